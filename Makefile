@@ -1,0 +1,56 @@
+# Two commands do everything: `make demo` and `make test`. Each installs what it needs.
+
+# Build products live outside the checkout, so that a fresh clone can reuse them. Overridable.
+CARGO_TARGET_DIR ?= $(HOME)/.cache/bulkwire/target
+export CARGO_TARGET_DIR
+
+# Rows of the generated TPC-H lineitem table in the demo.
+DEMO_ROWS ?= 1000000
+# Seconds that each fuzz target runs in `make fuzz`.
+FUZZ_SECONDS ?= 60
+# Where the Python environment of the conformance tests lives.
+VENV ?= $(HOME)/.cache/bulkwire/venv
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint unit conformance bench fuzz release toolchain clients
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: toolchain ## Load and export real tables through the embedded server, and prove it
+	@scripts/say "building bulkwire and its embedded server (a cold build takes about ten minutes on 2 cores)"
+	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench
+	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
+	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
+
+test: lint unit conformance ## Run every check and test
+
+lint: toolchain ## Format, clippy, licences, house rules
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	python3 scripts/check_licences.py
+	python3 scripts/check_house_rules.py
+
+unit: toolchain ## Rust tests
+	cargo test --workspace --locked
+
+conformance: toolchain clients ## Other people's clients against the embedded server
+	cargo build --locked -p bulkwire-cli -p bulkwire-server
+	$(VENV)/bin/python -m pytest -q clients --binaries $(CARGO_TARGET_DIR)/debug
+
+clients: ## Install the foreign clients that the conformance tests drive
+	scripts/install_clients $(VENV)
+
+bench: toolchain ## Measure; reports ratios taken in one run
+	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench
+	cargo bench --locked -p bulkwire-rows
+	$(CARGO_TARGET_DIR)/release/bulkwire-bench
+
+fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
+	cargo run --release --manifest-path fuzz/Cargo.toml -- --all --seconds $(FUZZ_SECONDS)
+
+release: toolchain ## Build the command and the server for use
+	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
+
+toolchain:
+	@scripts/check_toolchain

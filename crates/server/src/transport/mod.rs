@@ -1,0 +1,99 @@
+//! From an accepted TCP connection to a byte stream that carries TDS packets.
+//!
+//! Three shapes exist (MS-TDS 3.3.5.1, MS-TDS 2.2.6.5):
+//! a clear stream; TDS 7.x, where the TLS handshake travels inside type-0x12 packets and TLS records are bare
+//! afterwards; and TDS 8.0 ("strict"), where TLS comes first and everything is inside it. A fourth state follows
+//! from the second: login-only encryption drops TLS again once LOGIN7 has been read.
+
+mod certificate;
+mod handshake_shim;
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+pub use certificate::{CertificateError, CertificateSource, TlsIdentity};
+use handshake_shim::HandshakeShim;
+
+/// The byte stream under a connection, whatever protects it.
+pub enum Transport {
+    /// No TLS: `Encrypt=off` on both sides, or after a login-only handshake.
+    Clear(TcpStream),
+    /// TLS records on the socket; TDS packets inside.
+    Tls(Box<TlsStream<HandshakeShim<TcpStream>>>),
+}
+
+impl Transport {
+    /// Wraps the socket in TLS, with the handshake inside type-0x12 packets (TDS 7.x). TLS 1.2 at most: under 1.3 the
+    /// server's session ticket would come after the client has left the wrapped mode.
+    /// `login_only`: TLS will be left after LOGIN7.
+    pub async fn accept_wrapped(
+        socket: TcpStream,
+        identity: &TlsIdentity,
+        login_only: bool,
+    ) -> io::Result<Transport> {
+        let acceptor = TlsAcceptor::from(Arc::clone(identity.wrapped()));
+        let mut stream = acceptor.accept(HandshakeShim::wrapped(socket)).await?;
+        stream.get_mut().0.pass_through(login_only);
+        Ok(Transport::Tls(Box::new(stream)))
+    }
+
+    /// Wraps the socket in TLS from the first byte, with ALPN `tds/8.0` (TDS 8.0, strict).
+    pub async fn accept_strict(socket: TcpStream, identity: &TlsIdentity) -> io::Result<Transport> {
+        let acceptor = TlsAcceptor::from(Arc::clone(identity.strict()));
+        let stream = acceptor.accept(HandshakeShim::bare(socket)).await?;
+        Ok(Transport::Tls(Box::new(stream)))
+    }
+
+    /// Drops TLS and goes on in the clear on the same socket: the second half of login-only encryption. Nothing that
+    /// followed the last TLS record has been read, because the shim hands rustls one record at a time.
+    pub fn into_clear(self) -> Transport {
+        match self {
+            Transport::Clear(socket) => Transport::Clear(socket),
+            Transport::Tls(stream) => Transport::Clear(stream.into_inner().0.into_inner()),
+        }
+    }
+
+    /// Whether bytes written now are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self, Transport::Tls(_))
+    }
+}
+
+impl AsyncRead for Transport {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Transport::Clear(socket) => Pin::new(socket).poll_read(cx, buf),
+            Transport::Tls(stream) => Pin::new(stream.as_mut()).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Transport {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Transport::Clear(socket) => Pin::new(socket).poll_write(cx, bytes),
+            Transport::Tls(stream) => Pin::new(stream.as_mut()).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Transport::Clear(socket) => Pin::new(socket).poll_flush(cx),
+            Transport::Tls(stream) => Pin::new(stream.as_mut()).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Transport::Clear(socket) => Pin::new(socket).poll_shutdown(cx),
+            Transport::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
+        }
+    }
+}

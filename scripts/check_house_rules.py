@@ -1,0 +1,82 @@
+"""House rules that no compiler checks.
+
+- Dependency arrows between the rooms (ARCHITECTURE.md) hold; DataFusion appears in `server` alone.
+- No catch-all modules; no file of code over 800 lines (past 600, look for the second noun).
+- No unfinished work left in the code, and `unsafe` nowhere.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+ARROWS = {
+    "tds": set(),
+    "rows": {"tds"},
+    "formats": {"tds", "rows"},
+    "load": {"tds", "rows"},
+    "store": set(),
+    "server": {"tds", "rows", "store"},
+    "cli": {"tds", "rows", "formats", "load"},
+}
+FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|todo!|unimplemented!)")
+CODE_LINES_LIMIT = 800
+
+
+def tracked_files() -> list[pathlib.Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+def arrow_offences() -> list[str]:
+    offences = []
+    for room, allowed in ARROWS.items():
+        manifest = tomllib.loads((ROOT / "crates" / room / "Cargo.toml").read_text())
+        for section in ("dependencies", "dev-dependencies"):
+            dependencies = set(manifest.get(section, {}))
+            if section == "dependencies":
+                for other in sorted((dependencies & set(ARROWS)) - allowed):
+                    offences.append(f"crates/{room}: the arrow {room} -> {other} is not in ARCHITECTURE.md")
+            if "datafusion" in dependencies and room != "server":
+                offences.append(f"crates/{room}: DataFusion belongs to server alone")
+    return offences
+
+
+def file_offences(path: pathlib.Path) -> list[str]:
+    name = path.relative_to(ROOT)
+    if path.suffix not in {".rs", ".py"} or name.name == "check_house_rules.py":
+        return []
+    text = path.read_text(encoding="utf-8")
+    offences = []
+    if path.stem in FORBIDDEN_MODULES:
+        offences.append(f"{name}: a module is named by its noun, not `{path.stem}`")
+    for number, line in enumerate(text.splitlines(), 1):
+        if UNFINISHED.search(line):
+            offences.append(f"{name}:{number}: unfinished work")
+        if path.suffix == ".rs" and re.search(r"\bunsafe\s*(\{|fn|impl)", line):
+            offences.append(f"{name}:{number}: unsafe code")
+    if len(text.splitlines()) > CODE_LINES_LIMIT and "tests" not in name.as_posix():
+        offences.append(f"{name}: {len(text.splitlines())} lines; look for the second noun")
+    return offences
+
+
+def main() -> int:
+    offences = arrow_offences()
+    for path in tracked_files():
+        offences += file_offences(path)
+    print("\n".join(offences) or "house rules: all hold")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
