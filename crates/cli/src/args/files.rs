@@ -1,0 +1,61 @@
+//! What files look like.
+
+use clap::{Args, ValueEnum};
+
+/// File-format flags, shared by `load` and `export`.
+#[derive(Debug, Args)]
+pub struct FileArgs {
+    /// File format (default: by the file's suffix)
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "File")]
+    pub format: Option<FormatName>,
+    /// Compression (default: by the file's suffix, .gz or .zst)
+    #[arg(long, value_enum, value_name = "KIND", help_heading = "File")]
+    pub compression: Option<CompressionName>,
+    /// Field delimiter; \t and other escapes are understood
+    #[arg(long, value_name = "TEXT", help_heading = "CSV")]
+    pub delimiter: Option<String>,
+    /// Quote character
+    #[arg(long, value_name = "CHAR", help_heading = "CSV")]
+    pub quote: Option<char>,
+    /// No quoting: quote characters are data
+    #[arg(long, conflicts_with = "quote", help_heading = "CSV")]
+    pub no_quote: bool,
+    /// The file has no header line
+    #[arg(long, help_heading = "CSV")]
+    pub no_header: bool,
+    /// Names of the file's columns, in order
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', help_heading = "CSV")]
+    pub columns: Option<Vec<String>>,
+    /// Text that stands for NULL (default: an empty, unquoted field)
+    #[arg(long, value_name = "TEXT", help_heading = "CSV")]
+    pub null_text: Option<String>,
+    /// Character encoding: utf-8, utf-16le, utf-16be, or a code page number
+    #[arg(long, value_name = "NAME", help_heading = "CSV")]
+    pub encoding: Option<String>,
+}
+
+/// File formats by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatName {
+    /// Delimited text.
+    Csv,
+    /// Tab-delimited text.
+    Tsv,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC, file form.
+    Arrow,
+    /// Arrow IPC, stream form.
+    Arrows,
+}
+
+/// Compression by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompressionName {
+    /// As it is.
+    None,
+    /// gzip (RFC 1952).
+    Gzip,
+    /// Zstandard (RFC 8878).
+    Zstd,
+}

@@ -1,0 +1,209 @@
+//! Every flag of the command line, defined once; help and completions come from here.
+
+mod connection;
+mod files;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use connection::ConnectionArgs;
+pub use files::{FileArgs, FormatName};
+
+/// Moves tables in and out of SQL Server at the speed of the wire.
+#[derive(Debug, Parser)]
+#[command(name = "bulkwire", version, propagate_version = true, max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Load files into a table
+    Load(Box<LoadArgs>),
+    /// Export a table or a query's result to a file
+    Export(Box<ExportArgs>),
+    /// Run SQL and print the result
+    Query(QueryArgs),
+    /// Show a table's columns, keys and indexes, and what a load would do
+    Describe(DescribeArgs),
+    /// Start the embedded server (all flags go to bulkwire-server; see `bulkwire serve --help`)
+    #[command(disable_help_flag = true)]
+    Serve(ServeArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `bulkwire load`.
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// Target table, as T-SQL spells it: name, schema.name or database.schema.name
+    pub table: String,
+    /// Files to load in turn; `-` is standard input
+    #[arg(required = true)]
+    pub files: Vec<String>,
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    #[command(flatten)]
+    pub format: FileArgs,
+    /// Create the table from the source's columns and measured lengths
+    #[arg(long, help_heading = "Target")]
+    pub create: bool,
+    /// Empty the table first
+    #[arg(long, help_heading = "Target")]
+    pub truncate: bool,
+    /// Rows a transaction (default: the plan chooses, and says why)
+    #[arg(long, value_name = "ROWS", help_heading = "Load", value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch_rows: Option<u64>,
+    /// Take a bulk-update lock on the table (default: the plan chooses)
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "on", require_equals = true, help_heading = "Load")]
+    pub table_lock: Option<Choice>,
+    /// Keep NULLs where a column has a default
+    #[arg(long, help_heading = "Load")]
+    pub keep_nulls: bool,
+    /// Keep the source's values of the identity column
+    #[arg(long, help_heading = "Load")]
+    pub keep_identity: bool,
+    /// Enforce CHECK and FOREIGN KEY constraints
+    #[arg(long, help_heading = "Load")]
+    pub check_constraints: bool,
+    /// Fire insert triggers
+    #[arg(long, help_heading = "Load")]
+    pub fire_triggers: bool,
+    /// Map a source column to a target column; repeat for each (others are then left out)
+    #[arg(long = "map", value_name = "SRC=DST", value_parser = parse_mapping, help_heading = "Columns")]
+    pub map: Vec<(String, String)>,
+    /// Map columns by position, even when the source has names
+    #[arg(long, conflicts_with = "map", help_heading = "Columns")]
+    pub by_position: bool,
+    /// Cut text and binary values that are too long
+    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
+    pub allow_truncate: bool,
+    /// Round numbers and times with more digits than the column holds
+    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
+    pub allow_rounding: bool,
+    /// Drop the time zone of timestamps that go into columns without one
+    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
+    pub drop_time_zone: bool,
+    /// Replace characters that the column's code page lacks
+    #[arg(long, value_name = "CHAR", help_heading = "Conversions (each loses something, so each must be asked for)")]
+    pub replacement: Option<char>,
+    /// Load lists, structs and maps as JSON text
+    #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
+    pub nested_as_json: bool,
+    /// Print the plan and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the report as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No plan, no progress, no report
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `bulkwire export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// TABLE FILE, or only FILE with --query; `-` is standard output
+    #[arg(required = true, num_args = 1..=2, value_name = "TABLE> <FILE")]
+    pub target: Vec<String>,
+    /// Export this query's result instead of a table
+    #[arg(long, value_name = "SQL")]
+    pub query: Option<String>,
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    #[command(flatten)]
+    pub format: FileArgs,
+    /// How datetime2(7) becomes an Arrow timestamp
+    #[arg(long, value_enum, default_value = "ns", value_name = "UNIT", help_heading = "Columns")]
+    pub datetime2: Datetime2Form,
+    /// Export datetimeoffset as text, with its offset, instead of a UTC timestamp
+    #[arg(long, help_heading = "Columns")]
+    pub datetimeoffset_text: bool,
+    /// Export uniqueidentifier as text instead of 16 bytes
+    #[arg(long, help_heading = "Columns")]
+    pub guid_text: bool,
+    /// Print the report as JSON on standard error
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, no report
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `bulkwire query`.
+#[derive(Debug, Args)]
+pub struct QueryArgs {
+    /// The SQL batch; `-` reads it from standard input
+    pub sql: String,
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    /// How results are printed
+    #[arg(long, short, value_enum, default_value = "table")]
+    pub output: OutputFormat,
+    /// Print at most this many rows of each result
+    #[arg(long, value_name = "ROWS")]
+    pub max_rows: Option<usize>,
+}
+
+/// `bulkwire describe`.
+#[derive(Debug, Args)]
+pub struct DescribeArgs {
+    /// The table
+    pub table: String,
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+}
+
+/// `bulkwire serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Flags of bulkwire-server
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// A switch that the plan decides unless told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Choice {
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+/// What `query` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Aligned columns.
+    Table,
+    /// Comma-separated, with a header.
+    Csv,
+    /// An array of objects for each result.
+    Json,
+}
+
+/// How `datetime2(7)`, whose range no 64-bit nanosecond count holds, is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Datetime2Form {
+    /// Nanoseconds: exact, years 1677 to 2262.
+    Ns,
+    /// Microseconds: every year, refuses a seventh digit.
+    Us,
+    /// Text: exact, every year.
+    Text,
+}
+
+fn parse_mapping(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((source, target)) if !source.is_empty() && !target.is_empty() => {
+            Ok((source.to_owned(), target.to_owned()))
+        }
+        _ => Err("expected SOURCE=TARGET".to_owned()),
+    }
+}
