@@ -25,11 +25,13 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 
 test: lint unit conformance ## Run every check and test
 
-lint: toolchain ## Format, clippy, licences, house rules
+lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	python3 scripts/check_licences.py
 	python3 scripts/check_house_rules.py
+	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml
+	$(VENV)/bin/ruff format --check clients scripts --config clients/pyproject.toml
 
 unit: toolchain ## Rust tests
 	cargo test --workspace --locked

@@ -1,0 +1,73 @@
+"""Starts the embedded server for other people's clients."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import re
+import secrets
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+READY = re.compile(r"listening on mssql://(?P<user>[^@]+)@(?P<host>[^:]+):(?P<port>\d+)/")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--binaries", required=True, help="folder of the built bulkwire programs")
+
+
+@dataclasses.dataclass(frozen=True)
+class Endpoint:
+    """Where a server listens and who may log in."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    binaries: pathlib.Path
+    certificate: pathlib.Path
+
+    @property
+    def url(self) -> str:
+        """The connection URL of bulkwire's own client."""
+        return (
+            f"mssql://{self.user}:{self.password}@{self.host}:{self.port}/master?TrustServerCertificate=true"
+        )
+
+    def bulkwire(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Runs bulkwire's own command against the server."""
+        return subprocess.run(
+            [self.binaries / "bulkwire", *arguments],
+            env={**os.environ, "BULKWIRE_URL": self.url},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """One in-memory server for the whole run."""
+    binaries = pathlib.Path(request.config.getoption("--binaries")).resolve()
+    certificate = tmp_path_factory.mktemp("tls") / "server.pem"
+    password = secrets.token_urlsafe(12) + "Aa1"
+    process = subprocess.Popen(
+        [binaries / "bulkwire-server", "--port", "0", "--in-memory", "--certificate-out", certificate],
+        env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline()
+        ready = READY.match(line)
+        assert ready, f"the server did not start: {line!r}"
+        yield Endpoint(ready["host"], int(ready["port"]), ready["user"], password, binaries, certificate)
+        assert process.poll() is None, "the server died during the tests"
+    finally:
+        process.terminate()
+        process.wait(timeout=20)

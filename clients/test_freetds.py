@@ -1,0 +1,149 @@
+"""FreeTDS's own programs, tsql and freebcp, against the embedded server."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import every_type
+
+ENCRYPTION = ["off", "request", "require"]
+
+
+def freetds(server, folder: pathlib.Path, encryption: str = "request") -> dict[str, str]:
+    """Environment with a configuration file for the server."""
+    configuration = folder / f"freetds-{encryption}.conf"
+    configuration.write_text(
+        f"[global]\ntds version = 7.4\nclient charset = UTF-8\nencryption = {encryption}\n"
+        f"[bulkwire]\nhost = {server.host}\nport = {server.port}\n"
+    )
+    return {**os.environ, "FREETDS": str(configuration), "LC_ALL": "C.UTF-8"}
+
+
+def tsql(server, folder: pathlib.Path, sql: str, encryption: str = "request", password: str | None = None):
+    """Runs a batch through tsql; fields are separated by a vertical bar."""
+    return subprocess.run(
+        [
+            "tsql",
+            "-S",
+            "bulkwire",
+            "-U",
+            server.user,
+            "-P",
+            password or server.password,
+            "-o",
+            "fhq",
+            "-t",
+            "|",
+        ],
+        env=freetds(server, folder, encryption),
+        input=f"{sql}\ngo\nexit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def freebcp(server, folder: pathlib.Path, table: str, direction: str, file: pathlib.Path, *flags: str):
+    """Runs freebcp in character mode with `|` between fields."""
+    return subprocess.run(
+        ["freebcp", table, direction, file, "-S", "bulkwire", "-U", server.user, "-P", server.password]
+        + (["-c", "-t", "|"] if "-n" not in flags else [])
+        + list(flags),
+        env=freetds(server, folder),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encryption", ENCRYPTION)
+def test_tsql_logs_in_and_selects(server, tmp_path, encryption):
+    done = tsql(server, tmp_path, "SELECT 40 + 2, N'blå', NULL", encryption)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["42|blå|NULL"], done.stderr
+
+
+def test_tsql_wrong_password(server, tmp_path):
+    done = tsql(server, tmp_path, "SELECT 1", password="wrong")
+    assert done.returncode != 0
+    assert "18456" in done.stdout + done.stderr
+
+
+def test_tsql_shows_the_server_s_error_and_goes_on(server, tmp_path):
+    done = tsql(server, tmp_path, "SELECT nothing FROM nowhere\ngo\nSELECT 7")
+    assert "Msg 208" in done.stdout + done.stderr
+    assert "7" in done.stdout.splitlines()
+
+
+def test_freebcp_loads_what_tsql_reads(server, tmp_path):
+    table = "freebcp_character"
+    tsql(server, tmp_path, f"IF OBJECT_ID('{table}') IS NOT NULL DROP TABLE {table}")
+    created = tsql(
+        server,
+        tmp_path,
+        f"CREATE TABLE {table} (id int NOT NULL, name nvarchar(100) NULL, code varchar(20) NULL, "
+        "amount decimal(18,4) NULL, ratio float NULL, day datetime NULL, flag bit NULL)",
+    )
+    assert created.returncode == 0, created.stderr
+    file = tmp_path / "in.txt"
+    file.write_text(
+        "1|Ångström|abc|12.5000|0.5|2024-02-29 01:02:03|1\n"
+        "2||||||\n"
+        "-3|日本|x|-99999999999999.9999|1e+100|1753-01-01 00:00:00|0\n",
+        encoding="utf-8",
+    )
+    loaded = freebcp(server, tmp_path, f"master..{table}", "in", file, "-b", "2", "-h", "TABLOCK")
+    assert loaded.returncode == 0, loaded.stdout + loaded.stderr
+    assert "3 rows copied" in loaded.stdout
+    read = tsql(server, tmp_path, f"SELECT id, name, code, amount, flag FROM {table} ORDER BY id DESC")
+    assert read.stdout.splitlines() == [
+        "2|NULL|NULL|NULL|NULL",
+        "1|Ångström|abc|12.5000|1",
+        "-3|日本|x|-99999999999999.9999|0",
+    ]
+
+
+def test_freebcp_native_round_trip(server, tmp_path):
+    source, target = "freebcp_native_source", "freebcp_native_target"
+    for table in (source, target):
+        tsql(server, tmp_path, f"IF OBJECT_ID('{table}') IS NOT NULL DROP TABLE {table}")
+        tsql(server, tmp_path, every_type.create_table(table))
+    for statement in every_type.insert_statements(source):
+        inserted = tsql(server, tmp_path, statement)
+        assert "Msg" not in inserted.stdout + inserted.stderr, inserted.stdout + inserted.stderr
+    # A fixed set of columns that FreeTDS's own native files carry without loss.
+    columns = (
+        "id, c_bit, c_tinyint, c_smallint, c_int, c_bigint, c_real, c_float, c_money, c_uniqueidentifier"
+    )
+    view = {name: f"{name}_columns" for name in (source, target)}
+    for table, narrow in view.items():
+        tsql(server, tmp_path, f"IF OBJECT_ID('{narrow}') IS NOT NULL DROP TABLE {narrow}")
+        made = tsql(server, tmp_path, f"SELECT {columns} INTO {narrow} FROM {table} WHERE id IN (1, 2)")
+        assert "Msg" not in made.stdout + made.stderr, made.stdout + made.stderr
+    file = tmp_path / "native.bcp"
+    out = freebcp(server, tmp_path, f"master..{view[source]}", "out", file, "-n")
+    assert "2 rows copied" in out.stdout, out.stdout + out.stderr
+    back = freebcp(server, tmp_path, f"master..{view[target]}", "in", file, "-n")
+    assert "2 rows copied" in back.stdout, back.stdout + back.stderr
+    query = f"SELECT {columns} FROM {{}} ORDER BY id"
+    assert (
+        tsql(server, tmp_path, query.format(view[target])).stdout
+        == tsql(server, tmp_path, query.format(view[source])).stdout
+    )
+
+
+def test_freebcp_reports_a_value_that_is_too_long(server, tmp_path):
+    table = "freebcp_too_long"
+    tsql(server, tmp_path, f"IF OBJECT_ID('{table}') IS NOT NULL DROP TABLE {table}")
+    tsql(server, tmp_path, f"CREATE TABLE {table} (id int NOT NULL PRIMARY KEY)")
+    file = tmp_path / "duplicates.txt"
+    file.write_text("1\n2\n1\n")
+    loaded = freebcp(server, tmp_path, f"master..{table}", "in", file)
+    assert "2627" in loaded.stdout + loaded.stderr
+    assert tsql(server, tmp_path, f"SELECT COUNT(*) FROM {table}").stdout.split() == ["0"]
