@@ -7,26 +7,101 @@
 //! | Layer | Modules |
 //! |---|---|
 //! | bytes | [`codec`] |
+//! | packets | [`packet`], [`packet_framer`] (message to packets), [`message_reader`] (bytes to packets and messages) |
+//! | connecting | [`prelogin`], [`login`], [`feature`], [`fed_auth`], [`version`] |
 //! | types | [`sql_type`], [`type_info`], [`column`], [`collation`], [`code_page`] |
+//! | data | [`value`], [`row_span`] (lengths of rows, undecoded), [`bulk`] |
+//! | requests | [`all_headers`], [`sql_batch`], [`rpc`], [`transaction_request`] |
+//! | responses | [`token`], [`env_change`], [`routing`], [`server_message`], [`done`], [`session_state`] |
+//!
+//! A server that receives a batch:
+//!
+//! ```
+//! use bulkwire_tds::{Event, MessageReader, PacketType, SqlBatch, Status, TdsVersion, frame_message};
+//!
+//! let batch = SqlBatch::new("SELECT 1", TdsVersion::V7_4, 0).encode()?;
+//! let wire = frame_message(PacketType::SqlBatch, 4096, 0, Status::NORMAL, &batch);
+//!
+//! let mut reader = MessageReader::new(4096, 1 << 20);
+//! let Event::Packet(packet) = reader.next(&wire)? else { unreachable!("the whole packet is there") };
+//! assert!(packet.ends_message());
+//! let batch = SqlBatch::decode(&wire[packet.payload], TdsVersion::V7_4)?;
+//! assert_eq!(batch.text, "SELECT 1");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod codec;
+
+// Packets and messages.
+pub mod all_headers;
+pub mod done;
+pub mod env_change;
+pub mod feature;
+pub mod fed_auth;
+pub mod login;
+pub mod message_reader;
+pub mod packet;
+pub mod packet_framer;
+pub mod prelogin;
+pub mod routing;
+pub mod rpc;
+pub mod secret;
+pub mod server_message;
+pub mod session_state;
+pub mod sql_batch;
+pub mod token;
+pub mod transaction_request;
+pub mod version;
+
+pub use all_headers::{AllHeaders, TraceActivity};
+pub use done::{Done, DoneStatus};
+pub use env_change::{EnvChange, TextChange, TransactionEvent};
+pub use feature::{FeatureAck, FeatureRequest};
+pub use fed_auth::{FedAuthInfo, FedAuthRequest, FedAuthToken};
+pub use login::Login7;
+pub use message_reader::{Event, MessageHead, MessageReader, Packet};
+pub use packet::{HEADER_LEN_BYTES, PacketHeader, PacketType, Status};
+pub use packet_framer::{PacketFramer, PlannedPacket, frame_message};
+pub use prelogin::{
+    EncryptionOption, EncryptionOutcome, EncryptionPolicy, NegotiationError, OptionData, Prelogin,
+    ProgramVersion, TraceId, negotiate_client, negotiate_server,
+};
+pub use routing::Routing;
+pub use rpc::{Parameter, ProcId, Procedure, RpcMessage, RpcRequest};
+pub use secret::Secret;
+pub use server_message::ServerMessage;
+pub use session_state::SessionState;
+pub use sql_batch::SqlBatch;
+pub use token::{LoginAck, ReturnValue, Token, TokenReader};
+pub use transaction_request::{BeginTransaction, Isolation, TransactionMessage, TransactionRequest};
+pub use version::TdsVersion;
 
 pub use codec::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, Reader, Writer};
 
 // Types: what a column is, how it travels, and its values.
+pub mod bulk;
 pub mod code_page;
 mod code_page_table;
 pub mod collation;
 mod collation_name;
 pub mod column;
+pub mod row_span;
 pub mod sql_type;
 mod sql_type_text;
 pub mod type_info;
 pub mod type_token;
+pub mod value;
+mod value_data;
+mod value_text;
+mod variant;
 
+pub use bulk::{BulkError, BulkEvent, BulkStream};
 pub use code_page::{CodePage, CodePageError, Unmappable};
 pub use collation::Collation;
 pub use column::{Column, ColumnFlags, decode_columns, encode_columns};
+pub use row_span::{RowLayout, RowSpan};
 pub use sql_type::{Length, SqlType};
 pub use sql_type_text::{ParseTypeError, ParseTypeErrorReason};
 pub use type_info::{Direction, Form, LengthClass, TypeInfo, XmlSchema};
+pub use value::{Value, ValuePlace, VariantValue, decode_value, encode_value};
+pub use value_text::BcpText;

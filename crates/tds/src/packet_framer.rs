@@ -1,0 +1,182 @@
+//! Splits messages into packets.
+
+use std::ops::Range;
+
+use crate::packet::{
+    HEADER_LEN_BYTES, PACKET_SIZE_MAX_BYTES, PACKET_SIZE_MIN_BYTES, PacketHeader, PacketType, Status,
+};
+
+/// Splits one message into packets of the negotiated size.
+///
+/// A packet that is exactly full is held back until it is known whether more follows, so that the last packet of a
+/// message always carries the end-of-message bit and a message never needs an empty packet to end (only an empty
+/// message does, such as an attention).
+///
+/// Two ways to use it, not to be mixed within one message:
+/// * [`frame_into`](Self::frame_into) copies payload and headers into a buffer.
+/// * [`plan`](Self::plan) only produces headers and payload ranges, for vectored writes straight from the buffer that
+///   the payload was encoded into.
+#[derive(Debug)]
+pub struct PacketFramer {
+    packet_type: PacketType,
+    payload_max: usize,
+    spid: u16,
+    packet_id: u8,
+    /// Status bits that only the first packet carries.
+    first_status: Status,
+    /// Payload of the packet that is not yet complete; never more than `payload_max`.
+    held: Vec<u8>,
+}
+
+/// One packet of a plan: a header and the part of the payload that follows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedPacket {
+    /// The encoded header.
+    pub header: [u8; HEADER_LEN_BYTES],
+    /// Bytes of the payload given to [`PacketFramer::plan`].
+    pub payload: Range<usize>,
+}
+
+impl PacketFramer {
+    /// A framer for one message. `packet_size_bytes` counts the header and is brought into the protocol's limits,
+    /// 512 to 32767. A client's `spid` is 0.
+    pub fn new(packet_type: PacketType, packet_size_bytes: usize, spid: u16) -> Self {
+        let packet_size_bytes = packet_size_bytes.clamp(PACKET_SIZE_MIN_BYTES, PACKET_SIZE_MAX_BYTES);
+        Self {
+            packet_type,
+            payload_max: packet_size_bytes - HEADER_LEN_BYTES,
+            spid,
+            packet_id: 1,
+            first_status: Status::NORMAL,
+            held: Vec::new(),
+        }
+    }
+
+    /// Puts `status` (a reset bit) on the first packet of the message.
+    pub fn with_first_status(mut self, status: Status) -> Self {
+        self.first_status = status;
+        self
+    }
+
+    /// Payload bytes of a full packet.
+    pub fn payload_max(&self) -> usize {
+        self.payload_max
+    }
+
+    /// Bytes that `payload_len` bytes take as a whole message, headers included.
+    pub fn framed_len(&self, payload_len: usize) -> usize {
+        payload_len + payload_len.div_ceil(self.payload_max).max(1) * HEADER_LEN_BYTES
+    }
+
+    /// Appends whole packets of the message to `out` and keeps the rest; with `last`, ends the message. The framer is
+    /// then ready for another message of the same type.
+    pub fn frame_into(&mut self, payload: &[u8], last: bool, out: &mut Vec<u8>) {
+        let mut rest = payload;
+        if !self.held.is_empty() {
+            let room = self.payload_max - self.held.len();
+            let (head, tail) = rest.split_at(room.min(rest.len()));
+            self.held.extend_from_slice(head);
+            if tail.is_empty() && !last {
+                return;
+            }
+            let held = std::mem::take(&mut self.held);
+            self.packet_into(&held, tail.is_empty() && last, out);
+            self.held = held;
+            self.held.clear();
+            if tail.is_empty() {
+                return;
+            }
+            rest = tail;
+        }
+        if last {
+            out.reserve(self.framed_len(rest.len()));
+        }
+        while let Some((full, tail)) = rest.split_at_checked(self.payload_max)
+            && !tail.is_empty()
+        {
+            self.packet_into(full, false, out);
+            rest = tail;
+        }
+        if last {
+            self.packet_into(rest, true, out);
+        } else {
+            self.held.extend_from_slice(rest);
+        }
+    }
+
+    /// Plans the packets of the next `payload_len` bytes of the message without touching them: appends them to
+    /// `packets` and returns how many bytes they cover.
+    ///
+    /// With `last`, everything is covered and the final packet ends the message. Otherwise up to one packet's worth of
+    /// bytes at the end stays uncovered; the caller gives those bytes again, at the head of its next payload.
+    pub fn plan(&mut self, payload_len: usize, last: bool, packets: &mut Vec<PlannedPacket>) -> usize {
+        let mut start = 0;
+        while payload_len - start > self.payload_max {
+            let payload = start..start + self.payload_max;
+            start = payload.end;
+            packets.push(PlannedPacket { header: self.header(self.payload_max, false), payload });
+        }
+        if last {
+            let header = self.header(payload_len - start, true);
+            packets.push(PlannedPacket { header, payload: start..payload_len });
+            start = payload_len;
+        }
+        start
+    }
+
+    /// Ends a half-sent message so that the receiver ignores all of it (end-of-message and ignore bits).
+    pub fn cancel_into(&mut self, out: &mut Vec<u8>) {
+        self.held.clear();
+        out.extend_from_slice(&self.header_with(0, Status::END_OF_MESSAGE | Status::IGNORE));
+        self.restart();
+    }
+
+    fn packet_into(&mut self, payload: &[u8], last: bool, out: &mut Vec<u8>) {
+        let header = self.header(payload.len(), last);
+        out.extend_from_slice(&header);
+        out.extend_from_slice(payload);
+    }
+
+    fn header(&mut self, payload_len: usize, last: bool) -> [u8; HEADER_LEN_BYTES] {
+        let status = if last { Status::END_OF_MESSAGE } else { Status::NORMAL };
+        let header = self.header_with(payload_len, status);
+        if last {
+            self.restart();
+        }
+        header
+    }
+
+    fn header_with(&mut self, payload_len: usize, status: Status) -> [u8; HEADER_LEN_BYTES] {
+        // The payload never exceeds `payload_max`, which fits.
+        let length = u16::try_from(payload_len + HEADER_LEN_BYTES).unwrap_or(u16::MAX);
+        let header = PacketHeader {
+            packet_type: self.packet_type,
+            status: status | std::mem::take(&mut self.first_status),
+            length,
+            spid: self.spid,
+            packet_id: self.packet_id,
+            window: 0,
+        };
+        self.packet_id = self.packet_id.wrapping_add(1);
+        header.encode()
+    }
+
+    fn restart(&mut self) {
+        self.packet_id = 1;
+    }
+}
+
+/// A whole message as packets.
+pub fn frame_message(
+    packet_type: PacketType,
+    packet_size_bytes: usize,
+    spid: u16,
+    status: Status,
+    payload: &[u8],
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    PacketFramer::new(packet_type, packet_size_bytes, spid)
+        .with_first_status(status)
+        .frame_into(payload, true, &mut out);
+    out
+}
