@@ -323,8 +323,17 @@ fn rules(code_page: CodePage) -> Option<Rules> {
 
 const BIG5_TRAILS: &[(u8, u8)] = &[(0x40, 0x7E), (0xA1, 0xFE)];
 
-/// Codes that GB 18030 added to GBK.
-const CP936_ABSENT: &[(u16, u16)] = &[];
+/// Codes that GB 18030 gave characters which code page 936 does not have.
+const CP936_ABSENT: &[(u16, u16)] = &[
+    (0xA2E3, 0xA2E3),
+    (0xA6D9, 0xA6DF),
+    (0xA6EC, 0xA6ED),
+    (0xA6F3, 0xA6F3),
+    (0xA8BC, 0xA8BC),
+    (0xA8BF, 0xA8BF),
+    (0xA989, 0xA995),
+    (0xFE50, 0xFEA0),
+];
 
-/// Codes that the Hong Kong supplement added to Big5.
-const CP950_ABSENT: &[(u16, u16)] = &[];
+/// The control pictures that ETEN's Big5 has and code page 950 has not.
+const CP950_ABSENT: &[(u16, u16)] = &[(0xA3C0, 0xA3E0)];
