@@ -1,0 +1,174 @@
+//! Which Arrow types may be loaded into which SQL types, and what a load must allow for it.
+
+use arrow::datatypes::DataType;
+use tds::SqlType;
+
+use super::{CastOptions, Zone};
+use crate::mapping::NoSqlType;
+
+/// Why an Arrow type cannot be loaded into a SQL type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is no sensible conversion.
+    #[error("{source_type} cannot become {target}")]
+    NoConversion {
+        /// Type of the source column.
+        source_type: DataType,
+        /// Type of the target column.
+        target: SqlType,
+    },
+    /// SQL Server has nothing like it.
+    #[error("{0}")]
+    NoSqlType(NoSqlType),
+    /// It goes, if [`CastOptions::nested_as_json`] allows it.
+    #[error("{0} is nested; it can be written as JSON text if that is asked for")]
+    Nested(DataType),
+    /// It goes, if [`CastOptions::drop_time_zone`] allows it.
+    #[error("{target} has no offset from UTC; the zone {zone:?} would be lost, and that was not asked for")]
+    TimeZone {
+        /// Zone of the source column.
+        zone: String,
+        /// Type of the target column.
+        target: SqlType,
+    },
+    /// The source's time zone is not in the database.
+    #[error("unknown time zone {0:?}")]
+    UnknownZone(String),
+}
+
+/// How an Arrow type goes into a SQL type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acceptance {
+    /// Without loss: types of the same kind. Values are still checked for range and length.
+    Natural,
+    /// By converting each value, which must come through unchanged.
+    Converted,
+}
+
+/// Families of Arrow types that are converted alike.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Boolean,
+    Number,
+    Text,
+    Bytes(Option<i32>),
+    Date,
+    Time,
+    Timestamp,
+    Nested,
+}
+
+/// Whether and how a column of `source` goes into a column of `target`. `declared` is the SQL type that the source
+/// field's metadata names.
+pub(crate) fn accept(
+    source: &DataType,
+    declared: Option<&SqlType>,
+    target: &SqlType,
+    options: &CastOptions,
+) -> Result<Acceptance, Refusal> {
+    use Acceptance::{Converted, Natural};
+    let no_conversion = || Refusal::NoConversion { source_type: source.clone(), target: target.clone() };
+    let family = match source {
+        DataType::Null => return Ok(Natural),
+        DataType::Dictionary(_, values) => return accept(values, declared, target, options),
+        DataType::RunEndEncoded(_, values) => return accept(values.data_type(), declared, target, options),
+        DataType::Duration(unit) => return Err(Refusal::NoSqlType(NoSqlType::Duration(*unit))),
+        DataType::Interval(unit) => return Err(Refusal::NoSqlType(NoSqlType::Interval(*unit))),
+        DataType::Union(..) => return Err(Refusal::NoSqlType(NoSqlType::Union)),
+        DataType::Boolean => Family::Boolean,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Family::Text,
+        DataType::FixedSizeBinary(width) => Family::Bytes(Some(*width)),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Family::Bytes(None),
+        DataType::Date32 | DataType::Date64 => Family::Date,
+        DataType::Time32(_) | DataType::Time64(_) => Family::Time,
+        DataType::Timestamp(_, zone) => {
+            if let Some(zone) = zone {
+                if Zone::parse(zone).is_none() {
+                    return Err(Refusal::UnknownZone(zone.to_string()));
+                }
+                let keeps_offset =
+                    matches!(target, SqlType::DateTimeOffset { .. } | SqlType::SqlVariant) || is_text(target);
+                if !keeps_offset && target.is_temporal() && !options.drop_time_zone {
+                    return Err(Refusal::TimeZone { zone: zone.to_string(), target: target.clone() });
+                }
+            }
+            Family::Timestamp
+        }
+        source if source.is_nested() => {
+            if is_text(target) && !options.nested_as_json {
+                return Err(Refusal::Nested(source.clone()));
+            }
+            Family::Nested
+        }
+        source if source.is_numeric() => Family::Number,
+        _ => return Err(no_conversion()),
+    };
+    let acceptance = match (family, target) {
+        (Family::Boolean, SqlType::Bit) => Some(Natural),
+        (Family::Boolean, target) if is_number(target) => Some(Converted),
+        (Family::Number, SqlType::Bit) if !source.is_floating() => Some(Converted),
+        (Family::Number, target) if is_number(target) => {
+            let same = match target {
+                SqlType::Real | SqlType::Float => source.is_floating(),
+                SqlType::Decimal { .. } | SqlType::Numeric { .. } | SqlType::Money | SqlType::SmallMoney => {
+                    !source.is_floating()
+                }
+                _ => source.is_integer(),
+            };
+            Some(if same { Natural } else { Converted })
+        }
+        (Family::Number, SqlType::RowVersion) if *source == DataType::UInt64 => Some(Natural),
+        (Family::Date, SqlType::Date) => Some(Natural),
+        (Family::Date, target) if has_date(target) => Some(Converted),
+        (Family::Time, SqlType::Time { .. }) => Some(Natural),
+        (Family::Timestamp, SqlType::Date) => Some(Converted),
+        (Family::Timestamp, target) if has_date(target) => Some(Natural),
+        (Family::Bytes(Some(16)), SqlType::UniqueIdentifier) => Some(Natural),
+        (Family::Bytes(Some(8)), SqlType::DateTime2 { .. } | SqlType::RowVersion) => Some(Natural),
+        (Family::Bytes(Some(10)), SqlType::DateTimeOffset { .. }) => Some(Natural),
+        (
+            Family::Bytes(_),
+            SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image | SqlType::Udt { .. },
+        ) => Some(Natural),
+        // Bytes have no text form unless they are known to stand for something that has.
+        (Family::Bytes(Some(_)), target) if is_text(target) => match declared {
+            Some(SqlType::UniqueIdentifier | SqlType::DateTime2 { .. } | SqlType::DateTimeOffset { .. }) => {
+                Some(Converted)
+            }
+            _ => None,
+        },
+        (Family::Text, SqlType::RowVersion) | (Family::Nested, SqlType::SqlVariant) => None,
+        (Family::Text, target) if is_text(target) => Some(Natural),
+        (Family::Text, SqlType::Udt { .. }) => None,
+        (Family::Text, _) => Some(Converted),
+        (Family::Bytes(_), SqlType::SqlVariant) => Some(Natural),
+        (_, SqlType::SqlVariant) => Some(Converted),
+        (Family::Nested, target) if is_text(target) => Some(Converted),
+        (Family::Bytes(_), _) => None,
+        (_, target) if is_text(target) => Some(Converted),
+        _ => None,
+    };
+    acceptance.ok_or_else(no_conversion)
+}
+
+fn is_text(target: &SqlType) -> bool {
+    target.is_character() || matches!(target, SqlType::Xml | SqlType::Json)
+}
+
+fn is_number(target: &SqlType) -> bool {
+    matches!(
+        target,
+        SqlType::TinyInt
+            | SqlType::SmallInt
+            | SqlType::Int
+            | SqlType::BigInt
+            | SqlType::Real
+            | SqlType::Float
+            | SqlType::SmallMoney
+            | SqlType::Money
+    ) || target.is_decimal()
+}
+
+fn has_date(target: &SqlType) -> bool {
+    target.is_temporal() && !matches!(target, SqlType::Time { .. })
+}

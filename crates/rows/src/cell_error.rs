@@ -1,0 +1,113 @@
+//! A value that cannot be sent.
+
+use std::fmt;
+
+use arrow::datatypes::DataType;
+use tds::{CodePage, SqlType};
+
+/// A value that does not fit its target column, found before anything was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("row {row}, column {column:?}: {reason} (value: {value})")]
+pub struct CellError {
+    /// Row of the source, counted from 0: the `first_row` given to [`Plan::bind`](crate::Plan::bind) plus the row's index in
+    /// the batch.
+    pub row: u64,
+    /// Name of the target column.
+    pub column: String,
+    /// The value as text, cut after 100 characters.
+    pub value: String,
+    /// What is wrong with it.
+    pub reason: CellErrorReason,
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CellErrorReason {
+    /// NULL where the target does not allow it.
+    Null,
+    /// Outside the target type's range, or more digits than its precision.
+    OutOfRange(SqlType),
+    /// Longer than the target column.
+    TooLong {
+        /// Length of the value.
+        length: u64,
+        /// Length the target allows.
+        limit: u64,
+        /// What both count.
+        unit: LengthUnit,
+    },
+    /// A character that the target's code page does not have.
+    Unmappable {
+        /// The character.
+        character: char,
+        /// Its position in the value, in bytes of UTF-8.
+        index: usize,
+        /// The code page of the target's collation.
+        code_page: CodePage,
+    },
+    /// The target would keep only a rounded value, and rounding was not allowed.
+    Inexact(SqlType),
+    /// The target would lose the time of day, and cutting was not allowed.
+    TimeOfDay,
+    /// NaN or an infinity: SQL Server has neither.
+    NotFinite,
+    /// Text that is not a value of the target type.
+    Text(String),
+    /// Stored bytes that are not a value of the target type.
+    Malformed(SqlType),
+    /// A nested value that could not be written as JSON.
+    Json(String),
+    /// The batch's column is not of the type that the load was planned for; the row is the batch's first.
+    SourceType {
+        /// The type in the plan.
+        planned: DataType,
+    },
+}
+
+/// What a length counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LengthUnit {
+    /// Bytes, of the code page if the target is text.
+    Bytes,
+    /// UTF-16 code units.
+    Utf16Units,
+}
+
+impl fmt::Display for LengthUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LengthUnit::Bytes => "bytes",
+            LengthUnit::Utf16Units => "UTF-16 code units",
+        })
+    }
+}
+
+impl fmt::Display for CellErrorReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CellErrorReason::Null => f.write_str("NULL in a column that does not allow it"),
+            CellErrorReason::OutOfRange(sql_type) => write!(f, "outside the range of {sql_type}"),
+            CellErrorReason::TooLong { length, limit, unit } => {
+                write!(f, "{length} {unit} long, the column holds {limit}")
+            }
+            CellErrorReason::Unmappable { character, index, code_page } => write!(
+                f,
+                "character {character:?} at byte {index} is not in code page {} of the column",
+                code_page.number()
+            ),
+            CellErrorReason::Inexact(sql_type) => {
+                write!(f, "{sql_type} would hold a rounded value, and rounding is not allowed")
+            }
+            CellErrorReason::TimeOfDay => {
+                f.write_str("the time of day would be lost, and truncation is not allowed")
+            }
+            CellErrorReason::NotFinite => f.write_str("SQL Server has neither NaN nor infinities"),
+            CellErrorReason::Text(reason) => f.write_str(reason),
+            CellErrorReason::Malformed(sql_type) => write!(f, "the bytes are not a stored {sql_type}"),
+            CellErrorReason::SourceType { planned } => {
+                write!(f, "the batch's column is not {planned}, as the load was planned for")
+            }
+            CellErrorReason::Json(reason) => write!(f, "cannot be written as JSON: {reason}"),
+        }
+    }
+}

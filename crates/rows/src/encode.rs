@@ -1,0 +1,165 @@
+//! The columnar scatter: columns that are ready for the wire become ROW tokens.
+//!
+//! For every block of rows, first the length of each row is summed column by column; the running sum says where
+//! each row starts in a row-major buffer; then every column passes over the block once and writes its cells there.
+//! Nothing is matched or allocated per cell or per row.
+
+mod block;
+mod fixed;
+mod frame;
+mod shared;
+pub(crate) mod transcode;
+mod variable;
+
+use std::ops::Range;
+
+use arrow::buffer::NullBuffer;
+
+use block::{BLOCK_ROWS, Block, Validity};
+pub(crate) use fixed::{Fixed, FixedLane};
+pub(crate) use frame::Frame;
+pub(crate) use shared::{SharedLane, cells_of};
+pub(crate) use variable::{Content, Offsets, VariableLane};
+
+/// The token byte in front of every row (MS-TDS 2.2.7.19).
+const ROW_TOKEN: u8 = 0xD1;
+
+/// A batch whose columns passed every check; writing its rows cannot fail.
+#[derive(Debug)]
+pub struct BoundBatch<'a> {
+    lanes: Vec<Lane<'a>>,
+    rows: usize,
+    /// Length in bytes of the row token and of all cells that are equally long in every row.
+    constant_len: usize,
+}
+
+impl<'a> BoundBatch<'a> {
+    pub(crate) fn new(lanes: Vec<Lane<'a>>, rows: usize) -> Self {
+        let constant_len = 1 + lanes.iter().filter_map(Lane::constant_len).sum::<usize>();
+        BoundBatch { lanes, rows, constant_len }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends the ROW tokens of `rows` to `out`. Rows past the end of the batch are left out.
+    pub fn encode(&self, rows: Range<usize>, out: &mut Vec<u8>) {
+        self.for_blocks(rows, |first, lengths| {
+            scatter_block(&self.lanes, &[ROW_TOKEN], first, lengths, out);
+        });
+    }
+
+    /// Length in bytes of what [`encode`](Self::encode) appends.
+    pub fn encoded_len(&self, rows: Range<usize>) -> usize {
+        let mut total = 0;
+        self.for_blocks(rows, |_, lengths| total += lengths.iter().sum::<usize>());
+        total
+    }
+
+    /// Calls `visit` with the first row and the row lengths of each block of `rows`.
+    fn for_blocks(&self, rows: Range<usize>, mut visit: impl FnMut(usize, &mut [usize])) {
+        let end = rows.end.min(self.rows);
+        let mut lengths = [0; BLOCK_ROWS];
+        for first in (rows.start.min(end)..end).step_by(BLOCK_ROWS) {
+            let lengths = &mut lengths[..BLOCK_ROWS.min(end - first)];
+            lengths.fill(self.constant_len);
+            for lane in &self.lanes {
+                lane.add_lengths(lengths, first);
+            }
+            visit(first, lengths);
+        }
+    }
+}
+
+/// One column, ready for the wire.
+#[derive(Debug)]
+pub(crate) struct Lane<'a> {
+    pub(crate) cells: Cells<'a>,
+    pub(crate) nulls: Option<NullBuffer>,
+}
+
+/// The cells of a column, by how their lengths behave.
+#[derive(Debug)]
+pub(crate) enum Cells<'a> {
+    /// Every row is NULL.
+    Null(Frame),
+    Fixed(FixedLane<'a>),
+    Variable(VariableLane<'a>),
+    Shared(SharedLane, Frame),
+}
+
+impl Lane<'_> {
+    fn frame(&self) -> Frame {
+        match &self.cells {
+            Cells::Null(frame) | Cells::Shared(_, frame) => *frame,
+            Cells::Fixed(lane) => lane.frame,
+            Cells::Variable(lane) => lane.frame,
+        }
+    }
+
+    /// Length in bytes of the column's cells if they are all equally long.
+    fn constant_len(&self) -> Option<usize> {
+        match &self.cells {
+            Cells::Null(frame) => Some(frame.null().len()),
+            Cells::Fixed(lane) if self.nulls.is_none() => Some(lane.cell_len()),
+            _ => None,
+        }
+    }
+
+    /// Adds the length of each row's cell to `lengths`, unless it is constant.
+    fn add_lengths(&self, lengths: &mut [usize], first: usize) {
+        match (&self.cells, &self.nulls) {
+            (Cells::Null(_), _) | (Cells::Fixed(_), None) => {}
+            (Cells::Fixed(lane), Some(nulls)) => {
+                let (value, null) = (lane.cell_len(), lane.frame.null().len());
+                let validity = Validity::new(nulls, first, lengths.len());
+                for (row, length) in lengths.iter_mut().enumerate() {
+                    *length += if validity.is_valid(row) { value } else { null };
+                }
+            }
+            (Cells::Variable(lane), nulls) => lane.add_lengths(lengths, first, nulls.as_ref()),
+            (Cells::Shared(lane, _), _) => lane.add_lengths(lengths, first),
+        }
+    }
+
+    fn scatter(&self, block: &mut Block<'_>) {
+        match &self.cells {
+            Cells::Null(frame) => {
+                let null = frame.null();
+                for &mut cursor in block.cursors.iter_mut() {
+                    let at = cursor + block.shift;
+                    block.out[at..at + null.len()].copy_from_slice(null);
+                }
+                block.shift += null.len();
+            }
+            Cells::Fixed(lane) => lane.scatter(block, self.nulls.as_ref()),
+            Cells::Variable(lane) => lane.scatter(block, self.nulls.as_ref()),
+            Cells::Shared(lane, _) => lane.scatter(block),
+        }
+    }
+}
+
+/// Appends the block of rows whose lengths are `lengths`: `head`, then the cells of `lanes`. Leaves in `lengths` the end
+/// of each row, counted from the block's start.
+fn scatter_block(lanes: &[Lane<'_>], head: &[u8], first: usize, lengths: &mut [usize], out: &mut Vec<u8>) {
+    let mut total = 0;
+    for length in lengths.iter_mut() {
+        total += std::mem::replace(length, total);
+    }
+    let base = out.len();
+    out.resize(base + total, 0);
+    let mut block = Block { out: &mut out[base..], cursors: lengths, shift: 0, first };
+    for &mut cursor in block.cursors.iter_mut() {
+        block.out[cursor..cursor + head.len()].copy_from_slice(head);
+    }
+    block.shift = head.len();
+    for lane in lanes {
+        lane.scatter(&mut block);
+    }
+    let shift = block.shift;
+    for cursor in lengths.iter_mut() {
+        *cursor += shift;
+    }
+}

@@ -1,0 +1,154 @@
+//! UTF-8 to UTF-16LE and back-of-envelope measures of text, written so that the compiler can use vector
+//! instructions: fixed-size blocks, no branch inside a block.
+
+/// Bytes that one step of the widening loop reads; it writes twice as many.
+pub(crate) const WIDEN_BYTES: usize = 16;
+
+/// Length of `text` in UTF-16 code units.
+///
+/// Every UTF-8 sequence has one byte that is not a continuation byte and stands for one unit; four-byte
+/// sequences stand for two.
+pub(crate) fn utf16_len(text: &[u8]) -> usize {
+    text.iter().map(|&byte| usize::from((byte as i8) >= -0x40) + usize::from(byte >= 0xF0)).sum()
+}
+
+/// Writes ASCII `text` as UTF-16LE over the first `2 * text.len()` bytes of `out`.
+///
+/// `out` must be at least that long; whatever does not fit is left out.
+#[inline]
+pub(crate) fn widen_ascii(text: &[u8], out: &mut [u8]) {
+    let (blocks, rest) = text.as_chunks::<WIDEN_BYTES>();
+    let (out_blocks, _) = out.as_chunks_mut::<{ 2 * WIDEN_BYTES }>();
+    for (block, target) in blocks.iter().zip(out_blocks) {
+        *target = widen_block(block);
+    }
+    let mut done = text.len() - rest.len();
+    let mut rest = rest;
+    if let Some((head, tail)) = rest.split_first_chunk::<8>()
+        && let Some(target) = out.get_mut(2 * done..).and_then(<[u8]>::first_chunk_mut::<16>)
+    {
+        *target = widen_half(head);
+        rest = tail;
+        done += 8;
+    }
+    let out = out.get_mut(2 * done..).unwrap_or_default();
+    for (&byte, target) in rest.iter().zip(out.as_chunks_mut::<2>().0) {
+        *target = [byte, 0];
+    }
+}
+
+/// Sixteen ASCII bytes as sixteen UTF-16LE units.
+#[inline]
+pub(crate) fn widen_block(block: &[u8; WIDEN_BYTES]) -> [u8; 2 * WIDEN_BYTES] {
+    let mut wide = [0; 2 * WIDEN_BYTES];
+    for (unit, &byte) in wide.as_chunks_mut::<2>().0.iter_mut().zip(block) {
+        *unit = [byte, 0];
+    }
+    wide
+}
+
+#[inline]
+fn widen_half(block: &[u8; 8]) -> [u8; 16] {
+    let mut wide = [0; 16];
+    for (unit, &byte) in wide.as_chunks_mut::<2>().0.iter_mut().zip(block) {
+        *unit = [byte, 0];
+    }
+    wide
+}
+
+/// Writes UTF-8 `text` as UTF-16LE over the head of `out`, which holds exactly its UTF-16 form.
+///
+/// Runs of ASCII are widened a block at a time, the rest is decoded sequence by sequence. `text` comes from an
+/// Arrow string array, which is valid UTF-8 by construction; bytes that are not would be written as the
+/// units their lead byte announces, never past the end of `out`.
+pub(crate) fn transcode_utf16(text: &[u8], out: &mut [u8]) {
+    let mut text = text;
+    let mut out = out;
+    while let Some(&lead) = text.first() {
+        if lead < 0x80 {
+            let ascii = ascii_run(text);
+            let (run, after) = text.split_at(ascii);
+            let Some((target, rest)) = out.split_at_mut_checked(2 * ascii) else { return };
+            widen_ascii(run, target);
+            (text, out) = (after, rest);
+            continue;
+        }
+        let (scalar, used) = decode_sequence(text);
+        if scalar < 0x1_0000 {
+            let Some((target, rest)) = out.split_first_chunk_mut::<2>() else { return };
+            *target = (scalar as u16).to_le_bytes();
+            out = rest;
+        } else {
+            let Some((target, rest)) = out.split_first_chunk_mut::<4>() else { return };
+            let offset = scalar - 0x1_0000;
+            let [h0, h1] = (0xD800 | ((offset >> 10) as u16 & 0x3FF)).to_le_bytes();
+            let [l0, l1] = (0xDC00 | (offset as u16 & 0x3FF)).to_le_bytes();
+            *target = [h0, h1, l0, l1];
+            out = rest;
+        }
+        text = text.get(used..).unwrap_or_default();
+    }
+}
+
+/// Number of leading ASCII bytes.
+fn ascii_run(text: &[u8]) -> usize {
+    let mut run = 0;
+    for block in text.as_chunks::<WIDEN_BYTES>().0 {
+        if !block.is_ascii() {
+            break;
+        }
+        run += WIDEN_BYTES;
+    }
+    run + text.get(run..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
+}
+
+/// The scalar value at the head of `text` (whose first byte is not ASCII) and its length in bytes.
+fn decode_sequence(text: &[u8]) -> (u32, usize) {
+    let continuation = |index: usize| u32::from(text.get(index).copied().unwrap_or(0x80) & 0x3F);
+    let lead = u32::from(text.first().copied().unwrap_or(0));
+    match lead {
+        0xF0.. => ((lead & 0x07) << 18 | continuation(1) << 12 | continuation(2) << 6 | continuation(3), 4),
+        0xE0.. => ((lead & 0x0F) << 12 | continuation(1) << 6 | continuation(2), 3),
+        _ => ((lead & 0x1F) << 6 | continuation(1), 2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str) {
+        let expected: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(2 * utf16_len(text.as_bytes()), expected.len(), "{text:?}");
+        let mut out = vec![0xEE; expected.len()];
+        transcode_utf16(text.as_bytes(), &mut out);
+        assert_eq!(out, expected, "{text:?}");
+        if text.is_ascii() {
+            let mut out = vec![0xEE; expected.len()];
+            widen_ascii(text.as_bytes(), &mut out);
+            assert_eq!(out, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_length_around_the_block_size() {
+        for length in 0..70 {
+            check(&"abcdefghijklmnopqrstuvwxyz0123456789".chars().cycle().take(length).collect::<String>());
+            check(&"é€😀x".chars().cycle().take(length).collect::<String>());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_standard_library(text in "\\PC{0,80}") {
+            check(&text);
+        }
+
+        #[test]
+        fn agrees_on_mostly_ascii(text in "[a-z]{0,40}[à-ÿ€😀]{0,2}[a-z ]{0,40}") {
+            check(&text);
+        }
+    }
+}
