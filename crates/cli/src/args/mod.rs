@@ -6,7 +6,7 @@ mod files;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use connection::ConnectionArgs;
-pub use files::{FileArgs, FormatName};
+pub use files::{CompressionName, FileArgs, FormatName};
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
 #[derive(Debug, Parser)]

@@ -1,0 +1,146 @@
+//! From file flags to a format, its options and a compression.
+
+use std::path::Path;
+
+use formats::{Compression, CsvOptions, Encoding, Format, IpcContainer, IpcOptions, Location, ParquetOptions};
+
+use crate::args::{CompressionName, FileArgs, FormatName};
+use crate::failure::Failure;
+
+/// What a file is and how it is stored: the flags first, then the suffix.
+pub fn of(location: &Location, flags: &FileArgs) -> Result<(Format, Compression), Failure> {
+    let by_suffix = match location {
+        Location::Path(path) => Format::from_path(path),
+        _ => Ok((Format::Csv(CsvOptions::default()), Compression::None)),
+    };
+    let suffix_compression = match location {
+        Location::Path(path) => Compression::from_path(path).0,
+        _ => Compression::None,
+    };
+    let format = match (flags.format, location) {
+        (Some(name), _) => named(name),
+        (None, Location::Path(_)) => by_suffix?.0,
+        (None, other) => {
+            return Err(Failure::Usage(format!("{other} has no suffix: name its format with --format")));
+        }
+    };
+    let compression = match flags.compression {
+        Some(CompressionName::None) => Compression::None,
+        Some(CompressionName::Gzip) => Compression::Gzip,
+        Some(CompressionName::Zstd) => Compression::Zstd,
+        None => suffix_compression,
+    };
+    Ok((with_csv_flags(format, flags)?, compression))
+}
+
+/// Whether the source's columns have names of their own.
+pub fn has_names(format: &Format) -> bool {
+    match format {
+        Format::Csv(options) => options.header || options.columns.is_some(),
+        Format::Parquet(_) | Format::ArrowIpc(_) => true,
+    }
+}
+
+/// How a location is called in messages about a file.
+pub fn path_of(location: &Location) -> Option<&Path> {
+    match location {
+        Location::Path(path) => Some(path),
+        _ => None,
+    }
+}
+
+fn named(name: FormatName) -> Format {
+    match name {
+        FormatName::Csv => Format::Csv(CsvOptions::default()),
+        FormatName::Tsv => Format::Csv(CsvOptions { delimiter: "\t".to_owned(), ..CsvOptions::default() }),
+        FormatName::Parquet => Format::Parquet(ParquetOptions::default()),
+        FormatName::Arrow => Format::ArrowIpc(IpcOptions::default()),
+        FormatName::Arrows => {
+            Format::ArrowIpc(IpcOptions { container: IpcContainer::Stream, ..IpcOptions::default() })
+        }
+    }
+}
+
+fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
+    let Format::Csv(mut options) = format else {
+        return match first_csv_flag(flags) {
+            Some(flag) => Err(Failure::Usage(format!("{flag} is for CSV files only"))),
+            None => Ok(format),
+        };
+    };
+    if let Some(delimiter) = &flags.delimiter {
+        options.delimiter = unescape(delimiter)?;
+    }
+    if flags.no_quote {
+        options.quote = None;
+    } else if let Some(quote) = flags.quote {
+        let byte = u8::try_from(quote).ok().filter(u8::is_ascii);
+        options.quote = Some(byte.ok_or_else(|| Failure::Usage("--quote takes an ASCII character".to_owned()))?);
+    }
+    options.header = !flags.no_header;
+    options.columns.clone_from(&flags.columns);
+    options.null_text.clone_from(&flags.null_text);
+    if let Some(name) = &flags.encoding {
+        options.encoding = name.parse::<Encoding>().map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    Ok(Format::Csv(options))
+}
+
+fn first_csv_flag(flags: &FileArgs) -> Option<&'static str> {
+    [
+        ("--delimiter", flags.delimiter.is_some()),
+        ("--quote", flags.quote.is_some()),
+        ("--no-quote", flags.no_quote),
+        ("--no-header", flags.no_header),
+        ("--columns", flags.columns.is_some()),
+        ("--null-text", flags.null_text.is_some()),
+        ("--encoding", flags.encoding.is_some()),
+    ]
+    .into_iter()
+    .find_map(|(flag, given)| given.then_some(flag))
+}
+
+/// `\t`, `\n`, `\r`, `\0`, `\\` and `\xHH` as shells and bcp users write them.
+fn unescape(text: &str) -> Result<String, Failure> {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('t') => out.push('\t'),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('0') => out.push('\0'),
+            Some('\\') => out.push('\\'),
+            Some('x') => {
+                let digits: String = chars.by_ref().take(2).collect();
+                let code = u8::from_str_radix(&digits, 16).ok().filter(u8::is_ascii);
+                out.push(char::from(code.ok_or_else(|| bad_escape(text))?));
+            }
+            _ => return Err(bad_escape(text)),
+        }
+    }
+    Ok(out)
+}
+
+fn bad_escape(text: &str) -> Failure {
+    Failure::Usage(format!("{text:?}: the escapes are \\t \\n \\r \\0 \\\\ and \\xHH (ASCII)"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::unescape;
+
+    #[test]
+    fn escapes() {
+        assert_eq!(unescape("\\t").unwrap(), "\t");
+        assert_eq!(unescape("a\\x7C\\\\").unwrap(), "a|\\");
+        assert!(unescape("\\q").is_err());
+        assert!(unescape("\\xZZ").is_err());
+        assert!(unescape("\\").is_err());
+    }
+}
