@@ -1,0 +1,147 @@
+//! A record batch as one encapsulated Arrow IPC message, checked before it is trusted.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::buffer::Buffer;
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::RecordBatchDecoder;
+use arrow::ipc::writer::{IpcWriteOptions, StreamEncoder};
+use arrow::ipc::{MessageHeader, MetadataVersion, root_as_message};
+
+use crate::schema::{buffer_count, is_view};
+
+/// Alignment of message bodies in segment files: read back without copying into aligned memory.
+pub(crate) const SEGMENT_ALIGNMENT: usize = 64;
+/// Alignment in the journal, where a record holds few rows and padding would be most of it.
+pub(crate) const JOURNAL_ALIGNMENT: usize = 8;
+
+const CONTINUATION: [u8; 4] = [0xFF; 4];
+const PREFIX_LENGTH_BYTES: usize = 8;
+
+/// Encodes batches of one schema; the buffers it returns share memory with the batch.
+pub(crate) struct MessageEncoder {
+    encoder: StreamEncoder,
+}
+
+impl MessageEncoder {
+    pub fn new(schema: &SchemaRef, alignment: usize) -> Result<Self, ArrowError> {
+        let options = IpcWriteOptions::try_new(alignment, false, MetadataVersion::V5)?;
+        let mut encoder = StreamEncoder::try_new_with_options(schema, options)?;
+        // The first call also yields the schema message, which the journal keeps in its own form.
+        encoder.encode(&RecordBatch::new_empty(Arc::clone(schema)))?;
+        Ok(Self { encoder })
+    }
+
+    /// The pieces of the message, to be written one after the other.
+    pub fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Buffer>, ArrowError> {
+        self.encoder.encode(batch)
+    }
+}
+
+impl fmt::Debug for MessageEncoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessageEncoder").finish_non_exhaustive()
+    }
+}
+
+/// Decodes one message, only the columns in `projection` (by index, in that order) if one is given.
+///
+/// Counts, lengths and offsets of the metadata are checked against the body first: the decoder trusts them.
+pub(crate) fn decode_message(
+    bytes: &Buffer,
+    schema: &SchemaRef,
+    projection: Option<&[usize]>,
+) -> Result<RecordBatch, MessageError> {
+    let prefix = bytes.get(..PREFIX_LENGTH_BYTES).ok_or_else(|| invalid("shorter than its prefix"))?;
+    let (continuation, length) = prefix.split_at(4);
+    if continuation != CONTINUATION {
+        return Err(invalid("no continuation marker"));
+    }
+    let length = <[u8; 4]>::try_from(length).map(u32::from_le_bytes).unwrap_or(u32::MAX) as usize;
+    let body_start = PREFIX_LENGTH_BYTES.saturating_add(length);
+    let metadata = bytes
+        .get(PREFIX_LENGTH_BYTES..body_start)
+        .ok_or_else(|| invalid("metadata longer than the message"))?;
+    let message = root_as_message(metadata).map_err(|error| invalid(format!("metadata: {error}")))?;
+    if message.header_type() != MessageHeader::RecordBatch {
+        return Err(invalid("not a record batch"));
+    }
+    let batch = message.header_as_record_batch().ok_or_else(|| invalid("no record batch header"))?;
+    let body = bytes.slice(body_start);
+    check_layout(&batch, schema, body.len())?;
+    RecordBatchDecoder::try_new(&body, batch, Arc::clone(schema), &Default::default(), &message.version())
+        .and_then(|decoder| decoder.with_projection(projection).read_record_batch())
+        .map_err(|error| MessageError { reason: error.to_string() })
+}
+
+/// Why a message was not decoded.
+#[derive(Debug)]
+pub(crate) struct MessageError {
+    pub reason: String,
+}
+
+fn invalid(reason: impl Into<String>) -> MessageError {
+    MessageError { reason: reason.into() }
+}
+
+fn check_layout(
+    batch: &arrow::ipc::RecordBatch<'_>,
+    schema: &Schema,
+    body_bytes: usize,
+) -> Result<(), MessageError> {
+    let rows = batch.length();
+    if rows < 0 {
+        return Err(invalid(format!("{rows} rows")));
+    }
+    if batch.compression().is_some() {
+        return Err(invalid("compressed body"));
+    }
+    let nodes = batch.nodes().ok_or_else(|| invalid("no field nodes"))?;
+    if nodes.len() != schema.fields().len() {
+        return Err(invalid(format!("{} field nodes, {} columns", nodes.len(), schema.fields().len())));
+    }
+    for node in nodes {
+        if node.length() != rows || !(0..=rows).contains(&node.null_count()) {
+            return Err(invalid(format!(
+                "field node of {} rows, {} nulls",
+                node.length(),
+                node.null_count()
+            )));
+        }
+    }
+    let buffers = batch.buffers().ok_or_else(|| invalid("no buffers"))?;
+    let views: Vec<i64> = batch.variadicBufferCounts().into_iter().flatten().collect();
+    if views.len() != schema.fields().iter().filter(|field| is_view(field.data_type())).count() {
+        return Err(invalid(format!("{} variadic counts", views.len())));
+    }
+    let mut expected: usize =
+        schema.fields().iter().filter_map(|field| buffer_count(field.data_type())).sum();
+    for count in views {
+        expected = usize::try_from(count)
+            .ok()
+            .and_then(|count| expected.checked_add(count))
+            .ok_or_else(|| invalid(format!("variadic count {count}")))?;
+    }
+    if buffers.len() != expected {
+        return Err(invalid(format!("{} buffers, {expected} expected", buffers.len())));
+    }
+    for buffer in buffers {
+        let end = buffer.offset().checked_add(buffer.length());
+        let inside = buffer.offset() >= 0 && buffer.length() >= 0;
+        if !inside || end.and_then(|end| usize::try_from(end).ok()).is_none_or(|end| end > body_bytes) {
+            return Err(invalid(format!(
+                "buffer at {}+{} of {body_bytes}",
+                buffer.offset(),
+                buffer.length()
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;
