@@ -195,3 +195,7 @@ fn encode_table_name(parts: &[String], w: &mut Writer, direction: Direction) {
         (Direction::ClientToServer, parts) => w.us_varchar(&parts.join("."), "TableName"),
     }
 }
+
+#[cfg(test)]
+#[path = "column_tests.rs"]
+mod tests;
