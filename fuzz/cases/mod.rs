@@ -1,0 +1,3 @@
+//! The bodies of the fuzz targets, one file a crate.
+
+pub mod tds;
