@@ -1,1 +1,39 @@
-#![doc = "placeholder"]
+//! File to record batch and back: CSV, Parquet and Arrow IPC, plain, gzip or zstd.
+//!
+//! Reading and writing go through two traits, [`BatchReader`] and [`BatchWriter`]; each format is one module behind
+//! them. Nothing here knows SQL Server's protocol; SQL text forms come from `rows`.
+//!
+//! ```no_run
+//! use formats::{Compression, CsvOptions, Format, Location};
+//! # fn main() -> Result<(), formats::FormatError> {
+//! let orders = Location::source("orders.csv.gz");
+//! for batch in formats::open(&orders, &Format::Csv(CsvOptions::default()), Compression::Gzip, 65_536)? {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod batch;
+pub mod checksum;
+mod compression;
+pub mod csv;
+mod error;
+mod format;
+pub mod infer;
+pub mod ipc;
+mod location;
+pub mod measure;
+pub mod parquet;
+
+pub use batch::{BatchReader, BatchWriter, Written, create, open};
+pub use checksum::{Checksum, ContentChecksum};
+pub use compression::Compression;
+pub use csv::{CsvOptions, Encoding, RowLines, RowTerminator};
+pub use error::{FormatError, Place, Reason};
+pub use format::Format;
+pub use infer::{InferredColumn, InferredSchema, infer};
+pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
+pub use location::{Location, Spooled};
+pub use measure::measure;
+pub use parquet::{ParquetCompression, ParquetOptions};

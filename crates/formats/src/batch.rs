@@ -1,0 +1,110 @@
+//! The two traits every format stands behind, and the functions that pick the format.
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+
+use crate::{Compression, Format, FormatError, Location, Reason, RowLines, csv, ipc, parquet};
+
+/// A file being read: an iterator of batches that all have [`BatchReader::schema`].
+///
+/// After the first error the iterator ends.
+pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send {
+    /// The schema of every batch.
+    fn schema(&self) -> SchemaRef;
+
+    /// Bytes taken from the file so far, as stored (before decompression).
+    fn bytes_read(&self) -> u64;
+
+    /// Size of the file as stored, if it is known (not for a pipe).
+    fn bytes_total(&self) -> Option<u64>;
+
+    /// For line-oriented formats: which line of the file a row came from. The handle stays valid while the reader
+    /// runs in another thread.
+    fn lines(&self) -> Option<RowLines> {
+        None
+    }
+}
+
+/// A file being written. Dropped without [`BatchWriter::finish`], it leaves nothing under the final name.
+pub trait BatchWriter: Send {
+    /// Appends the rows of `batch`, whose column types must be those of the schema given to [`create`].
+    ///
+    /// # Errors
+    /// A value that the format or the encoding cannot hold, or an I/O failure. The writer is of no use afterwards.
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError>;
+
+    /// Completes the file and gives it its final name.
+    ///
+    /// # Errors
+    /// An I/O failure; then nothing stands under the final name.
+    fn finish(self: Box<Self>) -> Result<Written, FormatError>;
+}
+
+/// What a finished writer wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Rows written.
+    pub rows: u64,
+    /// Bytes of the file as stored (after compression).
+    pub bytes: u64,
+}
+
+/// Opens a file for reading. Batches have at most `batch_rows` rows.
+///
+/// CSV columns come as Utf8 (see [`CsvOptions`](crate::CsvOptions) for NULL and `''`); Parquet and IPC columns in
+/// their own types.
+///
+/// # Errors
+/// The file cannot be opened, its head is not of the format, or an option is out of range.
+pub fn open(
+    location: &Location,
+    format: &Format,
+    compression: Compression,
+    batch_rows: usize,
+) -> Result<Box<dyn BatchReader>, FormatError> {
+    let batch_rows = batch_rows.max(1);
+    Ok(match format {
+        Format::Csv(options) => Box::new(csv::CsvReader::open(location, options, compression, batch_rows)?),
+        Format::Parquet(_) => Box::new(parquet::ParquetReader::open(location, compression, batch_rows)?),
+        Format::ArrowIpc(_) => Box::new(ipc::IpcReader::open(location, compression, batch_rows)?),
+    })
+}
+
+/// Starts a file. It is written under a temporary name beside the final one and renamed by
+/// [`BatchWriter::finish`].
+///
+/// # Errors
+/// The directory cannot be written, or the format cannot carry a column's type.
+pub fn create(
+    location: &Location,
+    schema: SchemaRef,
+    format: &Format,
+    compression: Compression,
+) -> Result<Box<dyn BatchWriter>, FormatError> {
+    Ok(match format {
+        Format::Csv(options) => Box::new(csv::CsvWriter::create(location, schema, options, compression)?),
+        Format::Parquet(options) => {
+            Box::new(parquet::ParquetWriter::create(location, schema, options, compression)?)
+        }
+        Format::ArrowIpc(options) => {
+            Box::new(ipc::IpcWriter::create(location, schema, options, compression)?)
+        }
+    })
+}
+
+/// Checks that a batch has the columns a file was started with. Nullability and metadata may differ.
+pub(crate) fn check_schema(schema: &SchemaRef, batch: &RecordBatch) -> Result<(), FormatError> {
+    let mismatch =
+        |expected: String, found: String| FormatError::new(Reason::SchemaMismatch { expected, found });
+    if schema.fields().len() != batch.num_columns() {
+        let columns = |count: usize| format!("{count} columns");
+        return Err(mismatch(columns(schema.fields().len()), columns(batch.num_columns())));
+    }
+    for (field, array) in schema.fields().iter().zip(batch.columns()) {
+        if field.data_type() != array.data_type() {
+            let error = mismatch(field.data_type().to_string(), array.data_type().to_string());
+            return Err(error.in_column(field.name()));
+        }
+    }
+    Ok(())
+}

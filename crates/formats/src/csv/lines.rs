@@ -1,0 +1,41 @@
+//! Which line of the file a row came from.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Shared map from row numbers to line numbers. Rows that take one line each cost nothing; every departure from
+/// that (a line break inside quotes, a blank line) costs one entry, and beyond [`RowLines::ENTRIES_MAX`] of them the
+/// oldest are forgotten.
+#[derive(Debug, Clone, Default)]
+pub struct RowLines {
+    entries: Arc<Mutex<Vec<Entry>>>,
+}
+
+/// From row `row` on, the line is `line + (row number - row)`.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    row: u64,
+    line: u64,
+}
+
+impl RowLines {
+    /// Departures remembered.
+    pub const ENTRIES_MAX: usize = 1 << 20;
+
+    /// The line on which a data row begins. Both count from 1; a header is a line but not a row. None for row 0 and
+    /// for rows whose entry has been forgotten; a row not read yet gets the line it would have if nothing departed.
+    pub fn line_of_row(&self, row: u64) -> Option<u64> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = entries.partition_point(|entry| entry.row <= row);
+        let entry = entries.get(after.checked_sub(1)?)?;
+        Some(entry.line + (row - entry.row))
+    }
+
+    /// Notes that `row` begins on `line`; rows arrive in rising order.
+    pub(super) fn record(&self, row: u64, line: u64) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= Self::ENTRIES_MAX {
+            entries.drain(..Self::ENTRIES_MAX / 2);
+        }
+        entries.push(Entry { row, line });
+    }
+}

@@ -1,0 +1,122 @@
+//! The dialect of a delimited file.
+
+use crate::{Encoding, FormatError};
+
+/// A dialect of delimited text, for reading and writing.
+///
+/// NULL and the empty string: without `null_text` an empty field is NULL and a quoted empty field (`""`) is `''`. With
+/// `null_text` a field that is exactly that text, unquoted, is NULL, and an empty field is `''`. A quoted field is
+/// never NULL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// Text between fields: one or more characters.
+    pub delimiter: String,
+    /// Quote character (ASCII), or none: then every byte between delimiters is the value.
+    pub quote: Option<u8>,
+    /// Whether the first row names the columns.
+    pub header: bool,
+    /// Names of the columns, in file order; they take the place of the header's. Reading only.
+    pub columns: Option<Vec<String>>,
+    /// Text of NULL.
+    pub null_text: Option<String>,
+    /// Encoding. When reading, a byte-order mark in the file wins over it.
+    pub encoding: Encoding,
+    /// What ends a row.
+    pub row_terminator: RowTerminator,
+    /// Whether to write a byte-order mark; by default only in front of UTF-16.
+    pub byte_order_mark: Option<bool>,
+    /// Whether binary values are written with `0x` in front, so that they cannot be taken for text. Reading takes both.
+    pub binary_prefix: bool,
+    /// Longest row accepted, in bytes of UTF-8. Bounds the reader's memory. At most [`CsvOptions::ROW_BYTES_LIMIT`].
+    pub max_row_bytes: usize,
+    /// A batch ends once it holds this much text, even if it has fewer rows than asked for.
+    pub max_batch_bytes: usize,
+}
+
+/// What ends a row.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum RowTerminator {
+    /// Reading: `\n` or `\r\n`, row by row; at the end of the file also `\r`, or nothing. Writing: `\n`.
+    #[default]
+    Auto,
+    /// Exactly this text.
+    Text(String),
+}
+
+impl CsvOptions {
+    /// Upper bound of `max_row_bytes`, so that a batch's text stays within Arrow's 32-bit offsets.
+    pub const ROW_BYTES_LIMIT: usize = 1 << 30;
+
+    /// Checks that no two parts of the dialect can be taken for each other.
+    pub(crate) fn check(&self) -> Result<(), FormatError> {
+        let fail = |option, problem: &str| Err(FormatError::option(option, problem));
+        if self.delimiter.is_empty() {
+            return fail("delimiter", "must not be empty");
+        }
+        match &self.row_terminator {
+            RowTerminator::Auto if self.delimiter.contains(['\n', '\r']) => {
+                return fail("delimiter", "contains a line break; name the row terminator explicitly");
+            }
+            RowTerminator::Text(text) if text.is_empty() => {
+                return fail("row terminator", "must not be empty");
+            }
+            RowTerminator::Text(text) if self.delimiter.starts_with(text.as_str()) => {
+                return fail("row terminator", "the delimiter begins with it");
+            }
+            _ => {}
+        }
+        if let Some(quote) = self.quote {
+            if !quote.is_ascii() || matches!(quote, b'\n' | b'\r' | 0) {
+                return fail("quote", "must be an ASCII character other than a line break");
+            }
+            let quote = char::from(quote);
+            if self.delimiter.contains(quote) || self.terminator().contains(quote) {
+                return fail("quote", "occurs in the delimiter or the row terminator");
+            }
+            if self.null_text.as_deref().is_some_and(|text| text.starts_with(quote)) {
+                return fail("null text", "begins with the quote character");
+            }
+        }
+        if let Some(null_text) = &self.null_text
+            && (null_text.contains(&self.delimiter) || null_text.contains(self.terminator()))
+        {
+            return fail("null text", "contains the delimiter or the row terminator");
+        }
+        if self.columns.as_ref().is_some_and(Vec::is_empty) {
+            return fail("columns", "must name at least one column");
+        }
+        if !(1..=Self::ROW_BYTES_LIMIT).contains(&self.max_row_bytes) {
+            return fail("max_row_bytes", "must lie between 1 byte and 1 GiB");
+        }
+        if !(1..=Self::ROW_BYTES_LIMIT - 1).contains(&self.max_batch_bytes) {
+            return fail("max_batch_bytes", "must lie between 1 byte and 1 GiB");
+        }
+        Ok(())
+    }
+
+    /// The row terminator as it is written and searched for.
+    pub(crate) fn terminator(&self) -> &str {
+        match &self.row_terminator {
+            RowTerminator::Auto => "\n",
+            RowTerminator::Text(text) => text,
+        }
+    }
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self {
+            delimiter: ",".into(),
+            quote: Some(b'"'),
+            header: true,
+            columns: None,
+            null_text: None,
+            encoding: Encoding::Utf8,
+            row_terminator: RowTerminator::Auto,
+            byte_order_mark: None,
+            binary_prefix: true,
+            max_row_bytes: 64 << 20,
+            max_batch_bytes: 32 << 20,
+        }
+    }
+}

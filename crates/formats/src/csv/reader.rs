@@ -1,0 +1,386 @@
+//! Delimited text to batches of Utf8 columns.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+
+use super::columns::{FieldRules, TextColumn};
+use super::lines::RowLines;
+use super::options::CsvOptions;
+use super::splitter::{FieldForm, Rows, Span, Split, Splitter, Stop};
+use super::text_input::{TextEnd, TextInput};
+use crate::{BatchReader, Compression, FormatError, Location, Place, Reason};
+
+/// Reads delimited text. Every column is Utf8; memory is bounded by `max_row_bytes` and `max_batch_bytes`.
+///
+/// Rows with too few or too many fields are errors that name row, line and byte. An empty line is no row, except in
+/// a file of one column, where it is an empty field (but not in front of the first row, while the number of columns
+/// is not known).
+pub struct CsvReader {
+    file: String,
+    schema: SchemaRef,
+    columns: Vec<TextColumn>,
+    rules: FieldRules,
+    blocks: Blocks,
+    batch_rows: usize,
+    batch_bytes_max: usize,
+    rows_in_batch: usize,
+    bytes_in_batch: usize,
+    /// Rows handed to columns so far.
+    rows_read: u64,
+    lines: RowLines,
+    /// Raised behind the rows that came before it.
+    failure: Option<FormatError>,
+    finished: bool,
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: Option<u64>,
+}
+
+/// The text of the file, a window at a time, and the position in it.
+struct Blocks {
+    input: TextInput,
+    splitter: Splitter,
+    /// Text not split yet begins at `start`.
+    text: Vec<u8>,
+    start: usize,
+    /// Offset in the file of `text[0]`, in bytes.
+    text_offset: u64,
+    /// Line on which `text[start]` stands, the first being 1.
+    line: u64,
+    block_bytes: usize,
+    max_row_bytes: usize,
+}
+
+impl CsvReader {
+    /// Opens a file; reads its head to find the columns.
+    ///
+    /// # Errors
+    /// I/O failures, options out of range, an empty file without column names, a malformed header.
+    pub fn open(
+        location: &Location,
+        options: &CsvOptions,
+        compression: Compression,
+        batch_rows: usize,
+    ) -> Result<Self, FormatError> {
+        let source = location.open_source()?;
+        let name = source.name.clone();
+        let input = compression.decompress(source.input).map_err(|error| error.in_file(&name))?;
+        let mut reader = Self::new(input, &name, options, batch_rows)?;
+        reader.bytes_read = source.bytes_read;
+        reader.bytes_total = source.bytes_total;
+        Ok(reader)
+    }
+
+    /// Reads delimited text from any source of (uncompressed) bytes; `name` appears in errors.
+    ///
+    /// # Errors
+    /// As [`CsvReader::open`].
+    pub fn new(
+        input: impl Read + Send + 'static,
+        name: &str,
+        options: &CsvOptions,
+        batch_rows: usize,
+    ) -> Result<Self, FormatError> {
+        Self::with_block_bytes(Box::new(input), name, options, batch_rows, BLOCK_BYTES)
+            .map_err(|error| error.in_file(name))
+    }
+
+    /// Which line of the file each row read so far came from.
+    pub fn row_lines(&self) -> RowLines {
+        self.lines.clone()
+    }
+
+    /// As [`CsvReader::new`], reading `block_bytes` at a time.
+    fn with_block_bytes(
+        input: Box<dyn Read + Send>,
+        name: &str,
+        options: &CsvOptions,
+        batch_rows: usize,
+        block_bytes: usize,
+    ) -> Result<Self, FormatError> {
+        options.check()?;
+        let input = TextInput::new(input, options.encoding)?;
+        let mut blocks = Blocks {
+            text_offset: input.first_byte_offset(),
+            input,
+            splitter: Splitter::new(options),
+            text: Vec::new(),
+            start: 0,
+            line: 1,
+            block_bytes,
+            max_row_bytes: options.max_row_bytes,
+        };
+        let names = column_names(&mut blocks, options)?;
+        let fields: Vec<Field> =
+            names.into_iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
+        let lines = RowLines::default();
+        lines.record(1, blocks.line);
+        Ok(Self {
+            file: name.to_owned(),
+            columns: fields.iter().map(|_| TextColumn::new()).collect(),
+            schema: Arc::new(Schema::new(fields)),
+            rules: FieldRules {
+                null_text: options.null_text.clone().unwrap_or_default().into_bytes(),
+                quote: options.quote.unwrap_or(b'"'),
+            },
+            blocks,
+            batch_rows: batch_rows.max(1),
+            batch_bytes_max: options.max_batch_bytes,
+            rows_in_batch: 0,
+            bytes_in_batch: 0,
+            rows_read: 0,
+            lines,
+            failure: None,
+            finished: false,
+            bytes_read: Arc::default(),
+            bytes_total: None,
+        })
+    }
+
+    /// Fills the columns until the batch is full, the file ends or a row is wrong.
+    fn fill(&mut self) -> Result<(), FormatError> {
+        let mut rows = Rows::default();
+        while self.rows_in_batch < self.batch_rows && self.bytes_in_batch < self.batch_bytes_max {
+            rows.fields.clear();
+            rows.line_shifts.clear();
+            rows.count = 0;
+            let start = self.blocks.start;
+            let line = self.blocks.line;
+            let columns = self.columns.len();
+            let split = self.blocks.split(self.batch_rows - self.rows_in_batch, Some(columns), &mut rows);
+            for (index, column) in self.columns.iter_mut().enumerate() {
+                column.extend(&self.blocks.text, &rows.fields, index, columns, &self.rules);
+            }
+            if rows.count > 0 {
+                self.record_lines(&rows, line);
+            }
+            self.rows_in_batch += rows.count;
+            self.rows_read += rows.count as u64;
+            self.bytes_in_batch += split.next - start;
+            let place = |error: FormatError, column: Option<usize>, schema: &Schema, row: u64| {
+                let error = error.in_row(row);
+                match column.and_then(|column| schema.fields().get(column)) {
+                    Some(field) => error.in_column(field.name()),
+                    None => error,
+                }
+            };
+            let next_row = self.rows_read + 1;
+            match self.blocks.advance(&split) {
+                Ok(Advance::More) => {}
+                Ok(Advance::Finished) => {
+                    self.finished = true;
+                    return Ok(());
+                }
+                Err((error, field)) => return Err(place(error, field, &self.schema, next_row)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the rows that are not on the line right behind their predecessor's. `line` is where the block began.
+    fn record_lines(&self, rows: &Rows, line: u64) {
+        let first_row = self.rows_read + 1;
+        // What the map would say anyway costs no entry.
+        let starts_shifted = rows.line_shifts.first().is_some_and(|&(row, _)| row == 0);
+        if !starts_shifted && self.lines.line_of_row(first_row) != Some(line) {
+            self.lines.record(first_row, line);
+        }
+        for &(row, shift) in &rows.line_shifts {
+            self.lines.record(first_row + row as u64, line.wrapping_add(shift).wrapping_add(row as u64));
+        }
+    }
+
+    fn take_batch(&mut self) -> Result<RecordBatch, FormatError> {
+        self.rows_in_batch = 0;
+        self.bytes_in_batch = 0;
+        let arrays = self.columns.iter_mut().map(TextColumn::finish).collect::<Result<Vec<_>, _>>()?;
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), arrays)?)
+    }
+}
+
+impl Iterator for CsvReader {
+    type Item = Result<RecordBatch, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !self.finished && self.failure.is_none() {
+            self.failure = self.fill().err();
+        }
+        if self.rows_in_batch > 0 {
+            return Some(self.take_batch().map_err(|error| error.in_file(&self.file)));
+        }
+        self.finished = true;
+        self.failure.take().map(|error| Err(error.in_file(&self.file)))
+    }
+}
+
+impl BatchReader for CsvReader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        self.bytes_total
+    }
+
+    fn lines(&self) -> Option<RowLines> {
+        Some(self.lines.clone())
+    }
+}
+
+/// Whether text remains.
+enum Advance {
+    More,
+    Finished,
+}
+
+/// An error and the number (from 0) of the field it is in, if it is in one.
+type Misplaced = (FormatError, Option<usize>);
+
+impl Blocks {
+    fn split(&self, rows_max: usize, expected: Option<usize>, rows: &mut Rows) -> Split {
+        let last = matches!(self.input.end(), Some(TextEnd::File));
+        self.splitter.split(&self.text, self.start, last, rows_max, expected, rows)
+    }
+
+    /// Steps behind the rows split and, if the text ran out, reads more.
+    fn advance(&mut self, split: &Split) -> Result<Advance, Misplaced> {
+        self.start = split.next;
+        self.line += split.lines;
+        match split.stop {
+            Stop::Enough => Ok(Advance::More),
+            Stop::Ragged { expected, found } => {
+                Err((self.error_at(self.start, Reason::Ragged { expected, found }), None))
+            }
+            Stop::TooLong => Err((self.too_long(), None)),
+            Stop::TextAfterQuote { at, field } => {
+                self.check_row_bytes(at - self.start, field)?;
+                Err((self.error_at(at, Reason::TextAfterQuote), Some(field)))
+            }
+            Stop::UnterminatedQuote { field } => {
+                self.check_row_bytes(self.text.len() - self.start, field)?;
+                Err((self.error_at(self.start, Reason::UnterminatedQuote), Some(field)))
+            }
+            Stop::Text { field } => {
+                self.check_row_bytes(self.text.len() - self.start, field)?;
+                self.refill().map_err(|error| (error, None))
+            }
+        }
+    }
+
+    fn check_row_bytes(&self, row_bytes: usize, field: usize) -> Result<(), Misplaced> {
+        if row_bytes > self.max_row_bytes { Err((self.too_long(), Some(field))) } else { Ok(()) }
+    }
+
+    fn too_long(&self) -> FormatError {
+        self.error_at(self.start, Reason::RowTooLong { limit_bytes: self.max_row_bytes })
+    }
+
+    fn refill(&mut self) -> Result<Advance, FormatError> {
+        self.text_offset += self.input.source_bytes(&self.text[..self.start]);
+        self.text.drain(..self.start);
+        self.start = 0;
+        // A row longer than a block is split again from its start: reading as much again as there is keeps that linear.
+        let room = (self.max_row_bytes + 1).saturating_sub(self.text.len()).max(1);
+        let block_bytes = self.block_bytes.max(self.text.len()).min(room.max(self.block_bytes));
+        let ended = self.input.end().is_some();
+        if !ended && self.input.fill(&mut self.text, block_bytes)? {
+            return Ok(Advance::More);
+        }
+        match self.input.end() {
+            Some(TextEnd::Malformed { byte_offset, bytes }) => {
+                let error = self.input.malformed(bytes);
+                Err(error.at(Place {
+                    line: Some(self.line + line_breaks(&self.text)),
+                    byte_offset: Some(*byte_offset),
+                    ..Place::default()
+                }))
+            }
+            // The first time the end is seen, the last row may still lack its terminator.
+            Some(TextEnd::File) if !ended && !self.text.is_empty() => Ok(Advance::More),
+            Some(TextEnd::File) => Ok(Advance::Finished),
+            None => Ok(Advance::More),
+        }
+    }
+
+    /// An error at `text[at]`.
+    fn error_at(&self, at: usize, reason: Reason) -> FormatError {
+        let byte_offset = self.text_offset + self.input.source_bytes(&self.text[..at]);
+        let line = self.line + line_breaks(&self.text[self.start..at]);
+        FormatError::new(reason).at(Place {
+            line: Some(line),
+            byte_offset: Some(byte_offset),
+            ..Place::default()
+        })
+    }
+}
+
+/// Finds the columns: the user's names, else the header's, else `column1`, `column2`, … as many as the first row has.
+fn column_names(blocks: &mut Blocks, options: &CsvOptions) -> Result<Vec<String>, FormatError> {
+    if !options.header
+        && let Some(names) = &options.columns
+    {
+        return Ok(names.clone());
+    }
+    let mut rows = Rows::default();
+    let found = loop {
+        let split = blocks.split(1, None, &mut rows);
+        if rows.count > 0 {
+            let names =
+                rows.fields.iter().zip(1..).map(|(span, number)| name(&blocks.text, span, number, options));
+            let names = names.collect::<Vec<_>>();
+            if options.header {
+                blocks.start = split.next;
+                blocks.line += split.lines;
+            } else {
+                // Empty lines in front are no rows, however the blocks fall.
+                let quote = usize::from(rows.fields.first().is_some_and(|span| span.form != FieldForm::Bare));
+                blocks.start = rows.fields.first().map_or(blocks.start, |span| span.start as usize - quote);
+                blocks.line += rows.line_shifts.first().map_or(0, |&(_, lines)| lines);
+            }
+            break names;
+        }
+        if let Advance::Finished = blocks.advance(&split).map_err(|(error, _)| error)? {
+            break Vec::new();
+        }
+    };
+    match (&options.columns, found.is_empty()) {
+        (Some(names), true) => Ok(names.clone()),
+        (None, true) => Err(FormatError::new(Reason::Empty)),
+        (Some(names), false) if names.len() != found.len() => {
+            let reason = Reason::Ragged { expected: names.len(), found: found.len() };
+            Err(FormatError::new(reason).at(Place { line: Some(1), ..Place::default() }))
+        }
+        (Some(names), false) => Ok(names.clone()),
+        (None, false) => Ok(found),
+    }
+}
+
+fn name(text: &[u8], span: &Span, number: usize, options: &CsvOptions) -> String {
+    let written = String::from_utf8_lossy(&text[span.start as usize..span.end as usize]);
+    if !options.header || written.is_empty() {
+        return format!("column{number}");
+    }
+    match (span.form, options.quote) {
+        (FieldForm::QuotedDoubled, Some(quote)) => {
+            let quote = char::from(quote).to_string();
+            written.replace(&quote.repeat(2), &quote)
+        }
+        _ => written.into_owned(),
+    }
+}
+
+fn line_breaks(text: &[u8]) -> u64 {
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+const BLOCK_BYTES: usize = 512 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! One error for every format: a reason, and the place in the file it is about.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
+use parquet::errors::ParquetError;
+
+/// A file that could not be read or written: [`Reason`] and [`Place`].
+#[derive(Debug)]
+pub struct FormatError {
+    /// What is wrong.
+    pub reason: Box<Reason>,
+    /// Where it is wrong, as far as it is known.
+    pub place: Box<Place>,
+}
+
+/// Where in a file an error lies. Rows, lines and bytes are counted as a person would find them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file's path, or `standard input` / `standard output`.
+    pub file: Option<String>,
+    /// Number of the data row, the first being 1 (a header is not a data row).
+    pub row: Option<u64>,
+    /// Number of the line, the first being 1 (a header is a line).
+    pub line: Option<u64>,
+    /// Offset from the start of the (decompressed) file, in bytes.
+    pub byte_offset: Option<u64>,
+    /// Name of the column.
+    pub column: Option<String>,
+    /// The value, shortened to [`Place::VALUE_CHARS_MAX`] characters.
+    pub value: Option<String>,
+}
+
+/// What is wrong with a file, a value or an option.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The operating system refused.
+    #[error("{0}")]
+    Io(#[source] io::Error),
+    /// Whoever read our output has gone (`… | head`): not a fault of the data.
+    #[error("the reader of this pipe has closed it")]
+    BrokenPipe,
+    /// A row with too few or too many fields.
+    #[error("expected {expected} fields, found {found}")]
+    Ragged {
+        /// Columns of the file.
+        expected: usize,
+        /// Fields of this row.
+        found: usize,
+    },
+    /// A quoted field that the file ends in.
+    #[error("a quoted field is never closed")]
+    UnterminatedQuote,
+    /// Something other than a delimiter or the end of the row behind a closing quote.
+    #[error("text follows a closing quote (a quote inside a quoted field is written twice)")]
+    TextAfterQuote,
+    /// A row beyond `max_row_bytes`, most often an unclosed quote or the wrong row terminator.
+    #[error(
+        "the row is longer than {limit_bytes} bytes; is a quote left open, or the row terminator another?"
+    )]
+    RowTooLong {
+        /// The limit in force.
+        limit_bytes: usize,
+    },
+    /// Bytes that are not text in the encoding.
+    #[error("bytes {} are not valid {encoding}", hex(.bytes))]
+    InvalidText {
+        /// Name of the encoding.
+        encoding: String,
+        /// The offending bytes.
+        bytes: Vec<u8>,
+    },
+    /// A character the target encoding does not have.
+    #[error("{encoding} has no character {character:?} (U+{:04X})", u32::from(*.character))]
+    Unmappable {
+        /// The character.
+        character: char,
+        /// Name of the encoding.
+        encoding: String,
+    },
+    /// A value that only a quote could protect, written with quoting off.
+    #[error("the value {problem} and quoting is off")]
+    NeedsQuote {
+        /// Why it would be read back as something else.
+        problem: &'static str,
+    },
+    /// No header, no rows, no column names.
+    #[error("the file is empty: no header names its columns")]
+    Empty,
+    /// An option out of its range, or two that exclude each other.
+    #[error("option {option}: {problem}")]
+    Option {
+        /// Name of the option.
+        option: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file name whose suffix names no format.
+    #[error(
+        "no known format has this suffix (.csv, .tsv, .txt, .parquet, .arrow, .feather, .ipc, .arrows, each also with .gz or .zst)"
+    )]
+    UnknownSuffix,
+    /// A type this format (or the checksum) does not carry.
+    #[error("type {data_type} is not supported in {format}")]
+    UnsupportedType {
+        /// The column's type.
+        data_type: DataType,
+        /// The format that refuses it.
+        format: &'static str,
+    },
+    /// A batch whose columns are not those the file was started with.
+    #[error("expected type {expected}, found {found}")]
+    SchemaMismatch {
+        /// Type in the schema given at the start.
+        expected: String,
+        /// Type in the batch.
+        found: String,
+    },
+    /// A value with no text form.
+    #[error("{0}")]
+    Text(String),
+    /// The Arrow library's own error.
+    #[error("{0}")]
+    Arrow(#[source] ArrowError),
+    /// The Parquet library's own error.
+    #[error("{0}")]
+    Parquet(#[source] ParquetError),
+}
+
+impl Place {
+    /// Longest value kept in an error, in characters.
+    pub const VALUE_CHARS_MAX: usize = 80;
+}
+
+impl FormatError {
+    pub(crate) fn new(reason: Reason) -> Self {
+        Self { reason: Box::new(reason), place: Box::default() }
+    }
+
+    pub(crate) fn option(option: &'static str, problem: impl Into<String>) -> Self {
+        Self::new(Reason::Option { option, problem: problem.into() })
+    }
+
+    pub(crate) fn at(mut self, place: Place) -> Self {
+        *self.place = place;
+        self
+    }
+
+    pub(crate) fn in_file(mut self, file: &str) -> Self {
+        self.place.file.get_or_insert_with(|| file.to_owned());
+        self
+    }
+
+    pub(crate) fn in_column(mut self, column: &str) -> Self {
+        self.place.column.get_or_insert_with(|| column.to_owned());
+        self
+    }
+
+    pub(crate) fn in_row(mut self, row: u64) -> Self {
+        self.place.row.get_or_insert(row);
+        self
+    }
+
+    pub(crate) fn with_value(mut self, value: &str) -> Self {
+        let mut kept: String = value.chars().take(Place::VALUE_CHARS_MAX).collect();
+        if kept.len() < value.len() {
+            kept.push('…');
+        }
+        self.place.value.get_or_insert(kept);
+        self
+    }
+
+    /// Whether the reader of our standard output has gone.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(*self.reason, Reason::BrokenPipe)
+    }
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { file, row, line, byte_offset, column, value } = &*self.place;
+        let mut separator = "";
+        if let Some(file) = file {
+            write!(f, "{file}")?;
+            separator = ", ";
+        }
+        for (name, number) in [("row", row), ("line", line), ("byte", byte_offset)] {
+            if let Some(number) = number {
+                write!(f, "{separator}{name} {number}")?;
+                separator = ", ";
+            }
+        }
+        if let Some(column) = column {
+            write!(f, "{separator}column {column:?}")?;
+            separator = ", ";
+        }
+        if !separator.is_empty() {
+            f.write_str(": ")?;
+        }
+        write!(f, "{}", self.reason)?;
+        if let Some(value) = value {
+            write!(f, " (value {value:?})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for FormatError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.reason.source()
+    }
+}
+
+impl From<io::Error> for FormatError {
+    fn from(error: io::Error) -> Self {
+        Self::new(if error.kind() == io::ErrorKind::BrokenPipe {
+            Reason::BrokenPipe
+        } else {
+            Reason::Io(error)
+        })
+    }
+}
+
+impl From<ArrowError> for FormatError {
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::IoError(_, io) => io.into(),
+            other => Self::new(Reason::Arrow(other)),
+        }
+    }
+}
+
+impl From<ParquetError> for FormatError {
+    fn from(error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+                Ok(io) => (*io).into(),
+                Err(inner) => Self::new(Reason::Parquet(ParquetError::External(inner))),
+            },
+            other => Self::new(Reason::Parquet(other)),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(" ")
+}

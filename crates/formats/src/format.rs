@@ -1,0 +1,39 @@
+//! Which format a file has.
+
+use std::path::Path;
+
+use crate::{Compression, CsvOptions, FormatError, IpcContainer, IpcOptions, ParquetOptions, Reason};
+
+/// A file format with its options.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Format {
+    /// Delimited text.
+    Csv(CsvOptions),
+    /// Apache Parquet.
+    Parquet(ParquetOptions),
+    /// Arrow IPC, file (Feather version 2) or stream.
+    ArrowIpc(IpcOptions),
+}
+
+impl Format {
+    /// Format and compression by the suffixes of a path: `.csv` and `.txt` (comma), `.tsv` (tab), `.parquet`, `.arrow`
+    /// `.feather` `.ipc` (IPC file), `.arrows` (IPC stream), each optionally with `.gz` or `.zst` behind it.
+    ///
+    /// # Errors
+    /// [`Reason::UnknownSuffix`] if the suffix names no format.
+    pub fn from_path(path: &Path) -> Result<(Self, Compression), FormatError> {
+        let (compression, path_inside) = Compression::from_path(path);
+        let suffix = path_inside.extension().and_then(|suffix| suffix.to_str()).map(str::to_ascii_lowercase);
+        let format = match suffix.as_deref() {
+            Some("csv" | "txt") => Self::Csv(CsvOptions::default()),
+            Some("tsv") => Self::Csv(CsvOptions { delimiter: "\t".into(), ..CsvOptions::default() }),
+            Some("parquet") => Self::Parquet(ParquetOptions::default()),
+            Some("arrow" | "feather" | "ipc") => Self::ArrowIpc(IpcOptions::default()),
+            Some("arrows") => {
+                Self::ArrowIpc(IpcOptions { container: IpcContainer::Stream, ..IpcOptions::default() })
+            }
+            _ => return Err(FormatError::new(Reason::UnknownSuffix).in_file(&path.display().to_string())),
+        };
+        Ok((format, compression))
+    }
+}

@@ -1,0 +1,139 @@
+//! What is known of one column after some of its values.
+
+use std::collections::HashMap;
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{DataType, Field, TimeUnit};
+
+use super::InferredColumn;
+use super::shape::{Number, Shape};
+use crate::measure::TextLengths;
+
+/// Counts and shape of one text column.
+pub(super) struct Tally {
+    name: String,
+    shape: Shape,
+    lengths: TextLengths,
+    nulls: u64,
+}
+
+impl Tally {
+    pub(super) fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), shape: Shape::Unseen, lengths: TextLengths::default(), nulls: 0 }
+    }
+
+    /// Looks at the values of a Utf8 array.
+    pub(super) fn observe(&mut self, array: &dyn Array) {
+        let Some(texts) = array.as_string_opt::<i32>() else { return };
+        self.nulls += texts.null_count() as u64;
+        for text in texts.iter().flatten() {
+            self.lengths.observe(text);
+            if self.shape != Shape::Text {
+                self.shape = self.shape.merge(Shape::of(text));
+            }
+        }
+    }
+
+    pub(super) fn finish(self, is_complete: bool) -> InferredColumn {
+        let Self { name, shape, lengths, nulls } = self;
+        let nullable = nulls > 0 || !is_complete;
+        let typed = Typed::of(shape.settle());
+        let mut field = Field::new(&name, typed.data_type, nullable);
+        if let Some(sql_type) = typed.sql_type {
+            field = field.with_metadata(HashMap::from([("sql_type".to_owned(), sql_type)]));
+        }
+        InferredColumn {
+            name,
+            field,
+            max_chars: lengths.max_chars,
+            max_utf16_units: lengths.max_utf16_units,
+            max_utf8_bytes: lengths.max_utf8_bytes,
+            max_binary_bytes: typed.max_binary_bytes,
+            nulls,
+            ascii_only: lengths.is_ascii(),
+            precision: typed.precision,
+            scale: typed.scale,
+        }
+    }
+}
+
+/// A shape's type.
+struct Typed {
+    data_type: DataType,
+    sql_type: Option<String>,
+    precision: Option<u8>,
+    scale: Option<u8>,
+    max_binary_bytes: Option<u64>,
+}
+
+impl Typed {
+    fn of(shape: Shape) -> Self {
+        match shape {
+            Shape::Unseen | Shape::Text => Self::plain(DataType::Utf8),
+            Shape::Boolean => Self::plain(DataType::Boolean),
+            Shape::Number(number) => Self::number(number),
+            Shape::Date => Self::plain(DataType::Date32),
+            Shape::Time { scale } => Self::scaled("time", scale, time_type(scale)),
+            Shape::DateTime { scale } => {
+                Self::scaled("datetime2", scale, DataType::Timestamp(time_unit(scale), None))
+            }
+            Shape::DateTimeOffset { scale } => Self::scaled(
+                "datetimeoffset",
+                scale,
+                DataType::Timestamp(time_unit(scale), Some("UTC".into())),
+            ),
+            Shape::Guid => Self {
+                sql_type: Some("uniqueidentifier".into()),
+                ..Self::plain(DataType::FixedSizeBinary(16))
+            },
+            Shape::Hex { bytes } => {
+                Self { max_binary_bytes: Some(bytes as u64), ..Self::plain(DataType::Binary) }
+            }
+        }
+    }
+
+    fn number(number: Number) -> Self {
+        if number.is_float {
+            return Self::plain(DataType::Float64);
+        }
+        let within = |low: i64, high: i64| number.range.is_some_and(|(min, max)| low <= min && max <= high);
+        let precision = (number.integer_digits + number.scale).max(1) as u8;
+        let scale = number.scale as u8;
+        let data_type = if within(0, 255) {
+            DataType::UInt8
+        } else if within(i16::MIN.into(), i16::MAX.into()) {
+            DataType::Int16
+        } else if within(i32::MIN.into(), i32::MAX.into()) {
+            DataType::Int32
+        } else if number.range.is_some() {
+            DataType::Int64
+        } else {
+            DataType::Decimal128(precision, scale as i8)
+        };
+        Self { precision: Some(precision), scale: Some(scale), ..Self::plain(data_type) }
+    }
+
+    fn scaled(name: &str, scale: u8, data_type: DataType) -> Self {
+        Self { sql_type: Some(format!("{name}({scale})")), scale: Some(scale), ..Self::plain(data_type) }
+    }
+
+    fn plain(data_type: DataType) -> Self {
+        Self { data_type, sql_type: None, precision: None, scale: None, max_binary_bytes: None }
+    }
+}
+
+fn time_unit(scale: u8) -> TimeUnit {
+    match scale {
+        0 => TimeUnit::Second,
+        1..=3 => TimeUnit::Millisecond,
+        4..=6 => TimeUnit::Microsecond,
+        _ => TimeUnit::Nanosecond,
+    }
+}
+
+fn time_type(scale: u8) -> DataType {
+    match scale {
+        0..=3 => DataType::Time32(time_unit(scale)),
+        _ => DataType::Time64(time_unit(scale)),
+    }
+}

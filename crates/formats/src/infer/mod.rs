@@ -1,0 +1,101 @@
+//! The narrowest types that hold a delimited file without loss.
+
+mod column;
+mod shape;
+
+use arrow::datatypes::{Field, Schema};
+use arrow::record_batch::RecordBatch;
+
+use crate::csv::{CsvOptions, CsvReader};
+use crate::{BatchReader, Compression, FormatError, Location};
+use column::Tally;
+
+/// What a source's columns hold, found by looking at all of them (or at the first rows).
+#[derive(Debug, Clone, PartialEq)]
+pub struct InferredSchema {
+    /// One for each column, in order.
+    pub columns: Vec<InferredColumn>,
+    /// Rows looked at.
+    pub rows: u64,
+    /// Whether those are all rows. If not, lengths and ranges may grow and NULLs may follow.
+    pub is_complete: bool,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InferredColumn {
+    /// The column's name.
+    pub name: String,
+    /// The column with its type. Metadata `sql_type` names the SQL Server type where Arrow's does not say enough
+    /// (scales of times, `uniqueidentifier`).
+    pub field: Field,
+    /// Longest text in characters (code points).
+    pub max_chars: u64,
+    /// Longest text in UTF-16 units, as `nvarchar(n)` counts.
+    pub max_utf16_units: u64,
+    /// Longest text in bytes of UTF-8.
+    pub max_utf8_bytes: u64,
+    /// Longest binary value, of columns that are binary.
+    pub max_binary_bytes: Option<u64>,
+    /// NULLs seen.
+    pub nulls: u64,
+    /// No text has a character beyond ASCII.
+    pub ascii_only: bool,
+    /// Digits in all, of exact numbers.
+    pub precision: Option<u8>,
+    /// Digits after the point, of exact numbers and times.
+    pub scale: Option<u8>,
+}
+
+impl InferredSchema {
+    /// The columns' fields as an Arrow schema.
+    pub fn schema(&self) -> Schema {
+        Schema::new(self.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>())
+    }
+}
+
+/// Reads a delimited file to its end, or to `rows_max` rows, and finds the types of its columns.
+///
+/// Bit is only for `true` and `false`; whole numbers get the narrowest of tinyint, smallint, int, bigint and decimal;
+/// numbers with an exponent are float. Whatever a type would spell differently stays text: leading zeros, plus signs,
+/// blanks, dates in other than ISO order. Columns without a value are text.
+///
+/// # Errors
+/// As the reader's.
+pub fn infer(
+    location: &Location,
+    options: &CsvOptions,
+    compression: Compression,
+    rows_max: Option<u64>,
+) -> Result<InferredSchema, FormatError> {
+    let mut reader = CsvReader::open(location, options, compression, BATCH_ROWS)?;
+    let mut tallies: Vec<Tally> =
+        reader.schema().fields().iter().map(|field| Tally::new(field.name())).collect();
+    let mut rows = 0;
+    let mut is_complete = true;
+    while let Some(batch) = reader.next() {
+        let batch = batch?;
+        let wanted = rows_max.map_or(u64::MAX, |rows_max| rows_max - rows);
+        if wanted == 0 {
+            is_complete = false;
+            break;
+        }
+        let taken = (batch.num_rows() as u64).min(wanted) as usize;
+        is_complete &= taken == batch.num_rows();
+        observe(&mut tallies, &batch.slice(0, taken));
+        rows += taken as u64;
+        if !is_complete {
+            break;
+        }
+    }
+    let columns = tallies.into_iter().map(|tally| tally.finish(is_complete)).collect();
+    Ok(InferredSchema { columns, rows, is_complete })
+}
+
+fn observe(tallies: &mut [Tally], batch: &RecordBatch) {
+    for (tally, array) in tallies.iter_mut().zip(batch.columns()) {
+        tally.observe(array.as_ref());
+    }
+}
+
+const BATCH_ROWS: usize = 8192;

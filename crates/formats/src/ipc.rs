@@ -1,0 +1,248 @@
+//! Arrow IPC: the file form (Feather version 2) and the stream form.
+
+use std::fs::File;
+use std::io::{BufReader, Chain, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::datatypes::SchemaRef;
+use arrow::ipc::CompressionType;
+use arrow::ipc::reader::{FileReader, StreamReader};
+use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow::record_batch::RecordBatch;
+
+use crate::batch::check_schema;
+use crate::compression::Compressor;
+use crate::location::{Counted, Spooled};
+use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Written};
+
+/// How Arrow IPC is written. Reading tells file and stream apart by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IpcOptions {
+    /// File or stream.
+    pub container: IpcContainer,
+    /// Compression of the buffers within.
+    pub compression: IpcCompression,
+}
+
+/// The two forms of Arrow IPC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IpcContainer {
+    /// With a footer, readable in any order.
+    #[default]
+    File,
+    /// Messages one after another.
+    Stream,
+}
+
+/// Compression of IPC buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IpcCompression {
+    /// Buffers as they are.
+    #[default]
+    None,
+    /// LZ4 frames.
+    Lz4,
+    /// Zstandard.
+    Zstd,
+}
+
+/// Reads Arrow IPC of either form.
+pub struct IpcReader {
+    file: String,
+    schema: SchemaRef,
+    batches: Batches,
+    /// What is left of a batch larger than `batch_rows`.
+    pending: Option<RecordBatch>,
+    batch_rows: usize,
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: Option<u64>,
+    finished: bool,
+}
+
+enum Batches {
+    File(Box<FileReader<BufReader<Counted<File>>>>),
+    Stream(Box<StreamReader<BufReader<Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>>>),
+}
+
+impl IpcReader {
+    /// Opens a file or a stream, told apart by the magic at its head. A file that cannot seek (a pipe, compressed)
+    /// is copied to a temporary file first.
+    ///
+    /// # Errors
+    /// I/O failures, or bytes that are not Arrow IPC.
+    pub fn open(
+        location: &Location,
+        compression: Compression,
+        batch_rows: usize,
+    ) -> Result<Self, FormatError> {
+        let name = location.to_string();
+        Self::open_named(location, compression, batch_rows, &name).map_err(|error| error.in_file(&name))
+    }
+
+    fn open_named(
+        location: &Location,
+        compression: Compression,
+        batch_rows: usize,
+        name: &str,
+    ) -> Result<Self, FormatError> {
+        let source = location.open_source()?;
+        let mut input = compression.decompress(source.input)?;
+        let mut head = Vec::new();
+        input.by_ref().take(FILE_MAGIC.len() as u64).read_to_end(&mut head)?;
+        let is_file = head == FILE_MAGIC;
+        let mut input = Cursor::new(head).chain(input);
+        let mut bytes_read = source.bytes_read;
+        let mut bytes_total = source.bytes_total;
+        let batches = if is_file {
+            let seekable = match (location, compression) {
+                (Location::Path(_) | Location::Spooled(_), Compression::None) if bytes_total.is_some() => {
+                    location.clone()
+                }
+                _ => Location::Spooled(Spooled::fill(&mut input, name.to_owned())?),
+            };
+            let file = seekable.open_file()?;
+            bytes_total = Some(file.metadata()?.len());
+            bytes_read = Arc::default();
+            let counted = Counted { inner: file, bytes: Arc::clone(&bytes_read) };
+            Batches::File(Box::new(FileReader::try_new(BufReader::new(counted), None)?))
+        } else {
+            Batches::Stream(Box::new(StreamReader::try_new_buffered(input, None)?))
+        };
+        let schema = match &batches {
+            Batches::File(reader) => reader.schema(),
+            Batches::Stream(reader) => reader.schema(),
+        };
+        let file = name.to_owned();
+        Ok(Self {
+            file,
+            schema,
+            batches,
+            pending: None,
+            batch_rows,
+            bytes_read,
+            bytes_total,
+            finished: false,
+        })
+    }
+}
+
+impl Iterator for IpcReader {
+    type Item = Result<RecordBatch, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.finished {
+            return None;
+        }
+        let batch = match self.pending.take() {
+            Some(batch) => batch,
+            None => {
+                let next = match &mut self.batches {
+                    Batches::File(reader) => reader.next(),
+                    Batches::Stream(reader) => reader.next(),
+                };
+                match next {
+                    Some(Ok(batch)) => batch,
+                    Some(Err(error)) => {
+                        self.finished = true;
+                        return Some(Err(FormatError::from(error).in_file(&self.file)));
+                    }
+                    None => {
+                        self.finished = true;
+                        return None;
+                    }
+                }
+            }
+        };
+        if batch.num_rows() <= self.batch_rows {
+            return Some(Ok(batch));
+        }
+        self.pending = Some(batch.slice(self.batch_rows, batch.num_rows() - self.batch_rows));
+        Some(Ok(batch.slice(0, self.batch_rows)))
+    }
+}
+
+impl BatchReader for IpcReader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        let read = self.bytes_read.load(Ordering::Relaxed);
+        self.bytes_total.map_or(read, |total| read.min(total))
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        self.bytes_total
+    }
+}
+
+/// Writes Arrow IPC of either form.
+pub struct IpcWriter {
+    file: String,
+    schema: SchemaRef,
+    writer: Writer,
+    rows: u64,
+}
+
+enum Writer {
+    File(Box<FileWriter<Compressor>>),
+    Stream(Box<StreamWriter<Compressor>>),
+}
+
+impl IpcWriter {
+    /// Starts a file.
+    ///
+    /// # Errors
+    /// I/O failures.
+    pub fn create(
+        location: &Location,
+        schema: SchemaRef,
+        options: &IpcOptions,
+        compression: Compression,
+    ) -> Result<Self, FormatError> {
+        let file = location.to_string();
+        let codec = match options.compression {
+            IpcCompression::None => None,
+            IpcCompression::Lz4 => Some(CompressionType::LZ4_FRAME),
+            IpcCompression::Zstd => Some(CompressionType::ZSTD),
+        };
+        let write_options = IpcWriteOptions::default().try_with_compression(codec)?;
+        let output = compression.compress(location.create_target()?)?;
+        let writer = match options.container {
+            IpcContainer::File => FileWriter::try_new_with_options(output, &schema, write_options)
+                .map(|writer| Writer::File(Box::new(writer))),
+            IpcContainer::Stream => StreamWriter::try_new_with_options(output, &schema, write_options)
+                .map(|writer| Writer::Stream(Box::new(writer))),
+        };
+        let writer = writer.map_err(|error| FormatError::from(error).in_file(&file))?;
+        Ok(Self { file, schema, writer, rows: 0 })
+    }
+}
+
+impl BatchWriter for IpcWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
+        check_schema(&self.schema, batch).map_err(|error| error.in_file(&self.file))?;
+        let written = match &mut self.writer {
+            Writer::File(writer) => writer.write(batch),
+            Writer::Stream(writer) => writer.write(batch),
+        };
+        written.map_err(|error| FormatError::from(error).in_file(&self.file))?;
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written, FormatError> {
+        let Self { file, writer, rows, .. } = *self;
+        let finish = || -> Result<u64, FormatError> {
+            match writer {
+                Writer::File(writer) => writer.into_inner()?.finish(),
+                Writer::Stream(writer) => writer.into_inner()?.finish(),
+            }
+        };
+        Ok(Written { rows, bytes: finish().map_err(|error| error.in_file(&file))? })
+    }
+}
+
+/// Head of the file form; a stream begins with 0xFFFFFFFF or a length.
+const FILE_MAGIC: &[u8] = b"ARROW1";

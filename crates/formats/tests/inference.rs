@@ -1,0 +1,170 @@
+//! Values of a column to its type.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use arrow::array::*;
+use arrow::record_batch::RecordBatch;
+use formats::{
+    Compression, CsvOptions, Format, InferredSchema, IpcOptions, Location, ParquetOptions, create, infer,
+    measure,
+};
+
+fn inferred(values: &[&str], rows_max: Option<u64>) -> InferredSchema {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.csv");
+    let quoted = |value: &&str| if *value == "NULL" { String::new() } else { format!("\"{value}\"") };
+    std::fs::write(&path, values.iter().map(quoted).collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    let options = CsvOptions { header: false, columns: Some(vec!["c".into()]), ..CsvOptions::default() };
+    infer(&Location::Path(path), &options, Compression::None, rows_max).unwrap()
+}
+
+/// The Arrow type, and the SQL type where Arrow's does not say it.
+fn type_of(values: &[&str]) -> String {
+    let schema = inferred(values, None);
+    let field = &schema.columns[0].field;
+    let data_type = field.data_type().to_string();
+    match field.metadata().get("sql_type") {
+        Some(sql_type) => format!("{data_type} {sql_type}"),
+        None => data_type,
+    }
+}
+
+#[test]
+fn the_narrowest_type_that_loses_nothing() {
+    for (values, expected) in [
+        (&["0", "255"][..], "UInt8"),
+        (&["-1", "255"], "Int16"),
+        (&["256"], "Int16"),
+        (&["32768"], "Int32"),
+        (&["2147483648"], "Int64"),
+        (&["-9223372036854775808"], "Int64"),
+        (&["9223372036854775808"], "Decimal128(19, 0)"),
+        (&["12345678901234567890123456789012345678"], "Decimal128(38, 0)"),
+        (&["123456789012345678901234567890123456789"], "Utf8"),
+        (&["1.50", "100"], "Decimal128(5, 2)"),
+        (&["0.5", "-.25"], "Decimal128(2, 2)"),
+        (&["1e5", "2.5"], "Float64"),
+        (&["1E-300"], "Float64"),
+        (&["5.0000000000000003E-2", "0.10000000000000001"], "Float64"),
+        (&["1e999"], "Utf8"),
+        (&["1e5", "12345678901234567890"], "Utf8"),
+        (&["00123", "5"], "Utf8"),
+        (&["+49891234"], "Utf8"),
+        (&["1,000"], "Utf8"),
+        (&[" 1"], "Utf8"),
+        (&["1."], "Utf8"),
+        (&["-"], "Utf8"),
+        (&["."], "Utf8"),
+        (&[""], "Utf8"),
+        (&["NULL", "NULL"], "Utf8"),
+        (&["true", "FALSE"], "Boolean"),
+        (&["true", "1"], "Utf8"),
+        (&["2024-02-29"], "Date32"),
+        (&["2023-02-29"], "Utf8"),
+        (&["0000-01-01"], "Utf8"),
+        (&["12:30:15.1230000"], "Time32(ms) time(3)"),
+        (&["12:30", "23:59:59.1234567"], "Time64(ns) time(7)"),
+        (&["24:00:00"], "Utf8"),
+        (&["2024-01-01 00:00:00.0000000"], "Timestamp(s) datetime2(0)"),
+        (&["2024-01-01T12:00:00.25", "2024-01-02"], "Timestamp(ms) datetime2(2)"),
+        (&["2024-01-01 12:00:00.12345678"], "Utf8"),
+        (
+            &["2024-01-01 12:00:00.5 +02:00", "2024-01-01T12:00:00Z"],
+            "Timestamp(ms, \"UTC\") datetimeoffset(1)",
+        ),
+        (&["2024-01-01 12:00:00 +15:00"], "Utf8"),
+        (&["2024-01-01 12:00:00 +02:00", "2024-01-01 12:00:00"], "Utf8"),
+        (&["2024-01-01", "12:00:00"], "Utf8"),
+        (
+            &["6F9619FF-8B86-D011-B42D-00C04FC964FF", "{0f9619ff-8b86-d011-b42d-00c04fc964ff}"],
+            "FixedSizeBinary(16) uniqueidentifier",
+        ),
+        (&["6F9619FF-8B86-D011-B42D-00C04FC964F"], "Utf8"),
+        (&["0xDEADBEEF", "0x"], "Binary"),
+        (&["0xABC"], "Utf8"),
+        (&["DEADBEEF"], "Utf8"),
+    ] {
+        assert_eq!(type_of(values), expected, "{values:?}");
+        let reversed: Vec<&str> = values.iter().rev().copied().collect();
+        assert_eq!(type_of(&reversed), expected, "{reversed:?}");
+        let with_null: Vec<&str> = values.iter().copied().chain(["NULL"]).collect();
+        assert_eq!(type_of(&with_null), expected, "{with_null:?}");
+    }
+}
+
+#[test]
+fn lengths_are_counted_in_every_unit() {
+    let column = inferred(&["abc", "é😀", "NULL"], None).columns.remove(0);
+    assert_eq!((column.max_chars, column.max_utf16_units, column.max_utf8_bytes), (3, 3, 6));
+    assert_eq!((column.nulls, column.ascii_only, column.field.is_nullable()), (1, false, true));
+    let column = inferred(&["0xDEADBEEF"], None).columns.remove(0);
+    assert_eq!(
+        (column.max_binary_bytes, column.ascii_only, column.field.is_nullable()),
+        (Some(4), true, false)
+    );
+    let column = inferred(&["1.25", "100"], None).columns.remove(0);
+    assert_eq!((column.precision, column.scale), (Some(5), Some(2)));
+}
+
+#[test]
+fn a_limit_leaves_the_rest_open() {
+    let schema = inferred(&["1", "2", "x"], Some(2));
+    assert_eq!((schema.rows, schema.is_complete), (2, false));
+    assert_eq!(schema.columns[0].field.data_type().to_string(), "UInt8");
+    assert!(schema.columns[0].field.is_nullable());
+    let schema = inferred(&["1", "2"], Some(2));
+    assert_eq!((schema.rows, schema.is_complete), (2, true));
+}
+
+#[test]
+fn typed_files_are_measured() {
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("number", Arc::new(Int32Array::from(vec![Some(1), None, None])) as ArrayRef, true),
+        ("text", Arc::new(StringArray::from(vec![Some("é😀"), Some("abcd"), None])), true),
+        (
+            "coded",
+            Arc::new(
+                vec!["abc", "abc", "d"].into_iter().collect::<DictionaryArray<arrow::datatypes::Int8Type>>(),
+            ),
+            true,
+        ),
+        ("binary", Arc::new(BinaryArray::from(vec![Some(&b"12345"[..]), None, Some(b"")])), true),
+        (
+            "guid",
+            Arc::new(FixedSizeBinaryArray::try_from_iter([[0u8; 16], [1; 16], [2; 16]].into_iter()).unwrap()),
+            true,
+        ),
+        (
+            "amount",
+            Arc::new(Decimal128Array::from(vec![1, 2, 3]).with_precision_and_scale(9, 2).unwrap()),
+            true,
+        ),
+    ])
+    .unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    for format in [
+        Format::Parquet(ParquetOptions { row_group_rows: 2, ..ParquetOptions::default() }),
+        Format::ArrowIpc(IpcOptions::default()),
+    ] {
+        let target = Location::Path(directory.path().join("t"));
+        let mut writer = create(&target, batch.schema(), &format, Compression::None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let measured = measure(&target, &format, Compression::None).unwrap();
+        assert_eq!((measured.rows, measured.is_complete), (3, true));
+        assert_eq!(&measured.schema(), batch.schema().as_ref());
+        let nulls: Vec<u64> = measured.columns.iter().map(|column| column.nulls).collect();
+        assert_eq!(nulls, [2, 1, 0, 1, 0, 0]);
+        let text = &measured.columns[1];
+        assert_eq!(
+            (text.max_chars, text.max_utf16_units, text.max_utf8_bytes, text.ascii_only),
+            (4, 4, 6, false)
+        );
+        assert_eq!((measured.columns[2].max_utf8_bytes, measured.columns[2].ascii_only), (3, true));
+        let binary: Vec<Option<u64>> =
+            measured.columns.iter().map(|column| column.max_binary_bytes).collect();
+        assert_eq!(binary, [None, None, None, Some(5), Some(16), None]);
+        assert_eq!((measured.columns[5].precision, measured.columns[5].scale), (Some(9), Some(2)));
+    }
+}
