@@ -6,8 +6,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use encoding_rs::Encoding;
-
 use crate::code_page_table::CodePageTable;
 
 /// A code page that a SQL Server collation can have.
@@ -141,9 +139,7 @@ impl CodePage {
     /// # Errors
     /// A byte sequence that the code page does not define.
     pub fn decode<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>, CodePageError> {
-        let ascii = Encoding::ascii_valid_up_to(bytes);
-        if *self == Self::Utf8 || ascii == bytes.len() {
-            let text = std::str::from_utf8(bytes).map_err(|error| self.error(error.valid_up_to()))?;
+        if let Some(text) = self.borrow_text(bytes)? {
             return Ok(Cow::Borrowed(text));
         }
         // Non-ASCII characters of the single-byte code pages take two or three bytes of UTF-8.
@@ -157,13 +153,12 @@ impl CodePage {
     /// # Errors
     /// A byte sequence that the code page does not define.
     pub fn decode_into(&self, bytes: &[u8], text: &mut String) -> Result<(), CodePageError> {
-        let Some(table) = self.table() else {
-            text.push_str(std::str::from_utf8(bytes).map_err(|error| self.error(error.valid_up_to()))?);
-            return Ok(());
-        };
-        let (ascii, rest) = bytes.split_at(Encoding::ascii_valid_up_to(bytes));
-        text.push_str(std::str::from_utf8(ascii).unwrap_or_default());
-        table.decode(rest, text).map_err(|offset| self.error(ascii.len() + offset))
+        match (self.borrow_text(bytes)?, self.table()) {
+            (Some(borrowed), _) => text.push_str(borrowed),
+            (None, Some(table)) => table.decode(bytes, text).map_err(|offset| self.error(offset))?,
+            (None, None) => {}
+        }
+        Ok(())
     }
 
     /// `text` in this code page; borrowed if it is ASCII or the code page is UTF-8.
@@ -171,7 +166,7 @@ impl CodePage {
     /// # Errors
     /// A character that the code page does not have.
     pub fn encode<'a>(&self, text: &'a str) -> Result<Cow<'a, [u8]>, Unmappable> {
-        if *self == Self::Utf8 || Encoding::ascii_valid_up_to(text.as_bytes()) == text.len() {
+        if text.is_ascii() || *self == Self::Utf8 {
             return Ok(Cow::Borrowed(text.as_bytes()));
         }
         let mut bytes = Vec::with_capacity(text.len());
@@ -184,13 +179,13 @@ impl CodePage {
     /// # Errors
     /// A character that the code page does not have.
     pub fn encode_into(&self, text: &str, bytes: &mut Vec<u8>) -> Result<(), Unmappable> {
-        let Some(table) = self.table() else {
-            bytes.extend_from_slice(text.as_bytes());
-            return Ok(());
-        };
-        let (ascii, rest) = text.split_at(Encoding::ascii_valid_up_to(text.as_bytes()));
-        bytes.extend_from_slice(ascii.as_bytes());
-        table.encode(rest, bytes).map_err(|(index, ch)| self.unmappable(ascii.len() + index, ch))
+        match self.table() {
+            Some(table) if !text.is_ascii() => {
+                table.encode(text, bytes).map_err(|(index, ch)| self.unmappable(index, ch))?;
+            }
+            _ => bytes.extend_from_slice(text.as_bytes()),
+        }
+        Ok(())
     }
 
     /// Number of bytes `text` takes in this code page.
@@ -198,11 +193,20 @@ impl CodePage {
     /// # Errors
     /// A character that the code page does not have.
     pub fn encoded_len(&self, text: &str) -> Result<usize, Unmappable> {
-        let Some(table) = self.table() else { return Ok(text.len()) };
-        let (ascii, rest) = text.split_at(Encoding::ascii_valid_up_to(text.as_bytes()));
-        let rest_len =
-            table.encoded_len(rest).map_err(|(index, ch)| self.unmappable(ascii.len() + index, ch))?;
-        Ok(ascii.len() + rest_len)
+        match self.table() {
+            Some(table) if !text.is_ascii() => {
+                table.encoded_len(text).map_err(|(index, ch)| self.unmappable(index, ch))
+            }
+            _ => Ok(text.len()),
+        }
+    }
+
+    /// `bytes` as text if they need no conversion.
+    fn borrow_text<'a>(&self, bytes: &'a [u8]) -> Result<Option<&'a str>, CodePageError> {
+        if *self != Self::Utf8 && !bytes.is_ascii() {
+            return Ok(None);
+        }
+        std::str::from_utf8(bytes).map(Some).map_err(|error| self.error(error.valid_up_to()))
     }
 
     fn table(self) -> Option<&'static CodePageTable> {

@@ -43,37 +43,54 @@ impl CodePageTable {
 
     /// Appends the text of `bytes`; the error is the offset of the first undecodable sequence.
     pub(crate) fn decode(&self, bytes: &[u8], text: &mut String) -> Result<(), usize> {
-        let mut rest = bytes;
-        while let [first, tail @ ..] = rest {
-            let mut unit = self.singles.get(usize::from(*first)).copied().unwrap_or(UNDEFINED);
-            rest = tail;
-            if unit >= UNDEFINED {
-                let ([trail, tail @ ..], LEAD) = (tail, unit) else {
-                    return Err(bytes.len() - rest.len() - 1);
-                };
-                let code = usize::from(u16::from_be_bytes([*first, *trail]));
-                unit = self.doubles.get(code).copied().unwrap_or(0);
-                if unit == 0 {
-                    return Err(bytes.len() - rest.len() - 1);
+        // UTF-8 is checked once a buffer, not once a character.
+        let mut buffer = [0; 256];
+        let mut filled = 0;
+        let mut outcome = Ok(());
+        let mut at = 0;
+        while let Some([first, tail @ ..]) = bytes.get(at..) {
+            if filled + 3 > buffer.len() {
+                push_utf8(text, &buffer, filled);
+                filled = 0;
+            }
+            if first.is_ascii() {
+                if let Some(slot) = buffer.get_mut(filled) {
+                    *slot = *first;
                 }
-                rest = tail;
+                filled += 1;
+                at += 1;
+                continue;
             }
-            match char::from_u32(u32::from(unit)) {
-                Some(ch) => text.push(ch),
-                None => return Err(bytes.len() - rest.len() - 1),
-            }
+            let (unit, length) = match (self.single(*first), tail) {
+                (LEAD, [trail, ..]) => (self.double(*first, *trail), 2),
+                (unit, _) => (unit, 1),
+            };
+            let ch = char::from_u32(u32::from(unit)).filter(|_| unit < UNDEFINED);
+            let (Some(ch), Some(slot)) = (ch, buffer.get_mut(filled..filled + 3)) else {
+                outcome = Err(at);
+                break;
+            };
+            filled += ch.encode_utf8(slot).len();
+            at += length;
         }
-        Ok(())
+        push_utf8(text, &buffer, filled);
+        outcome
     }
 
     /// Appends `text`; the error is the byte index of the first character that has no code, and the character.
     pub(crate) fn encode(&self, text: &str, bytes: &mut Vec<u8>) -> Result<(), (usize, char)> {
-        for (index, ch) in text.char_indices() {
+        bytes.reserve(text.len());
+        let mut rest = text;
+        while let Some((ascii, tail)) = rest.split_at_checked(ascii_run(rest.as_bytes())) {
+            bytes.extend_from_slice(ascii.as_bytes());
+            let mut chars = tail.chars();
+            let Some(ch) = chars.next() else { break };
             match self.code(ch) {
                 Some(code) if code < 0x100 => bytes.push(code as u8),
                 Some(code) => bytes.extend_from_slice(&code.to_be_bytes()),
-                None => return Err((index, ch)),
+                None => return Err((text.len() - tail.len(), ch)),
             }
+            rest = chars.as_str();
         }
         Ok(())
     }
@@ -86,6 +103,17 @@ impl CodePageTable {
             len += if code < 0x100 { 1 } else { 2 };
         }
         Ok(len)
+    }
+
+    fn single(&self, byte: u8) -> u16 {
+        self.singles.get(usize::from(byte)).copied().unwrap_or(UNDEFINED)
+    }
+
+    fn double(&self, lead: u8, trail: u8) -> u16 {
+        match self.doubles.get(usize::from(u16::from_be_bytes([lead, trail]))) {
+            Some(0) | None => UNDEFINED,
+            Some(unit) => *unit,
+        }
     }
 
     fn code(&self, ch: char) -> Option<u16> {
@@ -140,6 +168,26 @@ impl CodePageTable {
             }
         }
     }
+}
+
+fn push_utf8(text: &mut String, buffer: &[u8], filled: usize) {
+    // Only whole characters were written.
+    let written = buffer.get(..filled).and_then(|written| std::str::from_utf8(written).ok());
+    text.push_str(written.unwrap_or_default());
+}
+
+/// Length of the ASCII text at the head of `bytes`. Runs between foreign letters are short, so eight bytes at a time.
+fn ascii_run(bytes: &[u8]) -> usize {
+    let (chunks, _) = bytes.as_chunks::<8>();
+    for (index, chunk) in chunks.iter().enumerate() {
+        let high = u64::from_le_bytes(*chunk) & 0x8080_8080_8080_8080;
+        if high != 0 {
+            return index * 8 + high.trailing_zeros() as usize / 8;
+        }
+    }
+    let whole = chunks.len() * 8;
+    let tail = bytes.get(whole..).unwrap_or_default();
+    whole + tail.iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 /// Where the characters of one code page come from.
