@@ -7,6 +7,7 @@ use bulkwire_tds::{
     BulkError, BulkEvent, BulkStream, Column, Direction, Reader, SqlType, Value, ValuePlace, Writer,
     decode_value, encode_columns, encode_value,
 };
+use proptest::prelude::*;
 
 const CLIENTS: [&str; 11] = [
     "freebcp",
@@ -210,5 +211,42 @@ fn not_null_columns_use_fixed_tokens_where_the_client_says_so() {
         assert_eq!(fixed, client == "go", "{client}");
         assert_eq!(columns[7].type_info.max_length, max_decimal, "{client}");
         assert!(matches!(columns[0].sql_type(), SqlType::Int));
+    }
+}
+
+proptest! {
+    /// Bytes of a real stream, some of them changed: whatever comes, it is read or refused, and nothing panics.
+    #[test]
+    fn damaged_streams_never_panic(
+        client in 0..CLIENTS.len(),
+        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let mut payload = bulk_payload(CLIENTS[client]);
+        for (index, byte) in damage {
+            let index = index.index(payload.len());
+            payload[index] = byte;
+        }
+        payload.truncate(cut.index(payload.len() * 3));
+        let (mut stream, mut at) = (BulkStream::new(), 0);
+        while at <= payload.len() {
+            match stream.next(&payload[at..], true) {
+                Ok(BulkEvent::Columns { bytes }) => at += bytes,
+                Ok(BulkEvent::Rows(span)) => {
+                    prop_assert!(span.rows > 0 && at + span.bytes <= payload.len());
+                    let mut r = Reader::new_complete(&payload[at..at + span.bytes]);
+                    'rows: while r.u8("row token").is_ok_and(|token| token == 0xD1) {
+                        for column in stream.columns() {
+                            if decode_value(&mut r, &column.type_info, ValuePlace::Row).is_err() {
+                                break 'rows;
+                            }
+                        }
+                    }
+                    at += span.bytes;
+                }
+                Ok(BulkEvent::MoreNeeded) => panic!("the message has ended"),
+                Ok(BulkEvent::End) | Err(_) => break,
+            }
+        }
     }
 }
