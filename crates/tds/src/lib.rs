@@ -9,7 +9,7 @@
 //! | bytes | [`codec`] |
 //! | packets | [`packet`], [`packet_framer`] (message to packets), [`message_reader`] (bytes to packets and messages) |
 //! | connecting | [`prelogin`], [`login`], [`feature`], [`fed_auth`], [`version`] |
-//! | types | [`sql_type`], [`type_info`], [`column`], [`collation`], [`code_page`] |
+//! | types | [`sql_type`], [`type_info`], [`mod@column`], [`collation`], [`code_page`] |
 //! | data | [`value`], [`row_span`] (lengths of rows, undecoded), [`bulk`] |
 //! | requests | [`all_headers`], [`sql_batch`], [`rpc`], [`transaction_request`] |
 //! | responses | [`token`], [`env_change`], [`routing`], [`server_message`], [`done`], [`session_state`] |
