@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch,
-    StringArray, TimestampMicrosecondArray, UInt8Array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
+    RecordBatch, StringArray, TimestampMicrosecondArray, UInt8Array,
 };
 use arrow::datatypes::{Int64Type, Schema};
 use bulkwire_store::{Database, Options, Sync};
@@ -34,7 +34,10 @@ fn main() {
     let count = rows.div_ceil(BATCH_ROWS);
     let load: Vec<&RecordBatch> = batches.iter().cycle().take(count).collect();
     let bytes = count * BATCH_ROWS * BYTES_PER_ROW;
-    println!("{count} batches of {BATCH_ROWS} rows, about {BYTES_PER_ROW} bytes each: {} MB", bytes / 1_000_000);
+    println!(
+        "{count} batches of {BATCH_ROWS} rows, about {BYTES_PER_ROW} bytes each: {} MB",
+        bytes / 1_000_000
+    );
 
     let mut runs = Runs::default();
     for _ in 0..if benchmark { REPETITIONS } else { 1 } {
@@ -71,7 +74,10 @@ fn main() {
     report("100 one-row commits", &runs.small, 100);
     report("100 plain 1 KB appends, each synced", &runs.small_plain, 100);
     println!("synced append at {:.2} of the plain write's rate", ratio(&runs.plain, &runs.synced));
-    println!("unsynced append at {:.2} of the plain write's rate", ratio(&runs.plain_unsynced, &runs.unsynced));
+    println!(
+        "unsynced append at {:.2} of the plain write's rate",
+        ratio(&runs.plain_unsynced, &runs.unsynced)
+    );
     println!("one-row commits at {:.2} of the plain appends' rate", ratio(&runs.small_plain, &runs.small));
 }
 
@@ -118,7 +124,8 @@ fn checksum(batches: impl Iterator<Item = RecordBatch>) -> (usize, i64, usize) {
         let key = arrow::array::AsArray::as_primitive::<Int64Type>(batch.column(0));
         let sum = key.values().iter().fold(keys, |sum: i64, key| sum.wrapping_add(*key));
         let strings = arrow::array::AsArray::as_string::<i32>(batch.column(8));
-        let length: usize = strings.iter().flatten().map(|text| text.bytes().map(usize::from).sum::<usize>()).sum();
+        let length: usize =
+            strings.iter().flatten().map(|text| text.bytes().map(usize::from).sum::<usize>()).sum();
         (rows + batch.num_rows(), sum, text + length)
     })
 }

@@ -84,6 +84,9 @@ impl Database {
             |operation, source| StoreError::Io { operation, path: directory.clone(), offset: None, source };
         let names = storage.list().map_err(|source| io("list", source))?;
         let segments = || names.iter().filter_map(|name| SegmentId::from_file_name(name));
+        if names.iter().any(|name| name == NEW_JOURNAL) {
+            storage.remove(NEW_JOURNAL).map_err(|source| io("remove an unfinished journal from", source))?;
+        }
         if !names.iter().any(|name| name == JOURNAL) {
             if segments().next().is_some() {
                 return Err(OpenError::JournalMissing { path: directory });
@@ -100,9 +103,6 @@ impl Database {
             storage
                 .remove(&orphan.file_name())
                 .map_err(|source| io("remove an unused segment from", source))?;
-        }
-        if names.iter().any(|name| name == NEW_JOURNAL) {
-            storage.remove(NEW_JOURNAL).map_err(|source| io("remove an unfinished journal from", source))?;
         }
         Ok(Self::new(Some((storage, journal)), catalogue, next_table, next_segment, options))
     }

@@ -12,6 +12,7 @@ use arrow::ipc::writer::{IpcWriteOptions, StreamEncoder};
 use arrow::ipc::{MessageHeader, MetadataVersion, root_as_message};
 
 use crate::schema::{buffer_count, is_view};
+use crate::small_rows::compact_views;
 
 /// Alignment of message bodies in segment files: read back without copying into aligned memory.
 pub(crate) const SEGMENT_ALIGNMENT: usize = 64;
@@ -37,7 +38,7 @@ impl MessageEncoder {
 
     /// The pieces of the message, to be written one after the other.
     pub fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Buffer>, ArrowError> {
-        self.encoder.encode(batch)
+        self.encoder.encode(&compact_views(batch)?)
     }
 }
 

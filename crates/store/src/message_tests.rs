@@ -18,7 +18,10 @@ fn sample(rows: usize) -> RecordBatch {
         ("text", Arc::new((0..rows).map(text).collect::<StringArray>())),
         ("view", Arc::new((0..rows).map(text).collect::<StringViewArray>())),
         ("bytes", Arc::new((0..rows).map(|row| text(row).map(String::into_bytes)).collect::<BinaryArray>())),
-        ("fixed", Arc::new(FixedSizeBinaryArray::try_from_iter((0..rows).map(|row| [row as u8; 16])).unwrap())),
+        (
+            "fixed",
+            Arc::new(FixedSizeBinaryArray::try_from_iter((0..rows).map(|row| [row as u8; 16])).unwrap()),
+        ),
         ("null", Arc::new(NullArray::new(rows))),
     ];
     let fields: Vec<Field> =

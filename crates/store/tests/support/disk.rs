@@ -260,7 +260,8 @@ struct Handle {
 impl AppendFile for Handle {
     fn append(&mut self, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
-        let mut bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
+        let mut bytes = Vec::new();
+        slices.iter().for_each(|slice| bytes.extend_from_slice(slice));
         let mut result = Ok(());
         match state.operation() {
             Outcome::Done => {}
