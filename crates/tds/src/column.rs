@@ -6,6 +6,7 @@ use crate::codec::{DecodeError, Reader, Writer};
 use crate::collation::Collation;
 use crate::sql_type::SqlType;
 use crate::type_info::{Direction, TypeInfo};
+use crate::version::TdsVersion;
 
 /// The token byte of COLMETADATA.
 pub const COLMETADATA: u8 = 0x81;
@@ -122,27 +123,52 @@ impl fmt::Debug for ColumnFlags {
 /// Besides malformed bytes: columns encrypted by Always Encrypted, which a peer must not send unless the feature was
 /// acknowledged.
 pub fn decode_columns(r: &mut Reader<'_>, direction: Direction) -> Result<Option<Vec<Column>>, DecodeError> {
+    decode_columns_of(r, direction, TdsVersion::V7_4)
+}
+
+/// [`decode_columns`] on a connection of this version: before 7.2 the UserType has two bytes and the table name is one
+/// text in both directions.
+pub fn decode_columns_of(
+    r: &mut Reader<'_>,
+    direction: Direction,
+    version: TdsVersion,
+) -> Result<Option<Vec<Column>>, DecodeError> {
     let count = r.u16("COLMETADATA count")?;
     if count == NO_METADATA {
         return Ok(None);
     }
     r.check_count(usize::from(count), COLUMN_BYTES_MIN, "COLMETADATA columns")?;
-    (0..count).map(|_| decode_column(r, direction)).collect::<Result<Vec<_>, _>>().map(Some)
+    (0..count).map(|_| decode_column(r, direction, version)).collect::<Result<Vec<_>, _>>().map(Some)
 }
 
 /// Appends the body of COLMETADATA, after its token byte.
 pub fn encode_columns(columns: Option<&[Column]>, w: &mut Writer, direction: Direction) {
+    encode_columns_of(columns, w, direction, TdsVersion::V7_4);
+}
+
+/// [`encode_columns`] on a connection of this version; see [`decode_columns_of`].
+pub fn encode_columns_of(
+    columns: Option<&[Column]>,
+    w: &mut Writer,
+    direction: Direction,
+    version: TdsVersion,
+) {
     let Some(columns) = columns else { return w.u16(NO_METADATA) };
     match u16::try_from(columns.len()) {
         Ok(count) if count != NO_METADATA => w.u16(count),
         _ => return w.invalid("COLMETADATA count", format!("{} columns do not fit", columns.len())),
     }
     for column in columns {
-        w.u32(column.user_type);
+        if version.has_wide_fields() {
+            w.u32(column.user_type);
+        } else {
+            let user_type = w.length_u16(column.user_type as usize, "column UserType");
+            w.u16(user_type);
+        }
         w.u16(column.flags.0);
         column.type_info.encode(w, direction);
         if column.type_info.sql_type.is_legacy_lob() {
-            encode_table_name(&column.table_name, w, direction);
+            encode_table_name(&column.table_name, w, table_name_form(direction, version));
         }
         w.b_varchar(&column.name, "column name");
     }
@@ -150,11 +176,18 @@ pub fn encode_columns(columns: Option<&[Column]>, w: &mut Writer, direction: Dir
 
 const NO_METADATA: u16 = 0xFFFF;
 
-/// UserType, Flags, a one-byte TYPE_INFO and an empty name.
-const COLUMN_BYTES_MIN: usize = 8;
+/// UserType (two bytes before 7.2), Flags, a one-byte TYPE_INFO and an empty name.
+const COLUMN_BYTES_MIN: usize = 6;
 
-fn decode_column(r: &mut Reader<'_>, direction: Direction) -> Result<Column, DecodeError> {
-    let user_type = r.u32("column UserType")?;
+fn decode_column(
+    r: &mut Reader<'_>,
+    direction: Direction,
+    version: TdsVersion,
+) -> Result<Column, DecodeError> {
+    let user_type = match version.has_wide_fields() {
+        true => r.u32("column UserType")?,
+        false => u32::from(r.u16("column UserType")?),
+    };
     let offset = r.position();
     let flags = ColumnFlags(r.u16("column Flags")?);
     if flags.has(ColumnFlags::ENCRYPTED) {
@@ -165,11 +198,16 @@ fn decode_column(r: &mut Reader<'_>, direction: Direction) -> Result<Column, Dec
         type_info.sql_type = SqlType::RowVersion;
     }
     let table_name = match type_info.sql_type.is_legacy_lob() {
-        true => decode_table_name(r, direction)?,
+        true => decode_table_name(r, table_name_form(direction, version))?,
         false => Vec::new(),
     };
     let name = r.b_varchar("column name")?;
     Ok(Column { name, user_type, flags, type_info, table_name })
+}
+
+/// The direction whose form the table name has: 7.1 knows only the single text that bulk clients send.
+fn table_name_form(direction: Direction, version: TdsVersion) -> Direction {
+    if version.has_wide_fields() { direction } else { Direction::ClientToServer }
 }
 
 fn decode_table_name(r: &mut Reader<'_>, direction: Direction) -> Result<Vec<String>, DecodeError> {

@@ -11,6 +11,9 @@ const FIXED_LEN_BYTES: usize = 94;
 /// Bytes of the fixed part before 7.2, which ends with the attached database file.
 const FIXED_LEN_BYTES_7_1: usize = 86;
 
+/// The protocol's limit for the whole message, 128 KiB less one byte.
+pub const LOGIN_MAX_BYTES: usize = (128 << 10) - 1;
+
 /// The length of integrated authentication data that says "see the long length".
 const SSPI_LEN_SEE_LONG: u16 = 0xFFFF;
 
@@ -150,7 +153,12 @@ impl Login7 {
     /// The payload of the message.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let with_extension = !self.features.is_empty();
-        let mut fields = Fields { w: Writer::new(), data: Vec::new() };
+        let old = is_old(self.tds_version_number);
+        let fixed_len = if old { FIXED_LEN_BYTES_7_1 } else { FIXED_LEN_BYTES };
+        let mut fields = Fields { w: Writer::new(), data: Vec::new(), fixed_len };
+        if old && (with_extension || !self.change_password.expose().is_empty()) {
+            fields.w.invalid("LOGIN7 TDSVersion", "features and a new password need TDS 7.2");
+        }
         let total = fields.w.begin_u32();
         fields.w.u32(self.tds_version_number);
         fields.w.u32(self.packet_size_bytes);
@@ -180,13 +188,15 @@ impl Login7 {
         // The authentication data is the only part that can be long: it goes behind everything that a 16-bit offset
         // has to reach, although its entry comes before the last two.
         let tail_at = fields.data.len();
-        let mut tail = Fields { w: Writer::new(), data: std::mem::take(&mut fields.data) };
+        let mut tail = Fields { w: Writer::new(), data: std::mem::take(&mut fields.data), fixed_len };
         tail.text(&self.attach_db_file, "LOGIN7 AtchDBFile");
-        tail.password(&self.change_password, "LOGIN7 ChangePassword");
-        let Fields { w: tail_entries, data } = tail;
+        if !old {
+            tail.password(&self.change_password, "LOGIN7 ChangePassword");
+        }
+        let Fields { w: tail_entries, data, .. } = tail;
         let sspi_at = if self.sspi.is_empty() { tail_at } else { data.len() };
         fields.data = data;
-        let offset = fields.w.length_u16(FIXED_LEN_BYTES + sspi_at, "LOGIN7 SSPI");
+        let offset = fields.w.length_u16(fixed_len + sspi_at, "LOGIN7 SSPI");
         fields.w.u16(offset);
         let short_length = u16::try_from(self.sspi.len()).ok().filter(|length| *length != SSPI_LEN_SEE_LONG);
         fields.w.u16(short_length.unwrap_or(SSPI_LEN_SEE_LONG));
@@ -195,20 +205,29 @@ impl Login7 {
             Some(_) => 0,
             None => fields.w.length_u32(self.sspi.len(), "LOGIN7 SSPI"),
         };
-        fields.w.u32(long_length);
+        if !old {
+            fields.w.u32(long_length);
+        } else if long_length > 0 {
+            let kind = EncodeErrorKind::TooLong { length: self.sspi.len(), limit: usize::from(u16::MAX) - 1 };
+            fields.w.fail("LOGIN7 SSPI", kind);
+        }
         fields.data.extend_from_slice(&self.sspi);
         if with_extension {
-            let offset = fields.w.length_u32(FIXED_LEN_BYTES + fields.data.len(), "LOGIN7 FeatureExt");
+            let offset = fields.w.length_u32(fixed_len + fields.data.len(), "LOGIN7 FeatureExt");
             if let Some(slot) = fields.data.get_mut(extension_at..extension_at + 4) {
                 slot.copy_from_slice(&offset.to_le_bytes());
             }
         }
-        let Fields { mut w, data } = fields;
+        let Fields { mut w, data, .. } = fields;
         w.bytes(&data);
         if with_extension {
             encode_feature_requests(&self.features, &mut w);
         }
         w.end_u32_inclusive(total, "LOGIN7 Length");
+        if w.len() > LOGIN_MAX_BYTES {
+            let kind = EncodeErrorKind::TooLong { length: w.len(), limit: LOGIN_MAX_BYTES };
+            w.fail("LOGIN7 Length", kind);
+        }
         w.finish()
     }
 
@@ -216,12 +235,15 @@ impl Login7 {
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new_complete(bytes);
         let length = r.u32("LOGIN7 Length")? as usize;
+        if length > LOGIN_MAX_BYTES {
+            return Err(DecodeError::too_long("LOGIN7 Length", 0, length, LOGIN_MAX_BYTES));
+        }
         if length != bytes.len() {
             let what = format!("says {length} bytes, the message has {}", bytes.len());
             return Err(DecodeError::invalid("LOGIN7 Length", 0, what));
         }
         let tds_version_number = r.u32("LOGIN7 TDSVersion")?;
-        let old = TdsVersion::from_login(tds_version_number).is_some_and(|v| v < TdsVersion::V7_2);
+        let old = is_old(tds_version_number);
         let fixed_len = if old { FIXED_LEN_BYTES_7_1 } else { FIXED_LEN_BYTES };
         let packet_size_bytes = r.u32("LOGIN7 PacketSize")?;
         let client_program_version = r.u32("LOGIN7 ClientProgVer")?;
@@ -294,15 +316,21 @@ impl Login7 {
     }
 }
 
+/// True for the versions whose fixed part is the short one.
+fn is_old(tds_version_number: u32) -> bool {
+    TdsVersion::from_login(tds_version_number).is_some_and(|version| version < TdsVersion::V7_2)
+}
+
 /// Offset and length entries in the fixed part, and the data that they point to.
 struct Fields {
     w: Writer,
     data: Vec<u8>,
+    fixed_len: usize,
 }
 
 impl Fields {
     fn place(&mut self, length: usize, field: &'static str) {
-        let offset = self.w.length_u16(FIXED_LEN_BYTES + self.data.len(), field);
+        let offset = self.w.length_u16(self.fixed_len + self.data.len(), field);
         self.w.u16(offset);
         let length = self.w.length_u16(length, field);
         self.w.u16(length);

@@ -1,7 +1,7 @@
 //! The tokens of a server's response (MS-TDS 2.2.7).
 
 use crate::codec::{DecodeError, EncodeErrorKind, Reader, Writer};
-use crate::column::{Column, ColumnFlags, decode_columns, encode_columns};
+use crate::column::{Column, ColumnFlags, decode_columns_of, encode_columns_of};
 use crate::done::Done;
 use crate::env_change::EnvChange;
 use crate::feature::{FeatureAck, decode_feature_acks, encode_feature_acks};
@@ -171,7 +171,9 @@ impl TokenReader {
             token_byte::DONE => Token::Done(Done::decode(r, version)?),
             token_byte::DONE_PROC => Token::DoneProc(Done::decode(r, version)?),
             token_byte::DONE_IN_PROC => Token::DoneInProc(Done::decode(r, version)?),
-            token_byte::COL_METADATA => Token::ColMetaData(decode_columns(r, Direction::ServerToClient)?),
+            token_byte::COL_METADATA => {
+                Token::ColMetaData(decode_columns_of(r, Direction::ServerToClient, version)?)
+            }
             token_byte::ERROR => {
                 Token::Error(short(r, "ERROR", |inner| ServerMessage::decode(inner, version))?)
             }
@@ -241,7 +243,7 @@ impl Token {
             }
             Self::ColMetaData(columns) => {
                 w.u8(token_byte::COL_METADATA);
-                encode_columns(columns.as_deref(), w, Direction::ServerToClient);
+                encode_columns_of(columns.as_deref(), w, Direction::ServerToClient, version);
             }
             Self::Row | Self::NbcRow => {
                 w.fail("token", EncodeErrorKind::Invalid { what: "rows are written by a row encoder".into() })

@@ -109,10 +109,13 @@ fn login() -> impl Strategy<Value = Login7> {
     )
         .prop_map(|(fixed, names, more, features)| {
             let (version, numbers, flags, client_time_zone, client_lcid, client_id) = fixed;
-            // The longer fixed part came with 7.2, and this crate's clients never ask for less.
-            let version = version.max(TdsVersion::V7_2);
             let (host_name, user_name, password, app_name, server_name, client_interface_name) = names;
             let (language, database, sspi, attach_db_file, change_password) = more;
+            // What came with 7.2 has no place in the short form before it.
+            let old = version < TdsVersion::V7_2;
+            let features = if old { Vec::new() } else { features };
+            let change_password = if old { String::new() } else { change_password };
+            let sspi = if old { sspi[..sspi.len().min(100)].to_vec() } else { sspi };
             let extension = if features.is_empty() { 0 } else { login::option_flags3::EXTENSION };
             Login7 {
                 tds_version_number: version.to_login(),
@@ -201,6 +204,17 @@ fn typed_value() -> impl Strategy<Value = (TypeInfo, Value)> {
         Just((TypeInfo::new(SqlType::NText, true, latin), Value::Null)),
         name().prop_map(move |v| (TypeInfo::new(SqlType::NText, true, latin), Value::String(v))),
     ]
+}
+
+fn column() -> impl Strategy<Value = Column> {
+    (name(), any::<u16>(), 0u16..16, typed_value(), option::of(name())).prop_map(
+        |(name, user_type, flags, (type_info, _), table)| {
+            let is_lob = type_info.sql_type.is_legacy_lob();
+            let table = table.filter(|table| is_lob && !table.is_empty());
+            let (user_type, flags) = (u32::from(user_type), ColumnFlags(flags));
+            Column { name, user_type, flags, type_info, table_name: table.into_iter().collect() }
+        },
+    )
 }
 
 fn rpc_request() -> impl Strategy<Value = RpcRequest> {
@@ -316,6 +330,7 @@ fn token() -> impl Strategy<Value = Token> {
         done().prop_map(Token::DoneProc),
         done().prop_map(Token::DoneInProc),
         Just(Token::ColMetaData(None)),
+        prop::collection::vec(column(), 0..5).prop_map(|columns| Token::ColMetaData(Some(columns))),
         prop::collection::vec(any::<u16>(), 0..20).prop_map(Token::Order),
         any::<i32>().prop_map(Token::ReturnStatus),
         return_value.prop_map(Token::ReturnValue),
@@ -400,6 +415,8 @@ fn a_login_of_7_1_ends_its_fixed_part_at_86_bytes() {
     bytes[0] = u8::try_from(bytes.len()).unwrap();
     let login = Login7::decode(&bytes).unwrap();
     assert_eq!((login.version(), login.host_name.as_str()), (Some(TdsVersion::V7_1), "vm"));
+    let with_new_password = Login7 { change_password: "x".into(), ..login };
+    assert_eq!(with_new_password.encode().unwrap_err().field, "LOGIN7 TDSVersion");
 }
 
 /// The layouts that 7.2 widened.
@@ -417,6 +434,25 @@ fn tokens_of_7_1_have_narrow_fields() {
     assert_eq!(encode(Token::Error(message.clone())).unwrap(), expected);
     let beyond = ServerMessage { line: 65_536, ..message };
     assert_eq!(encode(Token::Error(beyond)).unwrap_err().field, "message line number");
+}
+
+#[test]
+fn columns_of_7_1_have_narrow_fields() {
+    let mut column = Column::new("c", SqlType::Image, true, None);
+    column.table_name = vec!["t".into()];
+    let mut w = Writer::new();
+    Token::ColMetaData(Some(vec![column.clone()])).encode(&mut w, TdsVersion::V7_1);
+    let bytes = w.finish().unwrap();
+    let expected = [
+        0x81, 1, 0, // one column
+        0, 0, 9, 0, // two bytes of user type, flags
+        0x22, 0xFF, 0xFF, 0xFF, 0x7F, // image
+        1, 0, b't', 0, // one table name, no parts
+        1, b'c', 0,
+    ];
+    assert_eq!(bytes, expected);
+    let read = TokenReader::new(TdsVersion::V7_1).next(&bytes);
+    assert_eq!(read, Ok(Some((Token::ColMetaData(Some(vec![column])), bytes.len()))));
 }
 
 /// Bytes of the published forms of transaction changes, routing and session reset.

@@ -125,9 +125,7 @@ fn check_login(payload: &[u8], line: &str, place: &str) -> Login7 {
         login.features.iter().map(|feature| format!("{:#04x}", feature.id())).collect();
     assert_eq!(field(line, "features"), features.join(","), "{place}");
     for feature in &login.features {
-        // The one request of a shape that only its sender knows.
-        let known = !matches!(feature, FeatureRequest::Unknown { .. });
-        assert!(known || feature.id() == feature::feature_id::ENHANCED_ROUTING, "{place}: {feature:?}");
+        assert!(!matches!(feature, FeatureRequest::Unknown { .. }), "{place}: {feature:?}");
     }
     assert_eq!(field(line, "app"), login.app_name, "{place}");
     assert_eq!(field(line, "lib"), login.client_interface_name, "{place}");
