@@ -1,1 +1,68 @@
-#![doc = "placeholder"]
+//! The client: connect to a server, load tables and export them.
+//!
+//! Blocking I/O over the standard library's sockets and rustls, and threads where work overlaps.
+//!
+//! | Module | What it is |
+//! |---|---|
+//! | [`config`] | connection strings and URLs |
+//! | [`tcp`], [`tls`] | the way to the server; `login` completes it |
+//! | [`Client`] | batches, queries, calls, transactions, cancelling |
+//! | [`TableDescription`] | what a load needs to know of a table |
+//! | [`LoadPlan`] | every choice of a load, with its reason |
+//! | [`BulkLoad`], [`load`](load()) | the load itself, in one thread or three |
+//! | [`export`](export()) | results to a sink |
+//!
+//! ```no_run
+//! use load::{Client, Config, LoadOptions, LoadPlan, TableName};
+//! # fn batches() -> (arrow::datatypes::SchemaRef, Vec<Result<arrow::record_batch::RecordBatch, std::io::Error>>) { unimplemented!() }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut client = Client::connect(&Config::parse("mssql://sa:${env:SA_PASSWORD}@localhost/sales")?)?;
+//! let table = client.describe(&"dbo.orders".parse::<TableName>()?)?;
+//! let (schema, source) = batches();
+//! let plan = LoadPlan::new(&client, &table, &schema, &LoadOptions::default())?;
+//! println!("{plan}");
+//! let report = load::load(&mut client, &plan, source.into_iter(), &mut |_| {})?;
+//! println!("{report}");
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod config;
+pub mod report;
+pub mod tcp;
+pub mod tls;
+
+mod bulk;
+mod client;
+mod create_table;
+mod describe;
+mod error;
+mod export;
+mod load;
+mod login;
+mod options;
+mod plan;
+mod platform;
+mod result;
+mod session;
+mod table_name;
+mod transport;
+
+pub use bulk::{BulkLoad, BulkProgress};
+pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
+pub use config::{Config, ConfigError};
+pub use create_table::create_table_statement;
+pub use describe::{
+    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage, TableDescription,
+    TriggerDescription,
+};
+pub use error::{Error, ServerError};
+pub use export::{export, table_query};
+pub use load::{FailedBatch, LoadError, Progress, load};
+pub use login::{Encryption, LoginError, ServerInfo};
+pub use options::{BatchTransaction, LoadOptions};
+pub use plan::{Choice, CountRule, LoadPlan};
+pub use report::{ExportReport, LoadReport, Phases};
+pub use result::{BATCH_ROWS, ResultStream};
+pub use table_name::{TableName, literal, quoted};

@@ -1,0 +1,295 @@
+//! A session with a server: batches, queries, procedure calls, transactions.
+
+use std::io;
+
+use rows::mapping::Form;
+use tds::{
+    Collation, Isolation, Reader, ServerMessage, SqlType, TransactionRequest, TypeInfo, Value, ValuePlace,
+    decode_value,
+    rpc::{Parameter, ProcId, Procedure, RpcMessage, RpcRequest},
+    token::{ReturnValue, Token},
+    transaction_request::{BeginTransaction, TransactionMessage},
+    type_info::Direction,
+};
+
+use crate::{
+    config::Config,
+    error::Error,
+    login::{self, ServerInfo},
+    result::ResultStream,
+    session::{Answer, Session},
+    transport::Canceller,
+};
+
+/// A connection to a server. One request at a time; a [`CancelHandle`] interrupts it from another thread.
+#[derive(Debug)]
+pub struct Client {
+    session: Session,
+    server: ServerInfo,
+}
+
+/// Stops the request that a [`Client`] is working on.
+#[derive(Debug, Clone)]
+pub struct CancelHandle(Canceller);
+
+impl CancelHandle {
+    /// Asks the server to stop; the waiting call returns [`Error::Cancelled`]. Without a request nothing happens.
+    pub fn cancel(&self) -> io::Result<()> {
+        self.0.cancel()
+    }
+}
+
+/// What a batch did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ExecuteResult {
+    /// Rows that statements counted, all together: changed by DML, returned by SELECT.
+    pub rows_affected: u64,
+    /// Messages of the server: PRINT, warnings.
+    pub messages: Vec<ServerMessage>,
+    /// Status of the procedure, for a call.
+    pub return_status: Option<i32>,
+    /// Output parameters, for a call.
+    pub outputs: Vec<ReturnValue>,
+}
+
+impl ExecuteResult {
+    fn new(answer: Answer, messages: Vec<ServerMessage>) -> Self {
+        Self {
+            rows_affected: answer.counts.iter().map(|done| done.row_count).sum(),
+            messages,
+            return_status: answer.return_status,
+            outputs: answer.outputs,
+        }
+    }
+}
+
+/// A small result, held as values: for catalogue queries, not for data.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ValueTable {
+    /// Column names.
+    pub columns: Vec<String>,
+    /// Rows in order; every row has a value per column.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// Rows that a [`ValueTable`] takes before it is refused as too large.
+const VALUE_ROWS_MAX: usize = 1_000_000;
+
+impl Client {
+    /// Connects and logs in.
+    pub fn connect(config: &Config) -> Result<Self, Error> {
+        let (session, server) = login::connect(config)?;
+        Ok(Self { session, server })
+    }
+
+    /// What the server said of itself at login.
+    pub fn server_info(&self) -> &ServerInfo {
+        &self.server
+    }
+
+    /// The current database.
+    pub fn database(&self) -> &str {
+        &self.session.state.database
+    }
+
+    /// The collation of the current database, if the server said.
+    pub fn collation(&self) -> Option<Collation> {
+        self.session.state.collation.map(Collation::from_bytes)
+    }
+
+    /// Whether a transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        self.session.state.transaction != 0
+    }
+
+    /// Whether an earlier failure has made the connection useless.
+    pub fn is_broken(&self) -> bool {
+        self.session.is_broken()
+    }
+
+    /// Bytes sent to and received from the socket since connecting.
+    pub fn bytes_on_wire(&self) -> (u64, u64) {
+        self.session.transport.bytes_on_wire()
+    }
+
+    /// A handle that stops the current request from another thread.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle(self.session.transport.canceller())
+    }
+
+    /// Runs a batch; rows that it returns are skipped.
+    pub fn execute(&mut self, sql: &str) -> Result<ExecuteResult, Error> {
+        self.session.send_batch(sql)?;
+        self.finish("waiting for the end of a batch")
+    }
+
+    /// Runs a batch and streams its result sets.
+    pub fn query(&mut self, sql: &str, form: Form) -> Result<ResultStream<'_>, Error> {
+        self.session.send_batch(sql)?;
+        ResultStream::start(&mut self.session, form)
+    }
+
+    /// Runs one statement with parameters (`sp_executesql`), and streams its result sets. Names carry their `@`.
+    pub fn query_with(&mut self, sql: &str, parameters: &[(&str, SqlType, Value)], form: Form) -> Result<ResultStream<'_>, Error> {
+        self.send_call(self.execute_sql(sql, parameters))?;
+        ResultStream::start(&mut self.session, form)
+    }
+
+    /// Runs one statement with parameters (`sp_executesql`); rows that it returns are skipped.
+    pub fn execute_with(&mut self, sql: &str, parameters: &[(&str, SqlType, Value)]) -> Result<ExecuteResult, Error> {
+        self.send_call(self.execute_sql(sql, parameters))?;
+        self.finish("waiting for the end of a statement")
+    }
+
+    /// Calls a procedure; rows that it returns are skipped.
+    pub fn rpc(&mut self, procedure: &str, parameters: Vec<Parameter>) -> Result<ExecuteResult, Error> {
+        self.send_call(RpcRequest::new(Procedure::Name(procedure.to_owned()), parameters))?;
+        self.finish("waiting for the end of a procedure")
+    }
+
+    /// Runs a batch and holds its result sets as values.
+    pub fn query_values(&mut self, sql: &str) -> Result<Vec<ValueTable>, Error> {
+        const DOING: &str = "reading a result";
+        self.session.send_batch(sql)?;
+        let mut types: Vec<TypeInfo> = Vec::new();
+        let mut tables: Vec<ValueTable> = Vec::new();
+        while let Some(token) = self.session.next_token(DOING)? {
+            match token {
+                Token::ColMetaData(Some(columns)) => {
+                    let names = columns.iter().map(|column| column.name.clone()).collect();
+                    tables.push(ValueTable { columns: names, rows: Vec::new() });
+                    types = columns.into_iter().map(|column| column.type_info).collect();
+                }
+                Token::Row | Token::NbcRow => {
+                    let Some(table) = tables.last_mut() else {
+                        return self.session.check(Err(Error::unexpected(DOING, "a row without columns")));
+                    };
+                    if table.rows.len() >= VALUE_ROWS_MAX {
+                        self.session.cancel_answer()?;
+                        return Err(Error::unexpected(DOING, "more rows than a small result may have"));
+                    }
+                    match read_row(self.session.rows(), &types) {
+                        Ok((row, length)) => {
+                            self.session.consume(length);
+                            table.rows.push(row);
+                        }
+                        Err(error) if error.is_truncated() => self.session.fill(DOING)?,
+                        Err(error) => return self.session.check(Err(Error::protocol("a row", error))),
+                    }
+                }
+                _ => {}
+            }
+        }
+        match self.session.take_errors() {
+            Some(error) => Err(error.into()),
+            None => Ok(tables),
+        }
+    }
+
+    /// The columns that a query would return, without running it for rows: for `SELECT TOP 0 …`.
+    pub(crate) fn columns_of(&mut self, sql: &str) -> Result<Vec<tds::Column>, Error> {
+        const DOING: &str = "reading columns";
+        self.session.send_batch(sql)?;
+        let mut found = None;
+        while let Some(token) = self.session.next_token(DOING)? {
+            match token {
+                Token::ColMetaData(Some(columns)) => found = found.or(Some(columns)),
+                Token::Row | Token::NbcRow => self.session.skip_rows(DOING)?,
+                _ => {}
+            }
+        }
+        match self.session.take_errors() {
+            Some(error) => Err(error.into()),
+            None => found.ok_or_else(|| Error::unexpected(DOING, "the query has none")),
+        }
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&mut self, isolation: Isolation) -> Result<(), Error> {
+        let name = String::new();
+        self.transact(TransactionRequest::Begin(BeginTransaction { isolation, name }), "beginning a transaction")?;
+        match self.in_transaction() {
+            true => Ok(()),
+            false => Err(Error::unexpected("beginning a transaction", "the server named no transaction")),
+        }
+    }
+
+    /// Commits the open transaction.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        self.transact(TransactionRequest::Commit { name: String::new(), begin: None }, "committing")
+    }
+
+    /// Rolls the open transaction back. Nothing happens if the server has done so already.
+    pub fn rollback(&mut self) -> Result<(), Error> {
+        if !self.in_transaction() {
+            return Ok(());
+        }
+        self.transact(TransactionRequest::Rollback { name: String::new(), begin: None }, "rolling back")
+    }
+
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    fn transact(&mut self, request: TransactionRequest, doing: &'static str) -> Result<(), Error> {
+        let state = &self.session.state;
+        let message = TransactionMessage::new(request, state.version, state.transaction).encode()?;
+        self.session.send(tds::PacketType::TransactionManager, &message)?;
+        self.session.finish_answer(doing).map(|_| ())
+    }
+
+    fn finish(&mut self, doing: &'static str) -> Result<ExecuteResult, Error> {
+        let answer = self.session.finish_answer(doing)?;
+        Ok(ExecuteResult::new(answer, self.session.take_messages()))
+    }
+
+    fn send_call(&mut self, request: RpcRequest) -> Result<(), Error> {
+        let state = &self.session.state;
+        let message = RpcMessage::new(request, state.version, state.transaction).encode(state.version)?;
+        self.session.send(tds::PacketType::Rpc, &message)
+    }
+
+    fn execute_sql(&self, sql: &str, parameters: &[(&str, SqlType, Value)]) -> RpcRequest {
+        let text = |text: String| {
+            let info = TypeInfo::new(SqlType::NVarChar { length: tds::Length::Max }, true, self.parameter_collation());
+            Parameter::input("", info, Value::String(text))
+        };
+        let mut all = vec![text(sql.to_owned())];
+        if !parameters.is_empty() {
+            let declared: Vec<String> = parameters.iter().map(|(name, sql_type, _)| format!("{name} {sql_type}")).collect();
+            all.push(text(declared.join(", ")));
+        }
+        all.extend(parameters.iter().map(|(name, sql_type, value)| {
+            let collation = sql_type.is_character().then(|| self.parameter_collation()).flatten();
+            Parameter::input(*name, TypeInfo::new(sql_type.clone(), true, collation), value.clone())
+        }));
+        RpcRequest::new(Procedure::Id(ProcId::ExecuteSql), all)
+    }
+
+    fn parameter_collation(&self) -> Option<Collation> {
+        Some(self.collation().unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS))
+    }
+}
+
+/// Reads one ROW or NBCROW (MS-TDS 2.2.7.19, 2.2.7.15).
+fn read_row(bytes: &[u8], types: &[TypeInfo]) -> Result<(Vec<Value>, usize), tds::DecodeError> {
+    let mut r = Reader::new(bytes);
+    let nulls = match r.u8("row token")? {
+        tds::row_span::NBCROW => r.take(types.len().div_ceil(8), "NBCROW bitmap")?,
+        _ => &[],
+    };
+    let mut row = Vec::with_capacity(types.len());
+    for (index, type_info) in types.iter().enumerate() {
+        let is_null = nulls.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1);
+        row.push(if is_null { Value::Null } else { decode_value(&mut r, type_info, ValuePlace::Row)? });
+    }
+    Ok((row, r.position()))
+}
+
+/// COLMETADATA of a bulk load.
+pub(crate) fn bulk_metadata(columns: &[tds::Column]) -> Result<Vec<u8>, Error> {
+    let mut w = tds::Writer::new();
+    w.u8(tds::column::COLMETADATA);
+    tds::encode_columns(Some(columns), &mut w, Direction::ClientToServer);
+    Ok(w.finish()?)
+}

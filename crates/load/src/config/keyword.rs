@@ -1,0 +1,139 @@
+//! The keywords of a connection string and everything that people call them.
+
+use super::ConfigError;
+
+/// What a keyword means, whatever it was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Keyword {
+    Server,
+    Port,
+    Instance,
+    Database,
+    User,
+    Password,
+    AccessToken,
+    Authentication,
+    Encrypt,
+    TrustServerCertificate,
+    ServerCertificate,
+    HostNameInCertificate,
+    ApplicationName,
+    ApplicationIntent,
+    WorkstationId,
+    Language,
+    MultiSubnetFailover,
+    PacketSize,
+    ConnectTimeout,
+    CommandTimeout,
+    IntegratedSecurity,
+    Mars,
+    /// Known to other clients, without meaning for this one (pools, providers).
+    Ignored,
+}
+
+/// Keyword, the spelling used in messages, and its other spellings, in lower case without blanks and underscores.
+type Entry = (Keyword, &'static str, &'static [&'static str]);
+
+/// The table. ADO.NET, ODBC, OLE DB and JDBC spellings.
+const TABLE: &[Entry] = &[
+    (Keyword::Server, "Server", &["server", "datasource", "address", "addr", "networkaddress", "servername", "host"]),
+    (Keyword::Port, "Port", &["port", "portnumber"]),
+    (Keyword::Instance, "Instance", &["instance", "instancename"]),
+    (Keyword::Database, "Database", &["database", "initialcatalog", "databasename"]),
+    (Keyword::User, "User ID", &["userid", "uid", "user", "username"]),
+    (Keyword::Password, "Password", &["password", "pwd"]),
+    (Keyword::AccessToken, "Access Token", &["accesstoken"]),
+    (Keyword::Authentication, "Authentication", &["authentication"]),
+    (Keyword::Encrypt, "Encrypt", &["encrypt", "encryption", "useencryptionfordata"]),
+    (Keyword::TrustServerCertificate, "TrustServerCertificate", &["trustservercertificate"]),
+    (Keyword::ServerCertificate, "ServerCertificate", &["servercertificate"]),
+    (Keyword::HostNameInCertificate, "HostNameInCertificate", &["hostnameincertificate"]),
+    (Keyword::ApplicationName, "Application Name", &["applicationname", "app"]),
+    (Keyword::ApplicationIntent, "ApplicationIntent", &["applicationintent"]),
+    (Keyword::WorkstationId, "Workstation ID", &["workstationid", "wsid"]),
+    (Keyword::Language, "Language", &["language", "currentlanguage"]),
+    (Keyword::MultiSubnetFailover, "MultiSubnetFailover", &["multisubnetfailover"]),
+    (Keyword::PacketSize, "Packet Size", &["packetsize"]),
+    (Keyword::ConnectTimeout, "Connect Timeout", &["connecttimeout", "connectiontimeout", "timeout", "logintimeout"]),
+    (Keyword::CommandTimeout, "Command Timeout", &["commandtimeout", "querytimeout"]),
+    (Keyword::IntegratedSecurity, "Integrated Security", &["integratedsecurity", "trustedconnection"]),
+    (Keyword::Mars, "MultipleActiveResultSets", &["multipleactiveresultsets", "marsconnection"]),
+    (
+        Keyword::Ignored,
+        "Driver",
+        &[
+            "driver",
+            "provider",
+            "dsn",
+            "pooling",
+            "minpoolsize",
+            "maxpoolsize",
+            "poolblockingperiod",
+            "connectionlifetime",
+            "loadbalancetimeout",
+            "connectionreset",
+            "enlist",
+            "persistsecurityinfo",
+            "connectretrycount",
+            "connectretryinterval",
+            "replication",
+            "asynchronousprocessing",
+            "typesystemversion",
+        ],
+    ),
+];
+
+impl Keyword {
+    /// Finds a keyword. Case, blanks and underscores do not count ("User ID", "user_id", "UserId").
+    pub(crate) fn find(written: &str) -> Option<Self> {
+        let plain = plain(written);
+        TABLE.iter().find(|(_, _, spellings)| spellings.contains(&plain.as_str())).map(|(keyword, _, _)| *keyword)
+    }
+
+    /// The spelling used in messages.
+    pub(crate) fn name(self) -> &'static str {
+        TABLE.iter().find(|(keyword, _, _)| *keyword == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// Whether the value must never be printed.
+    pub(crate) fn is_secret(self) -> bool {
+        matches!(self, Self::Password | Self::AccessToken)
+    }
+
+    /// The error for an unknown keyword, naming the nearest known one.
+    pub(crate) fn unknown(written: &str) -> ConfigError {
+        let plain = plain(written);
+        let wanted = plain.as_str();
+        let nearest = TABLE
+            .iter()
+            .filter(|(keyword, _, _)| *keyword != Self::Ignored)
+            .flat_map(|(_, name, spellings)| spellings.iter().map(move |s| (edit_distance(wanted, s), *name)))
+            .min_by_key(|(distance, _)| *distance)
+            .filter(|(distance, name)| *distance <= (name.len() / 3).max(2))
+            .map(|(_, name)| name);
+        ConfigError::UnknownKeyword { keyword: written.to_owned(), nearest }
+    }
+}
+
+fn plain(written: &str) -> String {
+    written.chars().filter(|c| !c.is_whitespace() && *c != '_').flat_map(char::to_lowercase).collect()
+}
+
+/// Number of insertions, deletions and replacements from `a` to `b` (Levenshtein).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut previous: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        let mut current = vec![left];
+        for (y, above) in b.iter().zip(previous.iter().skip(1)) {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = *above;
+            left = replaced.min(left + 1).min(above + 1);
+            current.push(left);
+        }
+        previous = current;
+    }
+    previous.last().copied().unwrap_or_default()
+}

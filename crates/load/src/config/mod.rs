@@ -1,0 +1,147 @@
+//! How to reach a server: connection strings, URLs, and secrets from the environment.
+
+mod error;
+mod keyword;
+mod keyword_string;
+mod secret;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod url;
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+pub use error::ConfigError;
+pub use secret::Secret;
+
+/// The port of a default instance.
+pub const DEFAULT_PORT: u16 = 1433;
+/// The environment variable that is used when a user is named without a password.
+pub const PASSWORD_VARIABLE: &str = "BULKWIRE_PASSWORD";
+/// The environment variable that is used when neither a user nor a token is given.
+pub const ACCESS_TOKEN_VARIABLE: &str = "BULKWIRE_ACCESS_TOKEN";
+
+/// How the client proves who it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// SQL Server authentication.
+    SqlLogin {
+        /// The login.
+        user: String,
+        /// Its password; may be empty.
+        password: Secret,
+    },
+    /// A Microsoft Entra access token for the resource `https://database.windows.net/`, obtained elsewhere.
+    AccessToken(Secret),
+}
+
+/// What the client asks for in PRELOGIN (MS-TDS 2.2.6.5, option ENCRYPTION).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encrypt {
+    /// `Encrypt=Off`: no TLS at all (NOT_SUP). A server that insists on TLS refuses.
+    Off,
+    /// `Encrypt=Optional` (`no`, `false`): the login is encrypted if the server can; everything if it insists.
+    Login,
+    /// `Encrypt=Mandatory` (`yes`, `true`), the default: the whole session, or no session.
+    Required,
+    /// `Encrypt=Strict`: TDS 8.0, TLS before the first byte of TDS.
+    Strict,
+}
+
+/// Whether the client will only read; an availability group then may route it to a secondary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApplicationIntent {
+    /// Reads and writes.
+    ReadWrite,
+    /// Reads only.
+    ReadOnly,
+}
+
+/// Everything that is needed to connect. `Display` prints it as a URL without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// TCP port. Without one: [`DEFAULT_PORT`], or what SQL Server Browser says of `instance`.
+    pub port: Option<u16>,
+    /// Named instance; asked of SQL Server Browser when no port is given.
+    pub instance: Option<String>,
+    /// Database to start in; the login's default when absent.
+    pub database: Option<String>,
+    /// Credentials.
+    pub auth: Auth,
+    /// Encryption asked for.
+    pub encrypt: Encrypt,
+    /// Accept any certificate. Never together with `Encrypt::Strict`.
+    pub trust_server_certificate: bool,
+    /// PEM or DER file of the one certificate that is accepted.
+    pub server_certificate: Option<PathBuf>,
+    /// The name that the certificate must carry, if not `host`.
+    pub host_name_in_certificate: Option<String>,
+    /// Name shown in `sys.dm_exec_sessions.program_name`.
+    pub application_name: String,
+    /// Name shown in `sys.dm_exec_sessions.host_name`; the machine's own when absent.
+    pub workstation_id: Option<String>,
+    /// Language of the session's messages; the login's default when absent.
+    pub language: Option<String>,
+    /// Read-write or read-only.
+    pub application_intent: ApplicationIntent,
+    /// Try all addresses of the host at once.
+    pub multi_subnet_failover: bool,
+    /// Packet size to request, 512 to 32767 bytes; chosen by encryption when absent.
+    pub packet_size_bytes: Option<u16>,
+    /// Time for TCP, TLS and login together; `None` waits for ever.
+    pub connect_timeout: Option<Duration>,
+    /// Time for the server to start answering a request; `None` waits for ever.
+    pub command_timeout: Option<Duration>,
+    /// Keywords that other clients know and that change nothing here, as written.
+    pub ignored: Vec<String>,
+}
+
+impl Config {
+    /// Reads a keyword string (`Server=…;Database=…`) or a `mssql://` URL. `${env:NAME}` in a value is replaced by that
+    /// environment variable; a missing password or token is taken from [`PASSWORD_VARIABLE`] or
+    /// [`ACCESS_TOKEN_VARIABLE`].
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        Self::parse_with(text, &|name| std::env::var(name).ok())
+    }
+
+    /// The same with an environment of the caller's.
+    pub fn parse_with(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let settings = if url::is_url(text) { url::parse(text)? } else { keyword_string::parse(text)? };
+        settings::resolve(settings, environment)
+    }
+
+    /// The port to connect to when no instance has to be looked up.
+    pub fn port_or_default(&self) -> u16 {
+        self.port.unwrap_or(DEFAULT_PORT)
+    }
+
+    /// The name that the server's certificate must carry.
+    pub fn certificate_name(&self) -> &str {
+        self.host_name_in_certificate.as_deref().unwrap_or(&self.host)
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("mssql://")?;
+        if let Auth::SqlLogin { user, .. } = &self.auth {
+            write!(f, "{user}@")?;
+        }
+        match self.host.contains(':') {
+            true => write!(f, "[{}]", self.host)?,
+            false => f.write_str(&self.host)?,
+        }
+        if let Some(instance) = &self.instance {
+            write!(f, "\\{instance}")?;
+        }
+        if let Some(port) = self.port {
+            write!(f, ":{port}")?;
+        }
+        match &self.database {
+            Some(database) => write!(f, "/{database}"),
+            None => Ok(()),
+        }
+    }
+}

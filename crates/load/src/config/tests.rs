@@ -1,0 +1,233 @@
+//! Connection strings as data: text in, fields or error out, and no secret anywhere.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::*;
+
+fn environment(name: &str) -> Option<String> {
+    match name {
+        "DB_PASSWORD" => Some("from;the=environment\"}".to_owned()),
+        "HOST" => Some("db.example".to_owned()),
+        _ => None,
+    }
+}
+
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    Config::parse_with(text, &environment)
+}
+
+/// One line per field that differs from the default, secrets shown: only tests do that.
+fn show(config: &Config) -> String {
+    let mut out = vec![config.host.clone()];
+    let mut field = |name: &str, value: Option<String>| out.extend(value.map(|value| format!("{name}={value}")));
+    field("port", config.port.map(|p| p.to_string()));
+    field("instance", config.instance.clone());
+    field("db", config.database.clone());
+    match &config.auth {
+        Auth::SqlLogin { user, password } => field("login", Some(format!("{user}/{}", password.expose()))),
+        Auth::AccessToken(token) => field("token", Some(token.expose().to_owned())),
+    }
+    field("encrypt", (config.encrypt != Encrypt::Required).then(|| format!("{:?}", config.encrypt)));
+    field("trust", config.trust_server_certificate.then(|| "yes".to_owned()));
+    field("pin", config.server_certificate.as_ref().map(|p| p.display().to_string()));
+    field("name", config.host_name_in_certificate.clone());
+    field("app", (config.application_name != "bulkwire").then(|| config.application_name.clone()));
+    field("wsid", config.workstation_id.clone());
+    field("language", config.language.clone());
+    field("intent", (config.application_intent == ApplicationIntent::ReadOnly).then(|| "ro".to_owned()));
+    field("multi", config.multi_subnet_failover.then(|| "yes".to_owned()));
+    field("packet", config.packet_size_bytes.map(|n| n.to_string()));
+    field("connect", (config.connect_timeout != Some(Duration::from_secs(15))).then(|| format!("{:?}", config.connect_timeout)));
+    field("command", config.command_timeout.map(|t| format!("{t:?}")));
+    field("ignored", (!config.ignored.is_empty()).then(|| config.ignored.join("+")));
+    out.join(" ")
+}
+
+#[test]
+fn keyword_strings() {
+    let cases: &[(&str, &str)] = &[
+        ("Server=h;Database=d;Uid=sa;Pwd=p", "h db=d login=sa/p"),
+        ("Server=tcp:h,1444;Initial Catalog=d;User ID=sa;Password=p", "h port=1444 db=d login=sa/p"),
+        ("data source = h\\SQLEXPRESS ; uid = sa ; pwd = p ", "h instance=SQLEXPRESS login=sa/p"),
+        ("Server=h\\MSSQLSERVER;Uid=a;Pwd=p", "h login=a/p"),
+        ("Server=h\\i,5000;Uid=a;Pwd=p", "h port=5000 instance=i login=a/p"),
+        ("Server=(local);Uid=a;Pwd=p", "localhost login=a/p"),
+        ("Server=.;Uid=a;Pwd=p", "localhost login=a/p"),
+        ("Server=::1,1433;Uid=a;Pwd=p", "::1 port=1433 login=a/p"),
+        ("Server=[fe80::1],1433;Uid=a;Pwd=p", "fe80::1 port=1433 login=a/p"),
+        ("Server=h;Port=1500;Uid=a;Pwd=p", "h port=1500 login=a/p"),
+        ("Addr=h;user=a;pwd=", "h login=a/"),
+        // Quotes: doubled inside, semicolons and equal signs kept, blanks kept.
+        (r#"Server=h;Uid=a;Pwd="p;w=1 ""x"" ""#, r#"h login=a/p;w=1 "x" "#),
+        ("Server=h;Uid=a;Pwd='it''s'", "h login=a/it's"),
+        ("Server=h;Uid=a;Pwd={a}}b;c}", "h login=a/a}b;c"),
+        (r#"Server=h;Uid=a;Pwd=p"q'r"#, r#"h login=a/p"q'r"#),
+        ("Server=h;Uid=a;Pwd=a=b==c", "h login=a/a=b==c"),
+        (";;Server=h;;Uid=a;Pwd=p;;", "h login=a/p"),
+        ("Server=h;Uid=a;Pwd=${env:DB_PASSWORD}", "h login=a/from;the=environment\"}"),
+        ("Server=${env:HOST};Uid=a;Pwd=x", "db.example login=a/x"),
+        ("Server=h;Uid=a;Pwd=${env:", "h login=a/${env:"),
+        ("Server=h;Uid=a;Pwd=p;Uid=a", "h login=a/p"),
+        ("Server=h;AccessToken=eyJ0", "h token=eyJ0"),
+        ("Server=h;Authentication=ActiveDirectoryAccessToken;Access Token=t", "h token=t"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=no", "h login=a/p encrypt=Login"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=Optional", "h login=a/p encrypt=Login"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=Mandatory;TrustServerCertificate=True", "h login=a/p trust=yes"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=strict;ServerCertificate=/c.pem", "h login=a/p encrypt=Strict pin=/c.pem"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=off", "h login=a/p encrypt=Off"),
+        ("Server=h;Uid=a;Pwd=p;Host Name In Certificate=x.y", "h login=a/p name=x.y"),
+        ("Server=h;Uid=a;Pwd=p;App=loader;WSID=w;Language=Deutsch", "h login=a/p app=loader wsid=w language=Deutsch"),
+        ("Server=h;Uid=a;Pwd=p;ApplicationIntent=ReadOnly;MultiSubnetFailover=Yes", "h login=a/p intent=ro multi=yes"),
+        (
+            "Server=h;Uid=a;Pwd=p;Packet Size=16380;Connect Timeout=3;Command Timeout=60",
+            "h login=a/p packet=16380 connect=Some(3s) command=60s",
+        ),
+        ("Server=h;Uid=a;Pwd=p;Connection Timeout=0", "h login=a/p connect=None"),
+        (
+            "Driver={ODBC Driver 18 for SQL Server};Server=h;Uid=a;Pwd=p;Pooling=false;Trusted_Connection=no",
+            "h login=a/p ignored=Driver+Pooling",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(parse(text).map(|c| show(&c)).as_deref(), Ok(*expected), "{text}");
+    }
+}
+
+#[test]
+fn urls() {
+    let cases: &[(&str, &str)] = &[
+        ("mssql://sa:p@h", "h login=sa/p"),
+        ("mssql://sa:p@h:1444/d", "h port=1444 db=d login=sa/p"),
+        ("MSSQL://sa:p@h/", "h login=sa/p"),
+        ("sqlserver://sa:p@h?database=d&encrypt=strict", "h db=d login=sa/p encrypt=Strict"),
+        ("mssql://a%40b:p%3B%2F%25%C3%A9+@h/my%20db", "h db=my db login=a@b/p;/%é+"),
+        ("mssql://a:p@[::1]:1433/d?trust_server_certificate=1", "::1 port=1433 db=d login=a/p trust=yes"),
+        ("mssql://a:${env:DB_PASSWORD}@h", "h login=a/from;the=environment\"}"),
+        ("mssql://h/d?accessToken=abc%3D", "h db=d token=abc="),
+        ("mssql://a:p@h?instance=i&packetSize=512", "h instance=i login=a/p packet=512"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(parse(text).map(|c| show(&c)).as_deref(), Ok(*expected), "{text}");
+    }
+}
+
+#[test]
+fn refusals_name_what_is_wrong() {
+    let cases: &[(&str, &str)] = &[
+        ("Server=h;Uid=a;Pwd=p;Databse=d", "what follows the Password value (byte 21)"),
+        ("Databse=d;Server=h;Uid=a;Pwd=p", "unknown keyword \"Databse\"; did you mean \"Database\"?"),
+        ("TrustServerCertifcate=yes;Server=h;Uid=a;Pwd=p", "did you mean \"TrustServerCertificate\"?"),
+        ("Frobnicate=1;Server=h;Uid=a;Pwd=p", "unknown keyword \"Frobnicate\""),
+        ("mssql://a:p@h?encript=yes", "unknown keyword \"encript\"; did you mean \"Encrypt\"?"),
+        ("Uid=a;Pwd=p", "Server is missing"),
+        ("Server=h", "User ID is missing"),
+        ("Server=h;Uid=a", "Password is missing"),
+        ("Server=h;Uid=a;Pwd=${env:NOPE}", "environment variable NOPE is not set"),
+        ("Server=h;Server=i;Uid=a;Pwd=p", "Server is given twice"),
+        ("Server=h,1;Port=2;Uid=a;Pwd=p", "Port is given twice"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=maybe", "Encrypt=maybe: expected Mandatory"),
+        ("Server=h;Uid=a;Pwd=p;MultiSubnetFailover=perhaps", "expected yes or no"),
+        ("Server=h;Uid=a;Pwd=p;Packet Size=70000", "512 to 32767"),
+        ("Server=h,0;Uid=a;Pwd=p", "a port from 1 to 65535"),
+        ("Server=h:1433;Uid=a;Pwd=p", "a comma, not a colon"),
+        ("Server=np:\\\\h\\pipe;Uid=a;Pwd=p", "only TCP is spoken"),
+        ("Server=h;Integrated Security=SSPI", "Integrated Security is not supported"),
+        ("Server=h;Authentication=Active Directory Interactive", "Authentication is not supported"),
+        ("Server=h;Uid=a;Pwd=p;MARS_Connection=yes", "MultipleActiveResultSets is not supported"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=Strict;TrustServerCertificate=yes", "not possible with Encrypt=Strict"),
+        ("Server=h;Uid=a;Pwd=p;ServerCertificate=c;TrustServerCertificate=yes", "give one of them"),
+        ("Server=h;Uid=a;Pwd=p;Encrypt=Off;ServerCertificate=c", "no certificate is ever seen"),
+        ("Server=h;Access Token=t;Encrypt=off", "never sent in the clear"),
+        ("Server=h;Access Token=t;Uid=a;Pwd=p", "the token names the user"),
+        ("Server=h;=x", "a value without a keyword"),
+        ("Server=h;Uid", "expected keyword=value"),
+        ("Server=h;Uid='a", "not closed"),
+        ("Server=h;Uid='a'b;Pwd=p", "between a closing quote"),
+        ("mssql://", "host is missing"),
+        ("mssql://a:p@h:99999", "port is not a number"),
+        ("mssql://a:p%@h", "two hex digits"),
+        ("mssql://a:%FF@h", "not UTF-8"),
+        ("mssql://a:p@h/d/e", "the database alone"),
+        ("mssql://a:p@h/d#x", "%23"),
+    ];
+    for (text, expected) in cases {
+        let error = parse(text).map(|c| show(&c)).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text}\n  says {error:?}\n  not  {expected:?}");
+    }
+}
+
+#[test]
+fn secrets_come_from_the_environment_when_they_are_not_written() {
+    let environment = |name: &str| match name {
+        PASSWORD_VARIABLE => Some("pw".to_owned()),
+        ACCESS_TOKEN_VARIABLE => Some("tok".to_owned()),
+        _ => None,
+    };
+    let show_with = |text| show(&Config::parse_with(text, &environment).unwrap());
+    assert_eq!(show_with("Server=h;Uid=a"), "h login=a/pw");
+    assert_eq!(show_with("mssql://a@h"), "h login=a/pw");
+    assert_eq!(show_with("mssql://h"), "h token=tok");
+    assert_eq!(show_with("Server=h;Uid=a;Pwd=given"), "h login=a/given");
+}
+
+#[test]
+fn no_secret_is_ever_printed() {
+    const SECRET: &str = "hunter2";
+    let texts = [
+        "Server=h;Uid=a;Pwd=hunter2",
+        "Server=h;Uid=a;Pwd=x;hunter2",
+        "Server=h;Uid=a;Pwd=x;hunter2=y",
+        "Server=h;Uid=a;Pwd=x;y=hunter2",
+        "Server=h;Uid=a;Pwd='x'hunter2",
+        "Server=h;Uid=a;Pwd='hunter2",
+        "Server=h;Uid=a;Pwd=hunter2;Pwd=other",
+        "Server=h;Uid=a;Pwd=hunter2;Encrypt=banana",
+        "Server=h;Access Token=hunter2",
+        "Server=h;Access Token=hunter2;Uid=a",
+        "mssql://a:hunter2@h/d",
+        "mssql://a:hunter2%@h/d",
+        "mssql://a:x#hunter2@h/d",
+        "mssql://a:x/hunter2@h/d",
+        "mssql://a:hunter2@h:port/d",
+        "mssql://a:hunter2@/d",
+        "mssql://h?password=x&hunter2",
+        "mssql://h?password=x&hunter2=1",
+        "mssql://h?accesstoken=hunter2&user=a",
+    ];
+    for text in texts {
+        let printed = match parse(text) {
+            Ok(config) => format!("{config} {config:?} {:#?}", config.auth),
+            Err(error) => format!("{error} {error:?}"),
+        };
+        assert!(!printed.contains(SECRET), "{text} prints {printed}");
+    }
+}
+
+#[test]
+fn a_config_prints_as_a_url_without_its_secret() {
+    let config = parse("Server=h\\i,1500;Database=d;Uid=sa;Pwd=p").unwrap();
+    assert_eq!(config.to_string(), "mssql://sa@h\\i:1500/d");
+    assert_eq!(parse("mssql://sa:p@[::1]").unwrap().to_string(), "mssql://sa@[::1]");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_parsed_or_refused(text in "\\PC{0,80}") {
+        let _ = parse(&text);
+        let _ = parse(&format!("mssql://{text}"));
+    }
+
+    #[test]
+    fn quoted_values_survive(password in "\\PC{0,40}") {
+        proptest::prop_assume!(!password.contains("${env:"));
+        let quoted = [
+            format!("\"{}\"", password.replace('"', "\"\"")),
+            format!("'{}'", password.replace('\'', "''")),
+            format!("{{{}}}", password.replace('}', "}}")),
+        ];
+        for value in quoted {
+            let config = parse(&format!("Pwd={value};Server=h;Uid=a")).unwrap();
+            proptest::prop_assert_eq!(&config.auth, &Auth::SqlLogin { user: "a".to_owned(), password: Secret::new(password.clone()) });
+        }
+    }
+}

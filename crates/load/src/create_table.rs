@@ -1,0 +1,72 @@
+//! The text of CREATE TABLE for a schema.
+
+use std::fmt::Write;
+
+use arrow::datatypes::{Field, Schema};
+use rows::mapping::{COLLATION_KEY, CreateOptions, sql_type_of};
+
+use crate::{
+    error::Error,
+    table_name::{TableName, quoted},
+};
+
+/// `CREATE TABLE` for batches of `schema`. `options` says for each field how long its values get and what text becomes;
+/// SQL types and collations in the fields' metadata win. Fields that may be null become NULL columns, others NOT NULL.
+pub fn create_table_statement(
+    table: &TableName,
+    schema: &Schema,
+    options: impl Fn(usize, &Field) -> CreateOptions,
+) -> Result<String, Error> {
+    let mut text = format!("CREATE TABLE {table} (");
+    for (index, field) in schema.fields().iter().enumerate() {
+        let sql_type = sql_type_of(field, &options(index, field))?;
+        let separator = if index == 0 { "" } else { "," };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{separator}\n    {} {sql_type}", quoted(field.name()));
+        if sql_type.is_character()
+            && let Some(collation) = field.metadata().get(COLLATION_KEY).filter(|name| is_collation_name(name))
+        {
+            let _ = write!(text, " COLLATE {collation}");
+        }
+        text.push_str(if field.is_nullable() { " NULL" } else { " NOT NULL" });
+    }
+    text.push_str("\n)");
+    Ok(text)
+}
+
+/// Collation names stand unquoted in T-SQL; metadata may hold anything.
+fn is_collation_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use std::collections::HashMap;
+
+    use arrow::datatypes::{DataType, TimeUnit};
+
+    use super::*;
+
+    #[test]
+    fn a_schema_becomes_a_table() {
+        let collated = Field::new("c", DataType::Utf8, true)
+            .with_metadata(HashMap::from([(COLLATION_KEY.to_owned(), "Latin1_General_BIN2".to_owned())]));
+        let hostile = Field::new("d", DataType::Utf8, true)
+            .with_metadata(HashMap::from([(COLLATION_KEY.to_owned(), "x); DROP TABLE t --".to_owned())]));
+        let schema = Schema::new(vec![
+            Field::new("id", DataType::Int32, false),
+            Field::new("odd ] name", DataType::Decimal128(10, 2), true),
+            Field::new("at", DataType::Timestamp(TimeUnit::Microsecond, None), true),
+            collated,
+            hostile,
+        ]);
+        let lengths = [None, None, None, Some(20), None];
+        let options = |index: usize, _: &Field| CreateOptions { max_length: lengths[index], ..CreateOptions::default() };
+        let text = create_table_statement(&"dbo.t".parse().unwrap(), &schema, options).unwrap();
+        let expected = "CREATE TABLE [dbo].[t] (\n    [id] int NOT NULL,\n    [odd ]] name] decimal(10, 2) NULL,\n    \
+                        [at] datetime2(6) NULL,\n    [c] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,\n    [d] nvarchar(max) NULL\n)";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,184 @@
+//! Reads the results of the catalogue queries.
+
+use tds::{Column, ColumnFlags, SqlType, Value};
+
+use super::{
+    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage, TriggerDescription,
+};
+use crate::{client::ValueTable, error::Error};
+
+/// `sys.indexes.type` of a clustered B-tree.
+pub(super) const KIND_CLUSTERED: u8 = 1;
+/// `sys.indexes.type` of a clustered columnstore.
+pub(super) const KIND_COLUMNSTORE: u8 = 5;
+const KIND_HEAP: u8 = 0;
+
+pub(super) struct Facts {
+    pub(super) object: Option<Object>,
+    pub(super) columns: Vec<CatalogueColumn>,
+    pub(super) storage: Storage,
+    pub(super) indexes: Vec<IndexDescription>,
+    pub(super) triggers: Vec<TriggerDescription>,
+    pub(super) constraints: Vec<ConstraintDescription>,
+    pub(super) rows: u64,
+    pub(super) partitions: u32,
+    pub(super) database: DatabaseDescription,
+}
+
+pub(super) struct Object {
+    pub(super) schema: String,
+    pub(super) is_view: bool,
+}
+
+pub(super) struct CatalogueColumn {
+    name: String,
+    type_name: String,
+    is_identity: bool,
+    is_computed: bool,
+    has_default: bool,
+    collation: Option<String>,
+}
+
+impl Facts {
+    /// Reads the results of [`super::queries::batch`].
+    pub(super) fn read(results: &[ValueTable]) -> Result<Self, Error> {
+        let [objects, columns, indexes, keys, triggers, checks, foreign_keys, partitions, databases] = results else {
+            let what = format!("{} results of the catalogue queries instead of 9", results.len());
+            return Err(Error::unexpected("describing a table", what));
+        };
+        let index_rows: Vec<(i64, IndexDescription)> = rows(indexes).map(|row| index(&row, keys)).collect();
+        let storage = match () {
+            () if index_rows.iter().any(|(_, index)| index.kind == KIND_COLUMNSTORE) => Storage::Columnstore,
+            () if index_rows.iter().any(|(_, index)| index.kind == KIND_CLUSTERED) => Storage::Clustered,
+            () => Storage::Heap,
+        };
+        let constraint = |row: Row<'_>, is_foreign_key| ConstraintDescription {
+            name: row.text("name"),
+            is_foreign_key,
+            is_disabled: row.flag("is_disabled"),
+            is_not_trusted: row.flag("is_not_trusted"),
+        };
+        Ok(Self {
+            object: rows(objects)
+                .map(|row| Object { schema: row.text("schema_name"), is_view: row.text("object_type").trim() == "V" })
+                .next(),
+            columns: rows(columns).map(|row| catalogue_column(&row)).collect(),
+            storage,
+            indexes: index_rows.into_iter().map(|(_, index)| index).filter(|index| index.kind != KIND_HEAP).collect(),
+            triggers: rows(triggers)
+                .map(|row| TriggerDescription {
+                    name: row.text("name"),
+                    is_instead_of: row.flag("is_instead_of_trigger"),
+                    is_disabled: row.flag("is_disabled"),
+                })
+                .collect(),
+            constraints: rows(checks)
+                .map(|row| constraint(row, false))
+                .chain(rows(foreign_keys).map(|row| constraint(row, true)))
+                .collect(),
+            rows: rows(partitions).filter_map(|row| u64::try_from(row.integer("rows")?).ok()).sum(),
+            partitions: u32::try_from(partitions.rows.len()).unwrap_or(u32::MAX).max(1),
+            database: rows(databases).map(|row| database(&row)).next().unwrap_or_default(),
+        })
+    }
+}
+
+/// Joins COLMETADATA with what the catalogue adds.
+pub(super) fn column(column: Column, catalogue: &[CatalogueColumn]) -> ColumnDescription {
+    let known = catalogue.iter().find(|known| known.name == column.name);
+    let is_rowversion = *column.sql_type() == SqlType::RowVersion
+        || known.is_some_and(|known| matches!(known.type_name.as_str(), "timestamp" | "rowversion"));
+    ColumnDescription {
+        type_name: known.map_or_else(|| column.sql_type().to_string(), |known| known.type_name.clone()),
+        is_identity: known.map_or_else(|| column.flags.has(ColumnFlags::IDENTITY), |known| known.is_identity),
+        is_computed: known.map_or_else(|| column.flags.has(ColumnFlags::COMPUTED), |known| known.is_computed),
+        has_default: known.is_some_and(|known| known.has_default),
+        collation: known.and_then(|known| known.collation.clone()),
+        is_rowversion,
+        column,
+    }
+}
+
+fn catalogue_column(row: &Row<'_>) -> CatalogueColumn {
+    CatalogueColumn {
+        name: row.text("name"),
+        type_name: row.text("type_name"),
+        is_identity: row.flag("is_identity"),
+        is_computed: row.flag("is_computed"),
+        has_default: row.integer("default_object_id").unwrap_or_default() != 0,
+        collation: Some(row.text("collation_name")).filter(|name| !name.is_empty()),
+    }
+}
+
+fn index(row: &Row<'_>, keys: &ValueTable) -> (i64, IndexDescription) {
+    let id = row.integer("index_id").unwrap_or_default();
+    let key = rows(keys)
+        .filter(|key| key.integer("index_id") == Some(id))
+        .map(|key| (key.text("name"), key.flag("is_descending_key")))
+        .collect();
+    let index = IndexDescription {
+        name: row.text("name"),
+        kind: row.integer("type").and_then(|kind| u8::try_from(kind).ok()).unwrap_or_default(),
+        key,
+        is_unique: row.flag("is_unique"),
+        is_primary_key: row.flag("is_primary_key"),
+        ignores_duplicate_keys: row.flag("ignore_dup_key"),
+        is_disabled: row.flag("is_disabled"),
+    };
+    (id, index)
+}
+
+fn database(row: &Row<'_>) -> DatabaseDescription {
+    DatabaseDescription {
+        name: row.text("name"),
+        recovery_model: match row.integer("recovery_model") {
+            Some(1) => Some(RecoveryModel::Full),
+            Some(2) => Some(RecoveryModel::BulkLogged),
+            Some(3) => Some(RecoveryModel::Simple),
+            _ => None,
+        },
+        collation: Some(row.text("collation_name")).filter(|name| !name.is_empty()),
+        compatibility_level: row.integer("compatibility_level").and_then(|level| u8::try_from(level).ok()),
+    }
+}
+
+/// One row with its column names.
+struct Row<'a> {
+    columns: &'a [String],
+    values: &'a [Value],
+}
+
+fn rows(table: &ValueTable) -> impl Iterator<Item = Row<'_>> {
+    table.rows.iter().map(|values| Row { columns: &table.columns, values })
+}
+
+impl Row<'_> {
+    fn value(&self, column: &str) -> &Value {
+        let index = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column));
+        index.and_then(|index| self.values.get(index)).unwrap_or(&Value::Null)
+    }
+
+    /// Text; empty for NULL.
+    fn text(&self, column: &str) -> String {
+        match self.value(column) {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        }
+    }
+
+    fn integer(&self, column: &str) -> Option<i64> {
+        match self.value(column) {
+            Value::Bit(value) => Some(i64::from(*value)),
+            Value::TinyInt(value) => Some(i64::from(*value)),
+            Value::SmallInt(value) => Some(i64::from(*value)),
+            Value::Int(value) => Some(i64::from(*value)),
+            Value::BigInt(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn flag(&self, column: &str) -> bool {
+        self.integer(column).unwrap_or_default() != 0
+    }
+}

@@ -1,0 +1,198 @@
+//! What is known of a table before a load.
+
+mod facts;
+mod queries;
+
+use std::fmt;
+
+use tds::Column;
+
+use crate::{client::Client, error::Error, table_name::TableName};
+use facts::Facts;
+
+/// A table as a load sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableDescription {
+    /// The name, with schema.
+    pub name: TableName,
+    /// Table or view.
+    pub is_view: bool,
+    /// Columns in table order.
+    pub columns: Vec<ColumnDescription>,
+    /// How rows are stored.
+    pub storage: Storage,
+    /// All indexes but the heap, the clustered one first.
+    pub indexes: Vec<IndexDescription>,
+    /// Triggers.
+    pub triggers: Vec<TriggerDescription>,
+    /// CHECK and FOREIGN KEY constraints.
+    pub constraints: Vec<ConstraintDescription>,
+    /// Rows, as the catalogue counts them.
+    pub rows: u64,
+    /// Partitions; 1 for a table that is not partitioned.
+    pub partitions: u32,
+    /// The database.
+    pub database: DatabaseDescription,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDescription {
+    /// The column as the server sends it in COLMETADATA: name, type, nullability, collation.
+    pub column: Column,
+    /// Name of the type in the catalogue; an alias type keeps its own.
+    pub type_name: String,
+    /// Values come from the IDENTITY property unless they are kept.
+    pub is_identity: bool,
+    /// Computed columns are never loaded.
+    pub is_computed: bool,
+    /// Rowversion columns are never loaded.
+    pub is_rowversion: bool,
+    /// The column has a DEFAULT, which replaces NULLs unless they are kept.
+    pub has_default: bool,
+    /// Collation name of a character column.
+    pub collation: Option<String>,
+}
+
+/// How rows are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// Without order.
+    Heap,
+    /// In a clustered B-tree.
+    Clustered,
+    /// In a clustered columnstore.
+    Columnstore,
+}
+
+/// One index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexDescription {
+    /// Its name.
+    pub name: String,
+    /// B-tree or columnstore or another kind, as `sys.indexes.type` numbers them.
+    pub kind: u8,
+    /// Key columns in order, with "descending".
+    pub key: Vec<(String, bool)>,
+    /// No two rows have the same key.
+    pub is_unique: bool,
+    /// It is the primary key.
+    pub is_primary_key: bool,
+    /// Duplicate keys are dropped with a warning instead of an error; row counts then differ from what is sent.
+    pub ignores_duplicate_keys: bool,
+    /// It is out of use.
+    pub is_disabled: bool,
+}
+
+/// One trigger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriggerDescription {
+    /// Its name.
+    pub name: String,
+    /// It runs instead of the statement.
+    pub is_instead_of: bool,
+    /// It is out of use.
+    pub is_disabled: bool,
+}
+
+/// One CHECK or FOREIGN KEY constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConstraintDescription {
+    /// Its name.
+    pub name: String,
+    /// FOREIGN KEY, or else CHECK.
+    pub is_foreign_key: bool,
+    /// It is out of use.
+    pub is_disabled: bool,
+    /// The server does not know that all rows obey it.
+    pub is_not_trusted: bool,
+}
+
+/// The table's database.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DatabaseDescription {
+    /// Its name.
+    pub name: String,
+    /// What its log is for; `None` if the catalogue does not say.
+    pub recovery_model: Option<RecoveryModel>,
+    /// Its collation.
+    pub collation: Option<String>,
+    /// Its compatibility level.
+    pub compatibility_level: Option<u8>,
+}
+
+/// Recovery model of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoveryModel {
+    /// Everything is logged.
+    Full,
+    /// Bulk operations may be logged minimally; the log is kept for backups.
+    BulkLogged,
+    /// Bulk operations may be logged minimally; the log is not kept.
+    Simple,
+}
+
+impl fmt::Display for RecoveryModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "FULL",
+            Self::BulkLogged => "BULK_LOGGED",
+            Self::Simple => "SIMPLE",
+        })
+    }
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Heap => "heap",
+            Self::Clustered => "clustered index",
+            Self::Columnstore => "clustered columnstore",
+        })
+    }
+}
+
+impl TableDescription {
+    /// The clustered index, if the table has one.
+    pub fn clustered_index(&self) -> Option<&IndexDescription> {
+        self.indexes.iter().find(|index| index.kind == facts::KIND_CLUSTERED)
+    }
+
+    /// Indexes beside the rows themselves.
+    pub fn secondary_indexes(&self) -> impl Iterator<Item = &IndexDescription> {
+        self.indexes.iter().filter(|index| !matches!(index.kind, facts::KIND_CLUSTERED | facts::KIND_COLUMNSTORE) && !index.is_disabled)
+    }
+
+    /// Columns that a load may fill: not computed, not rowversion, and identities only if they are kept.
+    pub fn loadable_columns(&self, keep_identity: bool) -> Vec<Column> {
+        let wanted = |c: &&ColumnDescription| !c.is_computed && !c.is_rowversion && (keep_identity || !c.is_identity);
+        self.columns.iter().filter(wanted).map(|c| c.column.clone()).collect()
+    }
+}
+
+impl Client {
+    /// Looks at a table: its columns, indexes, triggers, constraints and database.
+    pub fn describe(&mut self, table: &TableName) -> Result<TableDescription, Error> {
+        let results = self.query_values(&queries::batch(table))?;
+        let facts = Facts::read(&results)?;
+        let Some(object) = facts.object else {
+            return Err(Error::NoTable { table: table.to_string(), database: self.database().to_owned() });
+        };
+        let schema = table.schema.clone().or(Some(object.schema)).filter(|_| !table.is_temporary());
+        let name = TableName { database: table.database.clone(), schema, name: table.name.clone() };
+        let columns = self.columns_of(&format!("SELECT TOP 0 * FROM {name}"))?;
+        let columns = columns.into_iter().map(|column| facts::column(column, &facts.columns)).collect();
+        Ok(TableDescription {
+            name,
+            is_view: object.is_view,
+            columns,
+            storage: facts.storage,
+            indexes: facts.indexes,
+            triggers: facts.triggers,
+            constraints: facts.constraints,
+            rows: facts.rows,
+            partitions: facts.partitions,
+            database: facts.database,
+        })
+    }
+}

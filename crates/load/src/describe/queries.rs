@@ -1,0 +1,40 @@
+//! The catalogue queries. They run on SQL Server 2012 and later and on the embedded server, in one batch.
+
+use crate::table_name::{TableName, literal};
+
+/// The batch that describes a table; [`super::Facts::read`] reads its results in this order.
+pub(super) fn batch(table: &TableName) -> String {
+    let p = table.catalogue_prefix();
+    let id = format!("OBJECT_ID({})", table.object_literal());
+    let database = match (table.is_temporary(), &table.database) {
+        (true, _) => literal("tempdb"),
+        (false, Some(database)) => literal(database),
+        (false, None) => "DB_NAME()".to_owned(),
+    };
+    [
+        format!(
+            "SELECT s.name AS schema_name, o.name AS table_name, o.type AS object_type \
+             FROM {p}sys.objects AS o JOIN {p}sys.schemas AS s ON s.schema_id = o.schema_id WHERE o.object_id = {id}"
+        ),
+        format!(
+            "SELECT c.column_id, c.name, t.name AS type_name, c.is_nullable, c.is_identity, c.is_computed, c.collation_name, \
+             c.default_object_id FROM {p}sys.columns AS c JOIN {p}sys.types AS t ON t.user_type_id = c.user_type_id \
+             WHERE c.object_id = {id} ORDER BY c.column_id"
+        ),
+        format!(
+            "SELECT index_id, name, type, is_unique, is_primary_key, is_unique_constraint, is_disabled, ignore_dup_key \
+             FROM {p}sys.indexes WHERE object_id = {id} ORDER BY index_id"
+        ),
+        format!(
+            "SELECT ic.index_id, c.name, ic.key_ordinal, ic.is_descending_key \
+             FROM {p}sys.index_columns AS ic JOIN {p}sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id \
+             WHERE ic.object_id = {id} AND ic.key_ordinal > 0 ORDER BY ic.index_id, ic.key_ordinal"
+        ),
+        format!("SELECT name, is_disabled, is_instead_of_trigger FROM {p}sys.triggers WHERE parent_id = {id} ORDER BY name"),
+        format!("SELECT name, is_disabled, is_not_trusted FROM {p}sys.check_constraints WHERE parent_object_id = {id} ORDER BY name"),
+        format!("SELECT name, is_disabled, is_not_trusted FROM {p}sys.foreign_keys WHERE parent_object_id = {id} ORDER BY name"),
+        format!("SELECT index_id, partition_number, rows FROM {p}sys.partitions WHERE object_id = {id} AND index_id IN (0, 1, 5)"),
+        format!("SELECT name, recovery_model, collation_name, compatibility_level FROM sys.databases WHERE name = {database}"),
+    ]
+    .join(";\n")
+}

@@ -1,0 +1,201 @@
+//! What can go wrong between here and the server.
+
+use std::{fmt, io};
+
+use tds::{DecodeError, EncodeError, ServerMessage};
+
+use crate::{config::ConfigError, login::LoginError, tcp::ConnectError, tls::TlsError};
+
+/// Every error of this crate that is not bound to a batch of a load (those are [`LoadError`](crate::LoadError)s).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The connection string cannot be used.
+    #[error("connection string: {0}")]
+    Config(#[from] ConfigError),
+    /// No TCP connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// No TLS session.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The server, or this client, refused the login.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    /// The server answered a request with an error.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The server sent something that is not TDS as published.
+    #[error("protocol error in {place}: {source}")]
+    Protocol {
+        /// What was being read.
+        place: &'static str,
+        /// Field, offset and reason.
+        source: DecodeError,
+    },
+    /// Well-formed tokens that make no sense where they came.
+    #[error("unexpected answer while {doing}: {what}")]
+    Unexpected {
+        /// What the client was doing.
+        doing: &'static str,
+        /// What came.
+        what: String,
+    },
+    /// A request that TDS cannot express (a name of more than 128 characters, for instance).
+    #[error("cannot be sent: {0}")]
+    Encode(#[from] EncodeError),
+    /// A value of the source does not fit its column.
+    #[error(transparent)]
+    Cell(#[from] rows::CellError),
+    /// Source and target cannot be brought together.
+    #[error(transparent)]
+    Plan(#[from] rows::PlanError),
+    /// A column that cannot be mapped.
+    #[error(transparent)]
+    Mapping(#[from] rows::mapping::MappingError),
+    /// Columns of the answer cannot be represented.
+    #[error(transparent)]
+    Decoder(#[from] rows::DecoderError),
+    /// Rows of the answer cannot be decoded.
+    #[error(transparent)]
+    RowDecode(#[from] rows::RowDecodeError),
+    /// The target table does not exist, or may not be seen.
+    #[error("table {table} does not exist in database {database}, or this login may not see it")]
+    NoTable {
+        /// The name as given.
+        table: String,
+        /// Where it was looked for.
+        database: String,
+    },
+    /// The source has values for an identity column, but they are not to be kept.
+    #[error("column \"{column}\" is an identity: keep the source's values (keep identity), or leave it out of the source")]
+    Identity {
+        /// The column.
+        column: String,
+    },
+    /// A name that is no table name.
+    #[error("\"{name}\" is not a table name: {reason}")]
+    TableName {
+        /// The name as given.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// The server counted other rows than were sent; the batch was rolled back unless `committed`.
+    #[error("the server reports {acknowledged} rows for a batch of {sent}{}", if *committed { "; the batch is committed" } else { "; the batch was rolled back" })]
+    CountMismatch {
+        /// Rows sent.
+        sent: u64,
+        /// Rows of the server's DONE.
+        acknowledged: u64,
+        /// Whether the batch stands all the same (autocommit).
+        committed: bool,
+    },
+    /// The source of a load failed.
+    #[error("reading the source: {0}")]
+    Source(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The sink of an export failed.
+    #[error("writing the result: {0}")]
+    Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The connection broke.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What the client was doing.
+        doing: &'static str,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The server took longer than the command time-out.
+    #[error("time-out while {doing}")]
+    TimedOut {
+        /// What the client was doing.
+        doing: &'static str,
+    },
+    /// Stopped by a [`CancelHandle`](crate::CancelHandle).
+    #[error("cancelled")]
+    Cancelled,
+    /// An earlier failure left the connection in the middle of a message.
+    #[error("the connection broke during an earlier request; open a new one")]
+    Broken,
+    /// A worker thread ended without a result.
+    #[error("the {worker} thread stopped unexpectedly")]
+    Worker {
+        /// Which one.
+        worker: &'static str,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(doing: &'static str, source: io::Error) -> Self {
+        Self::Io { doing, source }
+    }
+
+    pub(crate) fn closed(doing: &'static str) -> Self {
+        Self::io(doing, io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"))
+    }
+
+    pub(crate) fn protocol(place: &'static str, source: DecodeError) -> Self {
+        Self::Protocol { place, source }
+    }
+
+    pub(crate) fn unexpected(doing: &'static str, what: impl Into<String>) -> Self {
+        Self::Unexpected { doing, what: what.into() }
+    }
+
+    /// The server's own error, if that is what this is.
+    pub fn server_message(&self) -> Option<&ServerMessage> {
+        match self {
+            Self::Server(error) => Some(error.first()),
+            Self::Login(LoginError::Refused(error)) => Some(error.first()),
+            _ => None,
+        }
+    }
+}
+
+/// The error messages of one answer: the first is what went wrong, the others are its consequences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerError {
+    first: Box<ServerMessage>,
+    rest: Vec<ServerMessage>,
+}
+
+impl ServerError {
+    /// Collects the error messages of an answer; `None` without any.
+    pub(crate) fn from_messages(messages: Vec<ServerMessage>) -> Option<Self> {
+        let mut messages = messages.into_iter();
+        messages.next().map(|first| Self { first: Box::new(first), rest: messages.collect() })
+    }
+
+    /// The message that came first.
+    pub fn first(&self) -> &ServerMessage {
+        &self.first
+    }
+
+    /// All messages, in order.
+    pub fn messages(&self) -> impl Iterator<Item = &ServerMessage> {
+        std::iter::once(&*self.first).chain(&self.rest)
+    }
+
+    /// Severity 20 and above: the server closes the connection.
+    pub fn is_fatal(&self) -> bool {
+        self.messages().any(|message| message.class >= 20)
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, message) in self.messages().enumerate() {
+            if index > 0 {
+                f.write_str("; ")?;
+            }
+            write!(f, "Msg {}, Level {}, State {}", message.number, message.class, message.state)?;
+            if !message.procedure.is_empty() {
+                write!(f, ", Procedure {}", message.procedure)?;
+            }
+            write!(f, ", Line {}: {}", message.line, message.message.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ServerError {}

@@ -1,0 +1,277 @@
+//! The load plan: every choice with its reason.
+
+use std::fmt;
+
+use arrow::datatypes::Schema;
+use rows::{BulkHints, Plan, insert_bulk_statement};
+use tds::{LengthClass, TypeInfo};
+
+use crate::{
+    client::Client,
+    describe::{RecoveryModel, Storage, TableDescription},
+    error::Error,
+    options::{BatchTransaction, LoadOptions},
+    report::grouped,
+    table_name::TableName,
+};
+
+/// Bytes that a batch aims at: long enough that its commit does not count, short enough to be rolled back quickly.
+const BATCH_BYTES: u64 = 32 << 20;
+const BATCH_ROWS_MIN: u64 = 10_000;
+const BATCH_ROWS_MAX: u64 = 500_000;
+/// Rows of a full row group of a columnstore.
+const ROW_GROUP_ROWS: u64 = 1_048_576;
+/// Fewer rows than this go to a delta store, uncompressed and fully logged.
+const ROW_GROUP_ROWS_MIN: u64 = 102_400;
+/// What a variable-length value is assumed to take, if its limit is not lower.
+const VARIABLE_GUESS_BYTES: u64 = 32;
+
+/// A load that is ready to run. `Display` prints every choice with its reason.
+#[derive(Debug, Clone)]
+pub struct LoadPlan {
+    /// The target.
+    pub table: TableName,
+    /// Columns, casts and checks.
+    pub rows: Plan,
+    /// Rows of a batch.
+    pub batch_rows: u64,
+    /// What the server is told.
+    pub hints: BulkHints,
+    /// Transactions.
+    pub transaction: BatchTransaction,
+    /// What the server's count must be.
+    pub count_rule: CountRule,
+    /// Every choice, in the order in which it is printed.
+    pub choices: Vec<Choice>,
+}
+
+/// What the server's row count of a batch must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountRule {
+    /// What was sent.
+    Exact,
+    /// What was sent or less: an index drops duplicate keys.
+    AtMost,
+    /// Anything: a trigger does the inserting.
+    Unchecked,
+}
+
+/// One choice of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// What was chosen.
+    pub setting: &'static str,
+    /// The choice.
+    pub value: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl LoadPlan {
+    /// Plans a load of batches of `schema` into a table.
+    pub fn new(client: &Client, target: &TableDescription, schema: &Schema, options: &LoadOptions) -> Result<Self, Error> {
+        refuse_identity(target, schema, options)?;
+        let columns = target.loadable_columns(options.keep_identity);
+        let rows = Plan::new(schema, &columns, &options.mapping, options.cast.clone())?;
+        let mut choices = Vec::new();
+        let mut choose = |setting, value: String, reason: &str| choices.push(Choice { setting, value, reason: reason.to_owned() });
+
+        choose("target", format!("{} ({})", target.name, target.storage), &occupancy(target));
+        for note in rows.notes() {
+            choose("columns", rows.columns().len().to_string(), note);
+        }
+        let (table_lock, reason) = table_lock(target, options);
+        choose("TABLOCK", on_off(table_lock), reason);
+        let (batch_rows, reason) = batch_rows(target, &rows, options);
+        choose("batch rows", grouped(batch_rows), &reason);
+        let (order, reason) = order(target, options);
+        choose("ORDER", order, &reason);
+        choose("logging", logging(target, table_lock).0.to_owned(), logging(target, table_lock).1);
+        constraint_choices(target, options, &mut choose);
+        let (count_rule, reason) = count_rule(target, options);
+        let rule = match count_rule {
+            CountRule::Exact => "exact",
+            CountRule::AtMost => "at most",
+            CountRule::Unchecked => "off",
+        };
+        choose("count check", rule.to_owned(), reason);
+        match options.transaction {
+            BatchTransaction::Explicit => choose("transaction", "one a batch".to_owned(), "committed after the server's row count is checked"),
+            BatchTransaction::Autocommit => choose("transaction", "autocommit".to_owned(), "as asked; each batch commits by itself"),
+        }
+        let info = client.server_info();
+        choose("packet size", format!("{} bytes", info.packet_size_bytes), "what the server granted; the larger, the fewer headers");
+        choose("writers", "1".to_owned(), "one connection; encoding overlaps sending and waiting");
+
+        let hints = BulkHints {
+            check_constraints: options.check_constraints,
+            fire_triggers: options.fire_triggers,
+            keep_nulls: options.keep_nulls,
+            table_lock,
+            rows_per_batch: Some(batch_rows),
+            kilobytes_per_batch: None,
+            order: options.order.clone(),
+        };
+        let table = target.name.clone();
+        Ok(Self { table, rows, batch_rows, hints, transaction: options.transaction, count_rule, choices })
+    }
+
+    /// The INSERT BULK statement that starts every batch.
+    pub fn statement(&self) -> String {
+        insert_bulk_statement(&self.table.to_string(), self.rows.declared_columns(), &self.hints)
+    }
+}
+
+impl fmt::Display for LoadPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let setting_width = self.choices.iter().map(|c| c.setting.len()).max().unwrap_or_default();
+        let value_width = self.choices.iter().map(|c| c.value.chars().count()).filter(|w| *w <= 24).max().unwrap_or_default();
+        for (index, Choice { setting, value, reason }) in self.choices.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{setting:setting_width$}  {value:value_width$}")?;
+            if !reason.is_empty() {
+                write!(f, "  {reason}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A source column for an identity is only accepted when its values are kept: dropping them unasked would lose data.
+fn refuse_identity(target: &TableDescription, schema: &Schema, options: &LoadOptions) -> Result<(), Error> {
+    if options.keep_identity {
+        return Ok(());
+    }
+    let Some(identity) = target.columns.iter().find(|column| column.is_identity) else { return Ok(()) };
+    let name = identity.column.name.as_str();
+    let asked = match &options.mapping {
+        rows::Mapping::ByName => schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(name)),
+        rows::Mapping::Explicit(pairs) => pairs.iter().any(|(_, target)| target.eq_ignore_ascii_case(name)),
+        rows::Mapping::ByPosition => false,
+    };
+    match asked {
+        true => Err(Error::Identity { column: name.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+fn occupancy(target: &TableDescription) -> String {
+    let secondary = target.secondary_indexes().count();
+    let mut text = match target.rows {
+        0 => "empty".to_owned(),
+        rows => format!("{} rows", grouped(rows)),
+    };
+    if secondary > 0 {
+        text.push_str(&format!(", {secondary} further index{}", if secondary == 1 { "" } else { "es" }));
+    }
+    if target.partitions > 1 {
+        text.push_str(&format!(", {} partitions", target.partitions));
+    }
+    text
+}
+
+fn table_lock(target: &TableDescription, options: &LoadOptions) -> (bool, &'static str) {
+    if let Some(asked) = options.table_lock {
+        return (asked, "as asked");
+    }
+    let indexed = target.secondary_indexes().next().is_some();
+    match (target.storage, indexed, target.rows) {
+        _ if target.is_view => (false, "the target is a view"),
+        (Storage::Heap, false, _) => (true, "a heap without indexes: one bulk-update lock, which other bulk loads share"),
+        (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) => (true, "the table is empty: nobody is kept waiting, and one lock is cheaper than many"),
+        (Storage::Heap, true, _) | (Storage::Clustered, _, _) => (false, "the table is in use: others go on reading and writing"),
+        (Storage::Columnstore, _, _) => (false, "a columnstore compresses each batch by itself; a table lock would only keep others out"),
+    }
+}
+
+fn batch_rows(target: &TableDescription, plan: &Plan, options: &LoadOptions) -> (u64, String) {
+    if let Some(asked) = options.batch_rows {
+        let small = target.storage == Storage::Columnstore && asked < ROW_GROUP_ROWS_MIN;
+        let warning = if small { "as asked; fewer than 102,400 rows go to the delta store uncompressed" } else { "as asked" };
+        return (asked.max(1), warning.to_owned());
+    }
+    if target.storage == Storage::Columnstore {
+        return (ROW_GROUP_ROWS, "a full row group, compressed without passing through the delta store".to_owned());
+    }
+    let row_bytes: u64 = 1 + plan.columns().iter().map(|column| estimated_len(&column.type_info)).sum::<u64>();
+    let rows = (BATCH_BYTES / row_bytes / BATCH_ROWS_MIN * BATCH_ROWS_MIN).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
+    (rows, format!("about {} MiB at an estimated {row_bytes} bytes a row", (rows * row_bytes) >> 20))
+}
+
+fn estimated_len(info: &TypeInfo) -> u64 {
+    let limit = u64::from(info.max_length);
+    match info.length_class() {
+        LengthClass::Fixed(length) => length.into(),
+        LengthClass::ByteLen => 1 + limit.clamp(1, 17),
+        LengthClass::UShortLen => 2 + limit.min(VARIABLE_GUESS_BYTES),
+        LengthClass::Plp | LengthClass::LongLen | LengthClass::Variant => 16 + VARIABLE_GUESS_BYTES,
+    }
+}
+
+fn order(target: &TableDescription, options: &LoadOptions) -> (String, String) {
+    let list = |key: &[(String, bool)]| {
+        let parts: Vec<String> = key.iter().map(|(name, descending)| format!("{name}{}", if *descending { " DESC" } else { "" })).collect();
+        parts.join(", ")
+    };
+    match (options.order.is_empty(), target.clustered_index()) {
+        (false, Some(index)) if index.key == options.order => (list(&options.order), "as asked; it is the clustered key, so the server does not sort".to_owned()),
+        (false, _) => (list(&options.order), "as asked; it is not the clustered key, so it does not help".to_owned()),
+        (true, Some(index)) => ("none".to_owned(), format!("if the source is sorted by ({}), say so and the server does not sort", list(&index.key))),
+        (true, None) => ("none".to_owned(), "no clustered index to follow".to_owned()),
+    }
+}
+
+/// Advice only: the server decides.
+fn logging(target: &TableDescription, table_lock: bool) -> (&'static str, &'static str) {
+    let indexed = target.secondary_indexes().next().is_some();
+    match (target.database.recovery_model, target.storage) {
+        (None, _) => ("unknown", "the recovery model of the database is not visible"),
+        (Some(RecoveryModel::Full), _) => ("full", "the database's recovery model is FULL"),
+        (Some(_), Storage::Columnstore) => ("minimal", "compressed row groups are; the delta store is logged in full"),
+        (Some(_), Storage::Heap) if table_lock && !indexed => ("minimal", "a heap under TABLOCK, and the recovery model allows it"),
+        (Some(_), Storage::Heap) if table_lock => ("partly minimal", "the heap's rows; index rows only where the server finds it worth it"),
+        (Some(_), Storage::Heap) => ("full", "a heap without TABLOCK"),
+        (Some(_), Storage::Clustered) => ("partly minimal", "rows on newly allocated pages, on SQL Server 2016 and later"),
+    }
+}
+
+fn constraint_choices(target: &TableDescription, options: &LoadOptions, choose: &mut impl FnMut(&'static str, String, &str)) {
+    let constraints = target.constraints.iter().filter(|constraint| !constraint.is_disabled).count();
+    if constraints > 0 || options.check_constraints {
+        let reason = match options.check_constraints {
+            true => "as asked",
+            false => "constraints are not checked and become untrusted; --check-constraints checks them",
+        };
+        choose("CHECK_CONSTRAINTS", on_off(options.check_constraints), reason);
+    }
+    let triggers = target.triggers.iter().filter(|trigger| !trigger.is_disabled).count();
+    if triggers > 0 || options.fire_triggers {
+        let reason = if options.fire_triggers { "as asked; once a batch" } else { "triggers stay silent; --fire-triggers fires them" };
+        choose("FIRE_TRIGGERS", on_off(options.fire_triggers), reason);
+    }
+    if options.keep_nulls || target.columns.iter().any(|column| column.has_default) {
+        let reason = if options.keep_nulls { "as asked" } else { "NULLs take the column's default; --keep-nulls keeps them" };
+        choose("KEEP_NULLS", on_off(options.keep_nulls), reason);
+    }
+    if target.columns.iter().any(|column| column.is_identity) {
+        let reason = if options.keep_identity { "as asked; the source's values are kept" } else { "the server makes the values" };
+        choose("keep identity", on_off(options.keep_identity), reason);
+    }
+}
+
+fn count_rule(target: &TableDescription, options: &LoadOptions) -> (CountRule, &'static str) {
+    let instead = target.triggers.iter().any(|trigger| trigger.is_instead_of && !trigger.is_disabled);
+    if instead && options.fire_triggers {
+        return (CountRule::Unchecked, "an INSTEAD OF trigger does the inserting");
+    }
+    match target.indexes.iter().any(|index| index.ignores_duplicate_keys && !index.is_disabled) {
+        true => (CountRule::AtMost, "an index has IGNORE_DUP_KEY: duplicates are dropped by the server"),
+        false => (CountRule::Exact, "the server's row count must be what was sent"),
+    }
+}
+
+fn on_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}

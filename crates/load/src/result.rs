@@ -1,0 +1,220 @@
+//! The answer to a query as a stream of record batches.
+
+use std::{fmt, sync::Arc};
+
+use arrow::{
+    datatypes::{Schema, SchemaRef},
+    record_batch::RecordBatch,
+};
+use rows::{Decoder, mapping::Form};
+use tds::{Column, ServerMessage, token::Token};
+
+use crate::{error::Error, session::Session};
+
+/// Rows of a record batch, unless the caller asks for another number.
+pub const BATCH_ROWS: usize = 65_536;
+
+const DOING: &str = "reading a result";
+
+/// The result sets of a query, one after the other. Nothing is read ahead: a slow consumer slows the server down through
+/// TCP. Dropped before its end, it cancels the query.
+pub struct ResultStream<'c> {
+    session: &'c mut Session,
+    form: Form,
+    batch_rows: usize,
+    columns: Vec<Column>,
+    decoder: Option<Decoder>,
+    schema: SchemaRef,
+    state: State,
+}
+
+enum State {
+    /// Rows of the current result may follow.
+    Rows,
+    /// The current result is over, and these columns start another.
+    Next(Vec<Column>),
+    /// The answer is over.
+    End,
+}
+
+impl<'c> ResultStream<'c> {
+    /// Reads up to the first result set of an answer that was just asked for.
+    pub(crate) fn start(session: &'c mut Session, form: Form) -> Result<Self, Error> {
+        let mut this = Self {
+            session,
+            form,
+            batch_rows: BATCH_ROWS,
+            columns: Vec::new(),
+            decoder: None,
+            schema: Arc::new(Schema::empty()),
+            state: State::Rows,
+        };
+        this.find_result()?;
+        this.next_result()?;
+        Ok(this)
+    }
+
+    /// Makes batches of this many rows (at least one); to be called before the first batch is read.
+    pub fn with_batch_rows(mut self, batch_rows: usize) -> Result<Self, Error> {
+        self.batch_rows = batch_rows.max(1);
+        if self.decoder.is_some() {
+            self.decoder = Some(self.decoder_for()?);
+        }
+        Ok(self)
+    }
+
+    /// Columns of the current result set; empty if the query gave none.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Schema of the current result set's batches; empty if the query gave none.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// The next batch of the current result set, `None` at its end.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, Error> {
+        if !matches!(self.state, State::Rows) {
+            return Ok(None);
+        }
+        loop {
+            match self.step() {
+                Ok(Step::More) => {}
+                Ok(Step::Batch(batch)) => return Ok(Some(batch)),
+                Ok(Step::Over) => return Ok(None),
+                Err(error) => {
+                    self.state = State::End;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Goes on to the next result set; rows of the current one that were not read are skipped. False if there is none.
+    pub fn next_result(&mut self) -> Result<bool, Error> {
+        if matches!(self.state, State::Rows) && self.decoder.is_some() {
+            self.find_result()?;
+        }
+        match std::mem::replace(&mut self.state, State::End) {
+            State::Next(columns) => {
+                self.columns = columns;
+                let decoder = self.decoder_for()?;
+                self.schema = decoder.schema();
+                self.decoder = Some(decoder);
+                self.state = State::Rows;
+                Ok(true)
+            }
+            State::Rows | State::End => Ok(false),
+        }
+    }
+
+    /// Messages (PRINT, warnings) that have come so far.
+    pub fn take_messages(&mut self) -> Vec<ServerMessage> {
+        self.session.take_messages()
+    }
+
+    /// Bytes received by this connection, headers and TLS included.
+    pub(crate) fn bytes_received(&self) -> u64 {
+        self.session.transport.bytes_on_wire().1
+    }
+
+    /// Time spent waiting for the server in this answer.
+    pub(crate) fn waited(&self) -> std::time::Duration {
+        self.session.waited()
+    }
+
+    fn decoder_for(&self) -> Result<Decoder, Error> {
+        Ok(Decoder::new(&self.columns, self.form.clone())?.with_batch_rows(self.batch_rows))
+    }
+
+    fn step(&mut self) -> Result<Step, Error> {
+        let token = match self.session.next_token(DOING)? {
+            Some(Token::Row | Token::NbcRow) => return self.decode_rows(),
+            token => token,
+        };
+        let rest = match &mut self.decoder {
+            Some(decoder) if decoder.rows_buffered() > 0 => Some(take(decoder)?),
+            _ => None,
+        };
+        match token {
+            Some(Token::ColMetaData(Some(columns))) => self.state = State::Next(columns),
+            None => {
+                self.state = State::End;
+                if let Some(error) = self.session.take_errors() {
+                    return Err(error.into());
+                }
+            }
+            Some(_) => return Ok(rest.map_or(Step::More, Step::Batch)),
+        }
+        Ok(rest.map_or(Step::Over, Step::Batch))
+    }
+
+    fn decode_rows(&mut self) -> Result<Step, Error> {
+        let Some(decoder) = &mut self.decoder else {
+            return self.session.check(Err(Error::unexpected(DOING, "a row without columns")));
+        };
+        let consumed = match decoder.decode(self.session.rows()) {
+            Ok(consumed) => consumed,
+            // The connection is sound; the rest of the answer is cancelled when the stream is dropped.
+            Err(error) => return Err(error.into()),
+        };
+        self.session.consume(consumed);
+        if decoder.is_full() {
+            return take(decoder).map(Step::Batch);
+        }
+        if consumed == 0 {
+            self.session.fill(DOING)?;
+        }
+        Ok(Step::More)
+    }
+
+    /// Reads, without keeping rows, up to the next columns or the end.
+    fn find_result(&mut self) -> Result<(), Error> {
+        loop {
+            match self.session.next_token(DOING)? {
+                Some(Token::ColMetaData(Some(columns))) => {
+                    self.state = State::Next(columns);
+                    return Ok(());
+                }
+                Some(Token::Row | Token::NbcRow) => self.session.skip_rows(DOING)?,
+                Some(_) => {}
+                None => {
+                    self.state = State::End;
+                    return self.session.take_errors().map_or(Ok(()), |error| Err(error.into()));
+                }
+            }
+        }
+    }
+}
+
+enum Step {
+    More,
+    Batch(RecordBatch),
+    Over,
+}
+
+fn take(decoder: &mut Decoder) -> Result<RecordBatch, Error> {
+    decoder.take_batch().map_err(|error| Error::unexpected(DOING, error.to_string()))
+}
+
+impl fmt::Debug for ResultStream<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResultStream").field("schema", &self.schema).field("batch_rows", &self.batch_rows).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for ResultStream<'_> {
+    type Item = Result<RecordBatch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().transpose()
+    }
+}
+
+impl Drop for ResultStream<'_> {
+    fn drop(&mut self) {
+        // A failure marks the session as broken, and the next request says so.
+        let _ = self.session.cancel_answer();
+    }
+}

@@ -1,0 +1,160 @@
+//! From a host name to a connected socket.
+
+mod browser;
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+pub use browser::{BrowserError, instance_port};
+
+/// Addresses that are tried at once under MultiSubnetFailover; SQL Server's own clients stop at the same number.
+const PARALLEL_ATTEMPTS_MAX: usize = 64;
+/// Idle time before the first keep-alive probe, as SQL Server's own clients set it: gateways drop silent connections
+/// after a few minutes, and a long batch is silent while the server commits.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// Why no TCP connection came about.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The name has no address.
+    #[error("cannot resolve host \"{host}\": {source}")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// The resolver's words.
+        source: io::Error,
+    },
+    /// No address accepted the connection.
+    #[error("cannot connect to {host}:{port}: {}", attempts.iter().map(|(a, e)| format!("{a}: {e}")).collect::<Vec<_>>().join("; "))]
+    Refused {
+        /// The name.
+        host: String,
+        /// The port.
+        port: u16,
+        /// Every address tried, with its error.
+        attempts: Vec<(SocketAddr, io::Error)>,
+    },
+    /// The connect time-out passed.
+    #[error("connecting to {host} took longer than {} s (Connect Timeout)", limit.as_secs())]
+    TimedOut {
+        /// The name.
+        host: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// SQL Server Browser did not tell the port of a named instance.
+    #[error(transparent)]
+    Browser(#[from] BrowserError),
+}
+
+/// The moment by which connecting must be finished, with the limit it came from.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    at: Option<Instant>,
+    limit: Duration,
+}
+
+impl Deadline {
+    /// A deadline `limit` from now; `None` never passes.
+    pub fn after(limit: Option<Duration>) -> Self {
+        Self { at: limit.map(|limit| Instant::now() + limit), limit: limit.unwrap_or_default() }
+    }
+
+    /// The time left: `None` without a limit, an error when there is none.
+    pub fn remaining(&self, host: &str) -> Result<Option<Duration>, ConnectError> {
+        match self.at.map(|at| at.saturating_duration_since(Instant::now())) {
+            Some(Duration::ZERO) => Err(ConnectError::TimedOut { host: host.to_owned(), limit: self.limit }),
+            left => Ok(left),
+        }
+    }
+}
+
+/// Connects to `host:port`: its addresses one after the other, or all at once (`parallel`, MultiSubnetFailover).
+/// The socket has Nagle's algorithm off and keep-alive on.
+pub fn connect(host: &str, port: u16, parallel: bool, deadline: Deadline) -> Result<TcpStream, ConnectError> {
+    let addresses = resolve(host, port, deadline)?;
+    let stream = match parallel && addresses.len() > 1 {
+        true => connect_parallel(host, port, &addresses, deadline),
+        false => connect_in_turn(host, port, &addresses, deadline),
+    }?;
+    let refused = |source| ConnectError::Refused { host: host.to_owned(), port, attempts: source };
+    let tuned = stream
+        .set_nodelay(true)
+        .and_then(|()| socket2::SockRef::from(&stream).set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEP_ALIVE)));
+    match (tuned, stream.peer_addr()) {
+        (Err(error), Ok(address)) => Err(refused(vec![(address, error)])),
+        (Err(_), Err(_)) => Err(refused(Vec::new())),
+        (Ok(()), _) => Ok(stream),
+    }
+}
+
+/// Resolves a name; the resolver has no time-out of its own, so it runs beside the clock.
+fn resolve(host: &str, port: u16, deadline: Deadline) -> Result<Vec<SocketAddr>, ConnectError> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let (sender, receiver) = mpsc::channel();
+    let name = host.to_owned();
+    thread::spawn(move || sender.send((name.as_str(), port).to_socket_addrs().map(Iterator::collect::<Vec<_>>)));
+    let answer = match deadline.remaining(host)? {
+        Some(left) => receiver.recv_timeout(left).ok(),
+        None => receiver.recv().ok(),
+    };
+    match answer {
+        Some(Ok(addresses)) if !addresses.is_empty() => Ok(addresses),
+        Some(Ok(_)) => {
+            let source = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+            Err(ConnectError::Resolve { host: host.to_owned(), source })
+        }
+        Some(Err(source)) => Err(ConnectError::Resolve { host: host.to_owned(), source }),
+        None => Err(ConnectError::TimedOut { host: host.to_owned(), limit: deadline.limit }),
+    }
+}
+
+fn connect_in_turn(host: &str, port: u16, addresses: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, ConnectError> {
+    let mut attempts = Vec::new();
+    for (index, address) in addresses.iter().enumerate() {
+        // An address that swallows packets must not eat the time of those behind it.
+        let share = deadline.remaining(host)?.map(|left| left / u32::try_from(addresses.len() - index).unwrap_or(1).max(1));
+        match connect_one(*address, share) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => attempts.push((*address, error)),
+        }
+    }
+    deadline.remaining(host)?;
+    Err(ConnectError::Refused { host: host.to_owned(), port, attempts })
+}
+
+fn connect_parallel(host: &str, port: u16, addresses: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, ConnectError> {
+    let (sender, receiver) = mpsc::channel();
+    let left = deadline.remaining(host)?;
+    let tried = addresses.iter().take(PARALLEL_ATTEMPTS_MAX);
+    for address in tried {
+        let (sender, address) = (sender.clone(), *address);
+        // A late winner finds the channel closed and is dropped, which closes its socket.
+        thread::spawn(move || sender.send((address, connect_one(address, left))));
+    }
+    drop(sender);
+    let mut attempts = Vec::new();
+    for (address, result) in receiver {
+        match result {
+            Ok(stream) => return Ok(stream),
+            Err(error) => attempts.push((address, error)),
+        }
+    }
+    deadline.remaining(host)?;
+    Err(ConnectError::Refused { host: host.to_owned(), port, attempts })
+}
+
+fn connect_one(address: SocketAddr, limit: Option<Duration>) -> io::Result<TcpStream> {
+    match limit {
+        Some(limit) => TcpStream::connect_timeout(&address, limit),
+        None => TcpStream::connect(address),
+    }
+}

@@ -1,0 +1,213 @@
+//! Which certificate is good enough.
+
+use std::{path::Path, sync::Arc};
+
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, SupportedProtocolVersion,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    version::{TLS12, TLS13},
+};
+
+use super::{ALPN, TlsError};
+
+/// A certificate file larger than this is something else.
+const FILE_LEN_MAX: u64 = 1 << 20;
+const STRICT: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
+/// Under the wrapped handshake, a 1.3 server's session tickets would arrive after the client left wrapped mode.
+const WRAPPED: &[&SupportedProtocolVersion] = &[&TLS12];
+
+/// What the client trusts.
+pub(super) enum Trust {
+    /// The system's roots, for a certificate of this name.
+    Roots { expected: ServerName<'static> },
+    /// This certificate and no other, whatever its name and dates.
+    Pinned(CertificateDer<'static>),
+    /// Any: the user asked for it by name.
+    Anything,
+}
+
+/// Reads the first certificate of a PEM file, or a DER file.
+pub(super) fn from_file(path: &Path) -> Result<CertificateDer<'static>, TlsError> {
+    let failed = |reason: String| TlsError::CertificateFile { path: path.to_owned(), reason };
+    let length = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if length > FILE_LEN_MAX {
+        return Err(failed(format!("{length} bytes is too long for a certificate")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    if bytes.first() == Some(&0x30) {
+        return Ok(CertificateDer::from(bytes));
+    }
+    CertificateDer::from_pem_slice(&bytes).map_err(|_| failed("holds no certificate, neither PEM nor DER".to_owned()))
+}
+
+pub(super) fn client_config(trust: Trust, strict: bool) -> Result<ClientConfig, TlsError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier: Arc<dyn ServerCertVerifier> = match trust {
+        Trust::Roots { expected } => {
+            let roots = Arc::new(system_roots()?);
+            let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+                .build()
+                .map_err(|error| TlsError::NoRoots { reason: error.to_string() })?;
+            Arc::new(Named { inner, expected })
+        }
+        Trust::Pinned(certificate) => Arc::new(Pinned { certificate, provider: Arc::clone(&provider) }),
+        Trust::Anything => Arc::new(Anything { provider: Arc::clone(&provider) }),
+    };
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(if strict { STRICT } else { WRAPPED })
+        .map_err(TlsError::Handshake)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    // A resumed session would not be verified again under other settings of the same process.
+    config.resumption = rustls::client::Resumption::disabled();
+    if strict {
+        config.alpn_protocols = vec![ALPN.to_vec()];
+    }
+    Ok(config)
+}
+
+fn system_roots() -> Result<RootCertStore, TlsError> {
+    let loaded = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(loaded.certs);
+    if roots.is_empty() {
+        let reason = loaded.errors.first().map_or_else(|| "the store is empty".to_owned(), ToString::to_string);
+        return Err(TlsError::NoRoots { reason });
+    }
+    Ok(roots)
+}
+
+/// Web PKI, for a name that need not be the host that was dialled (HostNameInCertificate).
+#[derive(Debug)]
+struct Named {
+    inner: Arc<WebPkiServerVerifier>,
+    expected: ServerName<'static>,
+}
+
+impl ServerCertVerifier for Named {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _dialled: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.inner.verify_server_cert(end_entity, intermediates, &self.expected, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+/// Exactly one certificate; the handshake's signature proves that the peer holds its key.
+#[derive(Debug)]
+struct Pinned {
+    certificate: CertificateDer<'static>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _dialled: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match end_entity.as_ref() == self.certificate.as_ref() {
+            true => Ok(ServerCertVerified::assertion()),
+            false => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// TrustServerCertificate=yes. The signature is not looked at either: whoever sits in between could present any
+/// certificate, and SQL Server's self-made ones are of kinds that the verifier refuses to parse.
+#[derive(Debug)]
+struct Anything {
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Anything {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _dialled: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

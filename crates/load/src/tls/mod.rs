@@ -1,0 +1,133 @@
+//! TLS for TDS: strict (TDS 8.0) and the wrapped handshake of TDS 7.x. Works on any `Read + Write`.
+//!
+//! In TDS 7.x the records of the handshake travel as the payload of PRELOGIN packets (MS-TDS 2.2.6.5, 3.2.5.2); afterwards
+//! records stand bare on the socket and TDS packets inside them. The handshake reads whole TDS packets only, so that not
+//! one byte behind it is swallowed: in login-only mode those bytes are clear text.
+
+mod certificates;
+#[cfg(test)]
+mod tests;
+mod wrapped;
+
+use std::{
+    io::{self, Read, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
+
+use crate::config::{Config, Encrypt};
+use certificates::Trust;
+
+/// The protocol name that TDS 8.0 negotiates (ALPN).
+pub const ALPN: &[u8] = b"tds/8.0";
+
+/// Why there is no TLS session.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// The `ServerCertificate` file cannot be used.
+    #[error("server certificate file {}: {reason}", path.display())]
+    CertificateFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The system offers no root certificates.
+    #[error("no root certificates were found on this system ({reason}); name the server's certificate with ServerCertificate=file")]
+    NoRoots {
+        /// What the loader said.
+        reason: String,
+    },
+    /// The name to verify is neither a host name nor an address.
+    #[error("\"{name}\" is not a name that a certificate can carry; give HostNameInCertificate")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The server's certificate was refused.
+    #[error("the server's certificate is not accepted: {reason}; {hint}")]
+    Certificate {
+        /// What the verifier said.
+        reason: String,
+        /// What the user can do.
+        hint: &'static str,
+    },
+    /// The handshake failed for another reason.
+    #[error("TLS handshake failed: {0}")]
+    Handshake(rustls::Error),
+    /// A strict server did not agree to speak TDS 8.0.
+    #[error("the server does not speak TDS 8.0 (it did not select ALPN \"tds/8.0\"); Encrypt=Strict cannot be used with it")]
+    Alpn,
+    /// The connection broke, or the server sent something else than TLS.
+    #[error("TLS handshake: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// What a handshake needs, made once per configuration: roots are not loaded again for every connection.
+#[derive(Clone)]
+pub struct TlsSettings {
+    client: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    pinned: bool,
+}
+
+impl TlsSettings {
+    /// Settings for a connection to `host`; the certificate is checked as `config` says.
+    pub fn new(config: &Config, host: &str) -> Result<Self, TlsError> {
+        let name = |name: &str| ServerName::try_from(name.to_owned()).map_err(|_| TlsError::Name { name: name.to_owned() });
+        let strict = config.encrypt == Encrypt::Strict;
+        let trust = match &config.server_certificate {
+            Some(path) => Trust::Pinned(certificates::from_file(path)?),
+            None if config.trust_server_certificate && !strict => Trust::Anything,
+            None => Trust::Roots { expected: name(config.host_name_in_certificate.as_deref().unwrap_or(host))? },
+        };
+        let pinned = matches!(trust, Trust::Pinned(_));
+        let server_name = name(host).or_else(|error| match trust {
+            // The name is only sent, never verified, so an odd one does not matter.
+            Trust::Roots { .. } => Err(error),
+            _ => name("sqlserver.invalid"),
+        })?;
+        Ok(Self { client: Arc::new(certificates::client_config(trust, strict)?), name: server_name, pinned })
+    }
+
+    /// TDS 8.0: TLS first, ALPN `tds/8.0`.
+    pub fn handshake_strict<S: Read + Write>(&self, socket: &mut S) -> Result<ClientConnection, TlsError> {
+        let mut connection = self.connection()?;
+        while connection.is_handshaking() {
+            connection.complete_io(socket).map_err(|error| self.explain(error))?;
+        }
+        match connection.alpn_protocol() {
+            Some(ALPN) => Ok(connection),
+            _ => Err(TlsError::Alpn),
+        }
+    }
+
+    /// TDS 7.x: the handshake inside PRELOGIN packets, TLS 1.2 at most.
+    pub fn handshake_wrapped<S: Read + Write>(&self, socket: &mut S) -> Result<ClientConnection, TlsError> {
+        let mut connection = self.connection()?;
+        wrapped::handshake(&mut connection, socket).map_err(|error| self.explain(error))?;
+        Ok(connection)
+    }
+
+    fn connection(&self) -> Result<ClientConnection, TlsError> {
+        ClientConnection::new(Arc::clone(&self.client), self.name.clone()).map_err(TlsError::Handshake)
+    }
+
+    /// Finds rustls's own error inside an I/O error.
+    fn explain(&self, error: io::Error) -> TlsError {
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            Some(rustls::Error::InvalidCertificate(reason)) => TlsError::Certificate {
+                reason: reason.to_string(),
+                hint: match self.pinned {
+                    true => "it is not the one in the ServerCertificate file",
+                    false => "pin it with ServerCertificate=file, or name its host with HostNameInCertificate",
+                },
+            },
+            Some(inner) => TlsError::Handshake(inner.clone()),
+            None => TlsError::Io(error),
+        }
+    }
+}

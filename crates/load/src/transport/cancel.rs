@@ -1,0 +1,61 @@
+//! Interrupting a request from another thread.
+
+use std::{
+    io,
+    sync::{Arc, TryLockError, atomic::Ordering},
+    thread,
+    time::Duration,
+};
+
+use tds::{
+    packet::{PACKET_SIZE_INITIAL_BYTES, PacketType, Status},
+    packet_framer::frame_message,
+};
+
+use super::{Link, Phase, Shared};
+
+/// How long to leave the lock to a thread that is decrypting.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Stops the request that its connection is working on. Cloneable, and usable from any thread.
+#[derive(Debug, Clone)]
+pub struct Canceller {
+    shared: Arc<Shared>,
+}
+
+impl Canceller {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Asks the server to stop (MS-TDS 2.2.1.7). While the answer is awaited, an attention is sent at once; while a
+    /// request is still being written, its writer ends it. Without a request under way nothing happens. The thread
+    /// that waits for the request gets [`Error::Cancelled`](crate::Error::Cancelled).
+    pub fn cancel(&self) -> io::Result<()> {
+        self.shared.cancel_requested.store(true, Ordering::SeqCst);
+        loop {
+            match self.shared.phase() {
+                Phase::Idle | Phase::Sending | Phase::Attention => return Ok(()),
+                Phase::Receiving => {}
+            }
+            let mut link = match self.shared.link.try_lock() {
+                Ok(link) => link,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    thread::sleep(PAUSE);
+                    continue;
+                }
+            };
+            if self.shared.phase() == Phase::Receiving {
+                return send_attention(&self.shared, &mut link);
+            }
+        }
+    }
+}
+
+/// Sends the attention; the caller holds the link and the answer is awaited.
+pub(super) fn send_attention(shared: &Shared, link: &mut Link) -> io::Result<()> {
+    let packet = frame_message(PacketType::Attention, PACKET_SIZE_INITIAL_BYTES, 0, Status::NORMAL, &[]);
+    shared.set_phase(Phase::Attention);
+    link.write(shared, &mut [io::IoSlice::new(&packet)])
+}

@@ -1,0 +1,111 @@
+//! The receive buffer: bytes from the wire, cut into packets.
+
+use std::io::{self, Read};
+
+use tds::{
+    DecodeError,
+    message_reader::{Event, MessageReader},
+    packet::PACKET_SIZE_MAX_BYTES,
+};
+
+use super::{Link, Shared, read_socket};
+
+/// Bytes asked of the socket at a time: several of the largest packets.
+const READ_LEN_BYTES: usize = 256 * 1024;
+
+/// Received bytes that are not yet unpacked, and where the current message stands.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    reader: MessageReader,
+    /// `bytes[start..end]` is received and not yet consumed; the rest is room.
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Records before decryption.
+    sealed: Vec<u8>,
+}
+
+impl Default for Incoming {
+    fn default() -> Self {
+        Self {
+            reader: MessageReader::new(PACKET_SIZE_MAX_BYTES, usize::MAX),
+            bytes: Vec::new(),
+            start: 0,
+            end: 0,
+            sealed: Vec::new(),
+        }
+    }
+}
+
+impl Incoming {
+    /// Whether no byte is waiting to be unpacked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Appends the payloads of the packets at hand, up to the end of the message. `None`: not one whole packet is here;
+    /// otherwise whether the message is complete.
+    pub(super) fn unpack(&mut self, payload: &mut Vec<u8>) -> Result<Option<bool>, DecodeError> {
+        let mut progress = None;
+        loop {
+            let rest = self.bytes.get(self.start..self.end).unwrap_or_default();
+            match self.reader.next(rest)? {
+                Event::NeedBytes(_) => return Ok(progress),
+                Event::Packet(packet) => {
+                    payload.extend_from_slice(rest.get(packet.payload.clone()).unwrap_or_default());
+                    self.start += packet.consumed();
+                    progress = Some(packet.ends_message());
+                    if packet.ends_message() {
+                        return Ok(progress);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads once from the socket, and decrypts. Returns the bytes read off the wire; 0 when the peer closed.
+    pub(super) fn fill(&mut self, shared: &Shared) -> io::Result<usize> {
+        self.make_room();
+        let sealed = matches!(*shared.lock(), Link::Tls(_));
+        if !sealed {
+            let read = read_socket(shared, self.bytes.get_mut(self.end..).unwrap_or_default())?;
+            self.end += read;
+            return Ok(read);
+        }
+        // The wait is outside of the lock, so that an attention can be written meanwhile.
+        self.sealed.resize(READ_LEN_BYTES, 0);
+        let read = read_socket(shared, &mut self.sealed)?;
+        let mut records = self.sealed.get(..read).unwrap_or_default();
+        let mut link = shared.lock();
+        let Link::Tls(connection) = &mut *link else { return Ok(read) };
+        while !records.is_empty() {
+            connection.read_tls(&mut records)?;
+            let state = connection.process_new_packets().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            let decrypted = state.plaintext_bytes_to_read();
+            if self.bytes.len() < self.end + decrypted {
+                self.bytes.resize(self.end + decrypted, 0);
+            }
+            let room = self.bytes.get_mut(self.end..self.end + decrypted).unwrap_or_default();
+            connection.reader().read_exact(room)?;
+            self.end += decrypted;
+        }
+        // Renegotiation or key updates may want an answer.
+        super::flush_tls(connection, shared)?;
+        Ok(read)
+    }
+
+    /// Moves a partial packet to the front and makes sure that a read has room.
+    fn make_room(&mut self) {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        } else if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.bytes.len() < self.end + READ_LEN_BYTES {
+            self.bytes.resize(self.end + READ_LEN_BYTES, 0);
+        }
+    }
+}
