@@ -79,6 +79,22 @@ pub struct TraceId {
 }
 
 impl Prelogin {
+    /// A server's answer to `asked`: the same options, THREADID and TRACEID without data, no MARS, and federated
+    /// authentication not demanded. `encryption` is what [`negotiate_server`] said. MARS is always answered, because
+    /// FreeTDS falls back to 7.1 without it.
+    pub fn reply_to(asked: &Self, version: ProgramVersion, encryption: EncryptionOption) -> Self {
+        Self {
+            version,
+            encryption: Some(encryption),
+            instance: Some(Vec::new()),
+            thread_id: Some(OptionData::Empty),
+            mars: Some(false),
+            trace_id: asked.trace_id.map(|_| OptionData::Empty),
+            fed_auth_required: asked.fed_auth_required.map(|_| false),
+            ..Self::default()
+        }
+    }
+
     /// The payload of the message: the option table, then the data in the same order without gaps, as the strictest
     /// readers demand.
     pub fn encode(&self) -> Result<Vec<u8>, crate::codec::EncodeError> {

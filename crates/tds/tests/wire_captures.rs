@@ -24,6 +24,22 @@ const CLIENTS: [&str; 11] = [
     "tiberius",
 ];
 
+/// The bytes with which SQL Server 2025 answered an OLE DB client that had sent the options 0 to 5.
+#[test]
+fn a_prelogin_reply_is_that_of_a_real_server() {
+    let captured = [
+        0x00, 0x00, 0x1F, 0x00, 0x06, 0x01, 0x00, 0x25, 0x00, 0x01, 0x02, 0x00, 0x26, 0x00, 0x01, 0x03, 0x00,
+        0x27, 0x00, 0x00, 0x04, 0x00, 0x27, 0x00, 0x01, 0x05, 0x00, 0x28, 0x00, 0x00, 0xFF, 0x11, 0x00, 0x03,
+        0xE8, 0x00, 0x00, 0x00, 0x00, 0x00,
+    ];
+    let stream = std::fs::read(fixture("wire-captures/odbc_dm_prefix/c1.c2s")).unwrap();
+    let asked = Prelogin::decode(&messages(&stream)[0].1).unwrap();
+    let version = ProgramVersion { major: 17, minor: 0, build: 1000, sub_build: 0 };
+    let reply = Prelogin::reply_to(&asked, version, EncryptionOption::Off);
+    assert_eq!(reply.encode().unwrap(), captured);
+    assert_eq!(Prelogin::decode(&captured), Ok(reply));
+}
+
 #[test]
 fn every_message_of_every_client_agrees_with_its_log() {
     for client in CLIENTS {
