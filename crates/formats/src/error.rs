@@ -123,6 +123,12 @@ pub enum Reason {
     /// A value with no text form.
     #[error("{0}")]
     Text(String),
+    /// A file whose parts contradict each other.
+    #[error("the file is damaged: {problem}")]
+    Damaged {
+        /// What the decoder ran into.
+        problem: String,
+    },
     /// The Arrow library's own error.
     #[error("{0}")]
     Arrow(#[source] ArrowError),
@@ -248,4 +254,52 @@ impl From<ParquetError> for FormatError {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use std::sync::Arc;
+
+    use arrow::array::{Int32Array, RecordBatch};
+    use arrow::ipc::writer::StreamWriter;
+    use parquet::arrow::ArrowWriter;
+
+    use super::*;
+
+    /// A pipe whose reader leaves after so many bytes.
+    struct Pipe(usize);
+
+    impl io::Write for Pipe {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            let count = self.0.min(buffer.len());
+            self.0 -= count;
+            if count == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(count) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_broken_pipe_is_recognised_through_every_library() {
+        let array = Arc::new(Int32Array::from_iter_values(0..1000));
+        let batch = RecordBatch::try_from_iter([("a", array as Arc<dyn arrow::array::Array>)]).unwrap();
+        for capacity in [0, 4, 100, 600] {
+            let parquet =
+                ArrowWriter::try_new(Pipe(capacity), batch.schema(), None).and_then(|mut writer| {
+                    writer.write(&batch)?;
+                    writer.close()
+                });
+            assert!(
+                FormatError::from(parquet.unwrap_err()).is_broken_pipe(),
+                "Parquet after {capacity} bytes"
+            );
+            let ipc = StreamWriter::try_new(Pipe(capacity), &batch.schema())
+                .and_then(|mut writer| writer.write(&batch));
+            assert!(FormatError::from(ipc.unwrap_err()).is_broken_pipe(), "IPC after {capacity} bytes");
+        }
+        assert!(!FormatError::from(io::Error::from(io::ErrorKind::NotFound)).is_broken_pipe());
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
 use arrow::ipc::CompressionType;
 use arrow::ipc::reader::{FileReader, StreamReader};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -13,6 +14,7 @@ use arrow::record_batch::RecordBatch;
 
 use crate::batch::check_schema;
 use crate::compression::Compressor;
+use crate::damage::contained;
 use crate::location::{Counted, Spooled};
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Written};
 
@@ -77,7 +79,8 @@ impl IpcReader {
         batch_rows: usize,
     ) -> Result<Self, FormatError> {
         let name = location.to_string();
-        Self::open_named(location, compression, batch_rows, &name).map_err(|error| error.in_file(&name))
+        contained(|| Self::open_named(location, compression, batch_rows, &name))
+            .map_err(|error| error.in_file(&name))
     }
 
     fn open_named(
@@ -127,6 +130,15 @@ impl IpcReader {
     }
 }
 
+impl Batches {
+    fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        match self {
+            Self::File(reader) => reader.next(),
+            Self::Stream(reader) => reader.next(),
+        }
+    }
+}
+
 impl Iterator for IpcReader {
     type Item = Result<RecordBatch, FormatError>;
 
@@ -134,24 +146,15 @@ impl Iterator for IpcReader {
         if self.finished {
             return None;
         }
-        let batch = match self.pending.take() {
-            Some(batch) => batch,
-            None => {
-                let next = match &mut self.batches {
-                    Batches::File(reader) => reader.next(),
-                    Batches::Stream(reader) => reader.next(),
-                };
-                match next {
-                    Some(Ok(batch)) => batch,
-                    Some(Err(error)) => {
-                        self.finished = true;
-                        return Some(Err(FormatError::from(error).in_file(&self.file)));
-                    }
-                    None => {
-                        self.finished = true;
-                        return None;
-                    }
-                }
+        let next = match self.pending.take() {
+            Some(batch) => Ok(Some(batch)),
+            None => contained(|| Ok(self.batches.next().transpose()?)),
+        };
+        let batch = match next {
+            Ok(Some(batch)) => batch,
+            ended => {
+                self.finished = true;
+                return ended.map_err(|error| error.in_file(&self.file)).transpose();
             }
         };
         if batch.num_rows() <= self.batch_rows {

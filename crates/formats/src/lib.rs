@@ -18,6 +18,7 @@ mod batch;
 pub mod checksum;
 mod compression;
 pub mod csv;
+mod damage;
 mod error;
 mod format;
 pub mod infer;

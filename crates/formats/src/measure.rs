@@ -7,6 +7,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
+use crate::damage::contained;
 use crate::infer::infer;
 use crate::parquet::CountedChunks;
 use crate::{Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
@@ -23,9 +24,8 @@ pub fn measure(
 ) -> Result<InferredSchema, FormatError> {
     match format {
         Format::Csv(options) => infer(location, options, compression, None),
-        Format::Parquet(_) => {
-            measure_parquet(location, compression).map_err(|error| error.in_file(&location.to_string()))
-        }
+        Format::Parquet(_) => contained(|| measure_parquet(location, compression))
+            .map_err(|error| error.in_file(&location.to_string())),
         Format::ArrowIpc(_) => {
             let mut reader = crate::open(location, format, compression, BATCH_ROWS)?;
             let schema = reader.schema();

@@ -17,6 +17,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::batch::check_schema;
 use crate::compression::Compressor;
+use crate::damage::contained;
 use crate::location::{Counted, Spooled};
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Written};
 
@@ -78,7 +79,7 @@ impl ParquetReader {
     ) -> Result<Self, FormatError> {
         let name = location.to_string();
         let chunks = CountedChunks::open(location, compression)?;
-        Self::from_chunks(chunks, &name, batch_rows).map_err(|error| error.in_file(&name))
+        contained(|| Self::from_chunks(chunks, &name, batch_rows)).map_err(|error| error.in_file(&name))
     }
 
     fn from_chunks(chunks: CountedChunks, name: &str, batch_rows: usize) -> Result<Self, FormatError> {
@@ -98,11 +99,13 @@ impl Iterator for ParquetReader {
         if self.failed {
             return None;
         }
-        let batch = self.batches.next()?;
-        // The batches come without the file's own metadata.
-        let batch = batch.and_then(|batch| batch.with_schema(Arc::clone(&self.schema)));
-        self.failed = batch.is_err();
-        Some(batch.map_err(|error| FormatError::from(error).in_file(&self.file)))
+        let next = contained(|| match self.batches.next() {
+            // The batches come without the file's own metadata.
+            Some(batch) => Ok(Some(batch?.with_schema(Arc::clone(&self.schema))?)),
+            None => Ok(None),
+        });
+        self.failed = next.is_err();
+        next.map_err(|error| error.in_file(&self.file)).transpose()
     }
 }
 

@@ -370,3 +370,46 @@ proptest! {
         prop_assert_eq!(arrow::compute::concat_batches(&expected.schema(), &found).unwrap(), expected);
     }
 }
+
+/// A flipped bit is an error or another value, never a panic.
+#[test]
+fn flipped_bits_never_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, format) in [
+        ("parquet", Format::Parquet(ParquetOptions::default())),
+        ("file", Format::ArrowIpc(IpcOptions::default())),
+        ("stream", Format::ArrowIpc(IpcOptions { container: IpcContainer::Stream, ..IpcOptions::default() })),
+    ] {
+        let whole = directory.path().join(name);
+        write(&whole, &format, Compression::None, &[every_type()]);
+        let bytes = std::fs::read(&whole).unwrap();
+        let path = directory.path().join("flipped");
+        for position in (0..bytes.len()).step_by(41) {
+            let mut flipped = bytes.clone();
+            flipped[position] ^= 1 << (position % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            let read = open(&Location::Path(path.clone()), &format, Compression::None, 10)
+                .and_then(|reader| reader.collect::<Result<Vec<_>, _>>());
+            drop(read);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_written_and_links_kept() {
+    let csv = Format::Csv(CsvOptions::default());
+    let batch = batch(vec![("a", Arc::new(Int32Array::from(vec![1])))]);
+    let mut writer = create(&Location::target("/dev/null"), batch.schema(), &csv, Compression::None).unwrap();
+    writer.write(&batch).unwrap();
+    assert_eq!(writer.finish().unwrap().bytes, 4);
+    let directory = tempfile::tempdir().unwrap();
+    let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+    std::fs::write(&file, "before").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let mut writer = create(&Location::Path(link.clone()), batch.schema(), &csv, Compression::None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\n");
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+}

@@ -39,3 +39,20 @@ impl RowLines {
         entries.push(Entry { row, line });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RowLines;
+
+    #[test]
+    fn the_oldest_entries_are_forgotten_first() {
+        let lines = RowLines::default();
+        let rows = RowLines::ENTRIES_MAX as u64 + 1;
+        for row in 1..=rows {
+            lines.record(row, row * 3);
+        }
+        assert_eq!(lines.line_of_row(1), None);
+        assert_eq!(lines.line_of_row(rows / 2 + 1), Some((rows / 2 + 1) * 3));
+        assert_eq!(lines.line_of_row(rows + 5), Some(rows * 3 + 5));
+    }
+}
