@@ -64,8 +64,11 @@ pub struct IpcReader {
 
 enum Batches {
     File(Box<FileReader<BufReader<Counted<File>>>>),
-    Stream(Box<StreamReader<BufReader<Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>>>),
+    Stream(Box<StreamReader<BufReader<Rejoined>>>),
 }
+
+/// The bytes looked at to tell file from stream, and the rest behind them.
+type Rejoined = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
 impl IpcReader {
     /// Opens a file or a stream, told apart by the magic at its head. A file that cannot seek (a pipe, compressed)

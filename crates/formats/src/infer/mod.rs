@@ -68,12 +68,12 @@ pub fn infer(
     compression: Compression,
     rows_max: Option<u64>,
 ) -> Result<InferredSchema, FormatError> {
-    let mut reader = CsvReader::open(location, options, compression, BATCH_ROWS)?;
+    let reader = CsvReader::open(location, options, compression, BATCH_ROWS)?;
     let mut tallies: Vec<Tally> =
         reader.schema().fields().iter().map(|field| Tally::new(field.name())).collect();
     let mut rows = 0;
     let mut is_complete = true;
-    while let Some(batch) = reader.next() {
+    for batch in reader {
         let batch = batch?;
         let wanted = rows_max.map_or(u64::MAX, |rows_max| rows_max - rows);
         if wanted == 0 {

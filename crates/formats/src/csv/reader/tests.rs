@@ -345,7 +345,10 @@ fn reference(text: &str, quote: Option<char>) -> Option<Cells> {
     rows.iter().all(|row| row.len() == columns).then_some(rows)
 }
 
-fn shown(error: Option<FormatError>) -> Option<(String, Option<u64>, Option<u64>, Option<u64>)> {
+/// Reason, row, line and byte offset.
+type Shown = (String, Option<u64>, Option<u64>, Option<u64>);
+
+fn shown(error: Option<FormatError>) -> Option<Shown> {
     error.map(|error| (error.reason.to_string(), error.place.row, error.place.line, error.place.byte_offset))
 }
 
