@@ -1,0 +1,219 @@
+//! TDS rows to record batches: the columnar gather.
+//!
+//! Rows come row after row, every cell behind its own length, so the place of a cell is known only when the
+//! cells before it have been passed. The decoder works block by block (some hundred rows, so that block and
+//! notes stay in cache): pass 1 walks the rows and notes where each cell starts; pass 2 takes one column after
+//! the other and converts its cells in a loop that knows nothing but its type.
+//!
+//! ROW and NBCROW tokens, both forms of chunked values, text pointers and variants are understood
+//! (MS-TDS 2.2.7.19, 2.2.7.14, 2.2.5.2.3). Which Arrow type a column becomes is [`mapping`](crate::mapping)'s
+//! decision.
+
+mod byte_builder;
+mod cell;
+mod charset;
+mod column;
+mod decimal;
+mod error;
+mod fixed;
+mod gather;
+mod plp;
+mod strings;
+mod temporal;
+mod utf16;
+mod validity;
+pub(crate) mod variant;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
+use tds::Column;
+
+pub use error::{DecoderError, RowDecodeError, RowDecodeErrorReason};
+
+use crate::mapping::{Form, field_for};
+use gather::Gather;
+use walk::{BlockEnd, Walker};
+
+/// Text and binary data of one column that make a batch full, in bytes: a quarter of what an Arrow array holds.
+const FULL_DATA_BYTES: usize = 1 << 29;
+
+/// Turns the rows of one result set, or of one bulk load, into record batches.
+///
+/// ```text
+/// loop {
+///     at += decoder.decode(&input[at..])?;      // whole rows only
+///     if !decoder.is_full() { break }           // another token, or an incomplete row
+///     sink(decoder.take_batch()?);
+/// }
+/// ```
+pub struct Decoder {
+    schema: SchemaRef,
+    walker: Walker,
+    columns: Vec<Box<dyn Gather>>,
+    /// Whether each column's field is not nullable.
+    not_null: Vec<bool>,
+    /// Rows a batch may have.
+    batch_rows: usize,
+    /// Rows that wait in `columns`.
+    buffered: usize,
+    /// Rows decoded before those.
+    taken: u64,
+    full: bool,
+    failed: Option<RowDecodeError>,
+}
+
+impl Decoder {
+    /// A decoder for rows of `columns`, whose batches have the schema that [`field_for`] gives in `form`.
+    ///
+    /// # Errors
+    /// No columns; a column of the untyped NULL.
+    pub fn new(columns: &[Column], form: Form) -> Result<Self, DecoderError> {
+        if columns.is_empty() {
+            return Err(DecoderError::NoColumns);
+        }
+        let fields: Vec<_> = columns.iter().map(|column| field_for(column, &form)).collect();
+        let gathers = columns
+            .iter()
+            .zip(&fields)
+            .map(|(column, field)| column::gather_for(column, field))
+            .collect::<Result<_, _>>()?;
+        let classes = columns.iter().map(|column| column.type_info.length_class()).collect();
+        let not_null = fields.iter().map(|field| !field.is_nullable()).collect();
+        Ok(Self {
+            schema: Arc::new(Schema::new(fields)),
+            walker: Walker::new(classes),
+            columns: gathers,
+            not_null,
+            batch_rows: usize::MAX,
+            buffered: 0,
+            taken: 0,
+            full: false,
+            failed: None,
+        })
+    }
+
+    /// Makes [`decode`](Self::decode) stop after `batch_rows` (at least one) rows, until the batch is taken.
+    /// Without it a batch is full when a column's text or binary data reaches 512 MiB.
+    pub fn with_batch_rows(mut self, batch_rows: usize) -> Self {
+        self.batch_rows = batch_rows.max(1);
+        self
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// Rows decoded and not yet taken.
+    pub fn rows_buffered(&self) -> usize {
+        self.buffered
+    }
+
+    /// Rows decoded since the start, taken or not.
+    pub fn rows_decoded(&self) -> u64 {
+        self.taken + self.buffered as u64
+    }
+
+    /// True if decoding stopped because the batch must be taken first; rows may follow in the input.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Decodes the complete ROW and NBCROW tokens at the head of `bytes` and returns how many bytes they took.
+    ///
+    /// It stops at the first other token, at an incomplete row, or when the batch [is full](Self::is_full).
+    /// The next call must present the bytes that were not consumed again, at the head, with more behind them:
+    /// the walk through a long value goes on where it stopped.
+    ///
+    /// # Errors
+    /// The first bad cell, by row and then column. The decoder is of no more use then and repeats the error.
+    pub fn decode(&mut self, bytes: &[u8]) -> Result<usize, RowDecodeError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let mut consumed = 0;
+        while !self.full {
+            let rest = bytes.get(consumed..).unwrap_or(&[]);
+            let block = self.walker.walk(rest, self.batch_rows - self.buffered);
+            if self.buffered > 0 && self.data_bytes() + block.bytes > 2 * FULL_DATA_BYTES {
+                // A block this large is one huge row; it gets a batch of its own.
+                self.full = true;
+                break;
+            }
+            if block.rows > 0 {
+                self.gather(rest, block.rows)?;
+            }
+            consumed += block.bytes;
+            self.full = self.buffered >= self.batch_rows || self.data_bytes() >= FULL_DATA_BYTES;
+            match block.end {
+                BlockEnd::Full => {}
+                BlockEnd::Input => break,
+                BlockEnd::Malformed { column, reason } => {
+                    return Err(self.fail(self.rows_decoded(), column, reason));
+                }
+            }
+        }
+        Ok(consumed)
+    }
+
+    /// Takes the rows decoded so far as a batch, which may be empty.
+    ///
+    /// # Errors
+    /// None for what [`decode`](Self::decode) has let through, unless Arrow itself finds fault with the arrays.
+    pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        let rows = self.buffered;
+        let arrays =
+            self.columns.iter_mut().map(|column| column.finish(rows)).collect::<Result<Vec<_>, _>>()?;
+        self.taken += rows as u64;
+        self.buffered = 0;
+        self.full = false;
+        RecordBatch::try_new(self.schema.clone(), arrays)
+    }
+
+    /// Pass 2 over the first `rows` rows of the walk.
+    fn gather(&mut self, bytes: &[u8], rows: usize) -> Result<(), RowDecodeError> {
+        let mut sound = rows;
+        let mut bad = None;
+        for (index, (column, lane)) in self.columns.iter_mut().zip(self.walker.lanes()).enumerate() {
+            // After a bad cell the other columns are only searched for one in an earlier row.
+            let lane = lane.get(..sound).unwrap_or(lane);
+            let gathered = column.gather(bytes, lane);
+            let null = column.validity().first_null().filter(|_| self.not_null.get(index) == Some(&true));
+            let null =
+                null.map(|row| (row.saturating_sub(self.buffered), RowDecodeErrorReason::UnexpectedNull));
+            let first = gathered.err().into_iter().chain(null).min_by_key(|(row, _)| *row);
+            if let Some((row, reason)) = first
+                && row < sound
+            {
+                sound = row;
+                bad = Some((index, reason));
+            }
+        }
+        match bad {
+            None => {
+                self.buffered += rows;
+                Ok(())
+            }
+            Some((column, reason)) => Err(self.fail(self.rows_decoded() + sound as u64, column, reason)),
+        }
+    }
+
+    fn fail(&mut self, row: u64, column: usize, reason: RowDecodeErrorReason) -> RowDecodeError {
+        let column = self.schema.fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
+        let error = RowDecodeError { row, column, reason };
+        self.failed = Some(error.clone());
+        error
+    }
+
+    /// Data of the fullest column.
+    fn data_bytes(&self) -> usize {
+        self.columns.iter().map(|column| column.data_bytes()).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,144 @@
+//! Why a row could not be decoded.
+
+use tds::DecodeError;
+
+/// A cell that is not a value of its column's type, with its place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("row {row}, column {column}: {reason}")]
+pub struct RowDecodeError {
+    /// Row in the stream, from 0.
+    pub row: u64,
+    /// The column's name.
+    pub column: String,
+    /// What is wrong.
+    pub reason: RowDecodeErrorReason,
+}
+
+/// What is wrong with a cell.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowDecodeErrorReason {
+    /// The length prefix is none that the type has.
+    #[error("a value of {length} bytes is no {expected}")]
+    Length {
+        /// Bytes announced by the prefix.
+        length: usize,
+        /// What the column's type takes.
+        expected: &'static str,
+    },
+    /// Longer than the column declares.
+    #[error("{length} bytes exceed the declared {limit}")]
+    TooLong {
+        /// Bytes of the value.
+        length: usize,
+        /// Bytes that the column declares.
+        limit: usize,
+    },
+    /// Text or binary data that no longer fits the 2 GiB of one Arrow array.
+    #[error("{length} bytes exceed the 2 GiB that an Arrow array holds")]
+    ExceedsArrow {
+        /// Bytes needed.
+        length: usize,
+    },
+    /// The chunks of a long value do not add up to the announced total (MS-TDS 2.2.5.2.3).
+    #[error("the chunks hold {found} bytes, {announced} were announced")]
+    ChunkTotal {
+        /// Total of the header.
+        announced: u64,
+        /// Sum of the chunks.
+        found: u64,
+    },
+    /// The row's cells lie more than 4 GiB apart.
+    #[error("the row exceeds 4 GiB")]
+    RowTooLong,
+    /// NULL in a column declared NOT NULL.
+    #[error("NULL in a column that is NOT NULL")]
+    UnexpectedNull,
+    /// UTF-16 text of an odd number of bytes.
+    #[error("UTF-16 text of {length} bytes, an odd number")]
+    OddUtf16 {
+        /// Bytes of the value.
+        length: usize,
+    },
+    /// A surrogate without its partner.
+    #[error("invalid UTF-16: an unpaired surrogate at code unit {unit}")]
+    InvalidUtf16 {
+        /// Index of the code unit in the value.
+        unit: usize,
+    },
+    /// Bytes that are no UTF-8.
+    #[error("invalid UTF-8 at byte {offset}")]
+    InvalidUtf8 {
+        /// Index of the byte in the value.
+        offset: usize,
+    },
+    /// A byte that the collation's code page does not define.
+    #[error("byte {offset} is no character of the column's code page ({code_page})")]
+    CodePage {
+        /// Index of the byte in the value.
+        offset: usize,
+        /// The code page's number.
+        code_page: u16,
+    },
+    /// A date or time beyond the type's range.
+    #[error("out of the range of {sql_type}")]
+    OutOfRange {
+        /// The type's name.
+        sql_type: &'static str,
+    },
+    /// More digits than the declared precision.
+    #[error("more than the {precision} digits declared")]
+    DecimalOverflow {
+        /// Declared precision.
+        precision: u8,
+    },
+    /// A decimal's sign byte other than 0 and 1.
+    #[error("the sign byte of a decimal is {sign}, not 0 or 1")]
+    DecimalSign {
+        /// The byte.
+        sign: u8,
+    },
+    /// A time that 64 bits of nanoseconds since 1970 cannot hold (1677-09-21 to 2262-04-11).
+    #[error("{text} does not fit a timestamp in nanoseconds; read the column as microseconds or text")]
+    NanosecondOverflow {
+        /// The value, as SQL Server writes it.
+        text: String,
+    },
+    /// A time finer than the unit that was asked for.
+    #[error("{text} is finer than the unit asked for")]
+    NeedsRounding {
+        /// The value, as SQL Server writes it.
+        text: String,
+    },
+    /// A `sql_variant` body that does not follow MS-TDS 2.2.5.5.4.
+    #[error("malformed sql_variant: {what}")]
+    Variant {
+        /// The rule it breaks.
+        what: &'static str,
+    },
+}
+
+/// Why no decoder can be made for a stream's columns.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecoderError {
+    /// The mapping asks for an Arrow type that this SQL type cannot be read into.
+    #[error("column {column}: {sql_type} cannot be read as {data_type}")]
+    Unsupported {
+        /// The column's name.
+        column: String,
+        /// Its SQL type.
+        sql_type: String,
+        /// The Arrow type asked for.
+        data_type: String,
+    },
+    /// A batch of no columns has no rows to count.
+    #[error("a stream of rows without columns")]
+    NoColumns,
+    /// The column's description contradicts itself.
+    #[error("column {column}: {source}")]
+    Description {
+        /// The column's name.
+        column: String,
+        /// What the protocol layer says of it.
+        source: DecodeError,
+    },
+}

@@ -1,0 +1,162 @@
+//! UTF-16LE to UTF-8, for short strings first: whole blocks of 16 code units, the last one read beyond the
+//! value's end, since what follows in the block of rows may be read as well as anything.
+
+use super::error::RowDecodeErrorReason as Reason;
+
+/// Code units of a block.
+const UNITS: usize = 16;
+const BLOCK_BYTES: usize = 2 * UNITS;
+
+/// Appends the text of the `length` bytes at `start` of `block` to `out`. On error `out` is left as it was.
+#[inline]
+pub(super) fn append(block: &[u8], start: usize, length: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
+    let before = out.len();
+    let units = length / 2;
+    let mut at = start;
+    let mut left = units;
+    while left >= UNITS {
+        let Some(source) = block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) else {
+            break;
+        };
+        let (ascii, bytes) = narrow(source);
+        if !ascii {
+            return rest(block, start, length, at, before, out);
+        }
+        out.extend_from_slice(&bytes);
+        at += BLOCK_BYTES;
+        left -= UNITS;
+    }
+    if left > 0 || length % 2 != 0 {
+        match block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) {
+            Some(source) if length % 2 == 0 => {
+                let (ascii, bytes) = narrow_head(source, left);
+                if !ascii {
+                    return rest(block, start, length, at, before, out);
+                }
+                let end = out.len() + left;
+                out.extend_from_slice(&bytes);
+                out.truncate(end);
+            }
+            _ => return rest(block, start, length, at, before, out),
+        }
+    }
+    Ok(())
+}
+
+/// Appends the text of UTF-16LE `bytes`. On error `out` is left as it was.
+pub(super) fn append_all(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+    append(bytes, 0, bytes.len(), out)
+}
+
+/// The low bytes of 16 units, and whether all units are ASCII.
+#[inline]
+fn narrow(source: &[u8; BLOCK_BYTES]) -> (bool, [u8; UNITS]) {
+    let mut low = [0u8; UNITS];
+    let mut beyond = 0u16;
+    for (slot, unit) in low.iter_mut().zip(source.as_chunks::<2>().0) {
+        let unit = u16::from_le_bytes(*unit);
+        beyond |= unit & 0xff80;
+        *slot = unit as u8;
+    }
+    (beyond == 0, low)
+}
+
+/// [`narrow`], where only the first `units` (at most 16) need be ASCII.
+#[inline]
+fn narrow_head(source: &[u8; BLOCK_BYTES], units: usize) -> (bool, [u8; UNITS]) {
+    let mut low = [0u8; UNITS];
+    let mut beyond = 0u16;
+    let masks = &HEAD_MASKS[units % (UNITS + 1)];
+    for ((slot, unit), mask) in low.iter_mut().zip(source.as_chunks::<2>().0).zip(masks) {
+        let unit = u16::from_le_bytes(*unit);
+        beyond |= unit & mask;
+        *slot = unit as u8;
+    }
+    (beyond == 0, low)
+}
+
+/// For each count of units, the bits that must be clear in each unit of a block.
+const HEAD_MASKS: [[u16; UNITS]; UNITS + 1] = {
+    let mut masks = [[0u16; UNITS]; UNITS + 1];
+    let mut count = 0;
+    while count <= UNITS {
+        let mut unit = 0;
+        while unit < count {
+            masks[count][unit] = 0xff80;
+            unit += 1;
+        }
+        count += 1;
+    }
+    masks
+};
+
+/// The general case, from `at` on: any text, the end of the block, an odd length.
+#[cold]
+#[inline(never)]
+fn rest(
+    block: &[u8],
+    start: usize,
+    length: usize,
+    at: usize,
+    before: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Reason> {
+    let done = if length % 2 == 0 {
+        block.get(at..start + length).map_or(Ok(()), |bytes| transcode(bytes, (at - start) / 2, out))
+    } else {
+        Err(Reason::OddUtf16 { length })
+    };
+    if done.is_err() {
+        out.truncate(before);
+    }
+    done
+}
+
+/// Code unit by code unit, but four at a time where they are ASCII. `first_unit` is the index of the first.
+fn transcode(bytes: &[u8], first_unit: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
+    const NOT_ASCII: u64 = 0xff80_ff80_ff80_ff80;
+    out.reserve(bytes.len());
+    let mut rest = bytes;
+    loop {
+        if let Some((four, after)) = rest.split_first_chunk::<8>()
+            && u64::from_le_bytes(*four) & NOT_ASCII == 0
+        {
+            out.extend_from_slice(&[four[0], four[2], four[4], four[6]]);
+            rest = after;
+            continue;
+        }
+        let Some((unit, after)) = rest.split_first_chunk::<2>() else { return Ok(()) };
+        let unit = u16::from_le_bytes(*unit);
+        rest = after;
+        match unit {
+            0..0x80 => out.push(unit as u8),
+            0x80..0x800 => out.extend_from_slice(&[0xc0 | (unit >> 6) as u8, continuation(u32::from(unit))]),
+            0xd800..0xe000 => {
+                let lone = Reason::InvalidUtf16 { unit: first_unit + (bytes.len() - rest.len()) / 2 - 1 };
+                let Some((low, after)) = rest.split_first_chunk::<2>() else { return Err(lone) };
+                let low = u16::from_le_bytes(*low);
+                if unit >= 0xdc00 || !(0xdc00..0xe000).contains(&low) {
+                    return Err(lone);
+                }
+                rest = after;
+                let scalar = 0x1_0000 + ((u32::from(unit) & 0x3ff) << 10) + (u32::from(low) & 0x3ff);
+                out.extend_from_slice(&[
+                    0xf0 | (scalar >> 18) as u8,
+                    continuation(scalar >> 12),
+                    continuation(scalar >> 6),
+                    continuation(scalar),
+                ]);
+            }
+            _ => out.extend_from_slice(&[
+                0xe0 | (unit >> 12) as u8,
+                continuation(u32::from(unit) >> 6),
+                continuation(u32::from(unit)),
+            ]),
+        }
+    }
+}
+
+#[inline]
+fn continuation(bits: u32) -> u8 {
+    0x80 | (bits & 0x3f) as u8
+}

@@ -1,0 +1,64 @@
+//! Which rows are not null, 64 at a time; no bitmap is made before the first null.
+
+use arrow::array::BooleanBufferBuilder;
+use arrow::buffer::NullBuffer;
+
+/// Rows whose flags travel together in one word.
+pub(super) const GROUP: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Validity {
+    rows: usize,
+    first_null: Option<usize>,
+    /// Present from the first null on.
+    bits: Option<BooleanBufferBuilder>,
+}
+
+impl Validity {
+    /// Appends `count` (at most 64) rows; bit i of `valid` is set if row i is not null.
+    #[inline]
+    pub fn append(&mut self, valid: u64, count: usize) {
+        let full = u64::MAX.checked_shr(64 - count as u32).unwrap_or(0);
+        match &mut self.bits {
+            None if valid == full => {}
+            bits => {
+                let bits = bits.get_or_insert_with(|| {
+                    self.first_null = Some(self.rows + (!valid).trailing_zeros() as usize);
+                    let mut bits = BooleanBufferBuilder::new(self.rows.next_power_of_two().max(1024));
+                    bits.append_n(self.rows, true);
+                    bits
+                });
+                bits.append_packed_range(0..count, &valid.to_le_bytes());
+            }
+        }
+        self.rows += count;
+    }
+
+    /// Takes back the rows after the first `rows`.
+    pub fn truncate(&mut self, rows: usize) {
+        match self.first_null {
+            Some(first_null) if first_null >= rows => (self.first_null, self.bits) = (None, None),
+            _ => {}
+        }
+        if let Some(bits) = &mut self.bits {
+            bits.truncate(rows);
+        }
+        self.rows = rows;
+    }
+
+    /// The first row that is null.
+    pub fn first_null(&self) -> Option<usize> {
+        self.first_null
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// The flags as Arrow holds them; `None` if nothing is null. Starts afresh.
+    pub fn finish(&mut self) -> Option<NullBuffer> {
+        self.rows = 0;
+        self.first_null = None;
+        Some(NullBuffer::new(self.bits.take()?.finish()))
+    }
+}
