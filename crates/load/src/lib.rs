@@ -13,6 +13,7 @@
 //! | [`export`](export()) | results to a sink |
 //!
 //! ```no_run
+//! use bulkwire_load as load;
 //! use load::{Client, Config, LoadOptions, LoadPlan, TableName};
 //! # fn batches() -> (arrow::datatypes::SchemaRef, Vec<Result<arrow::record_batch::RecordBatch, std::io::Error>>) { unimplemented!() }
 //!

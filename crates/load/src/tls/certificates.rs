@@ -23,8 +23,8 @@ const WRAPPED: &[&SupportedProtocolVersion] = &[&TLS12];
 
 /// What the client trusts.
 pub(super) enum Trust {
-    /// The system's roots, for a certificate of this name.
-    Roots { expected: ServerName<'static> },
+    /// These roots, for a certificate of this name.
+    Roots { expected: ServerName<'static>, roots: RootCertStore },
     /// This certificate and no other, whatever its name and dates.
     Pinned(CertificateDer<'static>),
     /// Any: the user asked for it by name.
@@ -48,9 +48,8 @@ pub(super) fn from_file(path: &Path) -> Result<CertificateDer<'static>, TlsError
 pub(super) fn client_config(trust: Trust, strict: bool) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match trust {
-        Trust::Roots { expected } => {
-            let roots = Arc::new(system_roots()?);
-            let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+        Trust::Roots { expected, roots } => {
+            let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
                 .build()
                 .map_err(|error| TlsError::NoRoots { reason: error.to_string() })?;
             Arc::new(Named { inner, expected })
@@ -72,7 +71,8 @@ pub(super) fn client_config(trust: Trust, strict: bool) -> Result<ClientConfig, 
     Ok(config)
 }
 
-fn system_roots() -> Result<RootCertStore, TlsError> {
+/// The certificates that this machine trusts.
+pub(super) fn system_roots() -> Result<RootCertStore, TlsError> {
     let loaded = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(loaded.certs);

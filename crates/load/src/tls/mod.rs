@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, pki_types::ServerName};
 
 use crate::config::{Config, Encrypt};
 use certificates::Trust;
@@ -77,12 +77,18 @@ pub struct TlsSettings {
 impl TlsSettings {
     /// Settings for a connection to `host`; the certificate is checked as `config` says.
     pub fn new(config: &Config, host: &str) -> Result<Self, TlsError> {
+        Self::with_roots(config, host, certificates::system_roots)
+    }
+
+    fn with_roots(config: &Config, host: &str, roots: impl FnOnce() -> Result<RootCertStore, TlsError>) -> Result<Self, TlsError> {
         let name = |name: &str| ServerName::try_from(name.to_owned()).map_err(|_| TlsError::Name { name: name.to_owned() });
         let strict = config.encrypt == Encrypt::Strict;
         let trust = match &config.server_certificate {
             Some(path) => Trust::Pinned(certificates::from_file(path)?),
             None if config.trust_server_certificate && !strict => Trust::Anything,
-            None => Trust::Roots { expected: name(config.host_name_in_certificate.as_deref().unwrap_or(host))? },
+            None => {
+                Trust::Roots { expected: name(config.host_name_in_certificate.as_deref().unwrap_or(host))?, roots: roots()? }
+            }
         };
         let pinned = matches!(trust, Trust::Pinned(_));
         let server_name = name(host).or_else(|error| match trust {
