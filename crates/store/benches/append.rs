@@ -114,7 +114,7 @@ fn scan(database: &Database, load: &[&RecordBatch]) -> Duration {
     let start = Instant::now();
     let rows: usize = snapshot.scan(table, None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
     let elapsed = start.elapsed();
-    assert_eq!(rows, load.iter().map(|batch| batch.num_rows()).sum());
+    assert_eq!(rows, load.iter().map(|batch| batch.num_rows()).sum::<usize>());
     elapsed
 }
 

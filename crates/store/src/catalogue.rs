@@ -106,7 +106,8 @@ pub(crate) enum Op {
 pub(crate) struct Catalogue {
     pub sequence: u64,
     tables: BTreeMap<TableId, Arc<Table>>,
-    names: HashMap<String, TableId>,
+    names: Arc<HashMap<String, TableId>>,
+    names_changed: bool,
 }
 
 /// A change that does not fit the state: from a transaction a defect, from a journal damage.
@@ -152,12 +153,17 @@ impl Catalogue {
                 }
                 let table = Table { id, name, schema, properties, pieces: Vec::new() };
                 self.tables.insert(id, Arc::new(table));
+                self.names_changed = true;
             }
             Op::Drop { id } => {
                 let table = self.tables.remove(&id).ok_or(ApplyError::NoSuchTable(id))?;
                 collect_files(&table, unused);
+                self.names_changed = true;
             }
-            Op::Rename { id, name } => self.table_mut(id)?.name = name,
+            Op::Rename { id, name } => {
+                self.table_mut(id)?.name = name;
+                self.names_changed = true;
+            }
             Op::SetProperties { id, properties } => self.table_mut(id)?.properties = properties,
             Op::Clear { id } => {
                 let table = self.table_mut(id)?;
@@ -172,11 +178,15 @@ impl Catalogue {
 
     /// Ends a transaction's changes: names may have been swapped on the way, now they must be unique.
     pub fn finish(&mut self, sequence: u64) -> Result<(), ApplyError> {
-        self.names.clear();
-        for (id, table) in &self.tables {
-            if self.names.insert(table.name.clone(), *id).is_some() {
-                return Err(ApplyError::NameUsed(table.name.clone()));
+        // Most commits only add rows.
+        if std::mem::take(&mut self.names_changed) {
+            let mut names = HashMap::with_capacity(self.tables.len());
+            for (id, table) in &self.tables {
+                if names.insert(table.name.clone(), *id).is_some() {
+                    return Err(ApplyError::NameUsed(table.name.clone()));
+                }
             }
+            self.names = Arc::new(names);
         }
         self.sequence = sequence;
         Ok(())

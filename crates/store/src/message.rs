@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::buffer::Buffer;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::RecordBatchDecoder;
 use arrow::ipc::writer::{IpcWriteOptions, StreamEncoder};
@@ -118,29 +118,43 @@ fn check_layout(
     if views.len() != schema.fields().iter().filter(|field| is_view(field.data_type())).count() {
         return Err(invalid(format!("{} variadic counts", views.len())));
     }
-    let mut expected: usize =
-        schema.fields().iter().filter_map(|field| buffer_count(field.data_type())).sum();
-    for count in views {
-        expected = usize::try_from(count)
-            .ok()
-            .and_then(|count| expected.checked_add(count))
-            .ok_or_else(|| invalid(format!("variadic count {count}")))?;
+    let mut units = Vec::with_capacity(buffers.len());
+    let mut view_counts = views.into_iter();
+    for field in schema.fields() {
+        units.extend(buffer_units(field.data_type()));
+        if is_view(field.data_type()) {
+            let count = view_counts.next().and_then(|count| usize::try_from(count).ok());
+            let count =
+                count.filter(|count| *count <= buffers.len()).ok_or_else(|| invalid("variadic count"))?;
+            units.extend(std::iter::repeat_n(1, count));
+        }
     }
-    if buffers.len() != expected {
-        return Err(invalid(format!("{} buffers, {expected} expected", buffers.len())));
+    if buffers.len() != units.len() {
+        return Err(invalid(format!("{} buffers, {} expected", buffers.len(), units.len())));
     }
-    for buffer in buffers {
-        let end = buffer.offset().checked_add(buffer.length());
-        let inside = buffer.offset() >= 0 && buffer.length() >= 0;
-        if !inside || end.and_then(|end| usize::try_from(end).ok()).is_none_or(|end| end > body_bytes) {
-            return Err(invalid(format!(
-                "buffer at {}+{} of {body_bytes}",
-                buffer.offset(),
-                buffer.length()
-            )));
+    for (buffer, unit) in buffers.iter().zip(units) {
+        let (offset, length) = (buffer.offset(), buffer.length());
+        let end = offset.checked_add(length).and_then(|end| usize::try_from(end).ok());
+        if offset < 0 || length < 0 || end.is_none_or(|end| end > body_bytes) {
+            return Err(invalid(format!("buffer at {offset}+{length} of {body_bytes}")));
+        }
+        if length % unit != 0 {
+            return Err(invalid(format!("buffer of {length} bytes for values of {unit}")));
         }
     }
     Ok(())
+}
+
+/// Size of the values in each buffer of a column, in bytes; 1 where any length is good. Arrow asserts that they divide.
+fn buffer_units(data_type: &DataType) -> Vec<i64> {
+    use DataType::*;
+    let value = match data_type {
+        Utf8 | Binary => 4,
+        LargeUtf8 | LargeBinary => 8,
+        Utf8View | BinaryView => 16,
+        _ => data_type.primitive_width().and_then(|width| i64::try_from(width).ok()).unwrap_or(1),
+    };
+    [1, value, 1].into_iter().take(buffer_count(data_type).unwrap_or(0)).collect()
 }
 
 #[cfg(test)]

@@ -7,13 +7,18 @@ use super::*;
 
 /// One column of every kind of layout, with nulls.
 fn sample(rows: usize) -> RecordBatch {
-    let text = |row: usize| (row % 3 != 0).then(|| "ü".repeat(row % 40));
+    let text = |row: usize| (!row.is_multiple_of(3)).then(|| "ü".repeat(row % 40));
     let columns: Vec<(&str, ArrayRef)> = vec![
         (
             "bit",
             Arc::new((0..rows).map(|row| (row % 4 != 1).then_some(row % 2 == 0)).collect::<BooleanArray>()),
         ),
-        ("int", Arc::new((0..rows).map(|row| (row % 5 != 0).then_some(row as i32)).collect::<Int32Array>())),
+        (
+            "int",
+            Arc::new(
+                (0..rows).map(|row| (!row.is_multiple_of(5)).then_some(row as i32)).collect::<Int32Array>(),
+            ),
+        ),
         ("decimal", Arc::new((0..rows).map(|row| Some(row as i128 * 7)).collect::<Decimal128Array>())),
         ("text", Arc::new((0..rows).map(text).collect::<StringArray>())),
         ("view", Arc::new((0..rows).map(text).collect::<StringViewArray>())),

@@ -38,7 +38,7 @@ pub(crate) fn merge_small(
 
 /// Bytes that the rows of a batch take, whatever larger buffers it is a slice of.
 pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(|column| column_bytes(column)).sum()
+    batch.columns().iter().map(column_bytes).sum()
 }
 
 fn column_bytes(column: &ArrayRef) -> usize {
