@@ -1,8 +1,8 @@
 //! From file flags to a format, its options and a compression.
 
-use std::path::Path;
-
-use formats::{Compression, CsvOptions, Encoding, Format, IpcContainer, IpcOptions, Location, ParquetOptions};
+use formats::{
+    Compression, CsvOptions, Encoding, Format, IpcContainer, IpcOptions, Location, ParquetOptions,
+};
 
 use crate::args::{CompressionName, FileArgs, FormatName};
 use crate::failure::Failure;
@@ -41,14 +41,6 @@ pub fn has_names(format: &Format) -> bool {
     }
 }
 
-/// How a location is called in messages about a file.
-pub fn path_of(location: &Location) -> Option<&Path> {
-    match location {
-        Location::Path(path) => Some(path),
-        _ => None,
-    }
-}
-
 fn named(name: FormatName) -> Format {
     match name {
         FormatName::Csv => Format::Csv(CsvOptions::default()),
@@ -75,7 +67,8 @@ fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
         options.quote = None;
     } else if let Some(quote) = flags.quote {
         let byte = u8::try_from(quote).ok().filter(u8::is_ascii);
-        options.quote = Some(byte.ok_or_else(|| Failure::Usage("--quote takes an ASCII character".to_owned()))?);
+        options.quote =
+            Some(byte.ok_or_else(|| Failure::Usage("--quote takes an ASCII character".to_owned()))?);
     }
     options.header = !flags.no_header;
     options.columns.clone_from(&flags.columns);

@@ -69,7 +69,11 @@ fn on_one_line(text: String) -> String {
         return text;
     }
     text.chars().fold(String::new(), |mut line, c| {
-        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+        if c.is_control() {
+            line.extend(c.escape_default())
+        } else {
+            line.push(c)
+        }
         line
     })
 }

@@ -7,7 +7,13 @@ use clap::Args;
 pub struct ConnectionArgs {
     /// Server=…;Database=…;Uid=…;Pwd=… or mssql://user@host:port/database; secrets may come from
     /// BULKWIRE_PASSWORD or BULKWIRE_ACCESS_TOKEN
-    #[arg(long, env = "BULKWIRE_URL", hide_env_values = true, value_name = "URL", help_heading = "Connection")]
+    #[arg(
+        long,
+        env = "BULKWIRE_URL",
+        hide_env_values = true,
+        value_name = "URL",
+        help_heading = "Connection"
+    )]
     pub url: Option<String>,
     /// TDS packet size to ask for, in bytes (512 to 32767)
     #[arg(long, value_name = "BYTES", help_heading = "Connection", value_parser = clap::value_parser!(u32).range(512..=32767))]

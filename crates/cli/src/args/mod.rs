@@ -90,7 +90,11 @@ pub struct LoadArgs {
     #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
     pub drop_time_zone: bool,
     /// Replace characters that the column's code page lacks
-    #[arg(long, value_name = "CHAR", help_heading = "Conversions (each loses something, so each must be asked for)")]
+    #[arg(
+        long,
+        value_name = "CHAR",
+        help_heading = "Conversions (each loses something, so each must be asked for)"
+    )]
     pub replacement: Option<char>,
     /// Load lists, structs and maps as JSON text
     #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]

@@ -1,0 +1,112 @@
+//! `bulkwire describe`.
+
+use std::io::{self, Write};
+
+use load::report::grouped;
+use load::{LoadOptions, LoadPlan, RecoveryModel, TableDescription, TableName};
+use rows::Mapping;
+use rows::mapping::{Form, field_for};
+
+use crate::args::DescribeArgs;
+use crate::connection;
+use crate::failure::Failure;
+use crate::table::Table;
+
+/// Shows a table and the plan of a load into it.
+pub fn run(arguments: &DescribeArgs) -> Result<(), Failure> {
+    let table: TableName =
+        arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
+    let mut client = connection::open(&arguments.connection)?;
+    let description = client.describe(&table)?;
+    let mut out = io::stdout().lock();
+    write_table(&description, &mut out).map_err(|source| Failure::Stream { stream: "output", source })?;
+    // A load of every column, as Arrow would carry them.
+    let fields: Vec<_> =
+        description.loadable_columns(true).iter().map(|column| field_for(column, &Form::default())).collect();
+    let options = LoadOptions { mapping: Mapping::ByName, keep_identity: true, ..LoadOptions::default() };
+    let plan = LoadPlan::new(&client, &description, &arrow::datatypes::Schema::new(fields), &options)?;
+    writeln!(out, "\nA load of every column would use\n{plan}")
+        .map_err(|source| Failure::Stream { stream: "output", source })
+}
+
+fn write_table(description: &TableDescription, out: &mut impl Write) -> io::Result<()> {
+    let kind = if description.is_view { "view".to_owned() } else { description.storage.to_string() };
+    writeln!(out, "{} ({kind}), {} rows", description.name, grouped(description.rows))?;
+    let recovery = match description.database.recovery_model {
+        Some(RecoveryModel::Simple) => "SIMPLE",
+        Some(RecoveryModel::BulkLogged) => "BULK_LOGGED",
+        Some(RecoveryModel::Full) => "FULL",
+        None => "unknown",
+    };
+    let collation = description.database.collation.as_deref().unwrap_or("unknown");
+    writeln!(
+        out,
+        "database {}, recovery model {recovery}, collation {collation}\n",
+        description.database.name
+    )?;
+    let mut columns =
+        Table::new(["column", "type", "null", "properties"].map(|name| (name.to_owned(), false)));
+    for column in &description.columns {
+        let properties: Vec<String> = [
+            (column.is_identity, "identity".to_owned()),
+            (column.is_computed, "computed".to_owned()),
+            (column.is_rowversion, "rowversion".to_owned()),
+            (column.has_default, "default".to_owned()),
+            (column.collation.is_some(), column.collation.clone().unwrap_or_default()),
+        ]
+        .into_iter()
+        .filter_map(|(present, text)| present.then_some(text))
+        .collect();
+        let null = if column.column.flags.is_nullable() { "NULL" } else { "NOT NULL" };
+        columns.push([
+            column.column.name.clone(),
+            column.column.type_info.sql_type.to_string(),
+            null.to_owned(),
+            properties.join(", "),
+        ]);
+    }
+    columns.write(out)?;
+    write_indexes(description, out)?;
+    for constraint in &description.constraints {
+        let kind = if constraint.is_foreign_key { "FOREIGN KEY" } else { "CHECK" };
+        let state = match (constraint.is_disabled, constraint.is_not_trusted) {
+            (true, _) => ", disabled",
+            (false, true) => ", not trusted",
+            (false, false) => "",
+        };
+        writeln!(out, "{kind} {}{state}", constraint.name)?;
+    }
+    for trigger in &description.triggers {
+        let kind = if trigger.is_instead_of { "INSTEAD OF" } else { "AFTER" };
+        let state = if trigger.is_disabled { ", disabled" } else { "" };
+        writeln!(out, "{kind} trigger {}{state}", trigger.name)?;
+    }
+    Ok(())
+}
+
+fn write_indexes(description: &TableDescription, out: &mut impl Write) -> io::Result<()> {
+    if description.indexes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let mut indexes = Table::new(["index", "kind", "key"].map(|name| (name.to_owned(), false)));
+    for index in &description.indexes {
+        let key: Vec<String> = index
+            .key
+            .iter()
+            .map(|(name, descending)| if *descending { format!("{name} DESC") } else { name.clone() })
+            .collect();
+        let clustered = description.clustered_index() == Some(index);
+        let words = [
+            (index.is_primary_key, "primary key"),
+            (index.is_unique && !index.is_primary_key, "unique"),
+            (clustered, "clustered"),
+            (!clustered, "nonclustered"),
+            (index.ignores_duplicate_keys, "ignores duplicate keys"),
+            (index.is_disabled, "disabled"),
+        ];
+        let kind: Vec<&str> = words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
+        indexes.push([index.name.clone(), kind.join(", "), key.join(", ")]);
+    }
+    indexes.write(out)
+}

@@ -1,0 +1,81 @@
+//! `bulkwire export`.
+
+use formats::Location;
+use load::report::grouped;
+use load::{ExportReport, TableName, table_query};
+use rows::Form;
+use rows::mapping::{GuidForm, OffsetForm, ReadOptions, Scale7};
+use serde_json::json;
+
+use crate::args::{Datetime2Form, ExportArgs};
+use crate::failure::Failure;
+use crate::{connection, file_format, progress};
+
+/// Writes a table or a query's result to a file.
+pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
+    let (query, file) = match (arguments.target.as_slice(), &arguments.query) {
+        ([file], Some(query)) => (query.clone(), file),
+        ([table, file], None) => {
+            let table: TableName =
+                table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
+            (table_query(&table, None), file)
+        }
+        ([_], None) => {
+            return Err(Failure::Usage("name a table and a file, or --query and a file".to_owned()));
+        }
+        _ => return Err(Failure::Usage("--query takes the place of the table: name only a file".to_owned())),
+    };
+    let location = Location::target(file);
+    let (format, compression) = file_format::of(&location, &arguments.format)?;
+    let mut client = connection::open(&arguments.connection)?;
+    let stream = client.query(&query, form(arguments))?;
+    if stream.columns().is_empty() {
+        return Err(Failure::Usage("the query returns no result".to_owned()));
+    }
+    let mut writer = formats::create(&location, stream.schema(), &format, compression)?;
+    let bar = progress::bar(&location.to_string(), None, arguments.quiet);
+    let mut rows = 0;
+    let exported = load::export(stream, |batch| {
+        rows += batch.num_rows() as u64;
+        bar.set_message(format!("{} rows", grouped(rows)));
+        writer.write(&batch)
+    });
+    bar.finish_and_clear();
+    let report = exported?;
+    let written = writer.finish()?;
+    show(&report, written.bytes, &location, arguments);
+    Ok(())
+}
+
+fn form(arguments: &ExportArgs) -> Form {
+    Form::Arrow(ReadOptions {
+        scale_7: match arguments.datetime2 {
+            Datetime2Form::Ns => Scale7::Nanoseconds,
+            Datetime2Form::Us => Scale7::Microseconds,
+            Datetime2Form::Text => Scale7::Text,
+        },
+        date_time_offset: if arguments.datetimeoffset_text { OffsetForm::Text } else { OffsetForm::Instant },
+        guid: if arguments.guid_text { GuidForm::Text } else { GuidForm::Bytes },
+    })
+}
+
+fn show(report: &ExportReport, file_bytes: u64, location: &Location, arguments: &ExportArgs) {
+    if arguments.json {
+        let line = json!({
+            "file": location.to_string(),
+            "rows": report.rows,
+            "bytes_on_wire": report.bytes_on_wire,
+            "file_bytes": file_bytes,
+            "seconds": report.elapsed.as_secs_f64(),
+            "phase_seconds": {
+                "wait": report.wait.as_secs_f64(),
+                "decode": report.decode.as_secs_f64(),
+                "write": report.write.as_secs_f64(),
+            },
+            "client_cpu_seconds": report.client_cpu.map(|cpu| cpu.as_secs_f64()),
+        });
+        eprintln!("{line}");
+    } else if !arguments.quiet {
+        eprintln!("{location}: {report}, {} in the file", load::report::bytes(file_bytes as f64));
+    }
+}

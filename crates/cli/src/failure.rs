@@ -1,0 +1,103 @@
+//! What ends a command early, and the exit code that says so.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use formats::FormatError;
+
+/// An error as the user sees it. Exit code 2 for a command that makes no sense, 1 for one that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The arguments contradict each other or name nothing that exists.
+    #[error("{0}")]
+    Usage(String),
+    /// The connection string is unusable.
+    #[error("connection: {0}")]
+    Config(#[from] load::ConfigError),
+    /// The server, the network, or the plan.
+    #[error(transparent)]
+    Client(#[from] load::Error),
+    /// A load ended early; says what it had committed.
+    #[error("{file}: {error}")]
+    Load {
+        /// The file that was being loaded.
+        file: String,
+        /// What happened.
+        error: load::LoadError,
+        /// Line of the file in which the offending row starts, if that is known.
+        line: Option<u64>,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// Values without a text form.
+    #[error(transparent)]
+    Text(#[from] rows::text::FormatTextError),
+    /// Standard output or input failed.
+    #[error("standard {stream}: {source}")]
+    Stream {
+        /// Which one.
+        stream: &'static str,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The server program could not be started.
+    #[error("cannot start {}: {source}", program.display())]
+    ServerProgram {
+        /// Where it was looked for.
+        program: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl Failure {
+    /// Prints the error, and a hint where there is one; nothing for a reader that has gone away.
+    pub fn report(&self) -> ExitCode {
+        if self.is_broken_pipe() {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("error: {self}");
+        if let Failure::Load { line: Some(line), file, .. } = self {
+            eprintln!("  at {file}, line {line}");
+        }
+        if let Some(hint) = self.hint() {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::from(if matches!(self, Failure::Usage(_) | Failure::Config(_)) { 2 } else { 1 })
+    }
+
+    fn is_broken_pipe(&self) -> bool {
+        match self {
+            Failure::Stream { source, .. } => source.kind() == io::ErrorKind::BrokenPipe,
+            Failure::Format(error) => error.is_broken_pipe(),
+            Failure::Client(load::Error::Sink(source)) => {
+                source.downcast_ref::<FormatError>().is_some_and(FormatError::is_broken_pipe)
+            }
+            _ => false,
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        use rows::CellErrorReason::{Inexact, TimeOfDay, TooLong, Unmappable};
+        let error = match self {
+            Failure::Load { error, .. } => &error.source,
+            Failure::Client(error) => error,
+            _ => return None,
+        };
+        match error {
+            load::Error::Cell(cell) => match cell.reason {
+                TooLong { .. } | TimeOfDay => Some("--allow-truncate cuts such values"),
+                Inexact(_) => Some("--allow-rounding rounds such values"),
+                Unmappable { .. } => Some("--replacement CHAR replaces such characters"),
+                _ => None,
+            },
+            load::Error::NoTable { .. } => Some("--create makes the table from the source's columns"),
+            load::Error::Tls(_) => {
+                Some("ServerCertificate=FILE pins a certificate; TrustServerCertificate=true accepts any")
+            }
+            _ => None,
+        }
+    }
+}

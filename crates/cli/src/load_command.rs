@@ -1,0 +1,208 @@
+//! `bulkwire load`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::datatypes::Field;
+use arrow::record_batch::RecordBatch;
+use formats::{BatchReader, Compression, Format, FormatError, InferredSchema, Location, RowLines};
+use load::report::grouped;
+use load::{Client, LoadOptions, LoadPlan, LoadReport, TableName, create_table_statement};
+use rows::mapping::{CreateOptions, StringType};
+use rows::{CastOptions, Mapping};
+use serde_json::json;
+
+use crate::args::{Choice, LoadArgs};
+use crate::failure::Failure;
+use crate::{connection, file_format, progress};
+
+/// Rows of a batch as it is read from a file.
+const READ_BATCH_ROWS: usize = 65_536;
+
+/// One file of the command line.
+struct Source {
+    name: String,
+    location: Location,
+    format: Format,
+    compression: Compression,
+}
+
+/// Loads the files one after another.
+pub fn run(arguments: &LoadArgs) -> Result<(), Failure> {
+    let table: TableName =
+        arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
+    let mut sources =
+        arguments.files.iter().map(|file| source(file, arguments)).collect::<Result<Vec<_>, _>>()?;
+    let mut client = connection::open(&arguments.connection)?;
+    if arguments.create
+        && let Some(first) = sources.first_mut()
+    {
+        // The source is read twice: once to size the columns, once to load it.
+        first.location = first.location.spool()?;
+        create(&mut client, &table, first, arguments)?;
+    }
+    if arguments.truncate && !arguments.dry_run {
+        client.execute(&format!("TRUNCATE TABLE {table}"))?;
+    }
+    for source in &sources {
+        let report = load_file(&mut client, &table, source, arguments)?;
+        if let Some(report) = report {
+            show(&report, source, arguments);
+        }
+    }
+    Ok(())
+}
+
+fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure> {
+    let location = Location::source(file);
+    let (format, compression) = file_format::of(&location, &arguments.format)?;
+    Ok(Source { name: location.to_string(), location, format, compression })
+}
+
+fn create(
+    client: &mut Client,
+    table: &TableName,
+    source: &Source,
+    arguments: &LoadArgs,
+) -> Result<(), Failure> {
+    let measured = formats::measure(&source.location, &source.format, source.compression)?;
+    let statement = create_table_statement(table, &measured.schema(), |index, field| {
+        create_options(&measured, index, field, arguments)
+    })?;
+    if !arguments.quiet {
+        eprintln!("{statement}");
+    }
+    if !arguments.dry_run {
+        client.execute(&statement)?;
+    } else {
+        return Err(Failure::Usage(
+            "--dry-run cannot plan a load into a table that is yet to be made".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Sized types: the measured length, rounded up so that a little growth fits.
+fn create_options(
+    measured: &InferredSchema,
+    index: usize,
+    _field: &Field,
+    arguments: &LoadArgs,
+) -> CreateOptions {
+    let column = measured.columns.get(index);
+    let longest = column.map(|column| column.max_binary_bytes.unwrap_or(column.max_utf16_units));
+    CreateOptions {
+        max_length: longest.map(roomy_length),
+        strings: StringType::NVarChar,
+        nested_as_json: arguments.nested_as_json,
+    }
+}
+
+fn roomy_length(longest: u64) -> u64 {
+    const STEPS: [u64; 10] = [1, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000];
+    STEPS.into_iter().find(|step| longest <= *step).unwrap_or(longest)
+}
+
+fn load_file(
+    client: &mut Client,
+    table: &TableName,
+    source: &Source,
+    arguments: &LoadArgs,
+) -> Result<Option<LoadReport>, Failure> {
+    let reader = formats::open(&source.location, &source.format, source.compression, READ_BATCH_ROWS)?;
+    let target = client.describe(table)?;
+    let plan = LoadPlan::new(client, &target, &reader.schema(), &options(arguments, &source.format))?;
+    if !arguments.quiet {
+        eprintln!("{plan}");
+    }
+    if arguments.dry_run {
+        return Ok(None);
+    }
+    let lines = reader.lines();
+    let bar = progress::bar(&source.name, reader.bytes_total(), arguments.quiet);
+    let read = Arc::new(AtomicU64::new(0));
+    let batches = Counted { reader, read: Arc::clone(&read) };
+    let loaded = load::load(client, &plan, batches, &mut |progress| {
+        bar.set_position(read.load(Ordering::Relaxed));
+        bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
+    });
+    bar.finish_and_clear();
+    loaded.map(Some).map_err(|error| {
+        let line = line_of(&error.source, lines.as_ref());
+        Failure::Load { file: source.name.clone(), error, line }
+    })
+}
+
+/// The line of the file that a bad value's row starts in.
+fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
+    match error {
+        load::Error::Cell(cell) => lines?.line_of_row(cell.row),
+        _ => None,
+    }
+}
+
+/// A reader that reports how far it is in its file.
+struct Counted {
+    reader: Box<dyn BatchReader>,
+    read: Arc<AtomicU64>,
+}
+
+impl Iterator for Counted {
+    type Item = Result<RecordBatch, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.reader.next();
+        self.read.store(self.reader.bytes_read(), Ordering::Relaxed);
+        next
+    }
+}
+
+fn options(arguments: &LoadArgs, format: &Format) -> LoadOptions {
+    let mapping = match (arguments.map.is_empty(), arguments.by_position || !file_format::has_names(format)) {
+        (false, _) => Mapping::Explicit(arguments.map.clone()),
+        (true, true) => Mapping::ByPosition,
+        (true, false) => Mapping::ByName,
+    };
+    LoadOptions {
+        mapping,
+        cast: CastOptions {
+            allow_truncate: arguments.allow_truncate,
+            allow_rounding: arguments.allow_rounding,
+            replacement: arguments.replacement,
+            nested_as_json: arguments.nested_as_json,
+            drop_time_zone: arguments.drop_time_zone,
+            ..CastOptions::default()
+        },
+        batch_rows: arguments.batch_rows,
+        table_lock: arguments.table_lock.map(|choice| choice == Choice::On),
+        keep_identity: arguments.keep_identity,
+        keep_nulls: arguments.keep_nulls,
+        check_constraints: arguments.check_constraints,
+        fire_triggers: arguments.fire_triggers,
+        ..LoadOptions::default()
+    }
+}
+
+fn show(report: &LoadReport, source: &Source, arguments: &LoadArgs) {
+    if arguments.json {
+        let phases = report.phases;
+        let line = json!({
+            "file": source.name,
+            "rows": report.rows,
+            "batches": report.batches,
+            "bytes_on_wire": report.bytes_on_wire,
+            "seconds": report.elapsed.as_secs_f64(),
+            "phase_seconds": {
+                "read": phases.read.as_secs_f64(),
+                "encode": phases.encode.as_secs_f64(),
+                "send": phases.send.as_secs_f64(),
+                "wait": phases.wait.as_secs_f64(),
+            },
+            "client_cpu_seconds": report.client_cpu.map(|cpu| cpu.as_secs_f64()),
+            "messages": report.messages,
+        });
+        println!("{line}");
+    } else if !arguments.quiet {
+        eprintln!("{}: {report}", source.name);
+    }
+}
