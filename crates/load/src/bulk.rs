@@ -64,7 +64,15 @@ impl Client {
     pub fn bulk_load<'c>(&'c mut self, plan: &'c LoadPlan) -> Result<BulkLoad<'c>, Error> {
         let metadata = bulk_metadata(plan.rows.columns())?;
         let statement = plan.statement();
-        Ok(BulkLoad { client: self, plan, statement, metadata, open: None, buffer: Vec::new(), progress: BulkProgress::default() })
+        Ok(BulkLoad {
+            client: self,
+            plan,
+            statement,
+            metadata,
+            open: None,
+            buffer: Vec::new(),
+            progress: BulkProgress::default(),
+        })
     }
 }
 
@@ -159,7 +167,8 @@ impl BulkLoad<'_> {
 
     fn open_batch(&mut self) -> Result<(), Error> {
         let started = Instant::now();
-        let owns_transaction = self.plan.transaction == BatchTransaction::Explicit && !self.client.in_transaction();
+        let owns_transaction =
+            self.plan.transaction == BatchTransaction::Explicit && !self.client.in_transaction();
         if owns_transaction {
             self.client.begin(Isolation::Current)?;
         }
@@ -208,7 +217,9 @@ impl BulkLoad<'_> {
         let ended = open.message.abandon(&mut session.transport);
         session.check(ended)?;
         session.expect_answer();
-        session.transport.set_deadline(Some(Instant::now() + EXPLANATION_PATIENCE.max(Duration::from_secs(30))));
+        session
+            .transport
+            .set_deadline(Some(Instant::now() + EXPLANATION_PATIENCE.max(Duration::from_secs(30))));
         let answer = session.finish_answer("abandoning a batch");
         if open.owns_transaction && !self.client.is_broken() {
             self.client.rollback()?;

@@ -130,13 +130,22 @@ impl Client {
     }
 
     /// Runs one statement with parameters (`sp_executesql`), and streams its result sets. Names carry their `@`.
-    pub fn query_with(&mut self, sql: &str, parameters: &[(&str, SqlType, Value)], form: Form) -> Result<ResultStream<'_>, Error> {
+    pub fn query_with(
+        &mut self,
+        sql: &str,
+        parameters: &[(&str, SqlType, Value)],
+        form: Form,
+    ) -> Result<ResultStream<'_>, Error> {
         self.send_call(self.execute_sql(sql, parameters))?;
         ResultStream::start(&mut self.session, form)
     }
 
     /// Runs one statement with parameters (`sp_executesql`); rows that it returns are skipped.
-    pub fn execute_with(&mut self, sql: &str, parameters: &[(&str, SqlType, Value)]) -> Result<ExecuteResult, Error> {
+    pub fn execute_with(
+        &mut self,
+        sql: &str,
+        parameters: &[(&str, SqlType, Value)],
+    ) -> Result<ExecuteResult, Error> {
         self.send_call(self.execute_sql(sql, parameters))?;
         self.finish("waiting for the end of a statement")
     }
@@ -207,7 +216,10 @@ impl Client {
     /// Begins a transaction.
     pub fn begin(&mut self, isolation: Isolation) -> Result<(), Error> {
         let name = String::new();
-        self.transact(TransactionRequest::Begin(BeginTransaction { isolation, name }), "beginning a transaction")?;
+        self.transact(
+            TransactionRequest::Begin(BeginTransaction { isolation, name }),
+            "beginning a transaction",
+        )?;
         match self.in_transaction() {
             true => Ok(()),
             false => Err(Error::unexpected("beginning a transaction", "the server named no transaction")),
@@ -251,12 +263,17 @@ impl Client {
 
     fn execute_sql(&self, sql: &str, parameters: &[(&str, SqlType, Value)]) -> RpcRequest {
         let text = |text: String| {
-            let info = TypeInfo::new(SqlType::NVarChar { length: tds::Length::Max }, true, self.parameter_collation());
+            let info = TypeInfo::new(
+                SqlType::NVarChar { length: tds::Length::Max },
+                true,
+                self.parameter_collation(),
+            );
             Parameter::input("", info, Value::String(text))
         };
         let mut all = vec![text(sql.to_owned())];
         if !parameters.is_empty() {
-            let declared: Vec<String> = parameters.iter().map(|(name, sql_type, _)| format!("{name} {sql_type}")).collect();
+            let declared: Vec<String> =
+                parameters.iter().map(|(name, sql_type, _)| format!("{name} {sql_type}")).collect();
             all.push(text(declared.join(", ")));
         }
         all.extend(parameters.iter().map(|(name, sql_type, value)| {

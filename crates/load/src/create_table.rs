@@ -24,7 +24,8 @@ pub fn create_table_statement(
         // Writing to a string cannot fail.
         let _ = write!(text, "{separator}\n    {} {sql_type}", quoted(field.name()));
         if sql_type.is_character()
-            && let Some(collation) = field.metadata().get(COLLATION_KEY).filter(|name| is_collation_name(name))
+            && let Some(collation) =
+                field.metadata().get(COLLATION_KEY).filter(|name| is_collation_name(name))
         {
             let _ = write!(text, " COLLATE {collation}");
         }
@@ -63,7 +64,10 @@ mod tests {
             hostile,
         ]);
         let lengths = [None, None, None, Some(20), None];
-        let options = |index: usize, _: &Field| CreateOptions { max_length: lengths[index], ..CreateOptions::default() };
+        let options = |index: usize, _: &Field| CreateOptions {
+            max_length: lengths[index],
+            ..CreateOptions::default()
+        };
         let text = create_table_statement(&"dbo.t".parse().unwrap(), &schema, options).unwrap();
         let expected = "CREATE TABLE [dbo].[t] (\n    [id] int NOT NULL,\n    [odd ]] name] decimal(10, 2) NULL,\n    \
                         [at] datetime2(6) NULL,\n    [c] nvarchar(20) COLLATE Latin1_General_BIN2 NULL,\n    [d] nvarchar(max) NULL\n)";

@@ -68,7 +68,9 @@ pub enum Error {
         database: String,
     },
     /// The source has values for an identity column, but they are not to be kept.
-    #[error("column \"{column}\" is an identity: keep the source's values (keep identity), or leave it out of the source")]
+    #[error(
+        "column \"{column}\" is an identity: keep the source's values (keep identity), or leave it out of the source"
+    )]
     Identity {
         /// The column.
         column: String,

@@ -30,7 +30,10 @@ pub fn table_query(table: &TableName, columns: Option<&[String]>) -> String {
 
 /// Writes the current result set of a query to a sink. A slow sink slows the server down; a failing one cancels the
 /// query. The sink runs on the calling thread and sees every batch before the next is decoded twice over.
-pub fn export<E>(mut stream: ResultStream<'_>, mut sink: impl FnMut(RecordBatch) -> Result<(), E>) -> Result<ExportReport, Error>
+pub fn export<E>(
+    mut stream: ResultStream<'_>,
+    mut sink: impl FnMut(RecordBatch) -> Result<(), E>,
+) -> Result<ExportReport, Error>
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {

@@ -55,8 +55,8 @@ pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
 pub use config::{Config, ConfigError};
 pub use create_table::create_table_statement;
 pub use describe::{
-    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage, TableDescription,
-    TriggerDescription,
+    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
+    TableDescription, TriggerDescription,
 };
 pub use error::{Error, ServerError};
 pub use export::{export, table_query};

@@ -69,7 +69,13 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.source)?;
         if let Some(FailedBatch { index, rows }) = &self.batch {
-            write!(f, " (batch {}, rows {} to {} of the source)", index + 1, rows.start + 1, rows.end.max(rows.start + 1))?;
+            write!(
+                f,
+                " (batch {}, rows {} to {} of the source)",
+                index + 1,
+                rows.start + 1,
+                rows.end.max(rows.start + 1)
+            )?;
         }
         match self.rows_committed {
             0 => f.write_str("; nothing was committed"),
@@ -119,7 +125,11 @@ where
         drop(bulk);
         return Err(LoadError { batch: Some(batch), rows_committed: done.rows_committed, source });
     }
-    let stopped = |worker| LoadError { batch: None, rows_committed: done.rows_committed, source: Error::Worker { worker } };
+    let stopped = |worker| LoadError {
+        batch: None,
+        rows_committed: done.rows_committed,
+        source: Error::Worker { worker },
+    };
     let reader = reader.map_err(|_| stopped("reading"))?;
     let encoder = encoder.map_err(|_| stopped("encoding"))?;
     let bytes_on_wire = bulk.bytes_sent() - bytes_before;
@@ -144,7 +154,10 @@ struct Effort {
 
 /// What the encoder hands to the sender.
 enum Piece {
-    Rows { bytes: Vec<u8>, rows: u64 },
+    Rows {
+        bytes: Vec<u8>,
+        rows: u64,
+    },
     /// The batch has all its rows.
     BatchEnd,
     Failed(Error),
@@ -170,9 +183,15 @@ where
     Effort { busy, cpu: cpu.elapsed() }
 }
 
-fn encode_all(plan: &LoadPlan, batches: &Receiver<Result<RecordBatch, Error>>, pieces: &Sender<Piece>, recycled: &Receiver<Vec<u8>>) -> Effort {
+fn encode_all(
+    plan: &LoadPlan,
+    batches: &Receiver<Result<RecordBatch, Error>>,
+    pieces: &Sender<Piece>,
+    recycled: &Receiver<Vec<u8>>,
+) -> Effort {
     let cpu = CpuWatch::start();
-    let mut encoder = Encoder { plan, pieces, recycled, rows_seen: 0, rows_in_batch: 0, busy: Duration::ZERO };
+    let mut encoder =
+        Encoder { plan, pieces, recycled, rows_seen: 0, rows_in_batch: 0, busy: Duration::ZERO };
     let outcome = batches.iter().try_for_each(|batch| match batch {
         Ok(batch) => encoder.encode(&batch),
         Err(error) => Err(Stop::Failed(error)),

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use tds::{
-    EncryptionOption, EncryptionOutcome, EnvChange, FeatureAck, FeatureRequest, FedAuthRequest, Login7, NegotiationError,
-    PacketType, Prelogin, ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
+    EncryptionOption, EncryptionOutcome, EnvChange, FeatureAck, FeatureRequest, FedAuthRequest, Login7,
+    NegotiationError, PacketType, Prelogin, ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
     feature::feature_id,
     login::type_flags,
     negotiate_client,
@@ -114,7 +114,12 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
         }
         _ => config.port_or_default(),
     };
-    let mut place = Place { host: config.host.clone(), port, server: config.host.clone(), database: config.database.clone() };
+    let mut place = Place {
+        host: config.host.clone(),
+        port,
+        server: config.host.clone(),
+        database: config.database.clone(),
+    };
     for _ in 0..=REDIRECTS_MAX {
         let mut attempt = Attempt::open(config, &place, deadline)?;
         let encryption = attempt.negotiate()?;
@@ -139,7 +144,12 @@ struct Place {
 impl Place {
     fn routed(self, routing: Routing) -> Self {
         let host = routing.server.split('\\').next().unwrap_or_default().to_owned();
-        Self { host, port: routing.port, server: routing.server, database: routing.database.or(self.database) }
+        Self {
+            host,
+            port: routing.port,
+            server: routing.server,
+            database: routing.database.or(self.database),
+        }
     }
 }
 
@@ -263,7 +273,10 @@ impl<'a> Attempt<'a> {
             tds_version: ack.version,
             encryption,
             packet_size_bytes: session.packet_size_bytes(),
-            utf8: answer.features.iter().any(|f| f.id == feature_id::UTF8_SUPPORT && f.data.first() == Some(&1)),
+            utf8: answer
+                .features
+                .iter()
+                .any(|f| f.id == feature_id::UTF8_SUPPORT && f.data.first() == Some(&1)),
             address: (place.host.clone(), place.port),
             messages: session.take_messages(),
         };
@@ -327,7 +340,10 @@ impl LoginAnswer {
             Token::FeatureExtAck(features) => self.features = features,
             Token::EnvChange(EnvChange::Routing(routing)) => self.routing = Some(routing),
             Token::FedAuthInfo(_) => {
-                return Err(LoginError::FederatedSignIn { reason: "the server wants a sign-in of its own, not a given token" }.into());
+                return Err(LoginError::FederatedSignIn {
+                    reason: "the server wants a sign-in of its own, not a given token",
+                }
+                .into());
             }
             Token::ColMetaData(_) | Token::Row | Token::NbcRow => {
                 return Err(Error::unexpected("logging in", "the server sent rows"));

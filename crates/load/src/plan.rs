@@ -69,12 +69,19 @@ pub struct Choice {
 
 impl LoadPlan {
     /// Plans a load of batches of `schema` into a table.
-    pub fn new(client: &Client, target: &TableDescription, schema: &Schema, options: &LoadOptions) -> Result<Self, Error> {
+    pub fn new(
+        client: &Client,
+        target: &TableDescription,
+        schema: &Schema,
+        options: &LoadOptions,
+    ) -> Result<Self, Error> {
         refuse_identity(target, schema, options)?;
         let columns = target.loadable_columns(options.keep_identity);
         let rows = Plan::new(schema, &columns, &options.mapping, options.cast.clone())?;
         let mut choices = Vec::new();
-        let mut choose = |setting, value: String, reason: &str| choices.push(Choice { setting, value, reason: reason.to_owned() });
+        let mut choose = |setting, value: String, reason: &str| {
+            choices.push(Choice { setting, value, reason: reason.to_owned() })
+        };
 
         choose("target", format!("{} ({})", target.name, target.storage), &occupancy(target));
         for note in rows.notes() {
@@ -96,11 +103,21 @@ impl LoadPlan {
         };
         choose("count check", rule.to_owned(), reason);
         match options.transaction {
-            BatchTransaction::Explicit => choose("transaction", "one a batch".to_owned(), "committed after the server's row count is checked"),
-            BatchTransaction::Autocommit => choose("transaction", "autocommit".to_owned(), "as asked; each batch commits by itself"),
+            BatchTransaction::Explicit => choose(
+                "transaction",
+                "one a batch".to_owned(),
+                "committed after the server's row count is checked",
+            ),
+            BatchTransaction::Autocommit => {
+                choose("transaction", "autocommit".to_owned(), "as asked; each batch commits by itself")
+            }
         }
         let info = client.server_info();
-        choose("packet size", format!("{} bytes", info.packet_size_bytes), "what the server granted; the larger, the fewer headers");
+        choose(
+            "packet size",
+            format!("{} bytes", info.packet_size_bytes),
+            "what the server granted; the larger, the fewer headers",
+        );
         choose("writers", "1".to_owned(), "one connection; encoding overlaps sending and waiting");
 
         let hints = BulkHints {
@@ -125,7 +142,13 @@ impl LoadPlan {
 impl fmt::Display for LoadPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let setting_width = self.choices.iter().map(|c| c.setting.len()).max().unwrap_or_default();
-        let value_width = self.choices.iter().map(|c| c.value.chars().count()).filter(|w| *w <= 24).max().unwrap_or_default();
+        let value_width = self
+            .choices
+            .iter()
+            .map(|c| c.value.chars().count())
+            .filter(|w| *w <= 24)
+            .max()
+            .unwrap_or_default();
         for (index, Choice { setting, value, reason }) in self.choices.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
@@ -179,24 +202,41 @@ fn table_lock(target: &TableDescription, options: &LoadOptions) -> (bool, &'stat
     let indexed = target.secondary_indexes().next().is_some();
     match (target.storage, indexed, target.rows) {
         _ if target.is_view => (false, "the target is a view"),
-        (Storage::Heap, false, _) => (true, "a heap without indexes: one bulk-update lock, which other bulk loads share"),
-        (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) => (true, "the table is empty: nobody is kept waiting, and one lock is cheaper than many"),
-        (Storage::Heap, true, _) | (Storage::Clustered, _, _) => (false, "the table is in use: others go on reading and writing"),
-        (Storage::Columnstore, _, _) => (false, "a columnstore compresses each batch by itself; a table lock would only keep others out"),
+        (Storage::Heap, false, _) => {
+            (true, "a heap without indexes: one bulk-update lock, which other bulk loads share")
+        }
+        (Storage::Heap, true, 0) | (Storage::Clustered, _, 0) => {
+            (true, "the table is empty: nobody is kept waiting, and one lock is cheaper than many")
+        }
+        (Storage::Heap, true, _) | (Storage::Clustered, _, _) => {
+            (false, "the table is in use: others go on reading and writing")
+        }
+        (Storage::Columnstore, _, _) => {
+            (false, "a columnstore compresses each batch by itself; a table lock would only keep others out")
+        }
     }
 }
 
 fn batch_rows(target: &TableDescription, plan: &Plan, options: &LoadOptions) -> (u64, String) {
     if let Some(asked) = options.batch_rows {
         let small = target.storage == Storage::Columnstore && asked < ROW_GROUP_ROWS_MIN;
-        let warning = if small { "as asked; fewer than 102,400 rows go to the delta store uncompressed" } else { "as asked" };
+        let warning = if small {
+            "as asked; fewer than 102,400 rows go to the delta store uncompressed"
+        } else {
+            "as asked"
+        };
         return (asked.max(1), warning.to_owned());
     }
     if target.storage == Storage::Columnstore {
-        return (ROW_GROUP_ROWS, "a full row group, compressed without passing through the delta store".to_owned());
+        return (
+            ROW_GROUP_ROWS,
+            "a full row group, compressed without passing through the delta store".to_owned(),
+        );
     }
-    let row_bytes: u64 = 1 + plan.columns().iter().map(|column| estimated_len(&column.type_info)).sum::<u64>();
-    let rows = (BATCH_BYTES / row_bytes / BATCH_ROWS_MIN * BATCH_ROWS_MIN).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
+    let row_bytes: u64 =
+        1 + plan.columns().iter().map(|column| estimated_len(&column.type_info)).sum::<u64>();
+    let rows =
+        (BATCH_BYTES / row_bytes / BATCH_ROWS_MIN * BATCH_ROWS_MIN).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
     (rows, format!("about {} MiB at an estimated {row_bytes} bytes a row", (rows * row_bytes) >> 20))
 }
 
@@ -212,13 +252,24 @@ fn estimated_len(info: &TypeInfo) -> u64 {
 
 fn order(target: &TableDescription, options: &LoadOptions) -> (String, String) {
     let list = |key: &[(String, bool)]| {
-        let parts: Vec<String> = key.iter().map(|(name, descending)| format!("{name}{}", if *descending { " DESC" } else { "" })).collect();
+        let parts: Vec<String> = key
+            .iter()
+            .map(|(name, descending)| format!("{name}{}", if *descending { " DESC" } else { "" }))
+            .collect();
         parts.join(", ")
     };
     match (options.order.is_empty(), target.clustered_index()) {
-        (false, Some(index)) if index.key == options.order => (list(&options.order), "as asked; it is the clustered key, so the server does not sort".to_owned()),
-        (false, _) => (list(&options.order), "as asked; it is not the clustered key, so it does not help".to_owned()),
-        (true, Some(index)) => ("none".to_owned(), format!("if the source is sorted by ({}), say so and the server does not sort", list(&index.key))),
+        (false, Some(index)) if index.key == options.order => (
+            list(&options.order),
+            "as asked; it is the clustered key, so the server does not sort".to_owned(),
+        ),
+        (false, _) => {
+            (list(&options.order), "as asked; it is not the clustered key, so it does not help".to_owned())
+        }
+        (true, Some(index)) => (
+            "none".to_owned(),
+            format!("if the source is sorted by ({}), say so and the server does not sort", list(&index.key)),
+        ),
         (true, None) => ("none".to_owned(), "no clustered index to follow".to_owned()),
     }
 }
@@ -229,15 +280,27 @@ fn logging(target: &TableDescription, table_lock: bool) -> (&'static str, &'stat
     match (target.database.recovery_model, target.storage) {
         (None, _) => ("unknown", "the recovery model of the database is not visible"),
         (Some(RecoveryModel::Full), _) => ("full", "the database's recovery model is FULL"),
-        (Some(_), Storage::Columnstore) => ("minimal", "compressed row groups are; the delta store is logged in full"),
-        (Some(_), Storage::Heap) if table_lock && !indexed => ("minimal", "a heap under TABLOCK, and the recovery model allows it"),
-        (Some(_), Storage::Heap) if table_lock => ("partly minimal", "the heap's rows; index rows only where the server finds it worth it"),
+        (Some(_), Storage::Columnstore) => {
+            ("minimal", "compressed row groups are; the delta store is logged in full")
+        }
+        (Some(_), Storage::Heap) if table_lock && !indexed => {
+            ("minimal", "a heap under TABLOCK, and the recovery model allows it")
+        }
+        (Some(_), Storage::Heap) if table_lock => {
+            ("partly minimal", "the heap's rows; index rows only where the server finds it worth it")
+        }
         (Some(_), Storage::Heap) => ("full", "a heap without TABLOCK"),
-        (Some(_), Storage::Clustered) => ("partly minimal", "rows on newly allocated pages, on SQL Server 2016 and later"),
+        (Some(_), Storage::Clustered) => {
+            ("partly minimal", "rows on newly allocated pages, on SQL Server 2016 and later")
+        }
     }
 }
 
-fn constraint_choices(target: &TableDescription, options: &LoadOptions, choose: &mut impl FnMut(&'static str, String, &str)) {
+fn constraint_choices(
+    target: &TableDescription,
+    options: &LoadOptions,
+    choose: &mut impl FnMut(&'static str, String, &str),
+) {
     let constraints = target.constraints.iter().filter(|constraint| !constraint.is_disabled).count();
     if constraints > 0 || options.check_constraints {
         let reason = match options.check_constraints {
@@ -248,15 +311,27 @@ fn constraint_choices(target: &TableDescription, options: &LoadOptions, choose: 
     }
     let triggers = target.triggers.iter().filter(|trigger| !trigger.is_disabled).count();
     if triggers > 0 || options.fire_triggers {
-        let reason = if options.fire_triggers { "as asked; once a batch" } else { "triggers stay silent; --fire-triggers fires them" };
+        let reason = if options.fire_triggers {
+            "as asked; once a batch"
+        } else {
+            "triggers stay silent; --fire-triggers fires them"
+        };
         choose("FIRE_TRIGGERS", on_off(options.fire_triggers), reason);
     }
     if options.keep_nulls || target.columns.iter().any(|column| column.has_default) {
-        let reason = if options.keep_nulls { "as asked" } else { "NULLs take the column's default; --keep-nulls keeps them" };
+        let reason = if options.keep_nulls {
+            "as asked"
+        } else {
+            "NULLs take the column's default; --keep-nulls keeps them"
+        };
         choose("KEEP_NULLS", on_off(options.keep_nulls), reason);
     }
     if target.columns.iter().any(|column| column.is_identity) {
-        let reason = if options.keep_identity { "as asked; the source's values are kept" } else { "the server makes the values" };
+        let reason = if options.keep_identity {
+            "as asked; the source's values are kept"
+        } else {
+            "the server makes the values"
+        };
         choose("keep identity", on_off(options.keep_identity), reason);
     }
 }

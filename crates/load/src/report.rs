@@ -92,7 +92,13 @@ fn per_second(count: u64, elapsed: Duration) -> f64 {
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.batches == 1 { "" } else { "es" };
-        writeln!(f, "{} rows in {} batch{plural}, {:.3} s", grouped(self.rows), grouped(self.batches), self.elapsed.as_secs_f64())?;
+        writeln!(
+            f,
+            "{} rows in {} batch{plural}, {:.3} s",
+            grouped(self.rows),
+            grouped(self.batches),
+            self.elapsed.as_secs_f64()
+        )?;
         writeln!(
             f,
             "{} on the wire, {} rows/s, {}/s",
@@ -175,7 +181,13 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
-        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567"), (u64::MAX, "18,446,744,073,709,551,615")];
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
+        ];
         for (number, text) in cases {
             assert_eq!(grouped(number), text);
         }
@@ -183,7 +195,14 @@ mod tests {
 
     #[test]
     fn byte_counts_keep_three_digits() {
-        let cases = [(0.0, "0 B"), (999.0, "999 B"), (1000.0, "1.00 kB"), (12_345.0, "12.3 kB"), (143e6, "143 MB"), (1.5e12, "1.50 TB")];
+        let cases = [
+            (0.0, "0 B"),
+            (999.0, "999 B"),
+            (1000.0, "1.00 kB"),
+            (12_345.0, "12.3 kB"),
+            (143e6, "143 MB"),
+            (1.5e12, "1.50 TB"),
+        ];
         for (count, text) in cases {
             assert_eq!(bytes(count), text);
         }

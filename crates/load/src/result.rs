@@ -200,7 +200,10 @@ fn take(decoder: &mut Decoder) -> Result<RecordBatch, Error> {
 
 impl fmt::Debug for ResultStream<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResultStream").field("schema", &self.schema).field("batch_rows", &self.batch_rows).finish_non_exhaustive()
+        f.debug_struct("ResultStream")
+            .field("schema", &self.schema)
+            .field("batch_rows", &self.batch_rows)
+            .finish_non_exhaustive()
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) struct Session {
     errors: Vec<ServerMessage>,
     messages: Vec<ServerMessage>,
     attention_acknowledged: bool,
+    /// The last DONE said that nothing follows it.
+    finished: bool,
     timed_out: bool,
     broken: bool,
     command_timeout: Option<Duration>,
@@ -82,6 +84,7 @@ impl Session {
             errors: Vec::new(),
             messages: Vec::new(),
             attention_acknowledged: false,
+            finished: false,
             timed_out: false,
             broken: false,
             command_timeout: None,
@@ -90,7 +93,11 @@ impl Session {
     }
 
     /// The login is over: its time limits end and those of commands begin.
-    pub(crate) fn logged_in(&mut self, version: TdsVersion, command_timeout: Option<Duration>) -> Result<(), Error> {
+    pub(crate) fn logged_in(
+        &mut self,
+        version: TdsVersion,
+        command_timeout: Option<Duration>,
+    ) -> Result<(), Error> {
         self.state.version = version;
         self.tokens.set_version(version);
         self.command_timeout = command_timeout;
@@ -140,6 +147,7 @@ impl Session {
         self.errors.clear();
         self.messages.clear();
         self.attention_acknowledged = false;
+        self.finished = false;
         self.timed_out = false;
         self.waited = Duration::ZERO;
         if self.command_timeout.is_some() {
@@ -325,7 +333,10 @@ impl Session {
             Token::Info(message) if self.messages.len() < MESSAGES_MAX => self.messages.push(message.clone()),
             Token::ColMetaData(Some(columns)) => self.set_columns(columns),
             Token::EnvChange(change) => self.note_change(change)?,
-            Token::Done(done) if done.status.contains(DoneStatus::ATTENTION) => self.attention_acknowledged = true,
+            Token::Done(done) | Token::DoneProc(done) => {
+                self.finished = !done.status.contains(DoneStatus::MORE);
+                self.attention_acknowledged |= done.status.contains(DoneStatus::ATTENTION);
+            }
             _ => {}
         }
         Ok(())
@@ -337,11 +348,19 @@ impl Session {
             EnvChange::Collation { new, .. } => self.state.collation = *new,
             EnvChange::PacketSize { new, .. } => match usize::try_from(*new) {
                 Ok(size) if (512..=32767).contains(&size) => self.transport.set_packet_size_bytes(size),
-                _ => return self.check(Err(Error::unexpected("logging in", format!("a packet size of {new} bytes")))),
+                _ => {
+                    return self
+                        .check(Err(Error::unexpected("logging in", format!("a packet size of {new} bytes"))));
+                }
             },
             EnvChange::Transaction { event, new, .. } => match event {
-                TransactionEvent::Begin | TransactionEvent::EnlistDtc => self.state.transaction = new.unwrap_or_default(),
-                TransactionEvent::Commit | TransactionEvent::Rollback | TransactionEvent::Defect | TransactionEvent::Ended => {
+                TransactionEvent::Begin | TransactionEvent::EnlistDtc => {
+                    self.state.transaction = new.unwrap_or_default()
+                }
+                TransactionEvent::Commit
+                | TransactionEvent::Rollback
+                | TransactionEvent::Defect
+                | TransactionEvent::Ended => {
                     self.state.transaction = 0;
                 }
             },
@@ -356,6 +375,12 @@ impl Session {
         }
         self.answering = false;
         self.transport.finish_request();
+        if !self.finished {
+            let error = self
+                .take_errors()
+                .map_or_else(|| Error::unexpected(doing, "the answer ends without DONE"), Error::from);
+            return self.check(Err(error));
+        }
         self.transport.set_deadline(None);
         match (self.timed_out, self.attention_acknowledged) {
             (true, _) => Err(Error::TimedOut { doing }),

@@ -64,7 +64,8 @@ impl FromStr for TableName {
         if parts.len() > 3 {
             return Err(refused("at most database, schema and table are"));
         }
-        let name = parts.pop().filter(|name| !name.is_empty()).ok_or_else(|| refused("the table is missing"))?;
+        let name =
+            parts.pop().filter(|name| !name.is_empty()).ok_or_else(|| refused("the table is missing"))?;
         let schema = parts.pop().filter(|schema| !schema.is_empty());
         let database = parts.pop().filter(|database| !database.is_empty());
         let all = [Some(&name), schema.as_ref(), database.as_ref()];

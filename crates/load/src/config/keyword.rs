@@ -36,7 +36,11 @@ type Entry = (Keyword, &'static str, &'static [&'static str]);
 
 /// The table. ADO.NET, ODBC, OLE DB and JDBC spellings.
 const TABLE: &[Entry] = &[
-    (Keyword::Server, "Server", &["server", "datasource", "address", "addr", "networkaddress", "servername", "host"]),
+    (
+        Keyword::Server,
+        "Server",
+        &["server", "datasource", "address", "addr", "networkaddress", "servername", "host"],
+    ),
     (Keyword::Port, "Port", &["port", "portnumber"]),
     (Keyword::Instance, "Instance", &["instance", "instancename"]),
     (Keyword::Database, "Database", &["database", "initialcatalog", "databasename"]),
@@ -54,7 +58,11 @@ const TABLE: &[Entry] = &[
     (Keyword::Language, "Language", &["language", "currentlanguage"]),
     (Keyword::MultiSubnetFailover, "MultiSubnetFailover", &["multisubnetfailover"]),
     (Keyword::PacketSize, "Packet Size", &["packetsize"]),
-    (Keyword::ConnectTimeout, "Connect Timeout", &["connecttimeout", "connectiontimeout", "timeout", "logintimeout"]),
+    (
+        Keyword::ConnectTimeout,
+        "Connect Timeout",
+        &["connecttimeout", "connectiontimeout", "timeout", "logintimeout"],
+    ),
     (Keyword::CommandTimeout, "Command Timeout", &["commandtimeout", "querytimeout"]),
     (Keyword::IntegratedSecurity, "Integrated Security", &["integratedsecurity", "trustedconnection"]),
     (Keyword::Mars, "MultipleActiveResultSets", &["multipleactiveresultsets", "marsconnection"]),
@@ -87,7 +95,10 @@ impl Keyword {
     /// Finds a keyword. Case, blanks and underscores do not count ("User ID", "user_id", "UserId").
     pub(crate) fn find(written: &str) -> Option<Self> {
         let plain = plain(written);
-        TABLE.iter().find(|(_, _, spellings)| spellings.contains(&plain.as_str())).map(|(keyword, _, _)| *keyword)
+        TABLE
+            .iter()
+            .find(|(_, _, spellings)| spellings.contains(&plain.as_str()))
+            .map(|(keyword, _, _)| *keyword)
     }
 
     /// The spelling used in messages.

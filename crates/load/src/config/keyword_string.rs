@@ -80,7 +80,10 @@ fn split_value(text: &str, offset: usize) -> Result<(String, &str), ConfigError>
             if rest.is_empty() || rest.starts_with(';') {
                 return Ok((value, rest));
             }
-            return Err(ConfigError::Malformed { offset, reason: "text between a closing quote and the next ';'" });
+            return Err(ConfigError::Malformed {
+                offset,
+                reason: "text between a closing quote and the next ';'",
+            });
         }
     }
     Err(ConfigError::Malformed { offset, reason: "a quoted value is not closed" })

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, Config, ConfigError, Encrypt, PASSWORD_VARIABLE, Secret, keyword::Keyword,
-    keyword_string::Setting,
+    ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, Config, ConfigError, Encrypt, PASSWORD_VARIABLE, Secret,
+    keyword::Keyword, keyword_string::Setting,
 };
 
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -14,7 +14,10 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
     let mut values = Values::collect(settings, environment)?;
     values.refuse_unsupported()?;
     let server = values.take(Keyword::Server).filter(|s| !s.trim().is_empty());
-    let server = server.ok_or(ConfigError::Missing { what: "Server", hint: "give Server=host[,port] or mssql://host[:port]" })?;
+    let server = server.ok_or(ConfigError::Missing {
+        what: "Server",
+        hint: "give Server=host[,port] or mssql://host[:port]",
+    })?;
     let mut target = Target::parse(&server)?;
     if let Some(port) = values.number::<u16>(Keyword::Port, "a port from 1 to 65535", |port| *port > 0)? {
         if target.port.is_some_and(|other| other != port) {
@@ -39,12 +42,15 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
         trust_server_certificate: values.boolean(Keyword::TrustServerCertificate)?.unwrap_or(false),
         server_certificate: values.take_filled(Keyword::ServerCertificate).map(Into::into),
         host_name_in_certificate: values.take_filled(Keyword::HostNameInCertificate),
-        application_name: values.take_filled(Keyword::ApplicationName).unwrap_or_else(|| "bulkwire".to_owned()),
+        application_name: values
+            .take_filled(Keyword::ApplicationName)
+            .unwrap_or_else(|| "bulkwire".to_owned()),
         workstation_id: values.take_filled(Keyword::WorkstationId),
         language: values.take_filled(Keyword::Language),
         application_intent: values.intent()?,
         multi_subnet_failover: values.boolean(Keyword::MultiSubnetFailover)?.unwrap_or(false),
-        packet_size_bytes: values.number(Keyword::PacketSize, "512 to 32767 bytes", |n| (512..=32767).contains(n))?,
+        packet_size_bytes: values
+            .number(Keyword::PacketSize, "512 to 32767 bytes", |n| (512..=32767).contains(n))?,
         connect_timeout: values.seconds(Keyword::ConnectTimeout)?.unwrap_or(Some(Duration::from_secs(15))),
         command_timeout: values.seconds(Keyword::CommandTimeout)?.flatten(),
         ignored: values.ignored,
@@ -68,7 +74,9 @@ impl Values {
             }
             let value = expanded(&value, environment)?;
             match this.values.insert(keyword, value.clone()) {
-                Some(before) if before != value => return Err(ConfigError::Repeated { keyword: keyword.name() }),
+                Some(before) if before != value => {
+                    return Err(ConfigError::Repeated { keyword: keyword.name() });
+                }
                 _ => {}
             }
         }
@@ -133,13 +141,18 @@ impl Values {
         match value.to_ascii_lowercase().as_str() {
             "readwrite" => Ok(ApplicationIntent::ReadWrite),
             "readonly" => Ok(ApplicationIntent::ReadOnly),
-            _ => Err(ConfigError::InvalidValue { keyword: keyword.name(), value, expected: "ReadWrite or ReadOnly" }),
+            _ => Err(ConfigError::InvalidValue {
+                keyword: keyword.name(),
+                value,
+                expected: "ReadWrite or ReadOnly",
+            }),
         }
     }
 
     fn auth(&mut self, environment: Environment<'_>) -> Result<Auth, ConfigError> {
         let method = self.take_filled(Keyword::Authentication);
-        let token_asked = match method.as_deref().map(|m| m.replace(' ', "").to_ascii_lowercase()).as_deref() {
+        let token_asked = match method.as_deref().map(|m| m.replace(' ', "").to_ascii_lowercase()).as_deref()
+        {
             None | Some("sqlpassword" | "notspecified") => false,
             Some("accesstoken" | "activedirectoryaccesstoken") => true,
             Some(_) => {
@@ -154,10 +167,13 @@ impl Values {
         let password = self.take(Keyword::Password);
         let token = self.take_filled(Keyword::AccessToken);
         if token.is_some() && (user.is_some() || password.is_some()) {
-            return Err(ConfigError::Conflict { reason: "Access Token excludes User ID and Password: the token names the user" });
+            return Err(ConfigError::Conflict {
+                reason: "Access Token excludes User ID and Password: the token names the user",
+            });
         }
         if token.is_some() || token_asked || user.is_none() {
-            let token = token.or_else(|| environment(ACCESS_TOKEN_VARIABLE)).filter(|token| !token.is_empty());
+            let token =
+                token.or_else(|| environment(ACCESS_TOKEN_VARIABLE)).filter(|token| !token.is_empty());
             return token.map(|token| Auth::AccessToken(Secret::new(token))).ok_or(ConfigError::Missing {
                 what: if token_asked { "Access Token" } else { "User ID" },
                 hint: "give User ID and Password, or an Access Token (also in BULKWIRE_ACCESS_TOKEN)",
@@ -166,12 +182,16 @@ impl Values {
         let password = password.or_else(|| environment(PASSWORD_VARIABLE));
         match (user, password) {
             (Some(user), Some(password)) => Ok(Auth::SqlLogin { user, password: Secret::new(password) }),
-            _ => Err(ConfigError::Missing { what: "Password", hint: "give Password, or set BULKWIRE_PASSWORD" }),
+            _ => Err(ConfigError::Missing {
+                what: "Password",
+                hint: "give Password, or set BULKWIRE_PASSWORD",
+            }),
         }
     }
 
     fn refuse_unsupported(&mut self) -> Result<(), ConfigError> {
-        let integrated = self.take_filled(Keyword::IntegratedSecurity).map(|value| value.to_ascii_lowercase());
+        let integrated =
+            self.take_filled(Keyword::IntegratedSecurity).map(|value| value.to_ascii_lowercase());
         if integrated.is_some_and(|value| !matches!(value.as_str(), "no" | "false" | "0")) {
             return Err(ConfigError::Unsupported {
                 keyword: Keyword::IntegratedSecurity.name(),
@@ -198,10 +218,16 @@ fn refuse_conflicts(config: &Config) -> Result<(), ConfigError> {
         );
     }
     if config.server_certificate.is_some() && config.trust_server_certificate {
-        return conflict("ServerCertificate accepts one certificate, TrustServerCertificate=yes accepts any: give one of them");
+        return conflict(
+            "ServerCertificate accepts one certificate, TrustServerCertificate=yes accepts any: give one of them",
+        );
     }
-    if config.encrypt == Encrypt::Off && (config.server_certificate.is_some() || config.host_name_in_certificate.is_some()) {
-        return conflict("with Encrypt=Off no certificate is ever seen; drop ServerCertificate and HostNameInCertificate");
+    if config.encrypt == Encrypt::Off
+        && (config.server_certificate.is_some() || config.host_name_in_certificate.is_some())
+    {
+        return conflict(
+            "with Encrypt=Off no certificate is ever seen; drop ServerCertificate and HostNameInCertificate",
+        );
     }
     if config.encrypt == Encrypt::Off && matches!(config.auth, Auth::AccessToken(_)) {
         return conflict("an access token is never sent in the clear; drop Encrypt=Off");
@@ -235,7 +261,8 @@ struct Target {
 
 impl Target {
     fn parse(value: &str) -> Result<Self, ConfigError> {
-        let invalid = |expected| ConfigError::InvalidValue { keyword: "Server", value: value.to_owned(), expected };
+        let invalid =
+            |expected| ConfigError::InvalidValue { keyword: "Server", value: value.to_owned(), expected };
         let lower = value.trim().to_ascii_lowercase();
         if ["np:", "lpc:", "admin:", "\\\\", "(localdb)"].iter().any(|prefix| lower.starts_with(prefix)) {
             return Err(ConfigError::Unsupported {

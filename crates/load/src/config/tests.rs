@@ -19,7 +19,8 @@ fn parse(text: &str) -> Result<Config, ConfigError> {
 /// One line per field that differs from the default, secrets shown: only tests do that.
 fn show(config: &Config) -> String {
     let mut out = vec![config.host.clone()];
-    let mut field = |name: &str, value: Option<String>| out.extend(value.map(|value| format!("{name}={value}")));
+    let mut field =
+        |name: &str, value: Option<String>| out.extend(value.map(|value| format!("{name}={value}")));
     field("port", config.port.map(|p| p.to_string()));
     field("instance", config.instance.clone());
     field("db", config.database.clone());
@@ -37,7 +38,11 @@ fn show(config: &Config) -> String {
     field("intent", (config.application_intent == ApplicationIntent::ReadOnly).then(|| "ro".to_owned()));
     field("multi", config.multi_subnet_failover.then(|| "yes".to_owned()));
     field("packet", config.packet_size_bytes.map(|n| n.to_string()));
-    field("connect", (config.connect_timeout != Some(Duration::from_secs(15))).then(|| format!("{:?}", config.connect_timeout)));
+    field(
+        "connect",
+        (config.connect_timeout != Some(Duration::from_secs(15)))
+            .then(|| format!("{:?}", config.connect_timeout)),
+    );
     field("command", config.command_timeout.map(|t| format!("{t:?}")));
     field("ignored", (!config.ignored.is_empty()).then(|| config.ignored.join("+")));
     out.join(" ")
@@ -73,11 +78,20 @@ fn keyword_strings() {
         ("Server=h;Uid=a;Pwd=p;Encrypt=no", "h login=a/p encrypt=Login"),
         ("Server=h;Uid=a;Pwd=p;Encrypt=Optional", "h login=a/p encrypt=Login"),
         ("Server=h;Uid=a;Pwd=p;Encrypt=Mandatory;TrustServerCertificate=True", "h login=a/p trust=yes"),
-        ("Server=h;Uid=a;Pwd=p;Encrypt=strict;ServerCertificate=/c.pem", "h login=a/p encrypt=Strict pin=/c.pem"),
+        (
+            "Server=h;Uid=a;Pwd=p;Encrypt=strict;ServerCertificate=/c.pem",
+            "h login=a/p encrypt=Strict pin=/c.pem",
+        ),
         ("Server=h;Uid=a;Pwd=p;Encrypt=off", "h login=a/p encrypt=Off"),
         ("Server=h;Uid=a;Pwd=p;Host Name In Certificate=x.y", "h login=a/p name=x.y"),
-        ("Server=h;Uid=a;Pwd=p;App=loader;WSID=w;Language=Deutsch", "h login=a/p app=loader wsid=w language=Deutsch"),
-        ("Server=h;Uid=a;Pwd=p;ApplicationIntent=ReadOnly;MultiSubnetFailover=Yes", "h login=a/p intent=ro multi=yes"),
+        (
+            "Server=h;Uid=a;Pwd=p;App=loader;WSID=w;Language=Deutsch",
+            "h login=a/p app=loader wsid=w language=Deutsch",
+        ),
+        (
+            "Server=h;Uid=a;Pwd=p;ApplicationIntent=ReadOnly;MultiSubnetFailover=Yes",
+            "h login=a/p intent=ro multi=yes",
+        ),
         (
             "Server=h;Uid=a;Pwd=p;Packet Size=16380;Connect Timeout=3;Command Timeout=60",
             "h login=a/p packet=16380 connect=Some(3s) command=60s",
@@ -134,7 +148,10 @@ fn refusals_name_what_is_wrong() {
         ("Server=h;Integrated Security=SSPI", "Integrated Security is not supported"),
         ("Server=h;Authentication=Active Directory Interactive", "Authentication is not supported"),
         ("Server=h;Uid=a;Pwd=p;MARS_Connection=yes", "MultipleActiveResultSets is not supported"),
-        ("Server=h;Uid=a;Pwd=p;Encrypt=Strict;TrustServerCertificate=yes", "not possible with Encrypt=Strict"),
+        (
+            "Server=h;Uid=a;Pwd=p;Encrypt=Strict;TrustServerCertificate=yes",
+            "not possible with Encrypt=Strict",
+        ),
         ("Server=h;Uid=a;Pwd=p;ServerCertificate=c;TrustServerCertificate=yes", "give one of them"),
         ("Server=h;Uid=a;Pwd=p;Encrypt=Off;ServerCertificate=c", "no certificate is ever seen"),
         ("Server=h;Access Token=t;Encrypt=off", "never sent in the clear"),

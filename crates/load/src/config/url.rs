@@ -7,7 +7,8 @@ const SCHEMES: &[&str] = &["mssql", "sqlserver"];
 
 /// Whether the text is a URL of ours, rather than a keyword string.
 pub(crate) fn is_url(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.iter().any(|s| scheme.trim().eq_ignore_ascii_case(s)))
+    text.split_once("://")
+        .is_some_and(|(scheme, _)| SCHEMES.iter().any(|s| scheme.trim().eq_ignore_ascii_case(s)))
 }
 
 /// Splits a URL into settings. Query keywords are those of keyword strings, written without blanks.
@@ -45,8 +46,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, ConfigError> {
             Some(keyword) => ConfigError::AfterSecret { keyword, offset: 0 },
             None => error,
         };
-        let (name, value) =
-            pair.split_once('=').ok_or_else(|| after_secret(malformed("a query part is not keyword=value")))?;
+        let (name, value) = pair
+            .split_once('=')
+            .ok_or_else(|| after_secret(malformed("a query part is not keyword=value")))?;
         let name = decoded(name)?;
         let keyword = Keyword::find(&name).ok_or_else(|| after_secret(Keyword::unknown(&name)))?;
         push(keyword, if keyword == Keyword::Ignored { name } else { decoded(value)? });
@@ -66,11 +68,16 @@ fn decoded(text: &str) -> Result<String, ConfigError> {
             continue;
         }
         let digits = tail.get(..2).and_then(|d| std::str::from_utf8(d).ok());
-        let byte = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit())).and_then(|d| u8::from_str_radix(d, 16).ok());
+        let byte = digits
+            .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|d| u8::from_str_radix(d, 16).ok());
         match byte {
             Some(byte) => bytes.push(byte),
             None => {
-                return Err(ConfigError::Malformed { offset: 0, reason: "a '%' must be followed by two hex digits (%25 is '%')" });
+                return Err(ConfigError::Malformed {
+                    offset: 0,
+                    reason: "a '%' must be followed by two hex digits (%25 is '%')",
+                });
             }
         }
         rest = tail.get(2..).unwrap_or_default();

@@ -3,7 +3,8 @@
 use tds::{Column, ColumnFlags, SqlType, Value};
 
 use super::{
-    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage, TriggerDescription,
+    ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
+    TriggerDescription,
 };
 use crate::{client::ValueTable, error::Error};
 
@@ -42,7 +43,9 @@ pub(super) struct CatalogueColumn {
 impl Facts {
     /// Reads the results of [`super::queries::batch`].
     pub(super) fn read(results: &[ValueTable]) -> Result<Self, Error> {
-        let [objects, columns, indexes, keys, triggers, checks, foreign_keys, partitions, databases] = results else {
+        let [objects, columns, indexes, keys, triggers, checks, foreign_keys, partitions, databases] =
+            results
+        else {
             let what = format!("{} results of the catalogue queries instead of 9", results.len());
             return Err(Error::unexpected("describing a table", what));
         };
@@ -60,11 +63,18 @@ impl Facts {
         };
         Ok(Self {
             object: rows(objects)
-                .map(|row| Object { schema: row.text("schema_name"), is_view: row.text("object_type").trim() == "V" })
+                .map(|row| Object {
+                    schema: row.text("schema_name"),
+                    is_view: row.text("object_type").trim() == "V",
+                })
                 .next(),
             columns: rows(columns).map(|row| catalogue_column(&row)).collect(),
             storage,
-            indexes: index_rows.into_iter().map(|(_, index)| index).filter(|index| index.kind != KIND_HEAP).collect(),
+            indexes: index_rows
+                .into_iter()
+                .map(|(_, index)| index)
+                .filter(|index| index.kind != KIND_HEAP)
+                .collect(),
             triggers: rows(triggers)
                 .map(|row| TriggerDescription {
                     name: row.text("name"),

@@ -160,12 +160,15 @@ impl TableDescription {
 
     /// Indexes beside the rows themselves.
     pub fn secondary_indexes(&self) -> impl Iterator<Item = &IndexDescription> {
-        self.indexes.iter().filter(|index| !matches!(index.kind, facts::KIND_CLUSTERED | facts::KIND_COLUMNSTORE) && !index.is_disabled)
+        self.indexes.iter().filter(|index| {
+            !matches!(index.kind, facts::KIND_CLUSTERED | facts::KIND_COLUMNSTORE) && !index.is_disabled
+        })
     }
 
     /// Columns that a load may fill: not computed, not rowversion, and identities only if they are kept.
     pub fn loadable_columns(&self, keep_identity: bool) -> Vec<Column> {
-        let wanted = |c: &&ColumnDescription| !c.is_computed && !c.is_rowversion && (keep_identity || !c.is_identity);
+        let wanted =
+            |c: &&ColumnDescription| !c.is_computed && !c.is_rowversion && (keep_identity || !c.is_identity);
         self.columns.iter().filter(wanted).map(|c| c.column.clone()).collect()
     }
 }

@@ -38,7 +38,9 @@ pub enum BrowserError {
         source: io::Error,
     },
     /// An answer, but no TCP port in it.
-    #[error("SQL Server Browser on {host} names no TCP port for instance \"{instance}\"; is TCP enabled there?")]
+    #[error(
+        "SQL Server Browser on {host} names no TCP port for instance \"{instance}\"; is TCP enabled there?"
+    )]
     NoTcp {
         /// The host asked.
         host: String,
@@ -58,14 +60,20 @@ pub fn instance_port(host: &str, instance: &str, patience: Option<Duration>) -> 
     port_from(host, BROWSER_PORT, instance, patience)
 }
 
-fn port_from(host: &str, browser_port: u16, instance: &str, patience: Option<Duration>) -> Result<u16, BrowserError> {
+fn port_from(
+    host: &str,
+    browser_port: u16,
+    instance: &str,
+    patience: Option<Duration>,
+) -> Result<u16, BrowserError> {
     if instance.is_empty() || instance.len() > NAME_LEN_MAX || instance.contains('\0') {
         return Err(BrowserError::Name { instance: instance.to_owned() });
     }
     let patience = patience.map_or(PATIENCE, |limit| limit.min(PATIENCE)).max(Duration::from_millis(1));
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for _ in 0..ATTEMPTS {
-        match (host, browser_port).to_socket_addrs().and_then(|addresses| ask(addresses, instance, patience)) {
+        match (host, browser_port).to_socket_addrs().and_then(|addresses| ask(addresses, instance, patience))
+        {
             Ok(answer) => {
                 let missing = || BrowserError::NoTcp { host: host.to_owned(), instance: instance.to_owned() };
                 return tcp_port(&answer, instance).ok_or_else(missing);
@@ -76,10 +84,15 @@ fn port_from(host: &str, browser_port: u16, instance: &str, patience: Option<Dur
     Err(BrowserError::NoAnswer { host: host.to_owned(), instance: instance.to_owned(), source: last })
 }
 
-fn ask(addresses: impl Iterator<Item = SocketAddr>, instance: &str, patience: Duration) -> io::Result<Vec<u8>> {
+fn ask(
+    addresses: impl Iterator<Item = SocketAddr>,
+    instance: &str,
+    patience: Duration,
+) -> io::Result<Vec<u8>> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for address in addresses {
-        let local: SocketAddr = if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
+        let local: SocketAddr =
+            if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
         let exchange = || {
             let socket = UdpSocket::bind(local)?;
             socket.connect(address)?;
@@ -134,8 +147,7 @@ mod tests {
         bytes
     }
 
-    const ANSWER: &str =
-        "ServerName;ILSUNG1;InstanceName;YUKONSTD;IsClustered;No;Version;9.00.1399.06;tcp;57137;np;\\\\ILSUNG1\\pipe\\x;;";
+    const ANSWER: &str = "ServerName;ILSUNG1;InstanceName;YUKONSTD;IsClustered;No;Version;9.00.1399.06;tcp;57137;np;\\\\ILSUNG1\\pipe\\x;;";
 
     #[test]
     fn port_is_found_in_the_published_example() {

@@ -84,9 +84,9 @@ pub fn connect(host: &str, port: u16, parallel: bool, deadline: Deadline) -> Res
         false => connect_in_turn(host, port, &addresses, deadline),
     }?;
     let refused = |source| ConnectError::Refused { host: host.to_owned(), port, attempts: source };
-    let tuned = stream
-        .set_nodelay(true)
-        .and_then(|()| socket2::SockRef::from(&stream).set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEP_ALIVE)));
+    let tuned = stream.set_nodelay(true).and_then(|()| {
+        socket2::SockRef::from(&stream).set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEP_ALIVE))
+    });
     match (tuned, stream.peer_addr()) {
         (Err(error), Ok(address)) => Err(refused(vec![(address, error)])),
         (Err(_), Err(_)) => Err(refused(Vec::new())),
@@ -101,7 +101,9 @@ fn resolve(host: &str, port: u16, deadline: Deadline) -> Result<Vec<SocketAddr>,
     }
     let (sender, receiver) = mpsc::channel();
     let name = host.to_owned();
-    thread::spawn(move || sender.send((name.as_str(), port).to_socket_addrs().map(Iterator::collect::<Vec<_>>)));
+    thread::spawn(move || {
+        sender.send((name.as_str(), port).to_socket_addrs().map(Iterator::collect::<Vec<_>>))
+    });
     let answer = match deadline.remaining(host)? {
         Some(left) => receiver.recv_timeout(left).ok(),
         None => receiver.recv().ok(),
@@ -117,11 +119,18 @@ fn resolve(host: &str, port: u16, deadline: Deadline) -> Result<Vec<SocketAddr>,
     }
 }
 
-fn connect_in_turn(host: &str, port: u16, addresses: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, ConnectError> {
+fn connect_in_turn(
+    host: &str,
+    port: u16,
+    addresses: &[SocketAddr],
+    deadline: Deadline,
+) -> Result<TcpStream, ConnectError> {
     let mut attempts = Vec::new();
     for (index, address) in addresses.iter().enumerate() {
         // An address that swallows packets must not eat the time of those behind it.
-        let share = deadline.remaining(host)?.map(|left| left / u32::try_from(addresses.len() - index).unwrap_or(1).max(1));
+        let share = deadline
+            .remaining(host)?
+            .map(|left| left / u32::try_from(addresses.len() - index).unwrap_or(1).max(1));
         match connect_one(*address, share) {
             Ok(stream) => return Ok(stream),
             Err(error) => attempts.push((*address, error)),
@@ -131,7 +140,12 @@ fn connect_in_turn(host: &str, port: u16, addresses: &[SocketAddr], deadline: De
     Err(ConnectError::Refused { host: host.to_owned(), port, attempts })
 }
 
-fn connect_parallel(host: &str, port: u16, addresses: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, ConnectError> {
+fn connect_parallel(
+    host: &str,
+    port: u16,
+    addresses: &[SocketAddr],
+    deadline: Deadline,
+) -> Result<TcpStream, ConnectError> {
     let (sender, receiver) = mpsc::channel();
     let left = deadline.remaining(host)?;
     let tried = addresses.iter().take(PARALLEL_ATTEMPTS_MAX);

@@ -3,7 +3,8 @@
 use std::{path::Path, sync::Arc};
 
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, SupportedProtocolVersion,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    SupportedProtocolVersion,
     client::{
         WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -42,7 +43,8 @@ pub(super) fn from_file(path: &Path) -> Result<CertificateDer<'static>, TlsError
     if bytes.first() == Some(&0x30) {
         return Ok(CertificateDer::from(bytes));
     }
-    CertificateDer::from_pem_slice(&bytes).map_err(|_| failed("holds no certificate, neither PEM nor DER".to_owned()))
+    CertificateDer::from_pem_slice(&bytes)
+        .map_err(|_| failed("holds no certificate, neither PEM nor DER".to_owned()))
 }
 
 pub(super) fn client_config(trust: Trust, strict: bool) -> Result<ClientConfig, TlsError> {
@@ -77,7 +79,8 @@ pub(super) fn system_roots() -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(loaded.certs);
     if roots.is_empty() {
-        let reason = loaded.errors.first().map_or_else(|| "the store is empty".to_owned(), ToString::to_string);
+        let reason =
+            loaded.errors.first().map_or_else(|| "the store is empty".to_owned(), ToString::to_string);
         return Err(TlsError::NoRoots { reason });
     }
     Ok(roots)

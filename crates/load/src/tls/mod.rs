@@ -36,7 +36,9 @@ pub enum TlsError {
         reason: String,
     },
     /// The system offers no root certificates.
-    #[error("no root certificates were found on this system ({reason}); name the server's certificate with ServerCertificate=file")]
+    #[error(
+        "no root certificates were found on this system ({reason}); name the server's certificate with ServerCertificate=file"
+    )]
     NoRoots {
         /// What the loader said.
         reason: String,
@@ -59,7 +61,9 @@ pub enum TlsError {
     #[error("TLS handshake failed: {0}")]
     Handshake(rustls::Error),
     /// A strict server did not agree to speak TDS 8.0.
-    #[error("the server does not speak TDS 8.0 (it did not select ALPN \"tds/8.0\"); Encrypt=Strict cannot be used with it")]
+    #[error(
+        "the server does not speak TDS 8.0 (it did not select ALPN \"tds/8.0\"); Encrypt=Strict cannot be used with it"
+    )]
     Alpn,
     /// The connection broke, or the server sent something else than TLS.
     #[error("TLS handshake: {0}")]
@@ -80,15 +84,22 @@ impl TlsSettings {
         Self::with_roots(config, host, certificates::system_roots)
     }
 
-    fn with_roots(config: &Config, host: &str, roots: impl FnOnce() -> Result<RootCertStore, TlsError>) -> Result<Self, TlsError> {
-        let name = |name: &str| ServerName::try_from(name.to_owned()).map_err(|_| TlsError::Name { name: name.to_owned() });
+    fn with_roots(
+        config: &Config,
+        host: &str,
+        roots: impl FnOnce() -> Result<RootCertStore, TlsError>,
+    ) -> Result<Self, TlsError> {
+        let name = |name: &str| {
+            ServerName::try_from(name.to_owned()).map_err(|_| TlsError::Name { name: name.to_owned() })
+        };
         let strict = config.encrypt == Encrypt::Strict;
         let trust = match &config.server_certificate {
             Some(path) => Trust::Pinned(certificates::from_file(path)?),
             None if config.trust_server_certificate && !strict => Trust::Anything,
-            None => {
-                Trust::Roots { expected: name(config.host_name_in_certificate.as_deref().unwrap_or(host))?, roots: roots()? }
-            }
+            None => Trust::Roots {
+                expected: name(config.host_name_in_certificate.as_deref().unwrap_or(host))?,
+                roots: roots()?,
+            },
         };
         let pinned = matches!(trust, Trust::Pinned(_));
         let server_name = name(host).or_else(|error| match trust {
@@ -129,7 +140,9 @@ impl TlsSettings {
                 reason: reason.to_string(),
                 hint: match self.pinned {
                     true => "it is not the one in the ServerCertificate file",
-                    false => "pin it with ServerCertificate=file, or name its host with HostNameInCertificate",
+                    false => {
+                        "pin it with ServerCertificate=file, or name its host with HostNameInCertificate"
+                    }
                 },
             },
             Some(inner) => TlsError::Handshake(inner.clone()),

@@ -80,7 +80,9 @@ impl Incoming {
         let Link::Tls(connection) = &mut *link else { return Ok(read) };
         while !records.is_empty() {
             connection.read_tls(&mut records)?;
-            let state = connection.process_new_packets().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            let state = connection
+                .process_new_packets()
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
             let decrypted = state.plaintext_bytes_to_read();
             if self.bytes.len() < self.end + decrypted {
                 self.bytes.resize(self.end + decrypted, 0);

@@ -142,7 +142,12 @@ impl Transport {
     }
 
     /// Sends one whole message and expects an answer.
-    pub(crate) fn send(&mut self, packet_type: PacketType, status: Status, payload: &[u8]) -> Result<(), Error> {
+    pub(crate) fn send(
+        &mut self,
+        packet_type: PacketType,
+        status: Status,
+        payload: &[u8],
+    ) -> Result<(), Error> {
         let mut message = self.begin(packet_type, status);
         message.finish(self, payload)
     }
@@ -160,14 +165,17 @@ impl Transport {
             return Ok(());
         }
         let mut link = self.shared.lock();
-        cancel::send_attention(&self.shared, &mut link).map_err(|source| Error::io("sending an attention", source))
+        cancel::send_attention(&self.shared, &mut link)
+            .map_err(|source| Error::io("sending an attention", source))
     }
 
     /// Receives at least one packet of the answer and appends the payloads of all packets at hand to `payload`. True
     /// when the message is complete. `doing` names the wait in errors.
     pub(crate) fn receive(&mut self, payload: &mut Vec<u8>, doing: &'static str) -> Result<bool, Error> {
         loop {
-            if let Some(complete) = self.incoming.unpack(payload).map_err(|error| Error::protocol("packet header", error))? {
+            if let Some(complete) =
+                self.incoming.unpack(payload).map_err(|error| Error::protocol("packet header", error))?
+            {
                 return Ok(complete);
             }
             self.fill(doing)?;
@@ -234,6 +242,14 @@ impl Transport {
         }
         self.timed = left.is_some();
         self.shared.tcp.set_read_timeout(left).map_err(|source| Error::io(doing, source))
+    }
+}
+
+impl Drop for Transport {
+    /// A canceller may outlive the connection, but must not keep it open.
+    fn drop(&mut self) {
+        // It may be closed already.
+        let _ = self.shared.tcp.shutdown(std::net::Shutdown::Both);
     }
 }
 

@@ -56,7 +56,9 @@ impl Outgoing {
         if self.started {
             let mut end = Vec::new();
             self.framer.cancel_into(&mut end);
-            transport.write(&mut [IoSlice::new(&end)]).map_err(|source| Error::io("abandoning a message", source))?;
+            transport
+                .write(&mut [IoSlice::new(&end)])
+                .map_err(|source| Error::io("abandoning a message", source))?;
         }
         transport.shared.set_phase(Phase::Receiving);
         transport.send_attention()
@@ -77,8 +79,10 @@ impl Outgoing {
         for packet in &self.packets {
             slices.push(IoSlice::new(&packet.header));
             let range = packet.payload.clone();
-            let (from_carry, from_payload) =
-                (range.start.min(carried)..range.end.min(carried), range.start.max(carried)..range.end.max(carried));
+            let (from_carry, from_payload) = (
+                range.start.min(carried)..range.end.min(carried),
+                range.start.max(carried)..range.end.max(carried),
+            );
             if !from_carry.is_empty() {
                 slices.push(IoSlice::new(self.carry.get(from_carry).unwrap_or_default()));
             }

@@ -1,0 +1,322 @@
+//! Logging in: what is sent, and what every kind of answer leads to.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::{
+    io::{Read, Write},
+    sync::Arc,
+};
+
+use bulkwire_load as load;
+use load::{Client, Encryption, Error, LoginError};
+use support::{ParseForTests, Peer, Server, done, error, hex, login_reply, utf16};
+use tds::{
+    FeatureRequest, FedAuthRequest, HEADER_LEN_BYTES, PacketHeader, PacketType, Status,
+    packet_framer::frame_message,
+};
+
+/// ENVCHANGE 20.
+fn routing(host: &str, port: u16) -> Vec<u8> {
+    let mut data = vec![0];
+    data.extend(port.to_le_bytes());
+    data.extend(u16::try_from(host.len()).unwrap().to_le_bytes());
+    data.extend(utf16(host));
+    let mut body = vec![20];
+    body.extend(u16::try_from(data.len()).unwrap().to_le_bytes());
+    body.extend(data);
+    body.extend([0, 0]);
+    let mut token = vec![0xE3];
+    token.extend(u16::try_from(body.len()).unwrap().to_le_bytes());
+    token.extend(body);
+    token
+}
+
+#[test]
+fn a_published_login_answer_is_understood() {
+    let server = Server::start(|mut peer| peer.log_in());
+    let config =
+        server.config("Database=sales;App=tester;WSID=box;ApplicationIntent=ReadOnly;Language=Deutsch");
+    let client = Client::connect(&config).unwrap();
+    let info = client.server_info();
+    assert_eq!((info.program.as_str(), info.version), ("Microsoft SQL Server", (17, 0, 1000)));
+    assert_eq!((info.encryption, info.packet_size_bytes, info.utf8), (Encryption::None, 4096, false));
+    assert_eq!(info.messages.iter().map(|m| m.number).collect::<Vec<_>>(), [5701, 5703]);
+    assert_eq!(client.database(), "master");
+    assert_eq!(client.collation().unwrap(), tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+    assert!(!client.in_transaction());
+
+    let login = server.join();
+    assert_eq!((login.user_name.as_str(), login.password.expose().as_str()), ("sa", "secret"));
+    assert_eq!(
+        (login.database.as_str(), login.app_name.as_str(), login.host_name.as_str()),
+        ("sales", "tester", "box")
+    );
+    assert_eq!((login.language.as_str(), login.packet_size_bytes), ("Deutsch", 32764));
+    assert_eq!(
+        login.type_flags & tds::login::type_flags::READ_ONLY_INTENT,
+        tds::login::type_flags::READ_ONLY_INTENT
+    );
+    assert_eq!(login.features, [FeatureRequest::Utf8Support]);
+}
+
+#[test]
+fn utf8_is_known_once_acknowledged() {
+    let server = Server::start(|mut peer| {
+        peer.greet();
+        // The acknowledgement of SQL Server 2025, reduced to the feature that was asked for.
+        peer.reply(&login_reply(&hex("ae 0a 01000000 01 ff")));
+    });
+    assert!(server.client().server_info().utf8);
+}
+
+#[test]
+fn refusals_carry_the_servers_words() {
+    let wrong_password = [error(18456, 1, 14, "Login failed for user 'sa'."), done(2, 0, 0)].concat();
+    let missing_database = [
+        error(4060, 1, 11, "Cannot open database \"x\" requested by the login. The login failed."),
+        error(18456, 1, 14, "Login failed for user 'sa'."),
+        done(2, 0, 0),
+    ]
+    .concat();
+    for (reply, numbers) in [(wrong_password, vec![18456]), (missing_database, vec![4060, 18456])] {
+        let server = Server::start(move |mut peer| {
+            peer.greet();
+            peer.reply(&reply);
+        });
+        let error = Client::connect(&server.config("")).unwrap_err();
+        let Error::Login(LoginError::Refused(refusal)) = &error else { panic!("{error:?}") };
+        assert_eq!(refusal.messages().map(|m| m.number).collect::<Vec<_>>(), numbers);
+        assert_eq!(error.server_message().unwrap().number, numbers[0]);
+        assert!(
+            error.to_string().starts_with(&format!("login refused: Msg {}, Level", numbers[0])),
+            "{error}"
+        );
+        assert!(!format!("{error} {error:?}").contains("secret"));
+    }
+}
+
+#[test]
+fn a_redirection_is_followed() {
+    let target = Server::start(|mut peer| peer.log_in());
+    let port = target.port;
+    let gateway = Server::start(move |mut peer| {
+        peer.greet();
+        peer.reply(&login_reply(&routing("127.0.0.1\\inst", port)));
+    });
+    let client = Client::connect(&gateway.config("Database=d")).unwrap();
+    assert_eq!(client.server_info().address, ("127.0.0.1".to_owned(), port));
+    let login = target.join();
+    assert_eq!((login.server_name.as_str(), login.database.as_str()), ("127.0.0.1\\inst", "d"));
+}
+
+#[test]
+fn a_circle_of_redirections_ends() {
+    let server = Server::listen(|listener| {
+        let port = listener.local_addr().unwrap().port();
+        for _ in 0..=10 {
+            let mut peer = Peer::accept(&listener);
+            peer.greet();
+            peer.reply(&login_reply(&routing("127.0.0.1", port)));
+        }
+    });
+    let error = Client::connect(&server.config("")).unwrap_err();
+    assert!(matches!(error, Error::Login(LoginError::TooManyRedirects { .. })), "{error}");
+    server.join();
+}
+
+#[test]
+fn silence_nonsense_and_old_servers_are_errors() {
+    let old = [hex("ad 1000 01 71000001 03 610062006300 08000000"), done(0, 0, 0)].concat();
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("no acknowledgement", done(0, 0, 0)),
+        ("old", old),
+        ("nonsense", vec![0x42; 20]),
+        ("rows", support::int_column()),
+    ];
+    for (case, reply) in cases {
+        let server = Server::start(move |mut peer| {
+            peer.greet();
+            peer.reply(&reply);
+        });
+        let error = Client::connect(&server.config("")).unwrap_err();
+        match (case, &error) {
+            ("no acknowledgement", Error::Login(LoginError::NoAcknowledgement))
+            | ("old", Error::Login(LoginError::TooOld { .. }))
+            | ("nonsense", Error::Protocol { .. })
+            | ("rows", Error::Unexpected { .. }) => {}
+            _ => panic!("{case}: {error:?}"),
+        }
+    }
+    let silent = Server::start(|mut peer| peer.message());
+    let error = Client::connect(&silent.config("")).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+}
+
+#[test]
+fn encryption_is_never_given_up_unasked() {
+    // The server offers none: an encrypted session was asked for by default.
+    for (encrypt, refused) in [("Mandatory", true), ("Optional", false)] {
+        let server = Server::start(|mut peer| {
+            peer.expect(PacketType::Prelogin);
+            peer.reply(&hex(support::PRELOGIN_REPLY_WITHOUT_TLS));
+            // LOGIN7 only if the client goes on in the clear.
+            let login = peer.message();
+            if login.is_some() {
+                peer.reply(&login_reply(&[]));
+            }
+            login.is_some()
+        });
+        let text = format!("Server=127.0.0.1,{};Uid=sa;Pwd=secret;Encrypt={encrypt}", server.port);
+        let result = Client::connect(&load::Config::parse_with_environment(&text));
+        assert_eq!(
+            matches!(&result, Err(Error::Login(LoginError::Encryption { .. }))),
+            refused,
+            "{result:?}"
+        );
+        drop(result);
+        assert_eq!(server.join(), !refused);
+    }
+}
+
+#[test]
+fn a_token_is_never_sent_in_the_clear() {
+    let server = Server::start(|mut peer| {
+        peer.expect(PacketType::Prelogin);
+        peer.reply(&hex(support::PRELOGIN_REPLY_WITHOUT_TLS));
+        peer.message().is_none()
+    });
+    let text = format!("Server=127.0.0.1,{};Access Token=tok;Encrypt=Optional", server.port);
+    let error = Client::connect(&load::Config::parse_with_environment(&text)).unwrap_err();
+    assert!(matches!(error, Error::Login(LoginError::ClearToken)), "{error:?}");
+    assert!(server.join(), "the client sent a LOGIN7");
+}
+
+/// The server's side of TLS, wrapped in PRELOGIN packets.
+fn accept_tls(peer: &mut Peer) -> rustls::ServerConnection {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let config =
+        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+    let mut connection = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+    while connection.is_handshaking() {
+        let (_, payload) = peer.packet().unwrap();
+        let mut rest = payload.as_slice();
+        while !rest.is_empty() {
+            connection.read_tls(&mut rest).unwrap();
+            connection.process_new_packets().unwrap();
+        }
+        let mut flight = Vec::new();
+        while connection.wants_write() {
+            connection.write_tls(&mut flight).unwrap();
+        }
+        if !flight.is_empty() {
+            peer.socket
+                .write_all(&frame_message(PacketType::Prelogin, 4096, 0, Status::NORMAL, &flight))
+                .unwrap();
+        }
+    }
+    connection
+}
+
+fn read_message(stream: &mut impl Read) -> Vec<u8> {
+    let mut payload = Vec::new();
+    loop {
+        let mut header = [0; HEADER_LEN_BYTES];
+        stream.read_exact(&mut header).unwrap();
+        let header = PacketHeader::parse(&header).unwrap();
+        let start = payload.len();
+        payload.resize(start + header.payload_len(), 0);
+        stream.read_exact(&mut payload[start..]).unwrap();
+        if header.ends_message() {
+            return payload;
+        }
+    }
+}
+
+/// A PRELOGIN reply with this encryption, FEDAUTHREQUIRED 1 and a nonce of 32 bytes `5a`.
+fn prelogin_with_nonce(encryption: u8) -> Vec<u8> {
+    let mut reply =
+        hex("00 001a 0006 01 0020 0001 02 0021 0001 06 0022 0001 07 0023 0020 ff 11 00 03e8 0000");
+    reply.extend([encryption, 0, 1]);
+    reply.extend([0x5A; 32]);
+    reply
+}
+
+#[test]
+fn an_access_token_goes_with_the_echo_and_the_nonce() {
+    let nonce = vec![0x5A_u8; 32];
+    let good = [hex("ae 02 40000000"), nonce.clone(), vec![7; 32], hex("ff")].concat();
+    let other_nonce = [hex("ae 02 40000000"), vec![0x5B; 32], vec![7; 32], hex("ff")].concat();
+    for (acknowledgement, accepted) in [(good, true), (other_nonce, false), (Vec::new(), false)] {
+        let server = Server::start(move |mut peer| {
+            let question = tds::Prelogin::decode(&peer.expect(PacketType::Prelogin).payload).unwrap();
+            peer.reply(&prelogin_with_nonce(1));
+            let mut connection = accept_tls(&mut peer);
+            let mut stream = rustls::Stream::new(&mut connection, &mut peer.socket);
+            let login = tds::Login7::decode(&read_message(&mut stream)).unwrap();
+            let reply = frame_message(
+                PacketType::TabularResult,
+                4096,
+                51,
+                Status::NORMAL,
+                &login_reply(&acknowledgement),
+            );
+            stream.write_all(&reply).unwrap();
+            (question.fed_auth_required, login)
+        });
+        let text = format!("Server=127.0.0.1,{};Access Token=tök;TrustServerCertificate=yes", server.port);
+        let result = Client::connect(&load::Config::parse_with_environment(&text));
+        let (asked, login) = server.join();
+        assert_eq!(asked, Some(true));
+        let expected = FedAuthRequest::SecurityToken {
+            echo: true,
+            token: tds::Secret::new(utf16("tök")),
+            nonce: Some([0x5A; 32]),
+        };
+        assert_eq!(login.features, [FeatureRequest::FedAuth(expected), FeatureRequest::Utf8Support]);
+        assert_eq!((login.user_name.as_str(), login.packet_size_bytes), ("", 16380));
+        match result {
+            Ok(client) => assert!(accepted && client.server_info().encryption == Encryption::Full),
+            Err(error) => {
+                assert!(
+                    !accepted && matches!(error, Error::Login(LoginError::FederatedSignIn { .. })),
+                    "{error:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn login_only_encryption_ends_with_the_login() {
+    let server = Server::start(|mut peer| {
+        peer.expect(PacketType::Prelogin);
+        // The captured reply of SQL Server 2025: encryption 00.
+        peer.reply(&hex("00 001f 0006 01 0025 0001 02 0026 0001 03 0027 0000 04 0027 0001 05 0028 0000 ff 11 00 03e8 0000 00 00 00"));
+        let mut connection = accept_tls(&mut peer);
+        let login = {
+            let mut stream = rustls::Stream::new(&mut connection, &mut peer.socket);
+            tds::Login7::decode(&read_message(&mut stream)).unwrap()
+        };
+        // From here on everything is clear, both ways.
+        peer.reply(&login_reply(&[]));
+        let batch = peer.expect(PacketType::SqlBatch);
+        peer.reply(&done(0x10, 0xC1, 3));
+        (login.password.expose().clone(), batch.sql())
+    });
+    let text = format!(
+        "Server=127.0.0.1,{};Uid=sa;Pwd=secret;Encrypt=Optional;TrustServerCertificate=yes",
+        server.port
+    );
+    let mut client = Client::connect(&load::Config::parse_with_environment(&text)).unwrap();
+    assert_eq!(client.server_info().encryption, Encryption::LoginOnly);
+    assert_eq!(client.execute("SELECT 1").unwrap().rows_affected, 3);
+    assert_eq!(server.join(), ("secret".to_owned(), "SELECT 1".to_owned()));
+}
