@@ -26,9 +26,9 @@ pub(super) fn append(block: &[u8], start: usize, length: usize, out: &mut Vec<u8
         at += BLOCK_BYTES;
         left -= UNITS;
     }
-    if left > 0 || length % 2 != 0 {
+    if left > 0 || !length.is_multiple_of(2) {
         match block.get(at..at + BLOCK_BYTES).and_then(|source| source.first_chunk()) {
-            Some(source) if length % 2 == 0 => {
+            Some(source) if length.is_multiple_of(2) => {
                 let (ascii, bytes) = narrow_head(source, left);
                 if !ascii {
                     return rest(block, start, length, at, before, out);
@@ -101,7 +101,7 @@ fn rest(
     before: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), Reason> {
-    let done = if length % 2 == 0 {
+    let done = if length.is_multiple_of(2) {
         block.get(at..start + length).map_or(Ok(()), |bytes| transcode(bytes, (at - start) / 2, out))
     } else {
         Err(Reason::OddUtf16 { length })
