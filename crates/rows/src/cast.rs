@@ -116,7 +116,8 @@ impl Cast {
         {
             return Err(Fault { index, reason: CellErrorReason::Null });
         }
-        if nulls.as_ref().is_some_and(|nulls| nulls.null_count() == nulls.len()) {
+        let all_null = nulls.as_ref().is_some_and(|nulls| nulls.null_count() == nulls.len());
+        if all_null || *array.data_type() == DataType::Null {
             return Ok(Lane { cells: Cells::Null(self.target.frame), nulls: None });
         }
         let cells = self.cells(array, nulls.as_ref(), options)?;

@@ -15,11 +15,14 @@ use std::ops::Range;
 
 use arrow::buffer::NullBuffer;
 
-use block::{BLOCK_ROWS, Block, Validity};
+use block::{BLOCK_ROWS, Block, SLACK_BYTES, Validity};
 pub(crate) use fixed::{Fixed, FixedLane};
 pub(crate) use frame::Frame;
 pub(crate) use shared::{SharedLane, cells_of};
 pub(crate) use variable::{Content, Offsets, VariableLane};
+
+/// Room for a block of loosely laid out rows; blocks of longer rows are written tightly.
+const SCRATCH_BYTES: usize = 40 * 1024;
 
 /// The token byte in front of every row (MS-TDS 2.2.7.19).
 const ROW_TOKEN: u8 = 0xD1;
@@ -46,8 +49,13 @@ impl<'a> BoundBatch<'a> {
 
     /// Appends the ROW tokens of `rows` to `out`. Rows past the end of the batch are left out.
     pub fn encode(&self, rows: Range<usize>, out: &mut Vec<u8>) {
+        let mut scratch = [0; SCRATCH_BYTES];
         self.for_blocks(rows, |first, lengths| {
-            scatter_block(&self.lanes, &[ROW_TOKEN], first, lengths, out);
+            let loose_len = lengths.iter().sum::<usize>() + lengths.len() * SLACK_BYTES;
+            match scratch.get_mut(..loose_len) {
+                Some(scratch) => scatter_loosely(&self.lanes, first, lengths, scratch, out),
+                None => scatter_block(&self.lanes, &[ROW_TOKEN], first, lengths, out),
+            }
         });
     }
 
@@ -113,10 +121,11 @@ impl Lane<'_> {
         match (&self.cells, &self.nulls) {
             (Cells::Null(_), _) | (Cells::Fixed(_), None) => {}
             (Cells::Fixed(lane), Some(nulls)) => {
-                let (value, null) = (lane.cell_len(), lane.frame.null().len());
-                let validity = Validity::new(nulls, first, lengths.len());
-                for (row, length) in lengths.iter_mut().enumerate() {
-                    *length += if validity.is_valid(row) { value } else { null };
+                let null = lane.null_len();
+                let data = lane.cell_len() - null;
+                let validity = Validity::new(Some(nulls), first, lengths.len());
+                for (length, &valid) in lengths.iter_mut().zip(validity.flags()) {
+                    *length += null + data * usize::from(valid);
                 }
             }
             (Cells::Variable(lane), nulls) => lane.add_lengths(lengths, first, nulls.as_ref()),
@@ -124,7 +133,7 @@ impl Lane<'_> {
         }
     }
 
-    fn scatter(&self, block: &mut Block<'_>) {
+    fn scatter<const LOOSE: bool>(&self, block: &mut Block<'_>) {
         match &self.cells {
             Cells::Null(frame) => {
                 let null = frame.null();
@@ -134,8 +143,8 @@ impl Lane<'_> {
                 }
                 block.shift += null.len();
             }
-            Cells::Fixed(lane) => lane.scatter(block, self.nulls.as_ref()),
-            Cells::Variable(lane) => lane.scatter(block, self.nulls.as_ref()),
+            Cells::Fixed(lane) => lane.scatter::<LOOSE>(block, self.nulls.as_ref()),
+            Cells::Variable(lane) => lane.scatter::<LOOSE>(block, self.nulls.as_ref()),
             Cells::Shared(lane, _) => lane.scatter(block),
         }
     }
@@ -156,10 +165,52 @@ fn scatter_block(lanes: &[Lane<'_>], head: &[u8], first: usize, lengths: &mut [u
     }
     block.shift = head.len();
     for lane in lanes {
-        lane.scatter(&mut block);
+        lane.scatter::<false>(&mut block);
     }
     let shift = block.shift;
     for cursor in lengths.iter_mut() {
         *cursor += shift;
     }
+}
+
+/// The same for rows that fit `scratch` with a gap behind each. The gap lets cells be written in whole registers, without
+/// a branch on their lengths; then the rows are moved together.
+fn scatter_loosely(
+    lanes: &[Lane<'_>],
+    first: usize,
+    lengths: &mut [usize],
+    scratch: &mut [u8],
+    out: &mut Vec<u8>,
+) {
+    let rows = lengths.len();
+    let mut starts = [0; BLOCK_ROWS];
+    let starts = &mut starts[..rows];
+    let mut end = 0;
+    for (start, &length) in starts.iter_mut().zip(lengths.iter()) {
+        scratch[end] = ROW_TOKEN;
+        *start = end;
+        end += length + SLACK_BYTES;
+    }
+    let mut cursors = [0; BLOCK_ROWS];
+    let cursors = &mut cursors[..rows];
+    cursors.copy_from_slice(starts);
+    let mut block = Block { out: scratch, cursors, shift: 1, first };
+    for lane in lanes {
+        lane.scatter::<true>(&mut block);
+    }
+    let base = out.len();
+    let total = end - rows * SLACK_BYTES;
+    out.resize(base + total + SLACK_BYTES, 0);
+    let mut target = base;
+    for (&start, &length) in starts.iter().zip(lengths.iter()) {
+        // Moving whole groups writes past the row's end; the next row, or the truncation below, sees to that.
+        let groups = length.div_ceil(SLACK_BYTES) * SLACK_BYTES;
+        let source = scratch[start..].as_chunks::<SLACK_BYTES>().0;
+        let targets = out[target..].as_chunks_mut::<SLACK_BYTES>().0;
+        for (target, source) in targets.iter_mut().zip(&source[..groups / SLACK_BYTES]) {
+            *target = *source;
+        }
+        target += length;
+    }
+    out.truncate(base + total);
 }

@@ -1,1 +1,33 @@
-#![doc = "placeholder"]
+//! Record batches to TDS rows and back.
+//!
+//! | Module | What it is |
+//! |---|---|
+//! | [`mapping`] | the type mapping, both directions; printed to `docs/type-mapping.md` |
+//! | [`plan`](Plan) | which source column fills which target column, and by which checks and casts |
+//! | [`encode`](BoundBatch) | the columnar scatter: checked columns to ROW tokens |
+//! | [`insert_bulk`] | the text of `INSERT BULK` |
+//! | [`decode`] | the columnar gather: ROW tokens to columns |
+//! | [`text`] | SQL Server's spellings of values, read and written |
+//!
+//! Everything that can go wrong with a value goes wrong in [`Plan::bind`], before a byte is written, and the error
+//! names row, column and value. A [`BoundBatch`] only copies.
+
+#[cfg(target_endian = "big")]
+compile_error!("TDS and Arrow buffers are little-endian; big-endian machines are not supported");
+
+mod cast;
+mod cell_error;
+pub mod decode;
+mod encode;
+pub mod insert_bulk;
+pub mod mapping;
+mod plan;
+pub mod text;
+
+pub use cast::{CastOptions, Refusal};
+pub use cell_error::{CellError, CellErrorReason, LengthUnit};
+pub use decode::{Decoder, DecoderError, RowDecodeError, RowDecodeErrorReason};
+pub use encode::BoundBatch;
+pub use insert_bulk::{BulkHints, insert_bulk_statement};
+pub use mapping::Form;
+pub use plan::{Mapping, Plan, PlanError};

@@ -1,7 +1,9 @@
 //! Which source column fills which target column, and by which cast.
 
-use arrow::array::{Array, RecordBatch};
-use arrow::datatypes::{DataType, Field, Schema};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, Schema};
 use arrow::util::display::array_value_to_string;
 use tds::{Collation, Column, Length, SqlType, TypeInfo};
 
@@ -302,11 +304,21 @@ fn zone_of(data_type: &DataType) -> Option<Zone> {
 }
 
 /// A value for an error message.
-fn value_text(array: &dyn Array, index: usize) -> String {
-    if index < array.len() && array.is_null(index) {
+fn value_text(array: &ArrayRef, index: usize) -> String {
+    if array.logical_nulls().is_some_and(|nulls| index < nulls.len() && nulls.is_null(index)) {
         return "NULL".to_owned();
     }
-    let text = array_value_to_string(array, index).unwrap_or_else(|error| error.to_string());
+    // Arrow prints a decimal in its declared digits and drops others, the very ones that an error is about.
+    let widened = match array.data_type() {
+        DataType::Decimal128(_, scale) => array
+            .as_primitive::<Decimal128Type>()
+            .clone()
+            .with_precision_and_scale(DECIMAL128_MAX_PRECISION, *scale)
+            .map(|array| -> ArrayRef { Arc::new(array) })
+            .unwrap_or_else(|_| array.clone()),
+        _ => array.clone(),
+    };
+    let text = array_value_to_string(&widened, index).unwrap_or_else(|error| error.to_string());
     match text.char_indices().nth(VALUE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,

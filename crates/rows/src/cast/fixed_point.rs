@@ -215,18 +215,18 @@ fn rescale(value: i128, from: i8, to: i8, rounding: bool) -> Result<i128, Rescal
             None => Err(Rescaling::Overflow),
         };
     }
-    // A divisor beyond 128 bits is more than twice any value.
-    let (quotient, remainder, half) = match factor {
-        Some(factor) => (value / factor, value % factor, factor / 2),
-        None => (0, value, i128::MAX),
+    let Some(factor) = factor else {
+        // Every value is less than half of a divisor beyond 128 bits.
+        return if rounding || value == 0 { Ok(0) } else { Err(Rescaling::Inexact) };
     };
+    let (quotient, remainder) = (value / factor, value % factor);
     if remainder == 0 {
         return Ok(quotient);
     }
     if !rounding {
         return Err(Rescaling::Inexact);
     }
-    Ok(quotient + if remainder.unsigned_abs() >= half.unsigned_abs() { value.signum() } else { 0 })
+    Ok(quotient + if remainder.unsigned_abs() >= factor.unsigned_abs() / 2 { value.signum() } else { 0 })
 }
 
 fn rescale_wide(value: i256, from: i8, to: i8, rounding: bool) -> Result<i128, Rescaling> {

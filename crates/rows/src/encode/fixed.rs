@@ -41,78 +41,90 @@ impl FixedLane<'_> {
         prefix + self.width
     }
 
-    /// Writes this column's cell of every row of the block.
-    pub(crate) fn scatter(&self, block: &mut Block<'_>, nulls: Option<&NullBuffer>) {
+    /// Length in bytes of the cell of a NULL.
+    pub(crate) fn null_len(&self) -> usize {
+        self.frame.null().len()
+    }
+
+    /// Writes this column's cell of every row of the block. If the block is `LOOSE`, cells may write beyond their ends.
+    pub(crate) fn scatter<const LOOSE: bool>(&self, block: &mut Block<'_>, nulls: Option<&NullBuffer>) {
         let width = self.width;
         match self.frame {
-            Frame::Bare => self.dispatch(block, nulls, []),
-            Frame::Byte => self.dispatch(block, nulls, [width as u8]),
-            _ => self.dispatch(block, nulls, (width as u16).to_le_bytes()),
+            Frame::Bare => self.dispatch::<LOOSE, 0>(block, nulls, [], []),
+            Frame::Byte => self.dispatch::<LOOSE, 1>(block, nulls, [width as u8], [0]),
+            _ => self.dispatch::<LOOSE, 2>(block, nulls, (width as u16).to_le_bytes(), [0xFF; 2]),
         }
     }
 
-    fn dispatch<const P: usize>(&self, block: &mut Block<'_>, nulls: Option<&NullBuffer>, prefix: [u8; P]) {
-        let null = self.frame.null();
+    fn dispatch<const LOOSE: bool, const P: usize>(
+        &self,
+        block: &mut Block<'_>,
+        nulls: Option<&NullBuffer>,
+        value: [u8; P],
+        null: [u8; P],
+    ) {
         let rows = block.first..block.first + block.rows();
+        let pass = Pass::<LOOSE, P> { nulls, value, null };
         macro_rules! widths {
             ($values:expr; $($width:literal),+) => {
                 match self.width {
-                    $($width => scatter::<P, $width, _>(block, nulls, null, prefix, $values[rows].iter().map(head)),)+
+                    $($width => pass.run(block, $values[rows].iter().map(head::<_, $width>)),)+
                     width => unreachable!("a lane of {width} bytes"),
                 }
             };
         }
         match &self.values {
-            Fixed::Bits(bits) => {
-                scatter(block, nulls, null, prefix, rows.map(|row| [u8::from(bits.value(row))]))
-            }
-            Fixed::One(values) => scatter(block, nulls, null, prefix, values[rows].iter().copied()),
-            Fixed::Two(values) => scatter(block, nulls, null, prefix, values[rows].iter().copied()),
+            Fixed::Bits(bits) => pass.run(block, rows.map(|row| [u8::from(bits.value(row))])),
+            Fixed::One(values) => pass.run(block, values[rows].iter().copied()),
+            Fixed::Two(values) => pass.run(block, values[rows].iter().copied()),
             Fixed::Four(values) => widths!(values; 3, 4),
             Fixed::Eight(values) => widths!(values; 3, 4, 5, 6, 7, 8),
             Fixed::Sixteen(values) => widths!(values; 8, 9, 10, 16),
             Fixed::Decimal(values) => {
                 let values = values[rows].iter();
                 match self.width {
-                    5 => scatter(block, nulls, null, prefix, values.map(sign_magnitude::<5>)),
-                    9 => scatter(block, nulls, null, prefix, values.map(sign_magnitude::<9>)),
-                    13 => scatter(block, nulls, null, prefix, values.map(sign_magnitude::<13>)),
-                    _ => scatter(block, nulls, null, prefix, values.map(sign_magnitude::<17>)),
+                    5 => pass.run(block, values.map(sign_magnitude::<5>)),
+                    9 => pass.run(block, values.map(sign_magnitude::<9>)),
+                    13 => pass.run(block, values.map(sign_magnitude::<13>)),
+                    _ => pass.run(block, values.map(sign_magnitude::<17>)),
                 }
             }
         }
     }
 }
 
-/// One pass over the block's rows: `prefix` and a cell for a value, `null` for none.
-fn scatter<const P: usize, const W: usize, I: Iterator<Item = [u8; W]>>(
-    block: &mut Block<'_>,
-    nulls: Option<&NullBuffer>,
-    null: &[u8],
-    prefix: [u8; P],
-    cells: I,
-) {
-    let shift = block.shift;
-    let Some(nulls) = nulls else {
-        for (&mut cursor, cell) in block.cursors.iter_mut().zip(cells) {
-            write(block.out, cursor + shift, prefix, cell);
+/// One pass over the block's rows: the prefix `value` and a cell for a value, the prefix `null` alone for none.
+struct Pass<'n, const LOOSE: bool, const P: usize> {
+    nulls: Option<&'n NullBuffer>,
+    value: [u8; P],
+    null: [u8; P],
+}
+
+impl<const LOOSE: bool, const P: usize> Pass<'_, LOOSE, P> {
+    fn run<const W: usize>(&self, block: &mut Block<'_>, cells: impl Iterator<Item = [u8; W]>) {
+        let shift = block.shift;
+        if self.nulls.is_none() {
+            for (&mut cursor, cell) in block.cursors.iter_mut().zip(cells) {
+                write(block.out, cursor + shift, self.value, cell);
+            }
+            block.shift += P + W;
+            return;
         }
-        block.shift += P + W;
-        return;
-    };
-    let validity = Validity::new(nulls, block.first, block.rows());
-    for ((row, cursor), cell) in block.cursors.iter_mut().enumerate().zip(cells) {
-        let at = *cursor + shift;
-        *cursor = at
-            + if validity.is_valid(row) {
-                write(block.out, at, prefix, cell);
-                P + W
+        let validity = Validity::new(self.nulls, block.first, block.rows());
+        for ((cursor, cell), &valid) in block.cursors.iter_mut().zip(cells).zip(validity.flags()) {
+            let at = *cursor + shift;
+            if LOOSE {
+                // Whatever is written behind the prefix of a NULL is overwritten by the next column.
+                write(block.out, at, if valid == 1 { self.value } else { self.null }, cell);
+            } else if valid == 1 {
+                write(block.out, at, self.value, cell);
             } else {
-                block.out[at..at + null.len()].copy_from_slice(null);
-                null.len()
-            };
+                write(block.out, at, self.null, []);
+            }
+            *cursor = at + P + W * usize::from(valid);
+        }
+        block.shift = 0;
     }
-    block.shift = 0;
 }
 
 /// The positions come from the lengths pass over the same values, so they are in bounds; a slip there would be a

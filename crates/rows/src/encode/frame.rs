@@ -46,6 +46,12 @@ pub(crate) trait Framing: fmt::Debug {
     fn head(data_len: usize, cell: &mut [u8]) -> usize;
     /// Writes what follows the data.
     fn tail(_data_len: usize, _rest: &mut [u8]) {}
+    /// Whether cells are a prefix, as long as the cell of a NULL, and the data: then they can be written loosely.
+    const LOOSE: bool = false;
+    /// That prefix.
+    fn loose_head(_data_len: usize, _valid: bool) -> [u8; 2] {
+        [0; 2]
+    }
 }
 
 #[derive(Debug)]
@@ -77,6 +83,11 @@ impl Framing for Short {
     fn head(data_len: usize, cell: &mut [u8]) -> usize {
         cell[..2].copy_from_slice(&(data_len as u16).to_le_bytes());
         2
+    }
+    const LOOSE: bool = true;
+    #[inline(always)]
+    fn loose_head(data_len: usize, valid: bool) -> [u8; 2] {
+        if valid { (data_len as u16).to_le_bytes() } else { [0xFF; 2] }
     }
 }
 

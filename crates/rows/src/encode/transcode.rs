@@ -20,40 +20,26 @@ pub(crate) fn widen_ascii(text: &[u8], out: &mut [u8]) {
     let (blocks, rest) = text.as_chunks::<WIDEN_BYTES>();
     let (out_blocks, _) = out.as_chunks_mut::<{ 2 * WIDEN_BYTES }>();
     for (block, target) in blocks.iter().zip(out_blocks) {
-        *target = widen_block(block);
+        widen_block(block, target);
     }
     let mut done = text.len() - rest.len();
     let mut rest = rest;
     if let Some((head, tail)) = rest.split_first_chunk::<8>()
         && let Some(target) = out.get_mut(2 * done..).and_then(<[u8]>::first_chunk_mut::<16>)
     {
-        *target = widen_half(head);
+        widen_block(head, target);
         rest = tail;
         done += 8;
     }
-    let out = out.get_mut(2 * done..).unwrap_or_default();
-    for (&byte, target) in rest.iter().zip(out.as_chunks_mut::<2>().0) {
-        *target = [byte, 0];
-    }
+    widen_block(rest, out.get_mut(2 * done..).unwrap_or_default());
 }
 
-/// Sixteen ASCII bytes as sixteen UTF-16LE units.
-#[inline]
-pub(crate) fn widen_block(block: &[u8; WIDEN_BYTES]) -> [u8; 2 * WIDEN_BYTES] {
-    let mut wide = [0; 2 * WIDEN_BYTES];
+/// Writes a block of ASCII as UTF-16LE; `wide` has twice its length.
+#[inline(always)]
+pub(crate) fn widen_block(block: &[u8], wide: &mut [u8]) {
     for (unit, &byte) in wide.as_chunks_mut::<2>().0.iter_mut().zip(block) {
         *unit = [byte, 0];
     }
-    wide
-}
-
-#[inline]
-fn widen_half(block: &[u8; 8]) -> [u8; 16] {
-    let mut wide = [0; 16];
-    for (unit, &byte) in wide.as_chunks_mut::<2>().0.iter_mut().zip(block) {
-        *unit = [byte, 0];
-    }
-    wide
 }
 
 /// Writes UTF-8 `text` as UTF-16LE over the head of `out`, which holds exactly its UTF-16 form.

@@ -1,12 +1,13 @@
 //! Columns whose values differ in length: text, binary, LOBs, variants.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use arrow::buffer::NullBuffer;
 
-use super::block::{Block, Validity};
+use super::block::{Block, SLACK_BYTES, Validity};
 use super::frame::{Chunked, Frame, Framing, Short, TextPointer, Total};
-use super::transcode::{transcode_utf16, widen_ascii};
+use super::transcode::{transcode_utf16, widen_ascii, widen_block};
 
 /// Where each value lies in the column's bytes.
 #[derive(Debug)]
@@ -45,9 +46,9 @@ impl VariableLane<'_> {
         self.for_framing(Lengths { lengths, first, nulls });
     }
 
-    /// Writes this column's cell of every row of the block.
-    pub(crate) fn scatter(&self, block: &mut Block<'_>, nulls: Option<&NullBuffer>) {
-        self.for_framing(Scatter { block, nulls });
+    /// Writes this column's cell of every row of the block. If the block is `LOOSE`, cells may write beyond their ends.
+    pub(crate) fn scatter<const LOOSE: bool>(&self, block: &mut Block<'_>, nulls: Option<&NullBuffer>) {
+        self.for_framing(Scatter::<LOOSE> { block, nulls });
     }
 
     /// Compiles `pass` for the column's framing, content and offsets, and runs it.
@@ -61,58 +62,106 @@ impl VariableLane<'_> {
     }
 
     fn for_offsets<F: Framing>(&self, pass: impl Pass) {
+        let (first, rows) = (pass.first(), pass.rows());
         match &self.offsets {
             Offsets::Narrow(offsets) => {
-                let spans = |first: usize, rows: usize| {
-                    offsets[first..=first + rows].windows(2).map(|pair| pair[0] as usize..pair[1] as usize)
-                };
-                self.for_content::<F, _>(pass, spans);
+                let pairs = offsets[first..=first + rows].windows(2);
+                self.for_content::<F>(pass, pairs.map(|pair| pair[0] as usize..pair[1] as usize));
             }
             Offsets::Wide(offsets) => {
-                let spans = |first: usize, rows: usize| {
-                    offsets[first..=first + rows].windows(2).map(|pair| pair[0] as usize..pair[1] as usize)
-                };
-                self.for_content::<F, _>(pass, spans);
+                let pairs = offsets[first..=first + rows].windows(2);
+                self.for_content::<F>(pass, pairs.map(|pair| pair[0] as usize..pair[1] as usize));
             }
             &Offsets::Every(width) => {
-                let spans = move |first: usize, rows: usize| {
-                    (first..first + rows).map(move |row| row * width..(row + 1) * width)
-                };
-                self.for_content::<F, _>(pass, spans);
+                let rows = first..first + rows;
+                self.for_content::<F>(pass, rows.map(|row| row * width..(row + 1) * width));
             }
         }
     }
 
-    fn for_content<F: Framing, I: Iterator<Item = std::ops::Range<usize>>>(
-        &self,
-        pass: impl Pass,
-        spans: impl Fn(usize, usize) -> I,
-    ) {
-        let spans = spans(pass.first(), pass.rows());
+    fn for_content<F: Framing>(&self, pass: impl Pass, spans: impl Iterator<Item = Range<usize>>) {
         let bytes = &*self.bytes;
         match &self.content {
-            Content::Bytes => pass.run::<F>(spans.map(|span| (span.len(), span)), |span, target| {
-                target.copy_from_slice(&bytes[span])
-            }),
-            Content::AsciiAsUtf16 => pass
-                .run::<F>(spans.map(|span| (2 * span.len(), span)), |span, target| {
-                    widen_ascii(&bytes[span], target)
-                }),
+            Content::Bytes => pass.run::<F, _>(spans.map(|span| (span.len(), span)), Copied(bytes)),
+            Content::AsciiAsUtf16 => {
+                pass.run::<F, _>(spans.map(|span| (2 * span.len(), span)), Widened(bytes))
+            }
             Content::Utf8AsUtf16 { units } => {
                 let units = units[pass.first()..].iter();
-                pass.run::<F>(
-                    spans.zip(units).map(|(span, &units)| (2 * units as usize, span)),
-                    |span, target| {
-                        let text = &bytes[span];
-                        if target.len() == 2 * text.len() {
-                            widen_ascii(text, target);
-                        } else {
-                            transcode_utf16(text, target);
-                        }
-                    },
-                );
+                let spans = spans.zip(units).map(|(span, &units)| (2 * units as usize, span));
+                pass.run::<F, _>(spans, Transcoded(bytes));
             }
         }
+    }
+}
+
+/// How a value's bytes get from the column into its cell.
+trait Transfer {
+    /// Writes the value at `span` over exactly `target`.
+    fn exact(&self, span: Range<usize>, target: &mut [u8]);
+    /// Writes the value at `span` over the first `data_len` bytes of `target`, and anything over the rest. False, and
+    /// nothing of use written, if that would take a careful hand.
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool;
+}
+
+/// The bytes as they are.
+struct Copied<'a>(&'a [u8]);
+
+impl Transfer for Copied<'_> {
+    #[inline(always)]
+    fn exact(&self, span: Range<usize>, target: &mut [u8]) {
+        target.copy_from_slice(&self.0[span]);
+    }
+
+    #[inline(always)]
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool {
+        const LEN: usize = SLACK_BYTES / 2;
+        let Some(source) = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<LEN>) else {
+            return false;
+        };
+        target[..LEN].copy_from_slice(source);
+        data_len <= LEN
+    }
+}
+
+/// ASCII made UTF-16.
+struct Widened<'a>(&'a [u8]);
+
+impl Transfer for Widened<'_> {
+    #[inline(always)]
+    fn exact(&self, span: Range<usize>, target: &mut [u8]) {
+        widen_ascii(&self.0[span], target);
+    }
+
+    #[inline(always)]
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool {
+        const LEN: usize = SLACK_BYTES / 2;
+        let Some(source) = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<LEN>) else {
+            return false;
+        };
+        widen_block(source, target);
+        data_len <= SLACK_BYTES
+    }
+}
+
+/// UTF-8 made UTF-16.
+struct Transcoded<'a>(&'a [u8]);
+
+impl Transfer for Transcoded<'_> {
+    #[inline(always)]
+    fn exact(&self, span: Range<usize>, target: &mut [u8]) {
+        let text = &self.0[span];
+        // As many units as bytes: it is all ASCII.
+        if target.len() == 2 * text.len() {
+            widen_ascii(text, target);
+        } else {
+            transcode_utf16(text, target);
+        }
+    }
+
+    #[inline(always)]
+    fn loose(&self, span: Range<usize>, data_len: usize, target: &mut [u8; SLACK_BYTES]) -> bool {
+        data_len == 2 * span.len() && Widened(self.0).loose(span, data_len, target)
     }
 }
 
@@ -120,11 +169,7 @@ impl VariableLane<'_> {
 trait Pass {
     fn first(&self) -> usize;
     fn rows(&self) -> usize;
-    fn run<F: Framing>(
-        self,
-        values: impl Iterator<Item = (usize, std::ops::Range<usize>)>,
-        write: impl Fn(std::ops::Range<usize>, &mut [u8]),
-    );
+    fn run<F: Framing, T: Transfer>(self, values: impl Iterator<Item = (usize, Range<usize>)>, transfer: T);
 }
 
 struct Lengths<'l, 'n> {
@@ -142,30 +187,26 @@ impl Pass for Lengths<'_, '_> {
         self.lengths.len()
     }
 
-    fn run<F: Framing>(
-        self,
-        values: impl Iterator<Item = (usize, std::ops::Range<usize>)>,
-        _write: impl Fn(std::ops::Range<usize>, &mut [u8]),
-    ) {
-        let Some(nulls) = self.nulls else {
+    fn run<F: Framing, T: Transfer>(self, values: impl Iterator<Item = (usize, Range<usize>)>, _transfer: T) {
+        if self.nulls.is_none() {
             for (length, (data_len, _)) in self.lengths.iter_mut().zip(values) {
                 *length += F::cell_len(data_len);
             }
             return;
-        };
-        let validity = Validity::new(nulls, self.first, self.lengths.len());
-        for ((row, length), (data_len, _)) in self.lengths.iter_mut().enumerate().zip(values) {
-            *length += if validity.is_valid(row) { F::cell_len(data_len) } else { F::NULL.len() };
+        }
+        let validity = Validity::new(self.nulls, self.first, self.lengths.len());
+        for ((length, (data_len, _)), &valid) in self.lengths.iter_mut().zip(values).zip(validity.flags()) {
+            *length += if valid == 1 { F::cell_len(data_len) } else { F::NULL.len() };
         }
     }
 }
 
-struct Scatter<'s, 'b, 'n> {
+struct Scatter<'s, 'b, 'n, const LOOSE: bool> {
     block: &'s mut Block<'b>,
     nulls: Option<&'n NullBuffer>,
 }
 
-impl Pass for Scatter<'_, '_, '_> {
+impl<const LOOSE: bool> Pass for Scatter<'_, '_, '_, LOOSE> {
     fn first(&self) -> usize {
         self.block.first
     }
@@ -174,27 +215,36 @@ impl Pass for Scatter<'_, '_, '_> {
         self.block.rows()
     }
 
-    fn run<F: Framing>(
-        self,
-        values: impl Iterator<Item = (usize, std::ops::Range<usize>)>,
-        write: impl Fn(std::ops::Range<usize>, &mut [u8]),
-    ) {
+    fn run<F: Framing, T: Transfer>(self, values: impl Iterator<Item = (usize, Range<usize>)>, transfer: T) {
         let block = self.block;
         let shift = std::mem::take(&mut block.shift);
-        let validity = self.nulls.map(|nulls| Validity::new(nulls, block.first, block.cursors.len()));
-        for ((row, cursor), (data_len, span)) in block.cursors.iter_mut().enumerate().zip(values) {
+        let validity = Validity::new(self.nulls, block.first, block.cursors.len());
+        for ((cursor, (data_len, span)), &valid) in block.cursors.iter_mut().zip(values).zip(validity.flags())
+        {
             let at = *cursor + shift;
-            if validity.as_ref().is_none_or(|validity| validity.is_valid(row)) {
-                let cell = &mut block.out[at..at + F::cell_len(data_len)];
-                let head = F::head(data_len, cell);
-                let (data, rest) = cell[head..].split_at_mut(data_len);
-                write(span, data);
-                F::tail(data_len, rest);
-                *cursor = at + F::cell_len(data_len);
-            } else {
+            if LOOSE && F::LOOSE {
+                // No branch on the value: NULL and length only choose what is written and how far the row moves.
+                let data_len = if valid == 1 { data_len } else { 0 };
+                let (head, target) = block.out[at..].split_at_mut(F::NULL.len());
+                head.copy_from_slice(&F::loose_head(data_len, valid == 1)[..F::NULL.len()]);
+                if let Some(target) = target.first_chunk_mut::<SLACK_BYTES>()
+                    && (transfer.loose(span.clone(), data_len, target) || valid == 0)
+                {
+                    *cursor = at + F::NULL.len() + data_len;
+                    continue;
+                }
+            }
+            if valid == 0 {
                 block.out[at..at + F::NULL.len()].copy_from_slice(F::NULL);
                 *cursor = at + F::NULL.len();
+                continue;
             }
+            let cell = &mut block.out[at..at + F::cell_len(data_len)];
+            let head = F::head(data_len, cell);
+            let (data, rest) = cell[head..].split_at_mut(data_len);
+            transfer.exact(span, data);
+            F::tail(data_len, rest);
+            *cursor = at + F::cell_len(data_len);
         }
     }
 }

@@ -53,7 +53,8 @@ fn reading(text: &mut String) {
         }
         let exact = data_type_for(&sql_type, &Form::Exact);
         let exact = if exact == arrow { String::new() } else { code(&exact) };
-        line(text, &[format!("`{name}`"), code(&arrow), others.join(", "), exact]);
+        let arrow = code(&arrow).replace("(18, 4)", "(p, s)");
+        line(text, &[format!("`{name}`"), arrow, others.join(", "), exact]);
     }
     text.push('\n');
 }
