@@ -12,16 +12,16 @@ use crate::{config::ConfigError, login::LoginError, tcp::ConnectError, tls::TlsE
 pub enum Error {
     /// The connection string cannot be used.
     #[error("connection string: {0}")]
-    Config(#[from] ConfigError),
+    Config(Box<ConfigError>),
     /// No TCP connection.
     #[error(transparent)]
-    Connect(#[from] ConnectError),
+    Connect(Box<ConnectError>),
     /// No TLS session.
     #[error(transparent)]
-    Tls(#[from] TlsError),
+    Tls(Box<TlsError>),
     /// The server, or this client, refused the login.
     #[error(transparent)]
-    Login(#[from] LoginError),
+    Login(Box<LoginError>),
     /// The server answered a request with an error.
     #[error(transparent)]
     Server(#[from] ServerError),
@@ -31,7 +31,7 @@ pub enum Error {
         /// What was being read.
         place: &'static str,
         /// Field, offset and reason.
-        source: DecodeError,
+        source: Box<DecodeError>,
     },
     /// Well-formed tokens that make no sense where they came.
     #[error("unexpected answer while {doing}: {what}")]
@@ -46,19 +46,19 @@ pub enum Error {
     Encode(#[from] EncodeError),
     /// A value of the source does not fit its column.
     #[error(transparent)]
-    Cell(#[from] rows::CellError),
+    Cell(Box<rows::CellError>),
     /// Source and target cannot be brought together.
     #[error(transparent)]
-    Plan(#[from] rows::PlanError),
+    Plan(Box<rows::PlanError>),
     /// A column that cannot be mapped.
     #[error(transparent)]
-    Mapping(#[from] rows::mapping::MappingError),
+    Mapping(Box<rows::mapping::MappingError>),
     /// Columns of the answer cannot be represented.
     #[error(transparent)]
-    Decoder(#[from] rows::DecoderError),
+    Decoder(Box<rows::DecoderError>),
     /// Rows of the answer cannot be decoded.
     #[error(transparent)]
-    RowDecode(#[from] rows::RowDecodeError),
+    RowDecode(Box<rows::RowDecodeError>),
     /// The target table does not exist, or may not be seen.
     #[error("table {table} does not exist in database {database}, or this login may not see it")]
     NoTable {
@@ -127,6 +127,29 @@ pub enum Error {
     },
 }
 
+/// The larger errors are boxed, so that a `Result` stays small on the paths that carry rows.
+macro_rules! boxed {
+    ($($variant:ident($source:ty)),* $(,)?) => {
+        $(impl From<$source> for Error {
+            fn from(source: $source) -> Self {
+                Self::$variant(Box::new(source))
+            }
+        })*
+    };
+}
+
+boxed! {
+    Config(ConfigError),
+    Connect(ConnectError),
+    Tls(TlsError),
+    Login(LoginError),
+    Cell(rows::CellError),
+    Plan(rows::PlanError),
+    Mapping(rows::mapping::MappingError),
+    Decoder(rows::DecoderError),
+    RowDecode(rows::RowDecodeError),
+}
+
 impl Error {
     pub(crate) fn io(doing: &'static str, source: io::Error) -> Self {
         Self::Io { doing, source }
@@ -137,7 +160,7 @@ impl Error {
     }
 
     pub(crate) fn protocol(place: &'static str, source: DecodeError) -> Self {
-        Self::Protocol { place, source }
+        Self::Protocol { place, source: Box::new(source) }
     }
 
     pub(crate) fn unexpected(doing: &'static str, what: impl Into<String>) -> Self {
@@ -148,7 +171,10 @@ impl Error {
     pub fn server_message(&self) -> Option<&ServerMessage> {
         match self {
             Self::Server(error) => Some(error.first()),
-            Self::Login(LoginError::Refused(error)) => Some(error.first()),
+            Self::Login(error) => match &**error {
+                LoginError::Refused(error) => Some(error.first()),
+                _ => None,
+            },
             _ => None,
         }
     }

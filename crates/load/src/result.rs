@@ -154,11 +154,8 @@ impl<'c> ResultStream<'c> {
         let Some(decoder) = &mut self.decoder else {
             return self.session.check(Err(Error::unexpected(DOING, "a row without columns")));
         };
-        let consumed = match decoder.decode(self.session.rows()) {
-            Ok(consumed) => consumed,
-            // The connection is sound; the rest of the answer is cancelled when the stream is dropped.
-            Err(error) => return Err(error.into()),
-        };
+        // After a bad row the connection is sound; the rest of the answer is cancelled when the stream is dropped.
+        let consumed = decoder.decode(self.session.rows())?;
         self.session.consume(consumed);
         if decoder.is_full() {
             return take(decoder).map(Step::Batch);

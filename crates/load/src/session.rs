@@ -349,8 +349,10 @@ impl Session {
             EnvChange::PacketSize { new, .. } => match usize::try_from(*new) {
                 Ok(size) if (512..=32767).contains(&size) => self.transport.set_packet_size_bytes(size),
                 _ => {
-                    return self
-                        .check(Err(Error::unexpected("logging in", format!("a packet size of {new} bytes"))));
+                    return self.check(Err(Error::unexpected(
+                        "logging in",
+                        format!("a packet size of {new} bytes"),
+                    )));
                 }
             },
             EnvChange::Transaction { event, new, .. } => match event {
