@@ -64,7 +64,8 @@ pub struct PrimaryKey {
 /// Reads the table list of the sample in `folder`.
 pub fn tables(folder: &Path) -> Result<BTreeMap<String, SampleTable>, SampleError> {
     let path = folder.join("tables.json");
-    let text = fs::read_to_string(&path).map_err(|source| SampleError::Read { path: path.clone(), source })?;
+    let text =
+        fs::read_to_string(&path).map_err(|source| SampleError::Read { path: path.clone(), source })?;
     serde_json::from_str(&text).map_err(|source| SampleError::Json { path, source })
 }
 
@@ -84,8 +85,10 @@ impl SampleTable {
 
 impl SampleColumn {
     fn declaration(&self) -> String {
-        let identity =
-            self.identity.map(|(seed, increment)| format!(" IDENTITY({seed},{increment})")).unwrap_or_default();
+        let identity = self
+            .identity
+            .map(|(seed, increment)| format!(" IDENTITY({seed},{increment})"))
+            .unwrap_or_default();
         let nullability = if self.nullable { "NULL" } else { "NOT NULL" };
         format!("{} {}{identity} {nullability}", quoted(&self.name), self.sql_type)
     }

@@ -47,7 +47,9 @@ pub fn batch(first: usize, rows: usize) -> Result<RecordBatch, ArrowError> {
         Arc::new(numbers().map(|row| nullable(1, row).map(|v| (v >> 16) as i32)).collect::<Int32Array>()),
         Arc::new(numbers().map(|row| nullable(2, row).map(|v| v as i64)).collect::<Int64Array>()),
         Arc::new(
-            numbers().map(|row| nullable(3, row).map(|v| (v >> 20) as f64 / 1024.0)).collect::<Float64Array>(),
+            numbers()
+                .map(|row| nullable(3, row).map(|v| (v >> 20) as f64 / 1024.0))
+                .collect::<Float64Array>(),
         ),
         Arc::new(numbers().map(|row| nullable(4, row).map(|v| v & 2 == 2)).collect::<BooleanArray>()),
         Arc::new(numbers().map(|row| nullable(5, row).map(|v| (v % 20_000) as i32)).collect::<Date32Array>()),
@@ -70,7 +72,10 @@ pub fn batch(first: usize, rows: usize) -> Result<RecordBatch, ArrowError> {
 }
 
 /// All batches of a run, `batch_rows` rows each but for the last.
-pub fn batches(rows: usize, batch_rows: usize) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send {
+pub fn batches(
+    rows: usize,
+    batch_rows: usize,
+) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send {
     (0..rows.div_ceil(batch_rows)).map(move |index| {
         let first = index * batch_rows;
         batch(first, batch_rows.min(rows - first))

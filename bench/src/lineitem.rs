@@ -18,7 +18,8 @@ impl LineItem {
     /// `rows` rows in batches of `batch_rows`.
     pub fn new(rows: usize, batch_rows: usize) -> LineItem {
         let scale_factor = rows.div_ceil(ROWS_PER_SCALE_FACTOR).max(1) as f64;
-        let generator = LineItemArrow::new(LineItemGenerator::new(scale_factor, 1, 1)).with_batch_size(batch_rows);
+        let generator =
+            LineItemArrow::new(LineItemGenerator::new(scale_factor, 1, 1)).with_batch_size(batch_rows);
         LineItem { generator, remaining: rows }
     }
 

@@ -21,7 +21,8 @@ impl Spread {
         let middle = sorted.len() / 2;
         match (sorted.first(), sorted.get(middle), sorted.last()) {
             (Some(&min), Some(&upper), Some(&max)) => {
-                let lower = if sorted.len().is_multiple_of(2) { sorted.get(middle - 1).copied() } else { None };
+                let lower =
+                    if sorted.len().is_multiple_of(2) { sorted.get(middle - 1).copied() } else { None };
                 Spread { min, median: lower.map_or(upper, |lower| (lower + upper) / 2.0), max }
             }
             _ => Spread::default(),

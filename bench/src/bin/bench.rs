@@ -1,2 +1,149 @@
-//! Placeholder until the client lands.
-fn main() {}
+//! Measures the main job. Every run is a client process and a server process of their own; counts and checksums are
+//! verified before a figure counts; figures are reported as the median and spread of several interleaved runs, next to
+//! what a bare loopback connection carries in the same minutes.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use bulkwire_bench::case::{Case, Measurement, Settings};
+use bulkwire_bench::statistics::Spread;
+use bulkwire_bench::{case, loopback};
+use clap::Parser;
+use serde::Serialize;
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Measures loads and exports of the 11-column table.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Rows a run
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u64,
+    /// Runs of each case
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Cases to run (default: all)
+    #[arg(long, value_enum, value_delimiter = ',')]
+    cases: Vec<Case>,
+    /// Directory for the on-disk case (default: the system's temporary directory)
+    #[arg(long)]
+    directory: Option<PathBuf>,
+    /// Write all measurements here, as JSON
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// Run one measurement in this process and print it (what the runs are made of)
+    #[arg(long, hide = true)]
+    measure: Option<Case>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    case: Case,
+    rows: u64,
+    rows_per_second: Spread,
+    megabytes_per_second: Spread,
+    share_of_loopback: Spread,
+    client_cpu_ns_per_row: Spread,
+    server_cpu_ns_per_row: Spread,
+    client_peak_mib: Spread,
+    server_peak_mib: Spread,
+    runs: Vec<Measurement>,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("benchmark failed: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Outcome<()> {
+    if let Some(case) = arguments.measure {
+        let settings = Settings { rows: arguments.rows, directory: arguments.directory.clone() };
+        println!("{}", serde_json::to_string(&case::measure(case, &settings)?)?);
+        return Ok(());
+    }
+    let cases = if arguments.cases.is_empty() { Case::ALL.to_vec() } else { arguments.cases.clone() };
+    let mut measured: BTreeMap<Case, Vec<(Measurement, f64)>> = BTreeMap::new();
+    for turn in 0..arguments.runs {
+        for &case in &cases {
+            // Measured beside every run, because the machine's speed drifts.
+            let loopback = loopback::bytes_per_second(512 << 20)?;
+            let run = measure_in_a_process(case, arguments)?;
+            eprintln!("run {} of {case}: {:.2} M rows/s", turn + 1, run.rows_per_second() / 1e6);
+            measured.entry(case).or_default().push((run, loopback));
+        }
+    }
+    let summaries: Vec<Summary> = measured.into_iter().map(|(case, runs)| summary(case, runs)).collect();
+    print_summaries(&summaries);
+    if let Some(path) = &arguments.output {
+        std::fs::write(path, serde_json::to_string_pretty(&summaries)?)?;
+    }
+    Ok(())
+}
+
+fn measure_in_a_process(case: Case, arguments: &Arguments) -> Outcome<Measurement> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["--measure", &case.to_string(), "--rows", &arguments.rows.to_string()]);
+    if let Some(directory) = &arguments.directory {
+        command.arg("--directory").arg(directory);
+    }
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("{case}: {}", String::from_utf8_lossy(&output.stderr).trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn summary(case: Case, runs: Vec<(Measurement, f64)>) -> Summary {
+    let spread = |figure: &dyn Fn(&Measurement) -> f64| Spread::of(runs.iter().map(|(run, _)| figure(run)));
+    let per_row =
+        |seconds: Option<f64>, run: &Measurement| seconds.unwrap_or(f64::NAN) * 1e9 / run.rows as f64;
+    let mib = |bytes: Option<u64>| bytes.unwrap_or(0) as f64 / f64::from(1 << 20);
+    Summary {
+        case,
+        rows: runs.first().map_or(0, |(run, _)| run.rows),
+        rows_per_second: spread(&Measurement::rows_per_second),
+        megabytes_per_second: spread(&|run| run.bytes_per_second() / 1e6),
+        share_of_loopback: Spread::of(runs.iter().map(|(run, loopback)| run.bytes_per_second() / loopback)),
+        client_cpu_ns_per_row: spread(&|run| per_row(run.client_cpu_seconds, run)),
+        server_cpu_ns_per_row: spread(&|run| per_row(run.server_cpu_seconds, run)),
+        client_peak_mib: spread(&|run| mib(run.client_peak_bytes)),
+        server_peak_mib: spread(&|run| mib(run.server_peak_bytes)),
+        runs: runs.into_iter().map(|(run, _)| run).collect(),
+    }
+}
+
+fn print_summaries(summaries: &[Summary]) {
+    println!(
+        "| case | rows | M rows/s (min-max) | MB/s | of loopback | client ns/row | server ns/row | client MiB | server MiB |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for summary in summaries {
+        let rate = summary.rows_per_second;
+        println!(
+            "| {} | {} | {:.2} ({:.2}-{:.2}) | {:.0} | {:.0} % | {:.0} | {:.0} | {:.0} | {:.0} |",
+            summary.case,
+            summary.rows,
+            rate.median / 1e6,
+            rate.min / 1e6,
+            rate.max / 1e6,
+            summary.megabytes_per_second.median,
+            summary.share_of_loopback.median * 100.0,
+            summary.client_cpu_ns_per_row.median,
+            summary.server_cpu_ns_per_row.median,
+            summary.client_peak_mib.median,
+            summary.server_peak_mib.median,
+        );
+        if let Some(run) = summary.runs.first() {
+            let phases: Vec<String> =
+                run.phase_seconds.iter().map(|(phase, seconds)| format!("{phase} {seconds:.3} s")).collect();
+            println!("| | | {} | | | | | | |", phases.join(", "));
+        }
+    }
+}
