@@ -30,11 +30,12 @@ pub fn bigint(text: &str) -> Result<i64, TextError> {
     let out_of_range = TextError::OutOfRange { target: "bigint" };
     let trimmed = trim_blanks(text);
     let (negative, digits) = split_sign(trimmed);
-    let plain = !digits.is_empty() && digits.len() < SAFE_DIGITS;
-    if let (true, Some(magnitude)) = (plain, plain_digits(digits)) {
-        // At most 18 digits: always within i64.
-        let value = magnitude as i64;
-        return Ok(if negative { -value } else { value });
+    if (1..=SAFE_DIGITS).contains(&digits.len())
+        && let Some(magnitude) = plain_digits(digits)
+    {
+        let value =
+            if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() };
+        return value.ok_or(out_of_range);
     }
     match exact(trimmed, 0, WHOLE, false) {
         Ok(value) => i64::try_from(value).map_err(|_| out_of_range),

@@ -150,35 +150,43 @@ pub(crate) fn guid(out: &mut Vec<u8>, guid: &[u8; 16]) {
     }
 }
 
-/// The shortest digits that read back as the same value, always with a point or an exponent.
+/// The shortest digits that read back as the same value, always with a point; from 1E16 and below 1E-5 with
+/// an exponent, as `bcp` writes them.
 pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
-    floating(out, value == 0.0 || (1e-5..1e16).contains(&value.abs()), &value, &value);
+    if (1e-5..1e16).contains(&value.abs()) {
+        out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        exponential(out, value == 0.0, &value);
+    }
 }
 
-/// As [`float`], for 32 bits.
+/// As [`float`], for 32 bits; the exponent begins at 1E7.
 pub(crate) fn real(out: &mut Vec<u8>, value: f32) {
-    floating(out, value == 0.0 || (1e-5..1e7).contains(&value.abs()), &value, &value);
+    if (1e-5..1e7).contains(&value.abs()) {
+        out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        exponential(out, value == 0.0, &value);
+    }
 }
 
-fn floating(
-    out: &mut Vec<u8>,
-    fixed: bool,
-    display: &dyn std::fmt::Display,
-    exponent: &dyn std::fmt::UpperExp,
-) {
-    use std::io::Write as _;
-    let start = out.len();
-    // Writing to a Vec cannot fail.
-    let _ = if fixed { write!(out, "{display}") } else { write!(out, "{exponent:E}") };
-    let Some(written) = out.get(start..) else { return };
-    if let Some(index) = written.iter().position(|&byte| byte == b'E') {
-        if written.get(index + 1) != Some(&b'-') {
-            out.insert(start + index + 1, b'+');
-        }
-        if !out.iter().skip(start).any(|&byte| byte == b'.') {
-            out.splice(start + index..start + index, *b".0");
-        }
-    } else if written.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') {
+/// `1.0E+16`, `1.5E-7`; zero as `0.0`, and the names of what is no number.
+fn exponential<T: std::fmt::UpperExp>(out: &mut Vec<u8>, zero: bool, value: &T) {
+    let text = format!("{value:E}");
+    if zero {
+        out.extend_from_slice(if text.starts_with('-') { b"-0.0" } else { b"0.0" });
+        return;
+    }
+    let Some((mantissa, exponent)) = text.split_once('E') else {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    };
+    out.extend_from_slice(mantissa.as_bytes());
+    if !mantissa.contains('.') {
         out.extend_from_slice(b".0");
     }
+    out.push(b'E');
+    if !exponent.starts_with('-') {
+        out.push(b'+');
+    }
+    out.extend_from_slice(exponent.as_bytes());
 }
