@@ -203,26 +203,19 @@ impl<'a> Source<'a, '_> {
         self.array.as_primitive()
     }
 
-    /// `convert` of every value of `values`, the default where the row is NULL.
-    pub(crate) fn map<T: Copy, U: Default>(
+    /// `convert` of every value of `values`; of no use where the row is NULL.
+    pub(crate) fn map<T: Copy, U: Default + Clone>(
         &self,
         values: impl ExactSizeIterator<Item = T>,
         convert: impl Fn(T) -> Result<U, CellErrorReason>,
     ) -> Result<Vec<U>, Fault> {
-        let mut converted = Vec::with_capacity(values.len());
-        match self.nulls {
-            None => {
-                for (index, value) in values.enumerate() {
-                    converted.push(convert(value).map_err(|reason| Fault { index, reason })?);
-                }
-            }
-            Some(nulls) => {
-                for ((index, value), valid) in values.enumerate().zip(nulls.iter()) {
-                    converted.push(match valid {
-                        true => convert(value).map_err(|reason| Fault { index, reason })?,
-                        false => U::default(),
-                    });
-                }
+        let mut converted = vec![U::default(); values.len()];
+        for (index, (slot, value)) in converted.iter_mut().zip(values).enumerate() {
+            match convert(value) {
+                Ok(value) => *slot = value,
+                // Slots of NULLs may hold anything; asking only here keeps the question out of the usual way.
+                Err(reason) if self.is_valid(index) => return Err(Fault { index, reason }),
+                Err(_) => {}
             }
         }
         Ok(converted)

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use arrow::buffer::NullBuffer;
 
-use block::{BLOCK_ROWS, Block, SLACK_BYTES, Validity};
+use block::{BLOCK_ROWS, Block, SLACK_BYTES};
 pub(crate) use fixed::{Fixed, FixedLane};
 pub(crate) use frame::Frame;
 pub(crate) use shared::{SharedLane, cells_of};
@@ -66,16 +66,33 @@ impl<'a> BoundBatch<'a> {
         total
     }
 
+    /// The length of each row from `first` on.
+    fn sum_lengths(&self, lengths: &mut [usize], first: usize) {
+        // Narrow sums first: more of them fit a vector register.
+        let mut narrow = [0; BLOCK_ROWS];
+        for lane in &self.lanes {
+            if let (Cells::Fixed(fixed), Some(nulls)) = (&lane.cells, &lane.nulls) {
+                fixed.add_lengths(&mut narrow, nulls, first, lengths.len());
+            }
+        }
+        for (length, &narrow) in lengths.iter_mut().zip(&narrow) {
+            *length = self.constant_len + narrow as usize;
+        }
+        for lane in &self.lanes {
+            match &lane.cells {
+                Cells::Variable(_) | Cells::Shared(..) => lane.add_lengths(lengths, first),
+                Cells::Fixed(_) | Cells::Null(_) => {}
+            }
+        }
+    }
+
     /// Calls `visit` with the first row and the row lengths of each block of `rows`.
     fn for_blocks(&self, rows: Range<usize>, mut visit: impl FnMut(usize, &mut [usize])) {
         let end = rows.end.min(self.rows);
         let mut lengths = [0; BLOCK_ROWS];
         for first in (rows.start.min(end)..end).step_by(BLOCK_ROWS) {
             let lengths = &mut lengths[..BLOCK_ROWS.min(end - first)];
-            lengths.fill(self.constant_len);
-            for lane in &self.lanes {
-                lane.add_lengths(lengths, first);
-            }
+            self.sum_lengths(lengths, first);
             visit(first, lengths);
         }
     }
@@ -121,11 +138,10 @@ impl Lane<'_> {
         match (&self.cells, &self.nulls) {
             (Cells::Null(_), _) | (Cells::Fixed(_), None) => {}
             (Cells::Fixed(lane), Some(nulls)) => {
-                let null = lane.null_len();
-                let data = lane.cell_len() - null;
-                let validity = Validity::new(Some(nulls), first, lengths.len());
-                for (length, &valid) in lengths.iter_mut().zip(validity.flags()) {
-                    *length += null + data * usize::from(valid);
+                let mut narrow = [0; BLOCK_ROWS];
+                lane.add_lengths(&mut narrow, nulls, first, lengths.len());
+                for (length, &narrow) in lengths.iter_mut().zip(&narrow) {
+                    *length += narrow as usize;
                 }
             }
             (Cells::Variable(lane), nulls) => lane.add_lengths(lengths, first, nulls.as_ref()),

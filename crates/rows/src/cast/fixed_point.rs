@@ -128,7 +128,7 @@ pub(super) fn decimals<'a>(
 }
 
 /// Every value in units of 10^-`scale`, checked against `range`, as `convert` makes it.
-fn numbers<U: Default>(
+fn numbers<U: Default + Clone>(
     source: &Source<'_, '_>,
     target: &Target,
     scale: i8,
@@ -186,7 +186,7 @@ fn numbers<U: Default>(
     }
 }
 
-fn float_values<T: ArrowPrimitiveType, U: Default>(
+fn float_values<T: ArrowPrimitiveType, U: Default + Clone>(
     source: &Source<'_, '_>,
     convert: impl Fn(T::Native) -> Result<U, CellErrorReason>,
 ) -> Result<Vec<U>, Fault> {

@@ -71,7 +71,7 @@ pub(super) fn reals<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixe
 }
 
 /// Every value as a double of at least `digits` decimal digits, as `finish` makes it.
-fn convert<U: Default>(
+fn convert<U: Default + Clone>(
     source: &Source<'_, '_>,
     target: &Target,
     digits: u32,

@@ -200,7 +200,7 @@ struct Moment {
 /// Calls `convert` with every moment and its offset from UTC in minutes.
 ///
 /// For a `datetimeoffset` moments are in UTC; for every other target they are local to the source's zone.
-fn moments<U: Default>(
+fn moments<U: Default + Clone>(
     source: &Source<'_, '_>,
     target: &Target,
     convert: impl Fn(Moment, i16) -> Result<U, Reason>,
@@ -261,7 +261,7 @@ fn moments<U: Default>(
 }
 
 /// Timestamps of a unit of which a day has `DAY`; a constant, so that dividing by it costs a multiplication.
-fn timestamps<const DAY: i64, U: Default>(
+fn timestamps<const DAY: i64, U: Default + Clone>(
     source: &Source<'_, '_>,
     target: &Target,
     values: &[i64],

@@ -149,12 +149,19 @@ fn transcoded(
     code_page: CodePage,
     limit: u64,
 ) -> Result<Raw<'static>, Fault> {
+    let table = (code_page.max_char_len_bytes() == 1).then(|| SingleByteTable::new(code_page));
     let mut bytes = Vec::with_capacity(raw.used_bytes().len());
     let mut offsets = Vec::with_capacity(raw.len + 1);
     offsets.push(0);
     for index in 0..raw.len {
         if source.is_valid(index) {
             let start = bytes.len();
+            let by_table = table.as_ref().is_some_and(|table| table.append(raw.value(index), &mut bytes));
+            if by_table && (bytes.len() - start) as u64 <= limit {
+                offsets.push(bytes.len() as i64);
+                continue;
+            }
+            bytes.truncate(start);
             append_encoded(text_of(raw, index), code_page, source.options, &mut bytes)
                 .map_err(|reason| Fault { index, reason })?;
             let length = (bytes.len() - start) as u64;
@@ -171,6 +178,53 @@ fn transcoded(
         offsets.push(bytes.len() as i64);
     }
     Ok(Raw::owned(bytes, offsets))
+}
+
+/// The bytes of a single-byte code page for the characters of one and two bytes of UTF-8: all letters of Europe and of the
+/// Near East.
+struct SingleByteTable([u8; 0x800]);
+
+impl SingleByteTable {
+    fn new(code_page: CodePage) -> Self {
+        let mut table = [0; 0x800];
+        let (mut text, mut encoded) = ([0; 4], Vec::new());
+        for (scalar, slot) in (0_u32..).zip(&mut table) {
+            encoded.clear();
+            if let Some(character) = char::from_u32(scalar)
+                && code_page.encode_into(character.encode_utf8(&mut text), &mut encoded).is_ok()
+                && let [byte] = encoded[..]
+            {
+                *slot = byte;
+            }
+        }
+        SingleByteTable(table)
+    }
+
+    /// Appends the bytes of UTF-8 `text`. False, and something of no use appended, if a character is not in the table.
+    fn append(&self, mut text: &[u8], bytes: &mut Vec<u8>) -> bool {
+        loop {
+            match text {
+                [] => return true,
+                [ascii @ .., _] if ascii.len() >= 8 && ascii[..8].is_ascii() => {
+                    bytes.extend_from_slice(&ascii[..8]);
+                    text = &text[8..];
+                }
+                [ascii @ 0..0x80, rest @ ..] => {
+                    bytes.push(*ascii);
+                    text = rest;
+                }
+                [lead @ 0xC0..0xE0, second, rest @ ..] => {
+                    let scalar = usize::from(*lead & 0x1F) << 6 | usize::from(*second & 0x3F);
+                    match self.0[scalar % 0x800] {
+                        0 => return false,
+                        byte => bytes.push(byte),
+                    }
+                    text = rest;
+                }
+                _ => return false,
+            }
+        }
+    }
 }
 
 fn append_encoded(

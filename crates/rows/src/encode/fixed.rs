@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 
-use super::block::{Block, Validity};
+use super::block::{BLOCK_ROWS, Block, Validity};
 use super::frame::Frame;
 
 /// Values of one width, each already little-endian, or one cheap step from it.
@@ -41,9 +41,20 @@ impl FixedLane<'_> {
         prefix + self.width
     }
 
-    /// Length in bytes of the cell of a NULL.
-    pub(crate) fn null_len(&self) -> usize {
-        self.frame.null().len()
+    /// Adds the length of this column's cell to each of `lengths`, rows from `first` on.
+    pub(crate) fn add_lengths(
+        &self,
+        lengths: &mut [u32; BLOCK_ROWS],
+        nulls: &NullBuffer,
+        first: usize,
+        rows: usize,
+    ) {
+        let null = self.frame.null().len() as u32;
+        let data = self.cell_len() as u32 - null;
+        let validity = Validity::new(Some(nulls), first, rows);
+        for (length, &valid) in lengths.iter_mut().zip(validity.flags()) {
+            *length += null + (data & 0_u32.wrapping_sub(u32::from(valid)));
+        }
     }
 
     /// Writes this column's cell of every row of the block. If the block is `LOOSE`, cells may write beyond their ends.

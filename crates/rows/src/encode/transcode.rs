@@ -9,7 +9,21 @@ pub(crate) const WIDEN_BYTES: usize = 16;
 /// Every UTF-8 sequence has one byte that is not a continuation byte and stands for one unit; four-byte
 /// sequences stand for two.
 pub(crate) fn utf16_len(text: &[u8]) -> usize {
-    text.iter().map(|&byte| usize::from((byte as i8) >= -0x40) + usize::from(byte >= 0xF0)).sum()
+    let (words, rest) = text.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    // The zeros that fill the last word count as units of their own.
+    let units: usize = words.iter().chain([&last]).map(|word| units_in(u64::from_le_bytes(*word))).sum();
+    units + rest.len() - 8
+}
+
+/// UTF-16 units that start in eight bytes of UTF-8, counted in all bytes at once.
+fn units_in(word: u64) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Continuation bytes are 10xxxxxx, leads of four bytes 11110xxx.
+    let continuations = (word >> 7) & !(word >> 6) & ONES;
+    let wide_leads = (word >> 7) & (word >> 6) & (word >> 5) & (word >> 4) & ONES;
+    8 + (wide_leads.wrapping_mul(ONES) >> 56) as usize - (continuations.wrapping_mul(ONES) >> 56) as usize
 }
 
 /// Writes ASCII `text` as UTF-16LE over the first `2 * text.len()` bytes of `out`.
@@ -17,28 +31,31 @@ pub(crate) fn utf16_len(text: &[u8]) -> usize {
 /// `out` must be at least that long; whatever does not fit is left out.
 #[inline]
 pub(crate) fn widen_ascii(text: &[u8], out: &mut [u8]) {
-    let (blocks, rest) = text.as_chunks::<WIDEN_BYTES>();
-    let (out_blocks, _) = out.as_chunks_mut::<{ 2 * WIDEN_BYTES }>();
-    for (block, target) in blocks.iter().zip(out_blocks) {
+    let mut out = out.as_chunks_mut::<2>().0;
+    let (blocks, mut rest) = text.as_chunks::<WIDEN_BYTES>();
+    for block in blocks {
+        let Some((target, after)) = out.split_first_chunk_mut() else { return };
         widen_block(block, target);
+        out = after;
     }
-    let mut done = text.len() - rest.len();
-    let mut rest = rest;
-    if let Some((head, tail)) = rest.split_first_chunk::<8>()
-        && let Some(target) = out.get_mut(2 * done..).and_then(<[u8]>::first_chunk_mut::<16>)
-    {
-        widen_block(head, target);
-        rest = tail;
-        done += 8;
+    if let (Some((half, after)), true) = (rest.split_first_chunk::<8>(), out.len() >= 8) {
+        let (target, after_target) = out.split_at_mut(8);
+        if let Some(target) = target.first_chunk_mut() {
+            widen_block(half, target);
+        }
+        (rest, out) = (after, after_target);
     }
-    widen_block(rest, out.get_mut(2 * done..).unwrap_or_default());
+    for (&byte, unit) in rest.iter().zip(out) {
+        *unit = [byte, 0];
+    }
 }
 
-/// Writes a block of ASCII as UTF-16LE; `wide` has twice its length.
+/// Widens ASCII bytes to UTF-16LE units. By way of numbers: the compiler makes vector instructions of that.
 #[inline(always)]
-pub(crate) fn widen_block(block: &[u8], wide: &mut [u8]) {
-    for (unit, &byte) in wide.as_chunks_mut::<2>().0.iter_mut().zip(block) {
-        *unit = [byte, 0];
+pub(crate) fn widen_block<const N: usize>(block: &[u8; N], out: &mut [[u8; 2]; N]) {
+    let units: [u16; N] = std::array::from_fn(|index| u16::from(block[index]));
+    for (bytes, unit) in out.iter_mut().zip(units) {
+        *bytes = unit.to_le_bytes();
     }
 }
 

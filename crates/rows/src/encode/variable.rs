@@ -139,6 +139,7 @@ impl Transfer for Widened<'_> {
         let Some(source) = self.0.get(span.start..).and_then(<[u8]>::first_chunk::<LEN>) else {
             return false;
         };
+        let Some(target) = target.as_chunks_mut().0.first_chunk_mut() else { return false };
         widen_block(source, target);
         data_len <= SLACK_BYTES
     }
