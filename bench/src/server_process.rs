@@ -47,9 +47,9 @@ impl ServerProcess {
         }
     }
 
-    /// Connection URL, with the password, as the client takes it.
+    /// Connection URL, with the password, as the client takes it. Without TLS, which would be measured too.
     pub fn url(&self) -> String {
-        self.url.replacen("@", &format!(":{PASSWORD}@"), 1)
+        format!("{}?Encrypt=Off", self.url.replacen('@', &format!(":{PASSWORD}@"), 1))
     }
 
     /// The URL without its password.
