@@ -5,7 +5,11 @@ use tds::LengthClass;
 use super::error::RowDecodeErrorReason as Reason;
 
 /// Most rows walked before their columns are gathered, so that a block and its cells stay in cache.
-pub(super) const BLOCK_ROWS: usize = 512;
+const BLOCK_ROWS: usize = 512;
+/// Fewest, however many columns there are.
+const BLOCK_ROWS_MIN: usize = 16;
+/// Cells whose starts are noted: a megabyte, or what the fewest rows take.
+const BLOCK_CELLS: usize = 1 << 18;
 /// A block ends before the row that would take it past this; a longer row is a block of its own.
 pub(super) const BLOCK_BYTES: usize = 192 * 1024;
 /// Stands for the start of a cell that the NULL bitmap of an NBCROW leaves out.
@@ -17,9 +21,6 @@ const REACH_MAX: usize = (u32::MAX / 2) as usize + (u32::MAX / 4) as usize;
 
 const ROW: u8 = 0xd1;
 const NBCROW: u8 = 0xd2;
-
-/// The starts of one column's cells, in bytes from the start of the block.
-pub(super) type Lane = [u32; BLOCK_ROWS];
 
 /// Rows that lie complete and one after another in the input.
 pub(super) struct Block {
@@ -42,7 +43,10 @@ pub(super) enum BlockEnd {
 
 pub(super) struct Walker {
     classes: Vec<LengthClass>,
-    lanes: Vec<Lane>,
+    /// Most rows of a block.
+    rows_max: usize,
+    /// The starts of the cells in bytes from the start of the block, `rows_max` for each column.
+    starts: Vec<u32>,
     /// Where to go on in the long value that the input ended in, so that a value that arrives in many
     /// pieces is walked once.
     resume: Option<Resume>,
@@ -68,18 +72,21 @@ enum Stop {
 
 impl Walker {
     pub fn new(classes: Vec<LengthClass>) -> Self {
-        let lanes = vec![[0; BLOCK_ROWS]; classes.len()];
-        Self { classes, lanes, resume: None }
+        let rows_max = (BLOCK_CELLS / classes.len().max(1)).clamp(BLOCK_ROWS_MIN, BLOCK_ROWS);
+        let starts = vec![0; rows_max * classes.len()];
+        Self { classes, rows_max, starts, resume: None }
     }
 
-    pub fn lanes(&self) -> &[Lane] {
-        &self.lanes
+    /// For each column the starts of its cells, in bytes from the start of the block.
+    pub fn lanes(&self) -> impl Iterator<Item = &[u32]> {
+        self.starts.chunks_exact(self.rows_max)
     }
 
     /// Walks at most `rows_max` rows from the head of `bytes`, which is where the last walk ended.
     pub fn walk(&mut self, bytes: &[u8], rows_max: usize) -> Block {
         let mut position = 0;
-        for row in 0..rows_max.min(BLOCK_ROWS) {
+        let rows_max = rows_max.min(self.rows_max);
+        for row in 0..rows_max {
             let walked = match bytes.get(position) {
                 Some(&ROW) => self.plain_row(bytes, position, row),
                 Some(&NBCROW) => self.compressed_row(bytes, position, row),
@@ -98,15 +105,18 @@ impl Walker {
                 }
             }
         }
-        Block { rows: rows_max.min(BLOCK_ROWS), bytes: position, end: BlockEnd::Full }
+        Block { rows: rows_max, bytes: position, end: BlockEnd::Full }
     }
 
     /// The end of the ROW token at `start`.
     #[inline]
     fn plain_row(&mut self, bytes: &[u8], start: usize, row: usize) -> Result<usize, Stop> {
         let mut position = start + 1;
-        for (column, (class, lane)) in self.classes.iter().zip(&mut self.lanes).enumerate() {
-            lane[row % BLOCK_ROWS] = position as u32;
+        let lanes = self.starts.chunks_exact_mut(self.rows_max);
+        for (column, (class, lane)) in self.classes.iter().zip(lanes).enumerate() {
+            if let Some(slot) = lane.get_mut(row) {
+                *slot = position as u32;
+            }
             position = match *class {
                 LengthClass::Fixed(width) => position + usize::from(width),
                 LengthClass::ByteLen => {
@@ -125,8 +135,9 @@ impl Walker {
         let bitmap_end = start + 1 + self.classes.len().div_ceil(8);
         let bitmap = bytes.get(start + 1..bitmap_end).ok_or(Stop::Incomplete)?;
         let mut position = bitmap_end;
-        for (column, (class, lane)) in self.classes.iter().zip(&mut self.lanes).enumerate() {
-            let slot = &mut lane[row % BLOCK_ROWS];
+        let lanes = self.starts.chunks_exact_mut(self.rows_max);
+        for (column, (class, lane)) in self.classes.iter().zip(lanes).enumerate() {
+            let Some(slot) = lane.get_mut(row) else { continue };
             if bitmap.get(column / 8).is_some_and(|byte| byte >> (column % 8) & 1 == 1) {
                 *slot = NULL_CELL;
                 continue;
