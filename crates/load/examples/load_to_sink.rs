@@ -109,8 +109,8 @@ fn batch(rows: usize) -> Outcome<RecordBatch> {
             Decimal128Array::from_iter_values(long().map(|n| i128::from(n) * 12_345))
                 .with_precision_and_scale(18, 4)?,
         ),
-        text("name_", 8),
-        text("category_", 6),
+        text("customer_", 8),
+        text("category_", 9),
         text("note_", 9),
     ];
     let types = [

@@ -284,3 +284,35 @@ fn an_export_hands_every_batch_to_its_sink() {
     let result = export(stream, |_| Err(std::io::Error::other("disk full")));
     assert!(matches!(&result, Err(Error::Sink(source)) if source.to_string() == "disk full"), "{result:?}");
 }
+
+/// Handles and clients may be moved to other threads.
+fn is_send<T: Send>() {}
+
+#[test]
+fn clients_and_streams_can_be_moved_to_other_threads() {
+    is_send::<Client>();
+    is_send::<ResultStream<'_>>();
+    is_send::<bulkwire_load::CancelHandle>();
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+
+    /// No answer, however broken, makes the client panic or wait for more than it was told will come.
+    #[test]
+    fn any_answer_ends(start in 0..4_usize, cut in 0..40_usize, noise in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+        let starts = [Vec::new(), int_column(), [int_column(), int_row(7)].concat(), error(50_000, 1, 16, "no")];
+        let mut answer = starts[start].clone();
+        answer.truncate(cut);
+        answer.extend(noise);
+        let server = Server::start(move |mut peer| {
+            peer.log_in();
+            peer.expect(PacketType::SqlBatch);
+            peer.reply(&answer);
+        });
+        let mut client = server.client();
+        if let Ok(stream) = client.query("q", Form::default()) {
+            stream.for_each(drop);
+        }
+    }
+}

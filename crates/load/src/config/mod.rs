@@ -116,11 +116,6 @@ impl Config {
     pub fn port_or_default(&self) -> u16 {
         self.port.unwrap_or(DEFAULT_PORT)
     }
-
-    /// The name that the server's certificate must carry.
-    pub fn certificate_name(&self) -> &str {
-        self.host_name_in_certificate.as_deref().unwrap_or(&self.host)
-    }
 }
 
 impl fmt::Display for Config {

@@ -1,6 +1,8 @@
 //! From a host name to a connected socket.
 
 mod browser;
+#[cfg(test)]
+mod tests;
 
 use std::{
     io,

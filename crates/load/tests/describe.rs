@@ -1,0 +1,354 @@
+//! Describing a table from catalogue results, and the plans that follow from it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use arrow::datatypes::{DataType, Field, Schema};
+use bulkwire_load::{Client, Error, LoadOptions, LoadPlan, RecoveryModel, Storage, TableDescription};
+use support::{Server, done};
+use tds::{
+    Collation, Column, Direction, Length, PacketType, SqlType, TypeInfo, Value, ValuePlace, Writer,
+    encode_columns, encode_value,
+};
+
+const COLLATION: Option<Collation> = Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+
+fn text(value: &str) -> Value {
+    Value::String(value.to_owned())
+}
+
+/// A result set whose columns are nullable ints or texts, as the first row (or `int`) tells.
+fn result(names: &[&str], rows: &[Vec<Value>]) -> Vec<u8> {
+    let kind = |index: usize| match rows.iter().map(|row| &row[index]).find(|value| !value.is_null()) {
+        Some(Value::String(_)) => SqlType::NVarChar { length: Length::Units(128) },
+        Some(Value::Bit(_)) => SqlType::Bit,
+        Some(Value::TinyInt(_)) => SqlType::TinyInt,
+        Some(Value::BigInt(_)) => SqlType::BigInt,
+        _ => SqlType::Int,
+    };
+    let types: Vec<TypeInfo> = (0..names.len())
+        .map(|index| {
+            let sql_type = kind(index);
+            let collation = COLLATION.filter(|_| sql_type.is_character());
+            TypeInfo::new(sql_type, true, collation)
+        })
+        .collect();
+    let columns: Vec<Column> = names
+        .iter()
+        .zip(&types)
+        .map(|(name, info)| Column::new(*name, info.sql_type.clone(), true, info.collation))
+        .collect();
+    let mut w = Writer::new();
+    w.u8(0x81);
+    encode_columns(Some(&columns), &mut w, Direction::ServerToClient);
+    for row in rows {
+        w.u8(0xD1);
+        row.iter().zip(&types).for_each(|(value, info)| encode_value(value, info, &mut w, ValuePlace::Row));
+    }
+    let mut bytes = w.finish().unwrap();
+    bytes.extend(done(0x11, 0xC1, rows.len() as u64));
+    bytes
+}
+
+/// What a test's table is like, beside its columns (id int identity, name nvarchar(20), total computed, ver rowversion).
+#[derive(Clone)]
+struct Target {
+    exists: bool,
+    /// `sys.indexes.type` of all indexes; the first has the key (id, name DESC).
+    indexes: Vec<u8>,
+    ignores_duplicates: bool,
+    trigger: bool,
+    rows: i64,
+    recovery_model: u8,
+}
+
+const HEAP: Target = Target {
+    exists: true,
+    indexes: Vec::new(),
+    ignores_duplicates: false,
+    trigger: false,
+    rows: 0,
+    recovery_model: 3,
+};
+
+fn catalogue(target: &Target) -> Vec<u8> {
+    let objects = match target.exists {
+        true => vec![vec![text("dbo"), text("t"), text("U ")]],
+        false => vec![],
+    };
+    let column = |id: i32, name: &str, type_name: &str, identity, computed, default: i32| {
+        vec![
+            Value::Int(id),
+            text(name),
+            text(type_name),
+            Value::Bit(true),
+            Value::Bit(identity),
+            Value::Bit(computed),
+            Value::Null,
+            Value::Int(default),
+        ]
+    };
+    let columns = vec![
+        column(1, "id", "int", true, false, 0),
+        column(2, "name", "nvarchar", false, false, 77),
+        column(3, "total", "int", false, true, 0),
+        column(4, "ver", "timestamp", false, false, 0),
+    ];
+    let index = |id: usize, kind: u8| {
+        let flag = Value::Bit(id == 1);
+        let unique =
+            [flag.clone(), flag, Value::Bit(false), Value::Bit(false), Value::Bit(target.ignores_duplicates)];
+        [vec![Value::Int(id as i32), text(&format!("ix{id}")), Value::TinyInt(kind)], unique.to_vec()]
+            .concat()
+    };
+    let mut indexes: Vec<Vec<Value>> =
+        target.indexes.iter().enumerate().map(|(at, kind)| index(at + 1, *kind)).collect();
+    if !target.indexes.iter().any(|kind| matches!(kind, 1 | 5)) {
+        indexes.insert(0, index(0, 0));
+    }
+    let keys = vec![
+        vec![Value::Int(1), text("id"), Value::TinyInt(1), Value::Bit(false)],
+        vec![Value::Int(1), text("name"), Value::TinyInt(2), Value::Bit(true)],
+    ];
+    let trigger = vec![vec![text("tr"), Value::Bit(false), Value::Bit(false)]];
+    let check = vec![vec![text("ck"), Value::Bit(false), Value::Bit(true)]];
+    let constraint_names = ["name", "is_disabled", "is_not_trusted"];
+    let mut all = [
+        result(&["schema_name", "table_name", "object_type"], &objects),
+        result(
+            &[
+                "column_id",
+                "name",
+                "type_name",
+                "is_nullable",
+                "is_identity",
+                "is_computed",
+                "collation_name",
+                "default_object_id",
+            ],
+            &columns,
+        ),
+        result(
+            &[
+                "index_id",
+                "name",
+                "type",
+                "is_unique",
+                "is_primary_key",
+                "is_unique_constraint",
+                "is_disabled",
+                "ignore_dup_key",
+            ],
+            &indexes,
+        ),
+        result(&["index_id", "name", "key_ordinal", "is_descending_key"], &keys),
+        result(
+            &["name", "is_disabled", "is_instead_of_trigger"],
+            if target.trigger { &trigger } else { &[] },
+        ),
+        result(&constraint_names, if target.trigger { &check } else { &[] }),
+        result(&constraint_names, &[]),
+        result(
+            &["index_id", "partition_number", "rows"],
+            &[vec![Value::Int(1), Value::Int(1), Value::BigInt(target.rows)]],
+        ),
+        result(
+            &["name", "recovery_model", "collation_name", "compatibility_level"],
+            &[vec![
+                text("db"),
+                Value::TinyInt(target.recovery_model),
+                text("Latin1_General_CI_AS"),
+                Value::TinyInt(160),
+            ]],
+        ),
+    ]
+    .concat();
+    let last = all.len() - 12;
+    all[last] = 0x10;
+    all
+}
+
+fn table_columns() -> Vec<u8> {
+    let mut computed = Column::new("total", SqlType::Int, true, None);
+    computed.flags.0 |= 0x20;
+    let columns = [
+        Column::new("id", SqlType::Int, false, None),
+        Column::new("name", SqlType::NVarChar { length: Length::Units(20) }, true, COLLATION),
+        computed,
+        Column::new("ver", SqlType::RowVersion, false, None),
+    ];
+    let mut w = Writer::new();
+    w.u8(0x81);
+    encode_columns(Some(&columns), &mut w, Direction::ServerToClient);
+    let mut bytes = w.finish().unwrap();
+    bytes.extend(done(0x10, 0xC1, 0));
+    bytes
+}
+
+fn describe(target: &Target, name: &str) -> (Client, Result<TableDescription, Error>, Vec<String>) {
+    let answer = catalogue(target);
+    let server = Server::start(move |mut peer| {
+        peer.log_in();
+        let mut asked = Vec::new();
+        for reply in [answer, table_columns()] {
+            let Some(message) = peer.message() else { break };
+            assert_eq!(message.packet_type, PacketType::SqlBatch);
+            asked.push(message.sql());
+            // Larger than a packet: answers of any length are cut.
+            peer.reply(&reply);
+        }
+        asked
+    });
+    let mut client = server.client();
+    let description = client.describe(&name.parse().unwrap());
+    // The scripted server reads on until the client is gone, or has had its two requests.
+    match description.is_ok() {
+        true => (client, description, server.join()),
+        false => (client, description, Vec::new()),
+    }
+}
+
+fn schema(names: &[&str]) -> Schema {
+    let field = |name: &&str| match *name {
+        "name" => Field::new(*name, DataType::Utf8, true),
+        _ => Field::new(*name, DataType::Int32, false),
+    };
+    Schema::new(names.iter().map(field).collect::<Vec<_>>())
+}
+
+/// The choices as `setting=value`.
+fn choices(target: &Target, options: &LoadOptions) -> Vec<String> {
+    let (client, description, _) = describe(target, "t");
+    let plan = LoadPlan::new(&client, &description.unwrap(), &schema(&["name"]), options).unwrap();
+    assert!(plan.choices.iter().all(|choice| !choice.reason.is_empty()), "{plan}");
+    plan.choices.into_iter().map(|choice| format!("{}={}", choice.setting, choice.value)).collect()
+}
+
+#[test]
+fn a_table_is_described_from_the_catalogue() {
+    let target = Target { indexes: vec![1, 2], trigger: true, rows: 1234, recovery_model: 1, ..HEAP };
+    let (_, description, asked) = describe(&target, "d.dbo.t");
+    let description = description.unwrap();
+    assert_eq!(description.name.to_string(), "[d].[dbo].[t]");
+    assert_eq!(
+        (description.storage, description.rows, description.partitions),
+        (Storage::Clustered, 1234, 1)
+    );
+    assert_eq!(
+        description.clustered_index().unwrap().key,
+        [("id".to_owned(), false), ("name".to_owned(), true)]
+    );
+    assert_eq!(description.secondary_indexes().count(), 1);
+    let flags: Vec<_> = description
+        .columns
+        .iter()
+        .map(|c| (c.is_identity, c.is_computed, c.is_rowversion, c.has_default))
+        .collect();
+    assert_eq!(
+        flags,
+        [
+            (true, false, false, false),
+            (false, false, false, true),
+            (false, true, false, false),
+            (false, false, true, false)
+        ]
+    );
+    assert_eq!(description.triggers.len(), 1);
+    assert!(description.constraints[0].is_not_trusted && !description.constraints[0].is_foreign_key);
+    assert_eq!(description.database.recovery_model, Some(RecoveryModel::Full));
+    assert_eq!(description.loadable_columns(false).len(), 1);
+    assert_eq!(description.loadable_columns(true).len(), 2);
+    assert!(
+        asked[0].contains("FROM [d].sys.columns") && asked[0].contains("OBJECT_ID(N'[d].[dbo].[t]')"),
+        "{}",
+        asked[0]
+    );
+    assert_eq!(asked[1], "SELECT TOP 0 * FROM [d].[dbo].[t]");
+}
+
+#[test]
+fn a_missing_table_is_an_error() {
+    let (_, description, _) = describe(&Target { exists: false, ..HEAP }, "nope");
+    let error = description.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "table [nope] does not exist in database master, or this login may not see it"
+    );
+}
+
+#[test]
+fn plans_follow_the_target() {
+    let options = LoadOptions::default();
+    let cases: [(Target, &[&str]); 6] = [
+        (
+            HEAP,
+            &[
+                "target=[dbo].[t] (heap)",
+                "TABLOCK=on",
+                "logging=minimal",
+                "batch rows=500,000",
+                "ORDER=none",
+                "count check=exact",
+            ],
+        ),
+        (Target { recovery_model: 1, ..HEAP }, &["TABLOCK=on", "logging=full"]),
+        (Target { indexes: vec![1], ..HEAP }, &["TABLOCK=on", "logging=partly minimal"]),
+        (Target { indexes: vec![1], rows: 5, ..HEAP }, &["TABLOCK=off"]),
+        (Target { indexes: vec![5], ..HEAP }, &["TABLOCK=off", "batch rows=1,048,576", "logging=minimal"]),
+        (
+            Target { indexes: vec![1], ignores_duplicates: true, trigger: true, ..HEAP },
+            &[
+                "count check=at most",
+                "CHECK_CONSTRAINTS=off",
+                "FIRE_TRIGGERS=off",
+                "KEEP_NULLS=off",
+                "keep identity=off",
+            ],
+        ),
+    ];
+    for (target, expected) in cases {
+        let chosen = choices(&target, &options);
+        for choice in expected {
+            assert!(chosen.iter().any(|c| c == choice), "{choice} is not among {chosen:?}");
+        }
+    }
+}
+
+#[test]
+fn every_choice_can_be_overridden() {
+    let options = LoadOptions {
+        batch_rows: Some(7),
+        table_lock: Some(false),
+        check_constraints: true,
+        fire_triggers: true,
+        keep_nulls: true,
+        order: vec![("id".to_owned(), false), ("name".to_owned(), true)],
+        transaction: bulkwire_load::BatchTransaction::Autocommit,
+        ..LoadOptions::default()
+    };
+    let (client, description, _) = describe(&Target { indexes: vec![1], ..HEAP }, "t");
+    let plan = LoadPlan::new(&client, &description.unwrap(), &schema(&["name"]), &options).unwrap();
+    assert_eq!(
+        plan.statement(),
+        "INSERT BULK [dbo].[t] ([name] nvarchar(20) COLLATE SQL_Latin1_General_CP1_CI_AS) \
+         WITH (CHECK_CONSTRAINTS, FIRE_TRIGGERS, KEEP_NULLS, ROWS_PER_BATCH = 7, ORDER ([id] ASC, [name] DESC))"
+    );
+    let printed = plan.to_string();
+    assert!(printed.contains("as asked; it is the clustered key"), "{printed}");
+}
+
+#[test]
+fn identity_values_are_kept_or_refused_never_dropped() {
+    let (client, description, _) = describe(&HEAP, "t");
+    let description = description.unwrap();
+    let plan =
+        |options: &LoadOptions| LoadPlan::new(&client, &description, &schema(&["id", "name"]), options);
+    assert!(matches!(plan(&LoadOptions::default()), Err(Error::Identity { column }) if column == "id"));
+    let kept = plan(&LoadOptions { keep_identity: true, ..LoadOptions::default() }).unwrap();
+    assert!(
+        kept.statement().starts_with("INSERT BULK [dbo].[t] ([id] int, [name] nvarchar(20)"),
+        "{}",
+        kept.statement()
+    );
+}
