@@ -23,7 +23,7 @@ fn main() {
     let decimals = Decimal128Array::from_iter_values(values().map(|value| i128::from(value >> 20)));
     let Ok(decimals) = decimals.with_precision_and_scale(18, 4) else { return };
     let cases: [(&str, ArrayRef, Parse); 5] = [
-        ("int64", Arc::new(Int64Array::from_iter_values(values())), Box::new(|text| number::bigint(text))),
+        ("int64", Arc::new(Int64Array::from_iter_values(values())), Box::new(number::bigint)),
         (
             "decimal(18, 4)",
             Arc::new(decimals),
