@@ -9,9 +9,14 @@ use std::{
     sync::Arc,
 };
 
+use arrow::{
+    array::Int32Array,
+    datatypes::{DataType, Field, Schema},
+    record_batch::RecordBatch,
+};
 use bulkwire_load as load;
 use load::{Client, Encryption, Error, LoginError};
-use support::{ParseForTests, Peer, Server, done, error, hex, login_reply, utf16};
+use support::{Peer, Server, done, error, hex, login_reply, parse, utf16};
 use tds::{
     FeatureRequest, FedAuthRequest, HEADER_LEN_BYTES, PacketHeader, PacketType, Status,
     packet_framer::frame_message,
@@ -176,7 +181,7 @@ fn encryption_is_never_given_up_unasked() {
             login.is_some()
         });
         let text = format!("Server=127.0.0.1,{};Uid=sa;Pwd=secret;Encrypt={encrypt}", server.port);
-        let result = Client::connect(&load::Config::parse_with_environment(&text));
+        let result = Client::connect(&parse(&text));
         assert_eq!(
             matches!(result.as_ref().err().and_then(login_error), Some(LoginError::Encryption { .. })),
             refused,
@@ -195,23 +200,29 @@ fn a_token_is_never_sent_in_the_clear() {
         peer.message().is_none()
     });
     let text = format!("Server=127.0.0.1,{};Access Token=tok;Encrypt=Optional", server.port);
-    let error = Client::connect(&load::Config::parse_with_environment(&text)).unwrap_err();
+    let error = Client::connect(&parse(&text)).unwrap_err();
     assert!(matches!(login_error(&error), Some(LoginError::ClearToken)), "{error:?}");
     assert!(server.join(), "the client sent a LOGIN7");
 }
 
-/// The server's side of TLS, wrapped in PRELOGIN packets.
-fn accept_tls(peer: &mut Peer) -> rustls::ServerConnection {
+/// A TLS server with a fresh certificate, which is also returned as PEM.
+fn tls_server(alpn: &[&[u8]]) -> (rustls::ServerConnection, String) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let config =
+    let mut config =
         rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
             .with_single_cert(vec![made.cert.der().clone()], key)
             .unwrap();
-    let mut connection = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+    config.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
+    (rustls::ServerConnection::new(Arc::new(config)).unwrap(), made.cert.pem())
+}
+
+/// The server's side of TLS, wrapped in PRELOGIN packets.
+fn accept_tls(peer: &mut Peer) -> rustls::ServerConnection {
+    let (mut connection, _) = tls_server(&[]);
     while connection.is_handshaking() {
         let (_, payload) = peer.packet().unwrap();
         let mut rest = payload.as_slice();
@@ -279,7 +290,7 @@ fn an_access_token_goes_with_the_echo_and_the_nonce() {
             (question.fed_auth_required, login)
         });
         let text = format!("Server=127.0.0.1,{};Access Token=tök;TrustServerCertificate=yes", server.port);
-        let result = Client::connect(&load::Config::parse_with_environment(&text));
+        let result = Client::connect(&parse(&text));
         let (asked, login) = server.join();
         assert_eq!(asked, Some(true));
         let expected = FedAuthRequest::SecurityToken {
@@ -322,8 +333,81 @@ fn login_only_encryption_ends_with_the_login() {
         "Server=127.0.0.1,{};Uid=sa;Pwd=secret;Encrypt=Optional;TrustServerCertificate=yes",
         server.port
     );
-    let mut client = Client::connect(&load::Config::parse_with_environment(&text)).unwrap();
+    let mut client = Client::connect(&parse(&text)).unwrap();
     assert_eq!(client.server_info().encryption, Encryption::LoginOnly);
     assert_eq!(client.execute("SELECT 1").unwrap().rows_affected, 3);
     assert_eq!(server.join(), ("secret".to_owned(), "SELECT 1".to_owned()));
+}
+
+#[test]
+fn strict_encryption_starts_with_tls() {
+    let (mut connection, pem) = tls_server(&[b"tds/8.0"]);
+    let directory = tempfile::tempdir().unwrap();
+    let pinned = directory.path().join("server.pem");
+    std::fs::write(&pinned, pem).unwrap();
+    let server = Server::start(move |mut peer| {
+        let mut stream = rustls::Stream::new(&mut connection, &mut peer.socket);
+        let framed =
+            |payload: &[u8]| frame_message(PacketType::TabularResult, 4096, 51, Status::NORMAL, payload);
+        tds::Prelogin::decode(&read_message(&mut stream)).unwrap();
+        stream.write_all(&framed(&hex(support::PRELOGIN_REPLY_WITHOUT_TLS))).unwrap();
+        let login = tds::Login7::decode(&read_message(&mut stream)).unwrap();
+        stream.write_all(&framed(&login_reply(&[]))).unwrap();
+        tds::SqlBatch::decode(&read_message(&mut stream), tds::TdsVersion::V7_4).unwrap();
+        // An answer in many records.
+        let rows: Vec<u8> = (0..50_000).flat_map(support::int_row).collect();
+        stream.write_all(&framed(&[support::int_column(), rows, done(0x10, 0xC1, 50_000)].concat())).unwrap();
+        login
+    });
+    let text = format!(
+        "Server=127.0.0.1,{};Uid=sa;Pwd=secret;Encrypt=Strict;ServerCertificate={}",
+        server.port,
+        pinned.display()
+    );
+    let mut client = Client::connect(&parse(&text)).unwrap();
+    assert_eq!(client.server_info().encryption, Encryption::Strict);
+    let stream = client.query("SELECT n", rows::Form::default()).unwrap();
+    assert_eq!(stream.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 50_000);
+    let login = server.join();
+    assert_eq!((login.tds_version_number, login.packet_size_bytes), (0x0800_0000, 16380));
+}
+
+#[test]
+fn a_bulk_load_goes_through_tls_packet_by_packet() {
+    let server = Server::start(|mut peer| {
+        peer.expect(PacketType::Prelogin);
+        peer.reply(&prelogin_with_nonce(1));
+        let mut connection = accept_tls(&mut peer);
+        let mut stream = rustls::Stream::new(&mut connection, &mut peer.socket);
+        let framed =
+            |payload: &[u8]| frame_message(PacketType::TabularResult, 4096, 51, Status::NORMAL, payload);
+        read_message(&mut stream);
+        stream.write_all(&framed(&login_reply(&[]))).unwrap();
+        read_message(&mut stream);
+        stream.write_all(&framed(&done(0, 0, 0))).unwrap();
+        let message = read_message(&mut stream);
+        stream.write_all(&framed(&done(0x10, 0xF0, 100_000))).unwrap();
+        message.len()
+    });
+    let text = format!("Server=127.0.0.1,{};Uid=sa;Pwd=secret;TrustServerCertificate=yes", server.port);
+    let mut client = Client::connect(&parse(&text)).unwrap();
+    let schema = Schema::new(vec![Field::new("n", DataType::Int32, false)]);
+    let column = tds::Column::new("n", tds::SqlType::Int, false, None);
+    let plan = load::LoadPlan {
+        table: "t".parse().unwrap(),
+        rows: rows::Plan::new(&schema, &[column], &rows::Mapping::ByName, rows::CastOptions::default())
+            .unwrap(),
+        batch_rows: 100_000,
+        hints: rows::BulkHints::default(),
+        transaction: load::BatchTransaction::Autocommit,
+        count_rule: load::CountRule::Exact,
+        choices: Vec::new(),
+    };
+    let numbers = Arc::new(Int32Array::from_iter_values(0..100_000));
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![numbers]).unwrap();
+    let report =
+        load::load(&mut client, &plan, [Ok::<_, std::io::Error>(batch)].into_iter(), &mut |_| {}).unwrap();
+    assert_eq!(report.rows, 100_000);
+    // COLMETADATA of one NOT NULL int named "n" (13 bytes), 5 bytes a row, DONE.
+    assert_eq!(server.join(), 13 + 500_000 + 13);
 }

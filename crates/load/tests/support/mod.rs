@@ -13,7 +13,7 @@ use std::{
 
 use tds::{HEADER_LEN_BYTES, PacketHeader, PacketType, Status, TdsVersion, packet_framer::frame_message};
 
-/// A server thread; `connect` is a connection string for it, without credentials or encryption settings.
+/// A server thread.
 pub struct Server<T> {
     pub port: u16,
     thread: JoinHandle<T>,
@@ -32,10 +32,10 @@ impl<T: Send + 'static> Server<T> {
         Self { port, thread: thread::spawn(move || script(listener)) }
     }
 
+    /// A connection string for it, without encryption.
     pub fn config(&self, more: &str) -> bulkwire_load::Config {
         let text = format!("Server=127.0.0.1,{};Encrypt=Off;{more}", self.port);
-        let text = if more.contains("Access Token") { text } else { format!("{text};Uid=sa;Pwd=secret") };
-        bulkwire_load::Config::parse_with_environment(&text)
+        parse(&format!("{text};Uid=sa;Pwd=secret"))
     }
 
     pub fn client(&self) -> bulkwire_load::Client {
@@ -48,15 +48,9 @@ impl<T: Send + 'static> Server<T> {
     }
 }
 
-/// Parses without looking at the machine's environment.
-pub trait ParseForTests {
-    fn parse_with_environment(text: &str) -> bulkwire_load::Config;
-}
-
-impl ParseForTests for bulkwire_load::Config {
-    fn parse_with_environment(text: &str) -> bulkwire_load::Config {
-        bulkwire_load::Config::parse_with(text, &|_| None).unwrap()
-    }
+/// Parses a connection string without looking at the machine's environment.
+pub fn parse(text: &str) -> bulkwire_load::Config {
+    bulkwire_load::Config::parse_with(text, &|_| None).unwrap()
 }
 
 /// One message of a client.
