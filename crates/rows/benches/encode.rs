@@ -1,7 +1,10 @@
-//! Encodes the 11-column case, Arrow batches in, ROW tokens out, on one core, and compares with a straightforward
-//! row-by-row encoder in the same run.
+//! Encodes the 11-column case, Arrow batches in, ROW tokens out, on one core, and compares in the same run with two
+//! row-by-row encoders: one that makes a `tds::Value` of each cell and has `tds` encode it, and a lean one of its own whose
+//! enum borrows and pushes bytes.
 //!
-//! `cargo bench -p bulkwire-rows --bench encode [-- REPEATS]`. Checks and casts (`Plan::bind`) are part of the time. Both encoders' bytes are counted and compared by checksum; the best and the median of the repeats are printed.
+//! `cargo bench -p bulkwire-rows --bench encode [-- REPEATS]`. Checks and casts (`Plan::bind`) are part of the time. The bytes
+//! of all encoders are counted and compared by checksum; the best and the median of the repeats are printed.
+#![allow(clippy::expect_used)]
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use arrow::array::*;
 use arrow::datatypes::*;
 use arrow::record_batch::RecordBatch;
 use rows::{CastOptions, Mapping, Plan};
-use tds::{Collation, Column, Length, SqlType};
+use tds::{Collation, Column, Length, SqlType, Value, ValuePlace, Writer, encode_value};
 
 /// Rows of a batch, as in the published experiment.
 const BATCH_ROWS: usize = 50_000;
@@ -44,7 +47,7 @@ fn run(case: &Case, repeats: usize) {
     let plan =
         Plan::new(&batch.schema(), &columns(), &Mapping::ByName, CastOptions::default()).expect("a plan");
 
-    let (mut columnar, mut bind, mut row_by_row) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut columnar, mut bind, mut row_by_row, mut by_value) = (vec![], vec![], vec![], vec![]);
     let mut out = Vec::new();
     for repeat in 0..repeats {
         let (mut bytes, mut expected) = (0, 0);
@@ -66,19 +69,35 @@ fn run(case: &Case, repeats: usize) {
                 expected += black_box(&out).len();
             }
         }));
-        assert_eq!(bytes, expected, "both encoders write the same number of bytes");
+        assert_eq!(bytes, expected, "all encoders write the same number of bytes");
+        let mut expected = 0;
+        by_value.push(seconds(|| {
+            for first in (0..BATCH_ROWS).step_by(CHUNK_ROWS) {
+                let rows = first..(first + CHUNK_ROWS).min(BATCH_ROWS);
+                expected += black_box(encode_by_value(black_box(&batch), rows)).len();
+            }
+        }));
+        assert_eq!(bytes, expected, "all encoders write the same number of bytes");
     }
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     plan.bind(&batch, 0).expect("a bound batch").encode(0..BATCH_ROWS, &mut ours);
     encode_row_by_row(&batch, 0..BATCH_ROWS, &mut theirs);
-    assert_eq!(checksum(&ours), checksum(&theirs), "both encoders write the same bytes");
+    assert_eq!(checksum(&ours), checksum(&theirs), "all encoders write the same bytes");
+    let theirs = encode_by_value(&batch, 0..BATCH_ROWS);
+    assert_eq!(checksum(&ours), checksum(&theirs), "all encoders write the same bytes");
 
     let row_bytes = ours.len() as f64 / BATCH_ROWS as f64;
     println!("  {row_bytes:.1} bytes a row, checksum {:016x}", checksum(&ours));
     let (best, median) = report("columnar", &mut columnar, row_bytes);
     report("  of it bind", &mut bind, row_bytes);
-    let (slow_best, slow_median) = report("row by row", &mut row_by_row, row_bytes);
-    println!("  {:.1}x by the best runs, {:.1}x by the medians", slow_best / best, slow_median / median);
+    for (name, times) in [("by tds::Value", &mut by_value), ("by lean enum", &mut row_by_row)] {
+        let (slow_best, slow_median) = report(name, times, row_bytes);
+        println!(
+            "    columnar is {:.1}x by the best runs, {:.1}x by the medians",
+            slow_best / best,
+            slow_median / median
+        );
+    }
 }
 
 fn seconds(work: impl FnOnce()) -> f64 {
@@ -92,7 +111,7 @@ fn report(name: &str, times: &mut [f64], row_bytes: f64) -> (f64, f64) {
     let (best, median) = (times[0], times[times.len() / 2]);
     let million = |seconds: f64| BATCH_ROWS as f64 / seconds / 1e6;
     println!(
-        "  {name:<12} {:6.2} M rows/s, {:.2} GB/s (median {:.2} M rows/s)",
+        "  {name:<14} {:6.2} M rows/s, {:.2} GB/s (median {:.2} M rows/s)",
         million(best),
         million(best) * row_bytes / 1e3,
         million(median),
@@ -214,6 +233,42 @@ fn encode_row_by_row(batch: &RecordBatch, rows: std::ops::Range<usize>, out: &mu
     }
 }
 
+/// The same through the enum that the protocol crate has for single values.
+fn encode_by_value(batch: &RecordBatch, rows: std::ops::Range<usize>) -> Vec<u8> {
+    let targets = columns();
+    let mut writer = Writer::new();
+    for row in rows {
+        writer.u8(0xD1);
+        for (array, column) in batch.columns().iter().zip(&targets) {
+            let value = value(cell(array, row));
+            encode_value(&value, &column.type_info, &mut writer, ValuePlace::Row);
+        }
+    }
+    writer.finish().expect("values that fit")
+}
+
+fn value(cell: Cell<'_>) -> Value {
+    match cell {
+        Cell::Null => Value::Null,
+        Cell::Bit(value) => Value::Bit(value),
+        Cell::Int(value) => Value::Int(value),
+        Cell::BigInt(value) => Value::BigInt(value),
+        Cell::Float(value) => Value::Float(value),
+        Cell::Date(days) => Value::Date(days + 719_162),
+        Cell::DateTime2(value) => Value::DateTime2 {
+            days: (value.div_euclid(MICROSECONDS_PER_DAY) + 719_162) as i32,
+            ticks: value.rem_euclid(MICROSECONDS_PER_DAY) as u64,
+            scale: 6,
+        },
+        Cell::Decimal(value) => {
+            Value::Decimal { magnitude: value.unsigned_abs(), negative: value < 0, precision: 18, scale: 4 }
+        }
+        Cell::Text(text) => Value::String(text.to_owned()),
+    }
+}
+
+const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
+
 fn cell(array: &ArrayRef, row: usize) -> Cell<'_> {
     if array.is_null(row) {
         return Cell::Null;
@@ -234,7 +289,6 @@ fn cell(array: &ArrayRef, row: usize) -> Cell<'_> {
 }
 
 fn push(cell: &Cell<'_>, sql_type: &SqlType, nullable: bool, out: &mut Vec<u8>) {
-    const DAY: i64 = 86_400_000_000;
     let length = |out: &mut Vec<u8>, length: u8| {
         if nullable {
             out.push(length);
@@ -265,8 +319,8 @@ fn push(cell: &Cell<'_>, sql_type: &SqlType, nullable: bool, out: &mut Vec<u8>) 
         }
         (Cell::DateTime2(value), _) => {
             length(out, 8);
-            out.extend_from_slice(&value.rem_euclid(DAY).to_le_bytes()[..5]);
-            out.extend_from_slice(&(value.div_euclid(DAY) + 719_162).to_le_bytes()[..3]);
+            out.extend_from_slice(&value.rem_euclid(MICROSECONDS_PER_DAY).to_le_bytes()[..5]);
+            out.extend_from_slice(&(value.div_euclid(MICROSECONDS_PER_DAY) + 719_162).to_le_bytes()[..3]);
         }
         (Cell::Decimal(value), _) => {
             length(out, 9);

@@ -22,8 +22,8 @@ use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Field};
 use tds::{LengthClass, SqlType, TypeInfo};
 
-pub(crate) use accept::accept;
-pub use accept::{Acceptance, Refusal};
+pub use accept::Refusal;
+pub(crate) use accept::{Acceptance, accept};
 pub(crate) use zone::Zone;
 
 use crate::cell_error::CellErrorReason;
@@ -84,11 +84,11 @@ impl Target {
     }
 
     fn out_of_range(&self) -> CellErrorReason {
-        CellErrorReason::OutOfRange(self.sql_type().clone())
+        CellErrorReason::OutOfRange(Box::new(self.sql_type().clone()))
     }
 
     fn inexact(&self) -> CellErrorReason {
-        CellErrorReason::Inexact(self.sql_type().clone())
+        CellErrorReason::Inexact(Box::new(self.sql_type().clone()))
     }
 }
 

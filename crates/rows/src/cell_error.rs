@@ -26,7 +26,7 @@ pub enum CellErrorReason {
     /// NULL where the target does not allow it.
     Null,
     /// Outside the target type's range, or more digits than its precision.
-    OutOfRange(SqlType),
+    OutOfRange(Box<SqlType>),
     /// Longer than the target column.
     TooLong {
         /// Length of the value.
@@ -46,7 +46,7 @@ pub enum CellErrorReason {
         code_page: CodePage,
     },
     /// The target would keep only a rounded value, and rounding was not allowed.
-    Inexact(SqlType),
+    Inexact(Box<SqlType>),
     /// The target would lose the time of day, and cutting was not allowed.
     TimeOfDay,
     /// NaN or an infinity: SQL Server has neither.
@@ -54,7 +54,7 @@ pub enum CellErrorReason {
     /// Text that is not a value of the target type.
     Text(String),
     /// Stored bytes that are not a value of the target type.
-    Malformed(SqlType),
+    Malformed(Box<SqlType>),
     /// A nested value that could not be written as JSON.
     Json(String),
     /// The batch's column is not of the type that the load was planned for; the row is the batch's first.

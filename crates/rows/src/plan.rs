@@ -118,7 +118,7 @@ impl Plan {
                 PlanError::Refused {
                     source_column: field.name().clone(),
                     column: column.name.clone(),
-                    refusal,
+                    refusal: Box::new(refusal),
                 }
             })?;
         if acceptance == Acceptance::Converted {
@@ -223,7 +223,7 @@ pub enum PlanError {
         /// Name of the target column.
         column: String,
         /// Why not.
-        refusal: Refusal,
+        refusal: Box<Refusal>,
     },
     /// The source's metadata is not understood.
     #[error(transparent)]

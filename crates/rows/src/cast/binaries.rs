@@ -87,6 +87,8 @@ pub(super) fn row_versions<'a>(source: &Source<'a, '_>, target: &Target) -> Resu
     let values = raw(source, target)?;
     match values.bytes {
         Cow::Borrowed(bytes) => Ok(Fixed::Eight(Cow::Borrowed(bytes.as_chunks::<8>().0))),
-        Cow::Owned(_) => Err(Fault { index: 0, reason: CellErrorReason::Malformed(SqlType::RowVersion) }),
+        Cow::Owned(_) => {
+            Err(Fault { index: 0, reason: CellErrorReason::Malformed(Box::new(SqlType::RowVersion)) })
+        }
     }
 }

@@ -78,6 +78,18 @@ impl<'a> Raw<'a> {
         &self.bytes[self.span(index)]
     }
 
+    /// Calls `visit` with every value in order.
+    pub(crate) fn each(&self, mut visit: impl FnMut(usize, &[u8])) {
+        match &self.offsets {
+            Offsets::Narrow(offsets) => {
+                for (index, pair) in offsets.windows(2).enumerate() {
+                    visit(index, &self.bytes[pair[0] as usize..pair[1] as usize]);
+                }
+            }
+            _ => (0..self.len).for_each(|index| visit(index, self.value(index))),
+        }
+    }
+
     /// All bytes from the first value's to the last value's.
     pub(crate) fn used_bytes(&self) -> &[u8] {
         match self.len {

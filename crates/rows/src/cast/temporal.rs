@@ -251,7 +251,7 @@ fn moments<U: Default + Clone>(
                 // The sign bit is flipped so that the bytes order as the offsets do.
                 let minutes = (u16::from_be_bytes([high, low]) ^ 0x8000) as i16;
                 if i32::from(minutes).abs() > OFFSET_MINUTES_MAX {
-                    return Err(Reason::Malformed(target.sql_type().clone()));
+                    return Err(Reason::Malformed(Box::new(target.sql_type().clone())));
                 }
                 convert(moment, minutes)
             })
@@ -312,7 +312,7 @@ fn exact_moment(bytes: [u8; 8], target: &Target) -> Result<Moment, Reason> {
     let day = ticks_per_day(EXACT_SCALE);
     match i32::try_from(ticks / day) {
         Ok(days @ 0..=DAYS_MAX) => Ok(Moment { days, fraction: ticks % day }),
-        _ => Err(Reason::Malformed(target.sql_type().clone())),
+        _ => Err(Reason::Malformed(Box::new(target.sql_type().clone()))),
     }
 }
 

@@ -26,7 +26,8 @@ fn is_binary(data_type: &DataType) -> bool {
 
 /// Bodies as the embedded server stores them; each is read once to see that it is one.
 fn stored<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Raw<'a>, Fault> {
-    let malformed = |index| Fault { index, reason: CellErrorReason::Malformed(SqlType::SqlVariant) };
+    let malformed =
+        |index| Fault { index, reason: CellErrorReason::Malformed(Box::new(SqlType::SqlVariant)) };
     let raw = Raw::new(source.array).ok_or_else(|| malformed(0))?;
     let type_info = TypeInfo::new(SqlType::SqlVariant, true, None);
     let mut value = Vec::new();

@@ -10,11 +10,14 @@ pub(crate) const WIDEN_BYTES: usize = 16;
 /// sequences stand for two.
 pub(crate) fn utf16_len(text: &[u8]) -> usize {
     let (words, rest) = text.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    // The zeros that fill the last word count as units of their own.
-    let units: usize = words.iter().chain([&last]).map(|word| units_in(u64::from_le_bytes(*word))).sum();
-    units + rest.len() - 8
+    let Some(last) = text.last_chunk::<8>() else {
+        return text.iter().map(|&byte| usize::from((byte as i8) >= -0x40) + usize::from(byte >= 0xF0)).sum();
+    };
+    let units: usize = words.iter().map(|word| units_in(u64::from_le_bytes(*word))).sum();
+    // The last eight bytes without those that are counted already; the zeros in their place count one each.
+    let counted = 8 - rest.len() as u32;
+    let last = u64::from_le_bytes(*last).checked_shr(8 * counted).unwrap_or(0);
+    units + units_in(last) - counted as usize
 }
 
 /// UTF-16 units that start in eight bytes of UTF-8, counted in all bytes at once.
@@ -65,44 +68,39 @@ pub(crate) fn widen_block<const N: usize>(block: &[u8; N], out: &mut [[u8; 2]; N
 /// Arrow string array, which is valid UTF-8 by construction; bytes that are not would be written as the
 /// units their lead byte announces, never past the end of `out`.
 pub(crate) fn transcode_utf16(text: &[u8], out: &mut [u8]) {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     let mut text = text;
-    let mut out = out;
+    let mut out = out.as_chunks_mut::<2>().0;
     while let Some(&lead) = text.first() {
-        if lead < 0x80 {
-            let ascii = ascii_run(text);
-            let (run, after) = text.split_at(ascii);
-            let Some((target, rest)) = out.split_at_mut_checked(2 * ascii) else { return };
-            widen_ascii(run, target);
-            (text, out) = (after, rest);
+        // Eight bytes are widened whether they are ASCII or not; what is not is written over next.
+        if let (Some(block), Some(target)) = (text.first_chunk::<8>(), out.first_chunk_mut::<8>()) {
+            widen_block(block, target);
+            let ascii = (u64::from_le_bytes(*block) & HIGH_BITS).trailing_zeros() as usize / 8;
+            if ascii > 0 {
+                (text, out) =
+                    (text.get(ascii..).unwrap_or_default(), out.get_mut(ascii..).unwrap_or_default());
+                continue;
+            }
+        } else if lead < 0x80 {
+            let Some((unit, rest)) = out.split_first_mut() else { return };
+            *unit = [lead, 0];
+            (text, out) = (text.get(1..).unwrap_or_default(), rest);
             continue;
         }
         let (scalar, used) = decode_sequence(text);
         if scalar < 0x1_0000 {
-            let Some((target, rest)) = out.split_first_chunk_mut::<2>() else { return };
-            *target = (scalar as u16).to_le_bytes();
+            let Some((unit, rest)) = out.split_first_mut() else { return };
+            *unit = (scalar as u16).to_le_bytes();
             out = rest;
         } else {
-            let Some((target, rest)) = out.split_first_chunk_mut::<4>() else { return };
+            let Some(([high, low], rest)) = out.split_first_chunk_mut::<2>() else { return };
             let offset = scalar - 0x1_0000;
-            let [h0, h1] = (0xD800 | ((offset >> 10) as u16 & 0x3FF)).to_le_bytes();
-            let [l0, l1] = (0xDC00 | (offset as u16 & 0x3FF)).to_le_bytes();
-            *target = [h0, h1, l0, l1];
+            *high = (0xD800 | ((offset >> 10) as u16 & 0x3FF)).to_le_bytes();
+            *low = (0xDC00 | (offset as u16 & 0x3FF)).to_le_bytes();
             out = rest;
         }
         text = text.get(used..).unwrap_or_default();
     }
-}
-
-/// Number of leading ASCII bytes.
-fn ascii_run(text: &[u8]) -> usize {
-    let mut run = 0;
-    for block in text.as_chunks::<WIDEN_BYTES>().0 {
-        if !block.is_ascii() {
-            break;
-        }
-        run += WIDEN_BYTES;
-    }
-    run + text.get(run..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 /// The scalar value at the head of `text` (whose first byte is not ASCII) and its length in bytes.

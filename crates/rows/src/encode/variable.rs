@@ -27,7 +27,7 @@ pub(crate) enum Content {
     Bytes,
     /// ASCII, sent as UTF-16LE.
     AsciiAsUtf16,
-    /// UTF-8, sent as UTF-16LE; the length of each value in UTF-16 code units (0 for a NULL).
+    /// UTF-8, sent as UTF-16LE; the length of each value in UTF-16 code units (of no meaning for a NULL).
     Utf8AsUtf16 { units: Vec<u32> },
 }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Fields, TimeUnit};
 use tds::{Length, SqlType};
 
+use crate::cast::{Acceptance, CastOptions, accept};
+
 use super::{
     CreateOptions, Form, GuidForm, OffsetForm, ReadOptions, Scale7, data_type_for, default_sql_type,
 };
@@ -15,6 +17,7 @@ pub fn markdown() -> String {
     let mut text = String::from(INTRODUCTION);
     reading(&mut text);
     creating(&mut text);
+    loading(&mut text);
     text
 }
 
@@ -83,6 +86,61 @@ instead. Nested types need leave to become JSON text.
         line(text, &[code(&data_type), target]);
     }
     text.push_str("| field with extension type `arrow.uuid` | `uniqueidentifier` |\n\n");
+}
+
+fn loading(text: &mut String) {
+    text.push_str(
+        "## Loading: Arrow into an existing column
+
+`=` is a type of the same kind, `~` a conversion of each value; both check range, length and precision before anything
+is sent, and refuse a value that would change. `opt` needs an option: leave to write JSON for nested types, leave to
+drop the time zone. Other options allow rounding, truncation and a replacement for characters that the target's code
+page lacks. `varchar`, `char`, `text`, `ntext`, `xml` and `json` take what `nvarchar` takes; `datetime` and
+`smalldatetime` what `datetime2` takes; `binary`, `image` and CLR types what `varbinary` takes (CLR types no text); the
+integers what `int` takes, `real` what `float`, `smallmoney` and `numeric` what `decimal` takes. Dictionary and run-end
+encoded columns take the way of their values, each distinct value once.
+
+",
+    );
+    use SqlType::*;
+    let n = Length::Units(50);
+    let targets = [
+        Bit,
+        Int,
+        Decimal { precision: 18, scale: 4 },
+        Float,
+        Date,
+        Time { scale: 7 },
+        DateTime2 { scale: 7 },
+        DateTimeOffset { scale: 7 },
+        NVarChar { length: n },
+        VarBinary { length: n },
+        UniqueIdentifier,
+        SqlVariant,
+    ];
+    let name = |sql_type: &SqlType| {
+        let spelled = sql_type.to_string();
+        format!("`{}`", spelled.split('(').next().unwrap_or_default())
+    };
+    let header: Vec<String> =
+        std::iter::once("Arrow type".to_owned()).chain(targets.iter().map(name)).collect();
+    line(text, &header);
+    line(text, &vec!["---".to_owned(); header.len()]);
+    for data_type in arrow_types() {
+        let mut cells = vec![code(&data_type)];
+        for target in &targets {
+            let strict = accept(&data_type, None, target, &CastOptions::default());
+            let lenient =
+                CastOptions { nested_as_json: true, drop_time_zone: true, ..CastOptions::default() };
+            cells.push(match (strict, accept(&data_type, None, target, &lenient)) {
+                (Ok(Acceptance::Natural), _) => "=".to_owned(),
+                (Ok(Acceptance::Converted), _) => "~".to_owned(),
+                (Err(_), Ok(_)) => "opt".to_owned(),
+                (Err(_), Err(_)) => String::new(),
+            });
+        }
+        line(text, &cells);
+    }
 }
 
 /// One example of each SQL type, under the name the page shows.
