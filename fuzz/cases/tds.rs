@@ -3,10 +3,12 @@
 //! This file is part of two programs: the fuzzer, and the test of the protocol crate that runs the saved corpus.
 //! A case returns whether it accepted the input, which the driver takes as a hint that it is worth changing further.
 
-use tds::row_span::RowLayout;
 use tds::{
-    Event, FedAuthToken, Login7, MessageReader, PacketFramer, PacketType, Prelogin, RpcMessage, SqlBatch,
-    Status, TdsVersion, Token, TokenReader, TransactionMessage, Writer, frame_message, login,
+    BcpText, BulkError, BulkEvent, BulkStream, CodePage, Column, Direction, EncodeErrorKind, Event,
+    FedAuthToken, Login7, MessageReader, PacketFramer, PacketType, Prelogin, Reader, RowLayout, RowSpan,
+    RpcMessage, SqlBatch, SqlType, Status, TdsVersion, Token, TokenReader, TransactionMessage, TypeInfo,
+    ValuePlace, Writer, decode_columns_of, decode_value, encode_columns_of, encode_value, frame_message,
+    login,
 };
 
 /// A case: given bytes, panics if something is wrong, else says whether the input was accepted.
@@ -23,6 +25,11 @@ pub const CASES: &[(&str, Case)] = &[
     ("sql_batch", sql_batch),
     ("rpc", rpc),
     ("transaction_request", transaction_request),
+    ("columns", columns),
+    ("values", values),
+    ("code_pages", code_pages),
+    ("row_layout", row_layout),
+    ("bulk_stream", bulk_stream),
 ];
 
 /// A received stream: the same packets are found whether it arrives whole or in two pieces. The first two bytes choose
@@ -191,6 +198,211 @@ pub fn transaction_request(data: &[u8]) -> bool {
         assert_eq!(TransactionMessage::decode(&bytes, version), Ok(message));
     }
     true
+}
+
+/// The body of COLMETADATA. The first byte chooses version and direction.
+pub fn columns(data: &[u8]) -> bool {
+    let Some((version, rest)) = version_of(data) else { return false };
+    let direction = direction_of(data[0] / 4);
+    let mut r = Reader::new(rest);
+    let Ok(columns) = decode_columns_of(&mut r, direction, version) else { return false };
+    let accepted = &rest[..r.position()];
+    // What a receiver does not have whole must not look malformed to it.
+    for end in (0..accepted.len()).step_by(1 + accepted.len() / 64) {
+        let cut = decode_columns_of(&mut Reader::new(&accepted[..end]), direction, version);
+        assert!(cut.as_ref().is_err_and(|error| error.is_truncated()), "{end} bytes: {cut:?}");
+    }
+    let mut w = Writer::new();
+    encode_columns_of(columns.as_deref(), &mut w, direction, version);
+    let bytes = w.finish().expect("what came in can go out");
+    let mut r = Reader::new(&bytes);
+    assert_eq!(decode_columns_of(&mut r, direction, version).as_ref(), Ok(&columns));
+    assert_eq!(r.position(), bytes.len());
+    // A proxy passes columns on the other way, if they have a form there.
+    let (other, mut w) = (direction_of(data[0] / 4 + 1), Writer::new());
+    encode_columns_of(columns.as_deref(), &mut w, other, version);
+    if let Ok(bytes) = w.finish() {
+        let mut r = Reader::new(&bytes);
+        let again = decode_columns_of(&mut r, other, version).expect("our own columns");
+        assert_eq!(r.position(), bytes.len());
+        assert_eq!(again.map(|columns| columns.len()), columns.map(|columns| columns.len()));
+    }
+    true
+}
+
+/// One value behind its TYPE_INFO. The first byte chooses direction and place.
+pub fn values(data: &[u8]) -> bool {
+    let Some((choice, bytes)) = data.split_first() else { return false };
+    let direction = direction_of(*choice);
+    let place = if choice & 2 == 0 { ValuePlace::Row } else { ValuePlace::Parameter };
+    let mut r = Reader::new(bytes);
+    let Ok(type_info) = TypeInfo::decode(&mut r, direction) else { return false };
+    let bytes = &bytes[r.position()..];
+    let mut r = Reader::new(bytes);
+    let decoded = decode_value(&mut r, &type_info, place);
+    if place == ValuePlace::Row {
+        let column = Column { type_info: type_info.clone(), ..Column::new("c", SqlType::Int, true, None) };
+        let length = RowLayout::new(&[column]).value_len(0, bytes);
+        match &decoded {
+            Ok(_) => assert_eq!(length, Ok(Some(r.position())), "the length, undecoded, of {decoded:?}"),
+            Err(error) if error.is_truncated() => assert_ne!(length, Ok(Some(bytes.len()))),
+            Err(_) => {}
+        }
+    }
+    let Ok(value) = decoded else { return true };
+    let _ = (value.to_string(), BcpText(&value).to_string());
+    let mut w = Writer::new();
+    encode_value(&value, &type_info, &mut w, place);
+    let encoded = match w.finish() {
+        Ok(encoded) => encoded,
+        // Declared lengths are checked where rows are decoded and encoded, not where single values are decoded.
+        Err(error) => {
+            assert!(matches!(error.kind, EncodeErrorKind::TooLong { .. }), "{value:?}: {error}");
+            return true;
+        }
+    };
+    let mut r = Reader::new(&encoded);
+    let again = decode_value(&mut r, &type_info, place).expect("our own value");
+    assert_eq!(r.position(), encoded.len());
+    let mut w = Writer::new();
+    encode_value(&again, &type_info, &mut w, place);
+    // Bytes are compared, not values: a NaN is not equal to itself.
+    assert_eq!(w.finish().as_ref(), Ok(&encoded), "{value:?} became {again:?}");
+    true
+}
+
+/// Text in the code page that the first byte chooses, and the same bytes as UTF-8 to be put into it.
+pub fn code_pages(data: &[u8]) -> bool {
+    let Some((choice, bytes)) = data.split_first() else { return false };
+    let code_page = CodePage::ALL[usize::from(*choice) % CodePage::ALL.len()];
+    let decoded = code_page.decode(bytes);
+    match &decoded {
+        Ok(text) => check_encoding(code_page, text),
+        Err(error) => {
+            assert!(error.offset < bytes.len());
+            let before = code_page.decode(&bytes[..error.offset]).expect("what came before is text");
+            check_encoding(code_page, &before);
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        match code_page.encode(text) {
+            Ok(_) => check_encoding(code_page, text),
+            Err(error) => {
+                assert!(text[error.index..].starts_with(error.ch));
+                assert_eq!(code_page.encoded_len(text), Err(error));
+                check_encoding(code_page, &text[..error.index]);
+            }
+        }
+    }
+    decoded.is_ok()
+}
+
+/// Text that a code page has must survive it.
+fn check_encoding(code_page: CodePage, text: &str) {
+    let encoded = code_page.encode(text).expect("text of the code page");
+    assert_eq!(code_page.encoded_len(text), Ok(encoded.len()));
+    assert!(encoded.len() <= text.chars().count() * code_page.max_char_len_bytes());
+    assert_eq!(code_page.decode(&encoded).as_deref(), Ok(text), "in {code_page}");
+}
+
+/// COLMETADATA as a server sends it, then rows: whether they are passed over in one go, or as they arrive in two pieces,
+/// or row by row. The first two bytes choose the split.
+pub fn row_layout(data: &[u8]) -> bool {
+    let Some((split, bytes)) = data.split_first_chunk::<2>() else { return false };
+    let mut r = Reader::new(bytes);
+    let columns = decode_columns_of(&mut r, Direction::ServerToClient, TdsVersion::V7_4);
+    let Ok(Some(columns)) = columns else { return false };
+    let rows = &bytes[r.position()..];
+    let layout = RowLayout::new(&columns);
+    let walk = |ends: &[usize]| {
+        let mut walked = RowSpan::default();
+        for end in ends {
+            loop {
+                match layout.complete_rows(&rows[walked.bytes..*end]) {
+                    Ok(RowSpan { rows: 0, .. }) => break,
+                    Ok(span) => {
+                        walked.rows += span.rows;
+                        walked.bytes += span.bytes;
+                    }
+                    Err(mut error) => {
+                        error.offset += walked.bytes;
+                        return (walked, Some(error));
+                    }
+                }
+            }
+        }
+        (walked, None)
+    };
+    let split = usize::from(u16::from_le_bytes(*split)).min(rows.len());
+    let whole = walk(&[rows.len()]);
+    assert_eq!(walk(&[split, rows.len()]), whole);
+
+    let mut single = RowSpan::default();
+    while single.bytes < whole.0.bytes {
+        let length = layout.row_len(&rows[single.bytes..]).expect("a row").expect("a whole row");
+        assert_eq!(layout.row_len(&rows[single.bytes..][..length - 1]), Ok(None));
+        single.bytes += length;
+        single.rows += 1;
+    }
+    assert_eq!(single, whole.0);
+    single.rows > 0
+}
+
+/// The payload of a bulk load message: the same columns, rows and end however it arrives. The first four bytes choose
+/// two splits.
+pub fn bulk_stream(data: &[u8]) -> bool {
+    let Some((splits, payload)) = data.split_first_chunk::<4>() else { return false };
+    let mut ends = [[splits[0], splits[1]], [splits[2], splits[3]]]
+        .map(|split| usize::from(u16::from_le_bytes(split)).min(payload.len()));
+    ends.sort_unstable();
+    let whole = bulk_events(payload, &[payload.len()]);
+    assert_eq!(bulk_events(payload, &[ends[0], ends[1], payload.len()]), whole);
+    whole.0 > 0
+}
+
+/// Bytes of the columns and of the rows, number of rows, and how the stream ended.
+fn bulk_events(payload: &[u8], ends: &[usize]) -> (usize, RowSpan, Result<(), BulkError>) {
+    let mut stream = BulkStream::new();
+    let (mut columns_bytes, mut rows) = (0, RowSpan::default());
+    for end in ends {
+        loop {
+            let at = columns_bytes + rows.bytes;
+            match stream.next(&payload[at..*end], *end == payload.len()) {
+                Ok(BulkEvent::Columns { bytes }) => {
+                    assert_eq!(columns_bytes, 0, "columns come once");
+                    columns_bytes = bytes;
+                }
+                Ok(BulkEvent::Rows(span)) => {
+                    assert!(span.rows > 0 && span.bytes > 0);
+                    rows.rows += span.rows;
+                    rows.bytes += span.bytes;
+                    assert_eq!(stream.rows(), rows.rows);
+                }
+                Ok(BulkEvent::MoreNeeded) => {
+                    assert!(*end < payload.len(), "more needed of a message that has ended");
+                    break;
+                }
+                Ok(BulkEvent::End) => {
+                    assert_eq!(*end, payload.len(), "the end before the message's");
+                    return (columns_bytes, rows, Ok(()));
+                }
+                Err(mut error) => {
+                    match &mut error {
+                        BulkError::Decode(error) => error.offset += at,
+                        // As many as had come when it was clear.
+                        BulkError::MalformedTail { bytes } => *bytes = 0,
+                        _ => {}
+                    }
+                    return (columns_bytes, rows, Err(error));
+                }
+            }
+        }
+    }
+    unreachable!("the whole message ends or fails")
+}
+
+fn direction_of(choice: u8) -> Direction {
+    if choice & 1 == 0 { Direction::ServerToClient } else { Direction::ClientToServer }
 }
 
 fn version_of(data: &[u8]) -> Option<(TdsVersion, &[u8])> {

@@ -92,10 +92,11 @@ impl RowLayout {
         }
     }
 
-    /// The complete rows at the head of `bytes`, up to another token or an incomplete row.
+    /// The complete rows at the head of `bytes`, up to another token, an incomplete row or a malformed one.
     ///
     /// # Errors
-    /// As [`row_len`](Self::row_len); the offset counts from the head of `bytes`.
+    /// As [`row_len`](Self::row_len), once the malformed row is at the head: what comes before it is the same however
+    /// the bytes arrive.
     pub fn complete_rows(&self, bytes: &[u8]) -> Result<RowSpan, DecodeError> {
         let mut span = RowSpan::default();
         while let Some(rest) = bytes.get(span.bytes..) {
@@ -110,10 +111,8 @@ impl RowLayout {
                     span.rows += 1;
                 }
                 Ok(None) => break,
-                Err(mut error) => {
-                    error.offset += span.bytes;
-                    return Err(error);
-                }
+                Err(error) if span.rows == 0 => return Err(error),
+                Err(_) => break,
             }
         }
         Ok(span)

@@ -85,7 +85,6 @@ impl CsvReader {
         batch_rows: usize,
     ) -> Result<Self, FormatError> {
         Self::with_block_bytes(Box::new(input), name, options, batch_rows, BLOCK_BYTES)
-            .map_err(|error| error.in_file(name))
     }
 
     /// Which line of the file each row read so far came from.
@@ -93,8 +92,22 @@ impl CsvReader {
         self.lines.clone()
     }
 
-    /// As [`CsvReader::new`], reading `block_bytes` at a time.
-    fn with_block_bytes(
+    /// As [`CsvReader::new`], reading about `block_bytes` (at least one) at a time. What is read does not depend on it.
+    ///
+    /// # Errors
+    /// As [`CsvReader::open`].
+    pub fn with_block_bytes(
+        input: Box<dyn Read + Send>,
+        name: &str,
+        options: &CsvOptions,
+        batch_rows: usize,
+        block_bytes: usize,
+    ) -> Result<Self, FormatError> {
+        Self::at_head(input, name, options, batch_rows, block_bytes.max(1))
+            .map_err(|error| error.in_file(name))
+    }
+
+    fn at_head(
         input: Box<dyn Read + Send>,
         name: &str,
         options: &CsvOptions,

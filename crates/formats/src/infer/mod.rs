@@ -68,7 +68,14 @@ pub fn infer(
     compression: Compression,
     rows_max: Option<u64>,
 ) -> Result<InferredSchema, FormatError> {
-    let reader = CsvReader::open(location, options, compression, BATCH_ROWS)?;
+    infer_reader(CsvReader::open(location, options, compression, BATCH_ROWS)?, rows_max)
+}
+
+/// [`infer`] from text that is already open: reads it to its end, or to `rows_max` rows.
+///
+/// # Errors
+/// As the reader's.
+pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<InferredSchema, FormatError> {
     let mut tallies: Vec<Tally> =
         reader.schema().fields().iter().map(|field| Tally::new(field.name())).collect();
     let mut rows = 0;

@@ -1,0 +1,19 @@
+//! Runs the saved inputs of the fuzzer through the fuzz cases of this crate.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../../../fuzz/cases/formats.rs"]
+mod cases;
+
+#[test]
+fn every_saved_input_passes() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    for (name, case) in cases::CASES {
+        let (mut inputs, mut accepted) = (0, 0);
+        for entry in std::fs::read_dir(corpus.join(name)).unwrap_or_else(|error| panic!("{name}: {error}")) {
+            inputs += 1;
+            accepted += usize::from(case(&std::fs::read(entry.unwrap().path()).unwrap()));
+        }
+        assert!(accepted > 0, "{name}: none of {inputs} inputs is accepted, so nothing is tested");
+    }
+}
