@@ -1,1 +1,31 @@
-#![doc = "placeholder"]
+//! The embedded server: a TDS endpoint in one small process.
+//!
+//! Two halves meet at [`session`]. The wire half (`listener`, `connection`, `transport`) accepts connections and
+//! speaks TDS; the T-SQL half runs what it is given:
+//!
+//! | Room | What it is |
+//! |---|---|
+//! | [`tsql`] | text to statements: lexer, syntax tree, parser |
+//! | [`engine`] | expressions and queries to plans of DataFusion, with T-SQL's names, types, conversions and collations |
+//! | [`catalogue`] | databases, schemas, tables; the `sys` and `INFORMATION_SCHEMA` views |
+//! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
+//! | [`session`] | one connection's state; runs requests and sends [`session::response::Response`] events |
+//! | [`sql_error`] | errors with SQL Server's numbers and texts |
+//!
+//! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
+//! not have it refuses with an error.
+
+pub mod catalogue;
+mod connection;
+pub mod engine;
+mod listener;
+mod options;
+pub mod session;
+pub mod sql_error;
+mod table;
+mod transport;
+pub mod tsql;
+
+pub use listener::{RunningServer, Server, StartError};
+pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};
+pub use transport::{CertificateError, CertificateSource};

@@ -1,0 +1,80 @@
+//! Databases and their schemas.
+
+use serde::{Deserialize, Serialize};
+
+use super::names::same_name;
+
+/// The store's name of the table whose properties are the directory. It has no dots, so no T-SQL table has it.
+pub const DIRECTORY_KEY: &str = "directory";
+
+/// All databases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directory {
+    /// In the order of their creation.
+    pub databases: Vec<DatabaseEntry>,
+}
+
+/// One database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseEntry {
+    /// Its id (`sys.databases.database_id`).
+    pub id: i32,
+    /// Its name.
+    pub name: String,
+    /// Its schemas.
+    pub schemas: Vec<SchemaEntry>,
+}
+
+/// One schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchemaEntry {
+    /// Its id (`sys.schemas.schema_id`).
+    pub id: i32,
+    /// Its name.
+    pub name: String,
+}
+
+impl std::default::Default for Directory {
+    /// The databases of every server, with the ids that they have there.
+    fn default() -> Self {
+        let names = ["master", "tempdb", "model", "msdb"];
+        Directory { databases: (1..).zip(names).map(|(id, name)| DatabaseEntry::new(id, name)).collect() }
+    }
+}
+
+impl Directory {
+    /// The database of a name.
+    pub fn database(&self, name: &str) -> Option<&DatabaseEntry> {
+        self.databases.iter().find(|database| same_name(&database.name, name))
+    }
+
+    /// The database of a name, to change.
+    pub fn database_mut(&mut self, name: &str) -> Option<&mut DatabaseEntry> {
+        self.databases.iter_mut().find(|database| same_name(&database.name, name))
+    }
+
+    /// Adds a database, whose name must be new.
+    pub fn add_database(&mut self, name: &str) {
+        let id = self.databases.iter().map(|database| database.id).max().unwrap_or(0) + 1;
+        self.databases.push(DatabaseEntry::new(id, name));
+    }
+}
+
+impl DatabaseEntry {
+    fn new(id: i32, name: &str) -> Self {
+        let fixed = [(1, "dbo"), (2, "guest"), (3, "INFORMATION_SCHEMA"), (4, "sys")];
+        let schemas = fixed.map(|(id, name)| SchemaEntry { id, name: name.to_string() });
+        DatabaseEntry { id, name: name.to_string(), schemas: schemas.to_vec() }
+    }
+
+    /// The schema of a name.
+    pub fn schema(&self, name: &str) -> Option<&SchemaEntry> {
+        self.schemas.iter().find(|schema| same_name(&schema.name, name))
+    }
+
+    /// Adds a schema, whose name must be new.
+    pub fn add_schema(&mut self, name: &str) {
+        let id = self.schemas.iter().map(|schema| schema.id).max().unwrap_or(4) + 1;
+        self.schemas.push(SchemaEntry { id, name: name.to_string() });
+    }
+}

@@ -1,0 +1,16 @@
+//! What exists: databases, schemas, tables and what is declared of them; and the views that show it.
+//!
+//! A table's definition is JSON in the store's `properties`, so it commits and rolls back with the table. The
+//! list of databases and schemas is the properties of one table of the store that no name of T-SQL reaches.
+
+mod directory;
+mod names;
+mod table;
+pub mod views;
+
+pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry};
+pub use names::{same_name, store_key};
+pub use table::{
+    Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,
+    TableDefinition, UniqueKey,
+};

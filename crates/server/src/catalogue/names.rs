@@ -1,0 +1,24 @@
+//! Names compare without regard to case, as under the server's default collation.
+
+/// Whether two names are the same.
+pub fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
+}
+
+/// The store's name of a table: unique whatever the case, and unambiguous for names with dots in them.
+pub fn store_key(database: &str, schema: &str, name: &str) -> String {
+    let part = |text: &str| text.to_lowercase().replace('\\', "\\\\").replace('.', "\\.");
+    format!("{}.{}.{}", part(database), part(schema), part(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_ignore_case_and_keep_dots_apart() {
+        assert_eq!(store_key("Master", "DBO", "T"), "master.dbo.t");
+        assert_ne!(store_key("a", "b.c", "d"), store_key("a", "b", "c.d"));
+        assert!(same_name("LineItem", "lineitem") && !same_name("a", "b"));
+    }
+}

@@ -1,0 +1,286 @@
+//! One table as declared.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Schema, SchemaRef};
+use rows::mapping::{Form, field_for};
+use serde::{Deserialize, Serialize};
+use tds::{Collation, SqlType};
+
+use super::names::same_name;
+use crate::sql_error::KeyKind;
+
+/// The collation of columns that name none.
+pub const DEFAULT_COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
+
+/// A table's definition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableDefinition {
+    /// `sys.objects.object_id`.
+    pub object_id: i32,
+    /// Database, as its entry spells it.
+    pub database: String,
+    /// Schema, as its entry spells it.
+    pub schema: String,
+    /// Name as created.
+    pub name: String,
+    /// Microseconds since 1970-01-01 at creation.
+    pub created_us: i64,
+    /// Columns in order.
+    pub columns: Vec<ColumnDefinition>,
+    /// PRIMARY KEY and UNIQUE constraints.
+    #[serde(default)]
+    pub keys: Vec<KeyConstraint>,
+    /// CREATE INDEX.
+    #[serde(default)]
+    pub indexes: Vec<Index>,
+    /// CHECK constraints.
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    /// FOREIGN KEY constraints: recorded, not enforced.
+    #[serde(default)]
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnDefinition {
+    /// `sys.columns.column_id`, never used again after a drop.
+    pub id: i32,
+    /// Name as created.
+    pub name: String,
+    /// Type.
+    #[serde(with = "type_as_text")]
+    pub sql_type: SqlType,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// Collation name, for character types.
+    #[serde(default)]
+    pub collation: Option<String>,
+    /// IDENTITY.
+    #[serde(default)]
+    pub identity: Option<Identity>,
+    /// DEFAULT.
+    #[serde(default)]
+    pub default: Option<Default>,
+    /// Text of a computed column's expression (its values are stored).
+    #[serde(default)]
+    pub computed: Option<String>,
+}
+
+/// IDENTITY(seed, increment).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// First value.
+    pub seed: i64,
+    /// Step.
+    pub increment: i64,
+}
+
+/// A DEFAULT constraint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Default {
+    /// Constraint name.
+    pub name: String,
+    /// `object_id`.
+    pub object_id: i32,
+    /// Expression text.
+    pub text: String,
+}
+
+/// PRIMARY KEY or UNIQUE.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyConstraint {
+    /// Constraint name, also its index's.
+    pub name: String,
+    /// `object_id`.
+    pub object_id: i32,
+    /// `sys.indexes.index_id`.
+    pub index_id: i32,
+    /// PRIMARY KEY rather than UNIQUE.
+    pub primary: bool,
+    /// CLUSTERED.
+    pub clustered: bool,
+    /// Column name and whether it descends.
+    pub columns: Vec<(String, bool)>,
+}
+
+/// CREATE INDEX.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Index {
+    /// Name.
+    pub name: String,
+    /// `sys.indexes.index_id`.
+    pub index_id: i32,
+    /// UNIQUE: enforced.
+    pub unique: bool,
+    /// CLUSTERED.
+    pub clustered: bool,
+    /// COLUMNSTORE.
+    pub columnstore: bool,
+    /// Column name and whether it descends.
+    pub columns: Vec<(String, bool)>,
+    /// INCLUDE columns.
+    pub include: Vec<String>,
+    /// Filter text.
+    pub filter: Option<String>,
+}
+
+/// CHECK.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Constraint name.
+    pub name: String,
+    /// `object_id`.
+    pub object_id: i32,
+    /// Condition text.
+    pub text: String,
+    /// The column it was written beside, if any.
+    pub column: Option<String>,
+    /// Whether all rows are known to satisfy it; a bulk load without CHECK_CONSTRAINTS ends that.
+    pub trusted: bool,
+}
+
+/// FOREIGN KEY.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    /// Constraint name.
+    pub name: String,
+    /// `object_id`.
+    pub object_id: i32,
+    /// Own columns.
+    pub columns: Vec<String>,
+    /// Referenced schema.
+    pub schema: String,
+    /// Referenced table.
+    pub table: String,
+    /// Referenced columns.
+    pub referenced: Vec<String>,
+}
+
+/// A unique key to enforce: a constraint's or an index's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UniqueKey {
+    /// Which error a duplicate is.
+    pub kind: KeyKind,
+    /// Constraint or index name.
+    pub name: String,
+    /// Positions of its columns in the table.
+    pub columns: Vec<usize>,
+}
+
+impl TableDefinition {
+    /// `schema.name`, as messages spell a table.
+    pub fn qualified_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+
+    /// `database.schema.name`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}.{}", self.database, self.schema, self.name)
+    }
+
+    /// Position of a column.
+    pub fn position(&self, column: &str) -> Option<usize> {
+        self.columns.iter().position(|candidate| same_name(&candidate.name, column))
+    }
+
+    /// The identity column.
+    pub fn identity(&self) -> Option<(usize, Identity)> {
+        self.columns.iter().enumerate().find_map(|(position, column)| Some((position, column.identity?)))
+    }
+
+    /// The Arrow schema of the stored rows: `rows::mapping`'s Exact form, with its metadata.
+    pub fn arrow_schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(
+            self.columns.iter().map(|column| field_for(&column.wire(), &Form::Exact)).collect::<Vec<_>>(),
+        ))
+    }
+
+    /// The next free `column_id`.
+    pub fn next_column_id(&self) -> i32 {
+        self.columns.iter().map(|column| column.id).max().unwrap_or(0) + 1
+    }
+
+    /// The next free `index_id`; 1 is the clustered index's.
+    pub fn next_index_id(&self) -> i32 {
+        let used =
+            self.keys.iter().map(|key| key.index_id).chain(self.indexes.iter().map(|index| index.index_id));
+        used.max().unwrap_or(1).max(1) + 1
+    }
+
+    /// The largest `object_id` of the table and its constraints.
+    pub fn last_object_id(&self) -> i32 {
+        let keys = self.keys.iter().map(|key| key.object_id);
+        let checks = self.checks.iter().map(|check| check.object_id);
+        let foreign = self.foreign_keys.iter().map(|key| key.object_id);
+        let defaults = self.columns.iter().filter_map(|column| Some(column.default.as_ref()?.object_id));
+        keys.chain(checks).chain(foreign).chain(defaults).max().unwrap_or(0).max(self.object_id)
+    }
+
+    /// Whether a clustered index exists (else the table is a heap).
+    pub fn is_clustered(&self) -> bool {
+        self.keys.iter().any(|key| key.clustered) || self.indexes.iter().any(|index| index.clustered)
+    }
+
+    /// All keys that writes must keep unique. Filtered indexes are left out: they are recorded only.
+    pub fn unique_keys(&self) -> Vec<UniqueKey> {
+        let positions =
+            |columns: &[(String, bool)]| columns.iter().filter_map(|(name, _)| self.position(name)).collect();
+        let keys = self.keys.iter().map(|key| UniqueKey {
+            kind: if key.primary { KeyKind::PrimaryKey } else { KeyKind::UniqueConstraint },
+            name: key.name.clone(),
+            columns: positions(&key.columns),
+        });
+        let indexes =
+            self.indexes.iter().filter(|index| index.unique && index.filter.is_none()).map(|index| {
+                UniqueKey {
+                    kind: KeyKind::UniqueIndex,
+                    name: index.name.clone(),
+                    columns: positions(&index.columns),
+                }
+            });
+        keys.chain(indexes).collect()
+    }
+}
+
+impl ColumnDefinition {
+    /// The column as COLMETADATA describes it.
+    pub fn wire(&self) -> tds::Column {
+        let collation = self.collation();
+        let mut column = tds::Column::new(self.name.clone(), self.sql_type.clone(), self.nullable, collation);
+        // Real servers: base columns 0008, identity 0010, computed 0020, each with the nullable bit.
+        let nullable = u16::from(self.nullable) * tds::ColumnFlags::NULLABLE;
+        if self.identity.is_some() {
+            column.flags = tds::ColumnFlags(tds::ColumnFlags::IDENTITY | nullable);
+        } else if self.computed.is_some() {
+            column.flags = tds::ColumnFlags(tds::ColumnFlags::COMPUTED | nullable);
+        }
+        column
+    }
+
+    /// The collation of a character column.
+    pub fn collation(&self) -> Option<Collation> {
+        if !self.sql_type.is_character() {
+            return None;
+        }
+        let named = self.collation.as_deref().and_then(Collation::from_name);
+        Some(named.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS))
+    }
+}
+
+/// Types are kept in T-SQL's spelling.
+mod type_as_text {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use tds::SqlType;
+
+    pub fn serialize<S: Serializer>(sql_type: &SqlType, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&sql_type.to_string())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SqlType, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| D::Error::custom(format!("{text:?} is no type")))
+    }
+}

@@ -1,0 +1,367 @@
+//! GROUP BY and aggregates.
+//!
+//! Grouping splits a SELECT in two: below, the rows of FROM with the grouped expressions beside them; above,
+//! one row a group, in which only grouped expressions and aggregates exist.
+
+use std::cell::RefCell;
+
+use datafusion::functions_aggregate as engine_aggregates;
+use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, Sort};
+use datafusion::logical_expr::{Expr, LogicalPlan, lit};
+use tds::{Length, SqlType};
+
+use super::super::collation::{is_lossy, key};
+use super::super::convert::type_name;
+use super::super::typed::Typed;
+use super::super::types::{as_decimal, bounded_decimal, is_integer};
+use super::scope::reference;
+use super::{Binder, Scope};
+use crate::sql_error::SqlError;
+use crate::tsql::expression::{Expr as Ast, FunctionCall};
+
+/// The grouped expressions of a SELECT, and the aggregates met while binding what stands above them.
+pub(super) struct Grouping<'s> {
+    /// Names below the grouping.
+    pub below: &'s Scope<'s>,
+    /// Each grouped expression, bound below, and what stands for it above.
+    pub keys: Vec<(Typed, Typed)>,
+    /// Aggregates by the name of their column.
+    pub aggregates: RefCell<Vec<(String, Expr)>>,
+}
+
+/// Whether a name is an aggregate's.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "COUNT"
+            | "COUNT_BIG"
+            | "SUM"
+            | "AVG"
+            | "MIN"
+            | "MAX"
+            | "STRING_AGG"
+            | "STDEV"
+            | "STDEVP"
+            | "VAR"
+            | "VARP"
+            | "CHECKSUM_AGG"
+            | "APPROX_COUNT_DISTINCT"
+    )
+}
+
+/// Whether an expression contains an aggregate that belongs to this query.
+pub(super) fn has_aggregate(expr: &Ast) -> bool {
+    match expr {
+        Ast::Function(call) if call.over.is_none() && is_aggregate(&call.name) => true,
+        Ast::Function(call) => {
+            let window = call.over.iter().any(|over| {
+                over.partition_by.iter().any(has_aggregate)
+                    || over.order_by.iter().any(|item| has_aggregate(&item.expr))
+            });
+            window || call.arguments.iter().any(has_aggregate)
+        }
+        Ast::Unary(_, inner) | Ast::Not(inner) | Ast::IsNull(inner, _) | Ast::Collate(inner, _) => {
+            has_aggregate(inner)
+        }
+        Ast::Cast { value, .. } => has_aggregate(value),
+        Ast::Binary(left, _, right)
+        | Ast::Compare(left, _, right)
+        | Ast::And(left, right)
+        | Ast::Or(left, right) => has_aggregate(left) || has_aggregate(right),
+        Ast::Between { value, low, high, .. } => {
+            has_aggregate(value) || has_aggregate(low) || has_aggregate(high)
+        }
+        Ast::InList { value, list, .. } => has_aggregate(value) || list.iter().any(has_aggregate),
+        Ast::InQuery { value, .. } | Ast::Quantified { value, .. } => has_aggregate(value),
+        Ast::Like { value, pattern, .. } => has_aggregate(value) || has_aggregate(pattern),
+        Ast::Case { operand, branches, otherwise } => {
+            operand.as_deref().is_some_and(has_aggregate)
+                || otherwise.as_deref().is_some_and(has_aggregate)
+                || branches.iter().any(|(when, then)| has_aggregate(when) || has_aggregate(then))
+        }
+        Ast::Literal(_) | Ast::Column(_) | Ast::Variable(_) | Ast::Subquery(_) | Ast::Exists(_) => false,
+    }
+}
+
+/// Whether a plan gives exactly one row whatever its input: an aggregate without GROUP BY under projections.
+pub(super) fn is_single_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => is_single_row(&projection.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,
+        _ => false,
+    }
+}
+
+/// An aggregate call of the engine.
+pub(super) fn aggregate(
+    function: std::sync::Arc<datafusion::logical_expr::AggregateUDF>,
+    arguments: Vec<Expr>,
+    distinct: bool,
+    order_by: Vec<Sort>,
+) -> Expr {
+    Expr::AggregateFunction(AggregateFunction {
+        func: function,
+        params: AggregateFunctionParams {
+            args: arguments,
+            distinct,
+            filter: None,
+            order_by,
+            null_treatment: None,
+        },
+    })
+}
+
+/// The first of a group's values by key: what MIN and MAX of text, and DISTINCT, show.
+pub(super) fn first_by_key(value: &Typed, ascending: bool) -> Expr {
+    let order = vec![Sort::new(key(value), ascending, !ascending)];
+    aggregate(engine_aggregates::first_last::first_value_udaf(), vec![value.expr.clone()], false, order)
+}
+
+impl Binder<'_> {
+    /// What stands for `expr` above the grouping: its column, if it was grouped by. Errors: 8120 for a column that
+    /// was not.
+    pub(super) fn grouped(&self, expr: &Ast, grouping: &Grouping<'_>) -> Result<Option<Typed>, SqlError> {
+        match expr {
+            Ast::Literal(_) | Ast::Variable(_) | Ast::Subquery(_) => return Ok(None),
+            Ast::Function(call) if call.over.is_some() || is_aggregate(&call.name) => return Ok(None),
+            _ => {}
+        }
+        let bound = match self.value(expr, grouping.below) {
+            Ok(bound) => bound,
+            Err(error) => {
+                // Names must exist; what contains aggregates cannot be bound below.
+                return if matches!(expr, Ast::Column(_)) { Err(error) } else { Ok(None) };
+            }
+        };
+        if let Some((_, above)) = grouping.keys.iter().find(|(below, _)| below.expr == bound.expr) {
+            return Ok(Some(above.clone()));
+        }
+        match (expr, &bound.expr) {
+            (Ast::Column(parts), Expr::Column(_)) => {
+                let name = match parts.len() {
+                    1 => self.qualified(parts, grouping.below),
+                    _ => parts.join("."),
+                };
+                Err(SqlError::not_grouped(&name))
+            }
+            // A column of the query around this one is a constant here.
+            (Ast::Column(_), _) => Ok(Some(bound)),
+            _ => Ok(None),
+        }
+    }
+
+    fn qualified(&self, parts: &[String], scope: &Scope<'_>) -> String {
+        let table = scope
+            .columns
+            .iter()
+            .find(|column| {
+                parts.last().is_some_and(|name| crate::catalogue::same_name(&column.output.name, name))
+            })
+            .and_then(|column| column.table.clone());
+        match table {
+            Some(table) => format!("{table}.{}", parts.join(".")),
+            None => parts.join("."),
+        }
+    }
+
+    /// An aggregate of the query being bound.
+    pub(super) fn aggregate_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let Some(grouping) = scope.grouping else {
+            return Err(SqlError::new(
+                147,
+                15,
+                1,
+                "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.",
+            ));
+        };
+        let (expr, value_type, result) = self.aggregate_of(call, grouping.below)?;
+        let mut aggregates = grouping.aggregates.borrow_mut();
+        let name = match aggregates.iter().find(|(_, known)| *known == expr) {
+            Some((name, _)) => name.clone(),
+            None => {
+                let name = self.fresh();
+                aggregates.push((name.clone(), expr));
+                name
+            }
+        };
+        // What the engine returns, then T-SQL's type with its overflow check.
+        let nullable = !call.name.starts_with("COUNT");
+        Typed::new(reference(&name), value_type, nullable).cast(&result)
+    }
+
+    /// The engine's aggregate, the type of its value, and T-SQL's type.
+    pub(super) fn aggregate_of(
+        &self,
+        call: &FunctionCall,
+        scope: &Scope<'_>,
+    ) -> Result<(Expr, SqlType, SqlType), SqlError> {
+        let bigint = SqlType::BigInt;
+        let count_type = if call.name == "COUNT" { SqlType::Int } else { SqlType::BigInt };
+        if call.star {
+            let expr = aggregate(engine_aggregates::count::count_udaf(), vec![lit(1_i64)], false, Vec::new());
+            return Ok((expr, bigint, count_type));
+        }
+        let first =
+            call.arguments.first().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?;
+        let value = self.value(first, scope)?;
+        let sql_type = value.sql_type.clone();
+        let invalid = || {
+            SqlError::new(
+                8117,
+                16,
+                1,
+                format!(
+                    "Operand data type {} is invalid for {} operator.",
+                    type_name(&sql_type),
+                    call.name.to_lowercase()
+                ),
+            )
+        };
+        match call.name.as_str() {
+            "COUNT" | "COUNT_BIG" | "APPROX_COUNT_DISTINCT" => {
+                let distinct = call.distinct || call.name == "APPROX_COUNT_DISTINCT";
+                let argument = if distinct { key(&value) } else { value.expr.clone() };
+                let count =
+                    aggregate(engine_aggregates::count::count_udaf(), vec![argument], distinct, Vec::new());
+                Ok((count, bigint, count_type))
+            }
+            "MIN" | "MAX" => {
+                if sql_type == SqlType::Bit {
+                    return Err(invalid());
+                }
+                let ascending = call.name == "MIN";
+                let expr = if is_lossy(&value) {
+                    // NULLs never win: they are last in either order.
+                    let order = vec![Sort::new(key(&value), ascending, false)];
+                    aggregate(
+                        engine_aggregates::first_last::first_value_udaf(),
+                        vec![value.expr.clone()],
+                        false,
+                        order,
+                    )
+                } else {
+                    let function = if ascending {
+                        engine_aggregates::min_max::min_udaf()
+                    } else {
+                        engine_aggregates::min_max::max_udaf()
+                    };
+                    aggregate(function, vec![value.expr.clone()], false, Vec::new())
+                };
+                Ok((expr, sql_type.clone(), sql_type))
+            }
+            "SUM" => {
+                let sum = engine_aggregates::sum::sum_udaf;
+                match &sql_type {
+                    SqlType::Float | SqlType::Real => {
+                        let argument = value.cast(&SqlType::Float)?.expr;
+                        Ok((
+                            aggregate(sum(), vec![argument], call.distinct, Vec::new()),
+                            SqlType::Float,
+                            SqlType::Float,
+                        ))
+                    }
+                    _ => {
+                        let (wide, result) = sum_types(&sql_type).ok_or_else(invalid)?;
+                        let argument = value.cast(&wide)?.expr;
+                        Ok((aggregate(sum(), vec![argument], call.distinct, Vec::new()), wide, result))
+                    }
+                }
+            }
+            "AVG" => self.average(call, value, invalid),
+            "STDEV" | "STDEVP" | "VAR" | "VARP" => {
+                let function = match call.name.as_str() {
+                    "STDEV" => engine_aggregates::stddev::stddev_udaf(),
+                    "STDEVP" => engine_aggregates::stddev::stddev_pop_udaf(),
+                    "VAR" => engine_aggregates::variance::var_samp_udaf(),
+                    _ => engine_aggregates::variance::var_pop_udaf(),
+                };
+                let argument = value.cast(&SqlType::Float)?.expr;
+                Ok((aggregate(function, vec![argument], false, Vec::new()), SqlType::Float, SqlType::Float))
+            }
+            "STRING_AGG" => {
+                let separator =
+                    call.arguments.get(1).ok_or_else(|| SqlError::argument_count("string_agg", 2))?;
+                let unicode = sql_type.is_unicode() || !sql_type.is_character();
+                let text = super::super::types::text_of(unicode, None);
+                let separator = self.value(separator, scope)?.cast(&text)?.expr;
+                let order = call
+                    .within_group
+                    .iter()
+                    .map(|item| {
+                        let value = self.value(&item.expr, scope)?;
+                        Ok(Sort::new(key(&value), !item.descending, !item.descending))
+                    })
+                    .collect::<Result<Vec<_>, SqlError>>()?;
+                let result = match (&sql_type, unicode) {
+                    (
+                        SqlType::VarChar { length: Length::Max } | SqlType::NVarChar { length: Length::Max },
+                        _,
+                    ) => text.clone(),
+                    (_, true) => SqlType::NVarChar { length: Length::Units(4000) },
+                    (_, false) => SqlType::VarChar { length: Length::Units(8000) },
+                };
+                let argument = value.cast(&text)?.expr;
+                let function = engine_aggregates::string_agg::string_agg_udaf();
+                Ok((aggregate(function, vec![argument, separator], false, order), result.clone(), result))
+            }
+            name => Err(SqlError::unsupported(&format!("{name}()"))),
+        }
+    }
+
+    /// AVG is SUM over COUNT in T-SQL's types: whole numbers stay whole.
+    fn average(
+        &self,
+        call: &FunctionCall,
+        value: Typed,
+        invalid: impl Fn() -> SqlError,
+    ) -> Result<(Expr, SqlType, SqlType), SqlError> {
+        let function = engine_aggregates::average::avg_udaf();
+        let result = match &value.sql_type {
+            SqlType::Float | SqlType::Real => SqlType::Float,
+            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => SqlType::Int,
+            SqlType::BigInt => SqlType::BigInt,
+            SqlType::Money | SqlType::SmallMoney => SqlType::Money,
+            SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+                SqlType::Numeric { precision: 38, scale: (*scale).max(6) }
+            }
+            _ => return Err(invalid()),
+        };
+        if result == SqlType::Float {
+            let argument = value.cast(&SqlType::Float)?.expr;
+            return Ok((
+                aggregate(function, vec![argument], call.distinct, Vec::new()),
+                SqlType::Float,
+                result,
+            ));
+        }
+        // The engine's decimal average has four digits more than its argument, up to 38 in all; whole numbers and
+        // decimals alike are averaged with six and then cut or kept.
+        let wide = SqlType::Numeric {
+            precision: 34,
+            scale: if is_integer(&result) {
+                0
+            } else {
+                as_decimal(&result).map_or(6, |(_, scale)| scale.max(6))
+            },
+        };
+        let scale = as_decimal(&wide).map_or(0, |(_, scale)| scale);
+        let average = SqlType::Numeric { precision: 38, scale: (scale + 4).min(38) };
+        let argument = value.cast(&wide)?.expr;
+        Ok((aggregate(function, vec![argument], call.distinct, Vec::new()), average, result))
+    }
+}
+
+/// The decimal or whole type that a sum is made in, and T-SQL's type of it.
+fn sum_types(sql_type: &SqlType) -> Option<(SqlType, SqlType)> {
+    let wide = |scale: u8| SqlType::Numeric { precision: 38, scale };
+    Some(match sql_type {
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => (wide(0), SqlType::Int),
+        SqlType::BigInt => (wide(0), SqlType::BigInt),
+        SqlType::Money | SqlType::SmallMoney => (wide(4), SqlType::Money),
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            (wide(*scale), bounded_decimal(38, u32::from(*scale)))
+        }
+        _ => return None,
+    })
+}

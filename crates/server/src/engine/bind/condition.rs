@@ -1,0 +1,309 @@
+//! Conditions: comparisons, LIKE, IN, EXISTS and what joins them.
+
+use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlanBuilder, Operator, Subquery, lit};
+use tds::SqlType;
+
+use super::super::Datum;
+use super::super::collation::{is_case_sensitive, key};
+use super::super::convert::type_name;
+use super::super::like::Pattern;
+use super::super::scalar::Scalar;
+use super::super::typed::{Typed, call_with};
+use super::super::types::{common_type, is_text};
+use super::{Binder, Scope, plan_error};
+use crate::sql_error::SqlError;
+use crate::tsql::expression::{Comparison, Expr as Ast};
+use crate::tsql::query::Query;
+
+impl Binder<'_> {
+    /// A condition: true, false or unknown. Errors: 4145 for a plain value.
+    pub fn condition(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        match expr {
+            Ast::And(left, right) => Ok(self.condition(left, scope)?.and(self.condition(right, scope)?)),
+            Ast::Or(left, right) => Ok(self.condition(left, scope)?.or(self.condition(right, scope)?)),
+            Ast::Not(inner) => Ok(Expr::Not(Box::new(self.condition(inner, scope)?))),
+            Ast::Compare(left, comparison, right) => {
+                compare(self.value(left, scope)?, *comparison, self.value(right, scope)?)
+            }
+            Ast::IsNull(inner, negated) => {
+                let value = self.value(inner, scope)?.expr;
+                Ok(if *negated { value.is_not_null() } else { value.is_null() })
+            }
+            Ast::Between { value, low, high, negated } => {
+                let value = self.value(value, scope)?;
+                let above = compare(value.clone(), Comparison::GreaterOrEqual, self.value(low, scope)?)?;
+                let below = compare(value, Comparison::LessOrEqual, self.value(high, scope)?)?;
+                Ok(negate(above.and(below), *negated))
+            }
+            Ast::InList { value, list, negated } => {
+                let value = self.value(value, scope)?;
+                let list = list.iter().map(|item| self.value(item, scope)).collect::<Result<Vec<_>, _>>()?;
+                Ok(negate(in_list(value, list)?, *negated))
+            }
+            Ast::Like { value, pattern, escape, negated } => {
+                let escape = match escape {
+                    Some(escape) => Some(self.value(escape, scope)?),
+                    None => None,
+                };
+                let like = like(self.value(value, scope)?, self.value(pattern, scope)?, escape)?;
+                Ok(negate(like, *negated))
+            }
+            Ast::Exists(query) => {
+                let subquery = self.subquery(query, scope)?.0;
+                Ok(Expr::Exists(Exists { subquery, negated: false }))
+            }
+            Ast::InQuery { value, query, negated } => {
+                self.in_query(self.value(value, scope)?, query, *negated, scope)
+            }
+            Ast::Quantified { value, comparison, all, query } => {
+                let value = self.value(value, scope)?;
+                match (comparison, all) {
+                    (Comparison::Equal, false) => self.in_query(value, query, false, scope),
+                    (Comparison::NotEqual, true) => self.in_query(value, query, true, scope),
+                    _ => {
+                        Err(SqlError::unsupported("A comparison with ANY or ALL other than = ANY and <> ALL"))
+                    }
+                }
+            }
+            other => {
+                let text = describe(other);
+                Err(SqlError::new(
+                    4145,
+                    15,
+                    1,
+                    format!(
+                        "An expression of non-boolean type specified in a context where a condition is expected, near '{text}'."
+                    ),
+                ))
+            }
+        }
+    }
+
+    fn in_query(
+        &self,
+        value: Typed,
+        query: &Query,
+        negated: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        let (mut subquery, columns) = self.subquery(query, scope)?;
+        let [column] = columns.as_slice() else { return Err(one_column()) };
+        let common = common_type(&value.sql_type, &column.value.sql_type);
+        let inner = column.value.clone().cast(&common)?;
+        let name = self.fresh();
+        let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
+            .project([key(&inner).alias(name)])
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        subquery = with_plan(plan);
+        let expr = Box::new(key(&value.cast(&common)?));
+        Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
+    }
+
+    /// A query as part of an expression, and its columns.
+    pub(super) fn subquery(
+        &self,
+        query: &Query,
+        scope: &Scope<'_>,
+    ) -> Result<(Subquery, Vec<super::ScopeColumn>), SqlError> {
+        let bound = self.deeper(|| self.query(query, Some(scope)))?;
+        let columns = bound
+            .plan
+            .schema()
+            .fields()
+            .iter()
+            .zip(bound.columns)
+            .map(|(field, output)| super::ScopeColumn {
+                table: None,
+                schema: None,
+                value: Typed::new(
+                    super::scope::reference(field.name()),
+                    output.sql_type.clone(),
+                    output.nullable,
+                )
+                .with_collation(output.collation),
+                output,
+            })
+            .collect();
+        Ok((with_plan(bound.plan), columns))
+    }
+}
+
+/// 116: a subquery of several columns where one is wanted.
+pub(super) fn one_column() -> SqlError {
+    SqlError::new(
+        116,
+        16,
+        1,
+        "Only one expression can be specified in the select list when the subquery is not introduced with EXISTS.",
+    )
+}
+
+/// The plan as a subquery that knows its outer columns.
+pub(super) fn with_plan(plan: datafusion::logical_expr::LogicalPlan) -> Subquery {
+    let outer_ref_columns = plan.all_out_ref_exprs();
+    Subquery { subquery: std::sync::Arc::new(plan), outer_ref_columns, spans: Default::default() }
+}
+
+fn negate(expr: Expr, negated: bool) -> Expr {
+    if negated { Expr::Not(Box::new(expr)) } else { expr }
+}
+
+/// One comparison, in the common type and by collation.
+///
+/// Errors: 402 for types that cannot be compared, 468 for two collations.
+pub(in crate::engine) fn compare(
+    left: Typed,
+    comparison: Comparison,
+    right: Typed,
+) -> Result<Expr, SqlError> {
+    let (left, right) = comparable(left, right, comparison)?;
+    let operator = match comparison {
+        Comparison::Equal => Operator::Eq,
+        Comparison::NotEqual => Operator::NotEq,
+        Comparison::Less => Operator::Lt,
+        Comparison::LessOrEqual => Operator::LtEq,
+        Comparison::Greater => Operator::Gt,
+        Comparison::GreaterOrEqual => Operator::GtEq,
+    };
+    Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right))))
+}
+
+fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr, Expr), SqlError> {
+    let common = if left.untyped_null {
+        right.sql_type.clone()
+    } else if right.untyped_null {
+        left.sql_type.clone()
+    } else {
+        common_type(&left.sql_type, &right.sql_type)
+    };
+    let incomparable = |sql_type: &SqlType| {
+        matches!(
+            sql_type,
+            SqlType::Text
+                | SqlType::NText
+                | SqlType::Image
+                | SqlType::Xml
+                | SqlType::Json
+                | SqlType::SqlVariant
+                | SqlType::Udt { .. }
+        )
+    };
+    if incomparable(&left.sql_type) || incomparable(&right.sql_type) {
+        let name = match comparison {
+            Comparison::Equal => "equal to",
+            Comparison::NotEqual => "not equal to",
+            Comparison::Less => "less than",
+            Comparison::LessOrEqual => "less than or equal to",
+            Comparison::Greater => "greater than",
+            Comparison::GreaterOrEqual => "greater than or equal to",
+        };
+        return Err(SqlError::new(
+            402,
+            16,
+            1,
+            format!(
+                "The data types {} and {} are incompatible in the {name} operator.",
+                type_name(&left.sql_type),
+                type_name(&right.sql_type)
+            ),
+        ));
+    }
+    let collation = match (left.collation, right.collation) {
+        (Some(one), Some(other)) if one != other && is_text(&common) => {
+            return Err(SqlError::new(
+                468,
+                16,
+                9,
+                format!(
+                    "Cannot resolve the collation conflict between \"{}\" and \"{}\" in the {} operation.",
+                    one.name().unwrap_or_default(),
+                    other.name().unwrap_or_default(),
+                    if comparison == Comparison::Equal { "equal to" } else { "comparison" },
+                ),
+            ));
+        }
+        (one, other) => one.or(other),
+    };
+    let left = left.cast(&common)?.with_collation(collation);
+    let right = right.cast(&common)?.with_collation(collation);
+    Ok((key(&left), key(&right)))
+}
+
+fn in_list(value: Typed, list: Vec<Typed>) -> Result<Expr, SqlError> {
+    let mut terms = list
+        .into_iter()
+        .map(|item| compare(value.clone(), Comparison::Equal, item))
+        .collect::<Result<Vec<_>, _>>()?;
+    // A balanced tree: a long list must not nest deeply.
+    while terms.len() > 1 {
+        let mut next = Vec::with_capacity(terms.len().div_ceil(2));
+        let mut pairs = terms.into_iter();
+        while let Some(left) = pairs.next() {
+            next.push(match pairs.next() {
+                Some(right) => left.or(right),
+                None => left,
+            });
+        }
+        terms = next;
+    }
+    Ok(terms.pop().unwrap_or_else(|| lit(false)))
+}
+
+fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, SqlError> {
+    let text = SqlType::NVarChar { length: tds::Length::Max };
+    let collation = value.collation.or(pattern.collation);
+    let fold = !is_case_sensitive(collation);
+    let escape = match escape.map(|escape| escape.constant) {
+        None => None,
+        Some(Some(Datum::Text(text))) if text.chars().count() == 1 => text.chars().next(),
+        Some(_) => {
+            return Err(SqlError::new(
+                506,
+                16,
+                1,
+                "The invalid escape character was specified in a LIKE predicate.",
+            ));
+        }
+    };
+    let name = format!("like_{fold}_{}", escape.map_or(0, u32::from));
+    let (value, pattern) = (value.cast(&text)?, pattern.cast(&text)?);
+    let constant = match &pattern.constant {
+        Some(Datum::Text(text)) => Some(Pattern::new(text, escape, fold)),
+        _ => None,
+    };
+    let name = match &pattern.constant {
+        Some(Datum::Text(text)) => format!("{name}_{text}"),
+        _ => name,
+    };
+    let function =
+        Scalar::by_value(&name, vec![text.clone(), text.clone()], SqlType::Bit, move |arguments| {
+            Ok(match arguments {
+                [Datum::Text(value), Datum::Text(pattern)] => {
+                    let value = if fold { text_key_untrimmed(value) } else { value.clone() };
+                    Datum::Bit(match &constant {
+                        Some(constant) => constant.matches(&value),
+                        None => Pattern::new(pattern, escape, fold).matches(&value),
+                    })
+                }
+                _ => Datum::Null,
+            })
+        });
+    Ok(call_with(function, vec![value, pattern]).expr)
+}
+
+fn text_key_untrimmed(text: &str) -> String {
+    text.to_lowercase()
+}
+
+fn describe(expr: &Ast) -> String {
+    match expr {
+        Ast::Column(parts) => parts.last().cloned().unwrap_or_default(),
+        Ast::Variable(name) => name.clone(),
+        Ast::Function(call) => call.name.to_lowercase(),
+        Ast::Literal(crate::tsql::expression::Literal::Integer(digits)) => digits.clone(),
+        Ast::Literal(crate::tsql::expression::Literal::Text { value, .. }) => value.clone(),
+        _ => ")".to_string(),
+    }
+}

@@ -1,0 +1,267 @@
+//! FROM: tables, derived tables, common tables, joins.
+
+use datafusion::common::JoinType;
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+
+use super::super::typed::{Typed, truth, unify};
+use super::scope::reference;
+use super::{Binder, BoundQuery, BoundTable, OutputColumn, Scope, ScopeColumn, plan_error};
+use crate::catalogue::same_name;
+use crate::sql_error::SqlError;
+use crate::tsql::ast::ObjectName;
+use crate::tsql::expression::Expr as Ast;
+use crate::tsql::query::{JoinKind, TableSource};
+
+/// A source's rows and names.
+pub(super) struct Source {
+    pub plan: LogicalPlan,
+    pub columns: Vec<ScopeColumn>,
+}
+
+impl Binder<'_> {
+    /// All of FROM; without FROM there is one row and no column.
+    pub(super) fn from(
+        &self,
+        sources: &[TableSource],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Source, SqlError> {
+        let mut sources = sources.iter();
+        let Some(first) = sources.next() else {
+            let plan = LogicalPlanBuilder::empty(true).build().map_err(plan_error)?;
+            return Ok(Source { plan, columns: Vec::new() });
+        };
+        let mut left = self.source(first, parent)?;
+        for source in sources {
+            let right = self.source(source, parent)?;
+            left = join(left, right, JoinKind::Cross, None)?;
+        }
+        Ok(left)
+    }
+
+    fn source(&self, source: &TableSource, parent: Option<&Scope<'_>>) -> Result<Source, SqlError> {
+        match source {
+            TableSource::Table { name, alias } => self.named(name, alias.as_deref(), parent),
+            TableSource::Derived { query, alias, columns } => {
+                let bound = self.deeper(|| self.query(query, None))?;
+                self.aliased(bound, alias, columns.as_deref())
+            }
+            TableSource::Values { rows, alias, columns } => {
+                let bound = self.values(rows, columns)?;
+                self.aliased(bound, alias, Some(columns))
+            }
+            TableSource::Function { name, arguments, alias } => {
+                let arguments = arguments
+                    .iter()
+                    .map(|argument| {
+                        let typed = self.value(argument, &Scope::empty())?;
+                        typed
+                            .constant
+                            .ok_or_else(|| SqlError::unsupported("A table function of a computed argument"))
+                    })
+                    .collect::<Result<Vec<_>, _>>()?;
+                let table = self.environment.table_function(name, &arguments)?;
+                self.scan(table, alias.as_deref().unwrap_or(&name.name), name.schema.clone())
+            }
+            TableSource::Join { kind, left, right, on } => {
+                let left = self.source(left, parent)?;
+                if matches!(kind, JoinKind::CrossApply | JoinKind::OuterApply) {
+                    return self.apply(left, right, *kind);
+                }
+                let right = self.source(right, parent)?;
+                let condition = match on {
+                    Some(on) => {
+                        let columns = left.columns.iter().chain(&right.columns).cloned().collect();
+                        Some(self.condition(on, &Scope::of(columns, parent))?)
+                    }
+                    None => None,
+                };
+                join(left, right, *kind, condition)
+            }
+        }
+    }
+
+    /// APPLY of something that does not look at the left side is a join; anything else is not served.
+    fn apply(&self, left: Source, right: &TableSource, kind: JoinKind) -> Result<Source, SqlError> {
+        let right = self.source(right, None).map_err(|error| match error.number {
+            207 | 4104 => SqlError::unsupported("APPLY of a query that refers to the left side"),
+            _ => error,
+        })?;
+        let kind = if kind == JoinKind::CrossApply { JoinKind::Cross } else { JoinKind::Left };
+        join(left, right, kind, Some(truth(true)))
+    }
+
+    fn named(
+        &self,
+        name: &ObjectName,
+        alias: Option<&str>,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Source, SqlError> {
+        let common = match (&name.schema, &name.database) {
+            (None, None) => self.common_table(&name.name),
+            _ => None,
+        };
+        if let Some((position, table)) = common {
+            // A common table sees only those before it; seeing itself would be recursion.
+            let hidden = self.common_tables.borrow_mut().split_off(position);
+            let bound = self.deeper(|| self.query(&table.query, parent.and(None)));
+            self.common_tables.borrow_mut().extend(hidden);
+            let bound = bound.map_err(|error| {
+                let recursive = error.number == 208 && error.message.contains(&format!("'{}'", table.name));
+                if recursive { SqlError::unsupported("A recursive common table expression") } else { error }
+            })?;
+            return self.aliased(bound, alias.unwrap_or(&table.name), table.columns.as_deref());
+        }
+        let table = self.environment.table(name)?;
+        let schema =
+            if alias.is_some() { None } else { Some(name.schema.clone().unwrap_or_else(|| "dbo".into())) };
+        self.scan(table, alias.unwrap_or(&name.name), schema)
+    }
+
+    fn common_table(&self, name: &str) -> Option<(usize, crate::tsql::query::CommonTable)> {
+        let tables = self.common_tables.borrow();
+        let position = tables.iter().rposition(|table| same_name(&table.name, name))?;
+        Some((position, tables.get(position)?.clone()))
+    }
+
+    /// A table's rows under fresh names.
+    pub(super) fn scan(
+        &self,
+        table: BoundTable,
+        alias: &str,
+        schema: Option<String>,
+    ) -> Result<Source, SqlError> {
+        let names: Vec<String> =
+            table.provider.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let scanned = LogicalPlanBuilder::scan(self.fresh(), provider_as_source(table.provider), None)
+            .map_err(plan_error)?;
+        let qualifiers: Vec<_> = scanned.schema().iter().map(|(qualifier, _)| qualifier.cloned()).collect();
+        let mut columns = Vec::with_capacity(names.len());
+        let mut projected = Vec::with_capacity(names.len());
+        for ((output, name), qualifier) in table.columns.into_iter().zip(names).zip(qualifiers) {
+            let unique = self.fresh();
+            projected.push(
+                datafusion::logical_expr::Expr::Column(datafusion::common::Column::new(qualifier, name))
+                    .alias(&unique),
+            );
+            let value = Typed::new(reference(&unique), output.sql_type.clone(), output.nullable)
+                .with_collation(output.collation);
+            columns.push(ScopeColumn {
+                table: Some(alias.to_string()),
+                schema: schema.clone(),
+                output,
+                value,
+            });
+        }
+        let plan = scanned.project(projected).and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
+        Ok(Source { plan, columns })
+    }
+
+    /// A query's rows under an alias.
+    fn aliased(&self, bound: BoundQuery, alias: &str, names: Option<&[String]>) -> Result<Source, SqlError> {
+        if let Some(names) = names
+            && names.len() != bound.columns.len()
+        {
+            let (number, than) =
+                if bound.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
+            let text = format!("'{alias}' has {than} columns than were specified in the column list.");
+            return Err(SqlError::new(number, 16, 1, text));
+        }
+        let plan_names: Vec<String> =
+            bound.plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let mut columns = Vec::with_capacity(plan_names.len());
+        for (index, (mut output, plan_name)) in bound.columns.into_iter().zip(plan_names).enumerate() {
+            if let Some(name) = names.and_then(|names| names.get(index)) {
+                output.name = name.clone();
+            }
+            if output.name.is_empty() {
+                return Err(SqlError::new(
+                    8155,
+                    16,
+                    2,
+                    format!("No column name was specified for column {} of '{alias}'.", index + 1),
+                ));
+            }
+            let value = Typed::new(reference(&plan_name), output.sql_type.clone(), output.nullable)
+                .with_collation(output.collation);
+            columns.push(ScopeColumn { table: Some(alias.to_string()), schema: None, output, value });
+        }
+        Ok(Source { plan: bound.plan, columns })
+    }
+
+    /// A table value constructor.
+    fn values(&self, rows: &[Vec<Ast>], names: &[String]) -> Result<BoundQuery, SqlError> {
+        let width = names.len();
+        if rows.iter().any(|row| row.len() != width) {
+            return Err(SqlError::new(
+                10709,
+                16,
+                1,
+                "The number of columns for each row in a table value constructor must be the same.",
+            ));
+        }
+        let mut by_column = Vec::with_capacity(width);
+        for column in 0..width {
+            let values = rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|expr| self.value(expr, &Scope::empty()))
+                .collect::<Result<Vec<_>, _>>()?;
+            by_column.push(unify(values)?);
+        }
+        let mut columns = Vec::with_capacity(width);
+        for ((values, sql_type), name) in by_column.iter().zip(names) {
+            let nullable = values.iter().any(|value| value.nullable);
+            columns.push(OutputColumn::expression(name.clone(), sql_type.clone(), nullable));
+        }
+        // One SELECT a row, joined: each is a projection of one row.
+        let plan_names: Vec<String> = (0..width).map(|_| self.fresh()).collect();
+        let mut plan: Option<LogicalPlanBuilder> = None;
+        for row in 0..rows.len() {
+            let exprs: Vec<_> = by_column
+                .iter()
+                .zip(&plan_names)
+                .filter_map(|((values, _), name)| Some(values.get(row)?.expr.clone().alias(name)))
+                .collect();
+            let one = LogicalPlanBuilder::empty(true).project(exprs).map_err(plan_error)?;
+            plan = Some(match plan {
+                None => one,
+                Some(plan) => plan.union(one.build().map_err(plan_error)?).map_err(plan_error)?,
+            });
+        }
+        let plan = plan.unwrap_or_else(|| LogicalPlanBuilder::empty(false)).build().map_err(plan_error)?;
+        Ok(BoundQuery { plan, columns })
+    }
+}
+
+fn join(
+    left: Source,
+    right: Source,
+    kind: JoinKind,
+    condition: Option<datafusion::logical_expr::Expr>,
+) -> Result<Source, SqlError> {
+    let join_type = match kind {
+        JoinKind::Left => JoinType::Left,
+        JoinKind::Right => JoinType::Right,
+        JoinKind::Full => JoinType::Full,
+        _ => JoinType::Inner,
+    };
+    let builder = LogicalPlanBuilder::from(left.plan);
+    let plan = match condition {
+        Some(condition) => builder.join_on(right.plan, join_type, [condition]),
+        None => builder.cross_join(right.plan),
+    };
+    let plan = plan.and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
+    let optional = |columns: Vec<ScopeColumn>, optional: bool| {
+        columns.into_iter().map(move |mut column| {
+            column.value.nullable |= optional;
+            column.output.nullable |= optional;
+            column
+        })
+    };
+    let left_optional = matches!(join_type, JoinType::Right | JoinType::Full);
+    let right_optional = matches!(join_type, JoinType::Left | JoinType::Full);
+    let columns =
+        optional(left.columns, left_optional).chain(optional(right.columns, right_optional)).collect();
+    Ok(Source { plan, columns })
+}

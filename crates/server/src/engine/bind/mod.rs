@@ -1,0 +1,155 @@
+//! Queries and expressions of T-SQL to plans of the execution engine.
+//!
+//! The binder does what the engine's own SQL front end cannot: it resolves names by T-SQL's rules, gives every
+//! expression its T-SQL type, makes every conversion explicit, and compares text by collation. Inside a plan
+//! every column has a unique name (`c1`, `c2`, …), so no name is ever ambiguous; what a column is called, and
+//! what type it has in T-SQL, is kept beside the plan.
+
+mod aggregate;
+mod condition;
+mod from;
+mod scope;
+mod select;
+mod value;
+mod window;
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::DataFusionError;
+use datafusion::logical_expr::LogicalPlan;
+use tds::{Collation, ColumnFlags, SqlType};
+
+pub use scope::{Scope, ScopeColumn};
+
+use super::Datum;
+use super::facts::Facts;
+use super::scalar::sql_error_of;
+use crate::sql_error::SqlError;
+use crate::tsql::ast::ObjectName;
+use crate::tsql::query::CommonTable;
+
+/// What binding needs to know of the session.
+pub trait Environment {
+    /// The table or view of a name. Errors: 208.
+    fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError>;
+    /// A table-valued function's result. Errors: 208.
+    fn table_function(&self, name: &ObjectName, arguments: &[Datum]) -> Result<BoundTable, SqlError>;
+    /// Value and type of a variable, or of an `@@` function. Errors: 137.
+    fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
+    /// What functions such as DB_NAME and OBJECT_ID know.
+    fn facts(&self) -> Arc<Facts>;
+}
+
+/// A table as queries see it.
+#[derive(Debug, Clone)]
+pub struct BoundTable {
+    /// Its columns, in the order of the provider's schema.
+    pub columns: Vec<OutputColumn>,
+    /// Where its rows come from. The schema has the Exact types and no metadata.
+    pub provider: Arc<dyn TableProvider>,
+}
+
+/// A column of a table or of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    /// Its name as users see it; empty for an expression without alias.
+    pub name: String,
+    /// Type.
+    pub sql_type: SqlType,
+    /// Collation of a character column.
+    pub collation: Option<Collation>,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// The flag word of COLMETADATA, without the nullable bit.
+    pub flags: ColumnFlags,
+    /// Base table (`schema.name`) and column it comes from unchanged.
+    pub source: Option<(String, String)>,
+}
+
+impl OutputColumn {
+    /// A column of an expression.
+    pub fn expression(name: impl Into<String>, sql_type: SqlType, nullable: bool) -> OutputColumn {
+        OutputColumn {
+            name: name.into(),
+            sql_type,
+            collation: None,
+            nullable,
+            flags: ColumnFlags(ColumnFlags::COMPUTED),
+            source: None,
+        }
+    }
+
+    /// The column as COLMETADATA describes it.
+    pub fn wire(&self) -> tds::Column {
+        let collation = self
+            .sql_type
+            .is_character()
+            .then(|| self.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS));
+        let mut column = tds::Column::new(self.name.clone(), self.sql_type.clone(), self.nullable, collation);
+        column.flags = ColumnFlags(self.flags.0 | u16::from(self.nullable) * ColumnFlags::NULLABLE);
+        column
+    }
+}
+
+/// A bound query.
+#[derive(Debug, Clone)]
+pub struct BoundQuery {
+    /// What to run; its output columns are those of `columns`, by position.
+    pub plan: LogicalPlan,
+    /// The result's columns.
+    pub columns: Vec<OutputColumn>,
+}
+
+/// Binds the queries of one statement.
+pub struct Binder<'e> {
+    pub(super) environment: &'e dyn Environment,
+    pub(super) facts: Arc<Facts>,
+    next: Cell<usize>,
+    depth: Cell<usize>,
+    common_tables: RefCell<Vec<CommonTable>>,
+}
+
+/// Queries inside queries beyond which binding stops (views of common tables multiply).
+const DEPTH_MAX: usize = 32;
+
+impl<'e> Binder<'e> {
+    /// A binder for one statement.
+    pub fn new(environment: &'e dyn Environment) -> Self {
+        let facts = environment.facts();
+        Binder {
+            environment,
+            facts,
+            next: Cell::new(0),
+            depth: Cell::new(0),
+            common_tables: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// A column name that the plan does not have yet.
+    pub(super) fn fresh(&self) -> String {
+        self.next.set(self.next.get() + 1);
+        format!("c{}", self.next.get())
+    }
+
+    pub(super) fn deeper<T>(&self, bind: impl FnOnce() -> Result<T, SqlError>) -> Result<T, SqlError> {
+        if self.depth.get() >= DEPTH_MAX {
+            return Err(SqlError::new(
+                191,
+                15,
+                1,
+                "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
+            ));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = bind();
+        self.depth.set(self.depth.get() - 1);
+        result
+    }
+}
+
+/// The engine's error as T-SQL's.
+pub(super) fn plan_error(error: DataFusionError) -> SqlError {
+    sql_error_of(&error)
+}

@@ -1,0 +1,588 @@
+//! SELECT, set operators, ORDER BY, TOP and OFFSET.
+
+use std::cell::RefCell;
+
+use datafusion::logical_expr::expr::Sort;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+use tds::SqlType;
+
+use super::super::Datum;
+use super::super::collation::{is_lossy, key};
+use super::super::convert::type_name;
+use super::super::typed::Typed;
+use super::super::types::common_type;
+use super::aggregate::{Grouping, first_by_key, has_aggregate};
+use super::scope::{natural_name, reference};
+use super::window::Windows;
+use super::{Binder, BoundQuery, OutputColumn, Scope, ScopeColumn, plan_error};
+use crate::catalogue::same_name;
+use crate::sql_error::SqlError;
+use crate::tsql::expression::{Expr as Ast, Literal};
+use crate::tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, SetOperator};
+
+/// A bound item of a select list.
+struct Item {
+    value: Typed,
+    output: OutputColumn,
+    /// What was written, for ORDER BY to find it again.
+    written: Option<Ast>,
+}
+
+impl Binder<'_> {
+    /// A query. `parent` is the scope of the query around it.
+    pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
+        let before = self.common_tables.borrow().len();
+        self.common_tables.borrow_mut().extend(query.with.iter().cloned());
+        let result = self.query_inside(query, parent);
+        self.common_tables.borrow_mut().truncate(before);
+        result
+    }
+
+    fn query_inside(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
+        let bound = match &query.body {
+            QueryBody::Select(select) => return self.select(select, query, parent),
+            body => self.body(body, parent)?,
+        };
+        // Above a set operator only output columns can be ordered by.
+        let mut sorts = Vec::new();
+        for item in &query.order_by {
+            let position = self.output_position(item, &bound.columns, &[])?.ok_or_else(|| {
+                SqlError::new(
+                    104,
+                    16,
+                    1,
+                    "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.",
+                )
+            })?;
+            sorts.push(self.sort_of(&output_values(&bound), position, item)?);
+        }
+        let plan = self.ordered(bound.plan, sorts, None, query)?;
+        Ok(BoundQuery { plan, columns: bound.columns })
+    }
+
+    fn body(&self, body: &QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
+        match body {
+            QueryBody::Select(select) => {
+                let plain = Query {
+                    with: Vec::new(),
+                    body: QueryBody::Select(select.clone()),
+                    order_by: Vec::new(),
+                    offset: None,
+                    fetch: None,
+                };
+                self.select(select, &plain, parent)
+            }
+            QueryBody::Nested(query) => self.deeper(|| self.query(query, parent)),
+            QueryBody::Set { operator, all, left, right } => {
+                let (left, right) =
+                    self.deeper(|| Ok((self.body(left, parent)?, self.body(right, parent)?)))?;
+                self.set_operation(left, *operator, *all, right)
+            }
+        }
+    }
+
+    fn set_operation(
+        &self,
+        left: BoundQuery,
+        operator: SetOperator,
+        all: bool,
+        right: BoundQuery,
+    ) -> Result<BoundQuery, SqlError> {
+        if left.columns.len() != right.columns.len() {
+            return Err(SqlError::new(
+                205,
+                16,
+                1,
+                "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.",
+            ));
+        }
+        let mut columns = Vec::with_capacity(left.columns.len());
+        let (mut left_exprs, mut right_exprs) = (Vec::new(), Vec::new());
+        for (left_value, right_value) in output_values(&left).into_iter().zip(output_values(&right)) {
+            let (left_null, right_null) = (is_null_literal(&left_value), is_null_literal(&right_value));
+            let common = match (left_null, right_null) {
+                (true, false) => right_value.0.sql_type.clone(),
+                (false, true) => left_value.0.sql_type.clone(),
+                _ => common_type(&left_value.0.sql_type, &right_value.0.sql_type),
+            };
+            let name = self.fresh();
+            let nullable = left_value.0.nullable || right_value.0.nullable;
+            let mut output = OutputColumn::expression(left_value.1.name.clone(), common.clone(), nullable);
+            output.collation = left_value.0.collation.or(right_value.0.collation);
+            left_exprs.push(left_value.0.cast(&common)?.expr.alias(&name));
+            right_exprs.push(right_value.0.cast(&common)?.expr.alias(&name));
+            columns.push(output);
+        }
+        let project = |plan: LogicalPlan, exprs: Vec<Expr>| {
+            LogicalPlanBuilder::from(plan)
+                .project(exprs)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)
+        };
+        let (left, right) = (project(left.plan, left_exprs)?, project(right.plan, right_exprs)?);
+        let plan = match operator {
+            SetOperator::Union => {
+                let union = LogicalPlanBuilder::from(left).union(right).and_then(LogicalPlanBuilder::build);
+                union.map_err(plan_error)?
+            }
+            SetOperator::Except => LogicalPlanBuilder::except(left, right, false).map_err(plan_error)?,
+            SetOperator::Intersect => {
+                LogicalPlanBuilder::intersect(left, right, false).map_err(plan_error)?
+            }
+        };
+        let bound = BoundQuery { plan, columns };
+        if operator == SetOperator::Union && !all { self.distinct(bound) } else { Ok(bound) }
+    }
+
+    fn select(
+        &self,
+        select: &Select,
+        query: &Query,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundQuery, SqlError> {
+        let source = self.from(&select.from, parent)?;
+        let scope = Scope::of(source.columns, parent);
+        let mut plan = source.plan;
+        if let Some(filter) = &select.filter {
+            let filter = self.condition(filter, &scope)?;
+            plan = LogicalPlanBuilder::from(plan)
+                .filter(filter)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+        }
+        let aggregated = !select.group_by.is_empty()
+            || select.having.is_some()
+            || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_aggregate(expr)))
+            || query.order_by.iter().any(|item| has_aggregate(&item.expr));
+        let windows = Windows::default();
+        if !aggregated {
+            let mut scope = scope;
+            scope.windows = Some(&windows);
+            return self.project(select, query, plan, &scope, &windows);
+        }
+        let keys = self.group_keys(&select.group_by, &scope)?;
+        let grouping = Grouping { below: &scope, keys, aggregates: RefCell::new(Vec::new()) };
+        let mut above = Scope::of(Vec::new(), parent);
+        above.columns = above_columns(&scope, &grouping);
+        above.grouping = Some(&grouping);
+        let having = match &select.having {
+            Some(having) => Some(self.condition(having, &above)?),
+            None => None,
+        };
+        above.windows = Some(&windows);
+        let items = self.items(&select.items, &above)?;
+        let hidden = self.order_values(query, &items, &above)?;
+        let group_exprs: Vec<Expr> = grouping
+            .keys
+            .iter()
+            .map(|(below, _)| below)
+            .map(|below| if is_lossy(below) { key(below) } else { below.expr.clone() })
+            .zip(&grouping.keys)
+            .map(|(expr, (below, above))| match (&above.expr, is_lossy(below)) {
+                (Expr::Column(column), false) => expr.alias(&column.name),
+                _ => expr.alias(self.fresh()),
+            })
+            .collect();
+        let mut aggregates: Vec<Expr> =
+            grouping.aggregates.borrow().iter().map(|(name, expr)| expr.clone().alias(name)).collect();
+        for (below, above) in grouping.keys.iter().filter(|(below, _)| is_lossy(below)) {
+            if let Expr::Column(column) = &above.expr {
+                aggregates.push(first_by_key(below, true).alias(&column.name));
+            }
+        }
+        let mut builder =
+            LogicalPlanBuilder::from(plan).aggregate(group_exprs, aggregates).map_err(plan_error)?;
+        if let Some(having) = having {
+            builder = builder.filter(having).map_err(plan_error)?;
+        }
+        let plan = builder.build().map_err(plan_error)?;
+        self.finish(select, query, plan, items, hidden, &windows)
+    }
+
+    /// The grouped expressions, and what will stand for each.
+    fn group_keys(&self, group_by: &[Ast], scope: &Scope<'_>) -> Result<Vec<(Typed, Typed)>, SqlError> {
+        let mut keys = Vec::with_capacity(group_by.len());
+        for expr in group_by {
+            if matches!(expr, Ast::Literal(_) | Ast::Variable(_)) {
+                return Err(SqlError::new(
+                    164,
+                    15,
+                    1,
+                    "Each GROUP BY expression must contain at least one column that is not an outer reference.",
+                ));
+            }
+            let below = self.value(expr, scope)?;
+            let name = self.fresh();
+            let above = Typed { expr: reference(&name), constant: None, ..below.clone() };
+            keys.push((below, above));
+        }
+        Ok(keys)
+    }
+
+    fn project(
+        &self,
+        select: &Select,
+        query: &Query,
+        plan: LogicalPlan,
+        scope: &Scope<'_>,
+        windows: &Windows,
+    ) -> Result<BoundQuery, SqlError> {
+        let items = self.items(&select.items, scope)?;
+        let hidden = self.order_values(query, &items, scope)?;
+        self.finish(select, query, plan, items, hidden, windows)
+    }
+
+    fn items(&self, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::Wildcard(qualifier) => {
+                    if !qualifier.is_empty() && !scope.has_table(qualifier) {
+                        return Err(SqlError::new(
+                            107,
+                            15,
+                            1,
+                            format!(
+                                "The column prefix '{}' does not match with a table name or alias name used in the query.",
+                                qualifier.join(".")
+                            ),
+                        ));
+                    }
+                    if scope.columns.is_empty() && scope.grouping.is_none() {
+                        return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
+                    }
+                    for column in scope.columns.iter().filter(|column| column.is_of(qualifier)) {
+                        bound.push(Item {
+                            value: column.value.clone(),
+                            output: column.output.clone(),
+                            written: None,
+                        });
+                    }
+                    if let Some(grouping) = scope.grouping
+                        && let Some(column) = grouping.below.columns.iter().find(|column| {
+                            !grouping.keys.iter().any(|(below, _)| below.expr == column.value.expr)
+                        })
+                    {
+                        let table = column.table.clone().unwrap_or_default();
+                        return Err(SqlError::not_grouped(&format!("{table}.{}", column.output.name)));
+                    }
+                }
+                SelectItem::Value { expr, alias } => bound.push(self.item(expr, alias.as_deref(), scope)?),
+                SelectItem::Assign { expr, .. } => bound.push(self.item(expr, None, scope)?),
+            }
+        }
+        Ok(bound)
+    }
+
+    fn item(&self, expr: &Ast, alias: Option<&str>, scope: &Scope<'_>) -> Result<Item, SqlError> {
+        let value = self.value(expr, scope)?;
+        let name = alias.map_or_else(|| natural_name(expr), str::to_string);
+        let base = match expr {
+            Ast::Column(parts) => scope.resolve(parts).ok().map(|(_, output)| output),
+            _ => None,
+        };
+        let output = match base {
+            Some(base) => OutputColumn { name, nullable: value.nullable, ..base },
+            None => OutputColumn {
+                collation: value.collation,
+                ..OutputColumn::expression(name, value.sql_type.clone(), value.nullable)
+            },
+        };
+        Ok(Item { value, output, written: Some(expr.clone()) })
+    }
+
+    /// The ORDER BY items: a position in the select list, or a value of its own.
+    fn order_values(
+        &self,
+        query: &Query,
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Vec<Result<usize, Typed>>, SqlError> {
+        let outputs: Vec<OutputColumn> = items.iter().map(|item| item.output.clone()).collect();
+        query
+            .order_by
+            .iter()
+            .map(|item| match self.output_position(item, &outputs, items)? {
+                Some(position) => Ok(Ok(position)),
+                None => Ok(Err(self.value(&item.expr, scope)?)),
+            })
+            .collect()
+    }
+
+    /// The output column that an ORDER BY item names: by position, by alias, or by being written the same.
+    fn output_position(
+        &self,
+        item: &OrderItem,
+        outputs: &[OutputColumn],
+        items: &[Item],
+    ) -> Result<Option<usize>, SqlError> {
+        match &item.expr {
+            Ast::Literal(Literal::Integer(digits)) => {
+                let position = digits.parse::<usize>().unwrap_or(0);
+                if (1..=outputs.len()).contains(&position) {
+                    return Ok(Some(position - 1));
+                }
+                Err(SqlError::new(
+                    108,
+                    16,
+                    1,
+                    format!(
+                        "The ORDER BY position number {digits} is out of range of the number of items in the select list."
+                    ),
+                ))
+            }
+            Ast::Column(parts) if parts.len() == 1 => {
+                let name = parts.first().map_or("", String::as_str);
+                let mut matches =
+                    outputs.iter().enumerate().filter(|(_, output)| same_name(&output.name, name));
+                let found = matches.next();
+                if let Some((first, _)) = found
+                    && matches.any(|(other, _)| match (items.get(first), items.get(other)) {
+                        (Some(one), Some(two)) => one.value.expr != two.value.expr,
+                        _ => true,
+                    })
+                {
+                    return Err(SqlError::ambiguous_column(name));
+                }
+                Ok(found.map(|(position, _)| position))
+            }
+            other => Ok(items.iter().position(|item| item.written.as_ref() == Some(other))),
+        }
+    }
+
+    fn finish(
+        &self,
+        select: &Select,
+        query: &Query,
+        plan: LogicalPlan,
+        items: Vec<Item>,
+        order: Vec<Result<usize, Typed>>,
+        windows: &Windows,
+    ) -> Result<BoundQuery, SqlError> {
+        let mut builder = LogicalPlanBuilder::from(plan);
+        let window_exprs = windows.exprs.borrow();
+        for (name, expr) in window_exprs.iter() {
+            builder = builder.window([expr.clone().alias(name)]).map_err(plan_error)?;
+        }
+        let mut names = Vec::with_capacity(items.len());
+        let mut exprs = Vec::with_capacity(items.len());
+        for item in &items {
+            let name = self.fresh();
+            exprs.push(item.value.expr.clone().alias(&name));
+            names.push(name);
+        }
+        let columns: Vec<OutputColumn> = items.into_iter().map(|item| item.output).collect();
+        let mut sort_values = Vec::with_capacity(order.len());
+        for target in order {
+            sort_values.push(match target {
+                Ok(position) => Ok(position),
+                Err(_) if select.distinct => {
+                    return Err(SqlError::new(
+                        145,
+                        15,
+                        1,
+                        "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.",
+                    ));
+                }
+                Err(value) => {
+                    let name = self.fresh();
+                    exprs.push(value.expr.clone().alias(&name));
+                    Err(Typed { expr: reference(&name), constant: None, ..value })
+                }
+            });
+        }
+        let visible = names.len();
+        let wide = exprs.len() > visible;
+        let plan = builder.project(exprs).and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
+        let mut bound = BoundQuery { plan, columns };
+        if select.distinct {
+            bound = self.distinct(bound)?;
+        }
+        let values = output_values(&bound);
+        let mut sorts = Vec::with_capacity(sort_values.len());
+        for (target, item) in sort_values.into_iter().zip(&query.order_by) {
+            sorts.push(match target {
+                Ok(position) => self.sort_of(&values, position, item)?,
+                Err(value) => sort(&value, item)?,
+            });
+        }
+        let top = match &select.top {
+            Some(top) if top.percent => return Err(SqlError::unsupported("TOP … PERCENT")),
+            Some(top) if top.with_ties => return Err(SqlError::unsupported("TOP … WITH TIES")),
+            Some(top) => Some(self.row_count(&top.count, 1060, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.")?),
+            None => None,
+        };
+        bound.plan = self.ordered(bound.plan, sorts, top, query)?;
+        if wide {
+            bound.plan = LogicalPlanBuilder::from(bound.plan)
+                .project(names.iter().map(|name| reference(name)))
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+        }
+        Ok(bound)
+    }
+
+    fn sort_of(
+        &self,
+        values: &[(Typed, OutputColumn)],
+        position: usize,
+        item: &OrderItem,
+    ) -> Result<Sort, SqlError> {
+        let (value, _) =
+            values.get(position).ok_or_else(|| SqlError::internal("an ORDER BY item without a column"))?;
+        sort(value, item)
+    }
+
+    /// ORDER BY, then TOP or OFFSET and FETCH.
+    fn ordered(
+        &self,
+        plan: LogicalPlan,
+        sorts: Vec<Sort>,
+        top: Option<usize>,
+        query: &Query,
+    ) -> Result<LogicalPlan, SqlError> {
+        let mut builder = LogicalPlanBuilder::from(plan);
+        if !sorts.is_empty() {
+            builder = builder.sort(sorts).map_err(plan_error)?;
+        }
+        if let Some(top) = top {
+            builder = builder.limit(0, Some(top)).map_err(plan_error)?;
+        }
+        if let Some(offset) = &query.offset {
+            let text = "The offset specified in a OFFSET clause must be an integer.";
+            let skip = self.row_count(offset, 10743, text)?;
+            let fetch = match &query.fetch {
+                Some(fetch) => Some(self.row_count(fetch, 10743, text)?),
+                None => None,
+            };
+            builder = builder.limit(skip, fetch).map_err(plan_error)?;
+        }
+        builder.build().map_err(plan_error)
+    }
+
+    fn row_count(&self, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
+        let value = self.value(expr, &Scope::empty())?.cast(&SqlType::BigInt)?;
+        match value.constant {
+            Some(Datum::Int(rows)) => usize::try_from(rows).map_err(|_| {
+                SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")
+            }),
+            Some(_) => Err(SqlError::new(number, 15, 1, text)),
+            None => Err(SqlError::unsupported("A TOP or OFFSET that is computed by functions")),
+        }
+    }
+
+    /// One row of each kind, by key.
+    fn distinct(&self, bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+        let values = output_values(&bound);
+        if let Some((value, _)) = values.iter().find(|(value, _)| {
+            matches!(
+                value.sql_type,
+                SqlType::Text
+                    | SqlType::NText
+                    | SqlType::Image
+                    | SqlType::Xml
+                    | SqlType::Json
+                    | SqlType::Udt { .. }
+            )
+        }) {
+            return Err(SqlError::new(
+                421,
+                16,
+                1,
+                format!(
+                    "The {} data type cannot be selected as DISTINCT because it is not comparable.",
+                    type_name(&value.sql_type)
+                ),
+            ));
+        }
+        if !values.iter().any(|(value, _)| is_lossy(value)) {
+            let plan = LogicalPlanBuilder::from(bound.plan).distinct().and_then(LogicalPlanBuilder::build);
+            return Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns });
+        }
+        let names: Vec<String> =
+            bound.plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let (mut groups, mut firsts) = (Vec::new(), Vec::new());
+        for ((value, _), name) in values.iter().zip(&names) {
+            if is_lossy(value) {
+                groups.push(key(value).alias(self.fresh()));
+                let first = self.fresh();
+                firsts.push((name, first.clone(), first_by_key(value, true).alias(first)));
+            } else {
+                groups.push(value.expr.clone());
+            }
+        }
+        let outputs: Vec<Expr> = names
+            .iter()
+            .map(|name| match firsts.iter().find(|(of, _, _)| *of == name) {
+                Some((_, first, _)) => reference(first).alias(name),
+                None => reference(name),
+            })
+            .collect();
+        let aggregates: Vec<Expr> = firsts.into_iter().map(|(_, _, expr)| expr).collect();
+        let plan = LogicalPlanBuilder::from(bound.plan)
+            .aggregate(groups, aggregates)
+            .and_then(|builder| builder.project(outputs))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        Ok(BoundQuery { plan, columns: bound.columns })
+    }
+
+    /// A query that returns no rows, for SET FMTONLY.
+    pub fn without_rows(bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+        let plan =
+            LogicalPlanBuilder::from(bound.plan).filter(lit(false)).and_then(LogicalPlanBuilder::build);
+        Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
+    }
+}
+
+fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
+    if matches!(
+        value.sql_type,
+        SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json | SqlType::Udt { .. }
+    ) {
+        return Err(SqlError::new(
+            306,
+            16,
+            2,
+            "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.",
+        ));
+    }
+    // NULL is the lowest value.
+    Ok(Sort::new(key(value), !item.descending, !item.descending))
+}
+
+/// A bound query's columns as values above it.
+fn output_values(bound: &BoundQuery) -> Vec<(Typed, OutputColumn)> {
+    bound
+        .plan
+        .schema()
+        .fields()
+        .iter()
+        .zip(&bound.columns)
+        .map(|(field, output)| {
+            let value = Typed::new(reference(field.name()), output.sql_type.clone(), output.nullable)
+                .with_collation(output.collation);
+            (value, output.clone())
+        })
+        .collect()
+}
+
+/// Whether a column of a set operator is a bare NULL, which takes the other side's type.
+fn is_null_literal(value: &(Typed, OutputColumn)) -> bool {
+    value.1.sql_type == SqlType::Int
+        && value.1.nullable
+        && value.1.name.is_empty()
+        && value.1.source.is_none()
+}
+
+/// Columns that can be named above a grouping: those grouped by.
+fn above_columns(below: &Scope<'_>, grouping: &Grouping<'_>) -> Vec<ScopeColumn> {
+    below
+        .columns
+        .iter()
+        .filter_map(|column| {
+            let (_, above) = grouping.keys.iter().find(|(key, _)| key.expr == column.value.expr)?;
+            Some(ScopeColumn { value: above.clone(), ..column.clone() })
+        })
+        .collect()
+}

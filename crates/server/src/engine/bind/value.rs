@@ -1,0 +1,360 @@
+//! Values: names, constants, operators, CASE, subqueries, calls.
+
+use datafusion::functions_aggregate::count::count_udaf;
+use datafusion::functions_aggregate::first_last::first_value_udaf;
+use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
+use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, lit};
+use tds::{Length, SqlType};
+
+use super::super::typed::{Typed, call, unify};
+use super::super::{Datum, arithmetic, functions};
+use super::condition::{one_column, with_plan};
+use super::scope::reference;
+use super::{Binder, Scope, plan_error};
+use crate::sql_error::SqlError;
+use crate::tsql::expression::{Comparison, Expr as Ast, FunctionCall, Literal, UnaryOperator};
+use crate::tsql::query::Query;
+
+impl Binder<'_> {
+    /// A value with its type.
+    pub fn value(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        if let Some(grouping) = scope.grouping
+            && let Some(found) = self.grouped(expr, grouping)?
+        {
+            return Ok(found);
+        }
+        match expr {
+            Ast::Literal(literal) => self.literal(literal),
+            Ast::Variable(name) => {
+                let (value, sql_type) = self.environment.variable(name)?;
+                Typed::constant(value, sql_type)
+            }
+            Ast::Column(parts) => Ok(scope.resolve(parts)?.0),
+            Ast::Unary(operator, inner) => {
+                let value = self.value(inner, scope)?;
+                match operator {
+                    UnaryOperator::Plus => Ok(value),
+                    UnaryOperator::Minus => arithmetic::negate(value),
+                    UnaryOperator::BitNot => arithmetic::complement(value),
+                }
+            }
+            Ast::Binary(left, operator, right) => {
+                arithmetic::bind(self.value(left, scope)?, *operator, self.value(right, scope)?)
+            }
+            Ast::Case { operand, branches, otherwise } => {
+                self.case(operand.as_deref(), branches, otherwise.as_deref(), scope)
+            }
+            Ast::Cast { value, sql_type, style, lenient } => {
+                let style = match style {
+                    Some(style) => self.constant_int(style, scope)?,
+                    None => 0,
+                };
+                self.value(value, scope)?.convert(sql_type, style, *lenient)
+            }
+            Ast::Collate(inner, name) => {
+                let value = self.value(inner, scope)?;
+                let collation = tds::Collation::from_name(name)
+                    .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{name}'.")))?;
+                let value = if value.sql_type.is_character() {
+                    value
+                } else {
+                    value.cast(&SqlType::VarChar { length: Length::Units(30) })?
+                };
+                Ok(value.with_collation(Some(collation)))
+            }
+            Ast::Subquery(query) => self.scalar_subquery(query, scope),
+            Ast::Function(call) => self.function(call, scope),
+            // A condition where a value must be.
+            Ast::Compare(..)
+            | Ast::And(..)
+            | Ast::Or(..)
+            | Ast::Not(_)
+            | Ast::IsNull(..)
+            | Ast::Between { .. }
+            | Ast::InList { .. }
+            | Ast::InQuery { .. }
+            | Ast::Like { .. }
+            | Ast::Exists(_)
+            | Ast::Quantified { .. } => Err(SqlError::syntax("=")),
+        }
+    }
+
+    fn literal(&self, literal: &Literal) -> Result<Typed, SqlError> {
+        match literal {
+            Literal::Null => Ok(Typed::null()),
+            Literal::Integer(digits) => match digits.parse::<i32>() {
+                Ok(value) => Typed::constant(Datum::Int(i64::from(value)), SqlType::Int),
+                // More than an int holds is a numeric of that many digits.
+                Err(_) => decimal_literal(digits),
+            },
+            Literal::Decimal(digits) => decimal_literal(digits),
+            Literal::Float(digits) => {
+                let value = digits.parse::<f64>().map_err(|_| SqlError::syntax(digits))?;
+                Typed::constant(Datum::Float(value), SqlType::Float)
+            }
+            Literal::Money(digits) => {
+                let units = rows::text::money::money(
+                    if digits.is_empty() { "0" } else { digits },
+                    &Default::default(),
+                )
+                .map_err(|_| SqlError::overflow("money", "money"))?;
+                Typed::constant(Datum::Decimal(i128::from(units)), SqlType::Money)
+            }
+            Literal::Text { value, unicode } => {
+                let units = if *unicode { value.encode_utf16().count() } else { value.chars().count() };
+                let limit = if *unicode { 4000 } else { 8000 };
+                let sql_type = super::super::types::text_of(*unicode, (units <= limit).then_some(units));
+                Typed::constant(Datum::Text(value.clone()), sql_type)
+            }
+            Literal::Binary(bytes) => {
+                let length = match bytes.len() {
+                    length @ 0..=8000 => Length::Units(length.max(1) as u16),
+                    _ => Length::Max,
+                };
+                Typed::constant(Datum::Binary(bytes.clone()), SqlType::VarBinary { length })
+            }
+        }
+    }
+
+    fn case(
+        &self,
+        operand: Option<&Ast>,
+        branches: &[(Ast, Ast)],
+        otherwise: Option<&Ast>,
+        scope: &Scope<'_>,
+    ) -> Result<Typed, SqlError> {
+        let mut conditions = Vec::with_capacity(branches.len());
+        let mut results = Vec::with_capacity(branches.len() + 1);
+        for (when, then) in branches {
+            conditions.push(match operand {
+                None => self.condition(when, scope)?,
+                Some(operand) => {
+                    let (operand, when) = (self.value(operand, scope)?, self.value(when, scope)?);
+                    super::condition::compare(operand, Comparison::Equal, when)?
+                }
+            });
+            results.push(self.value(then, scope)?);
+        }
+        if results.iter().all(|result| result.untyped_null)
+            && otherwise.is_none_or(|o| *o == Ast::Literal(Literal::Null))
+        {
+            return Err(SqlError::new(
+                8133,
+                16,
+                1,
+                "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.",
+            ));
+        }
+        results.push(match otherwise {
+            Some(otherwise) => self.value(otherwise, scope)?,
+            None => Typed::null(),
+        });
+        choose(conditions, results)
+    }
+
+    /// A constant whole number (styles, positions).
+    pub(super) fn constant_int(&self, expr: &Ast, scope: &Scope<'_>) -> Result<i32, SqlError> {
+        match self.value(expr, scope)?.cast(&SqlType::Int)?.constant {
+            Some(Datum::Int(value)) => Ok(value as i32),
+            Some(_) => Ok(0),
+            None => Err(SqlError::unsupported("A style or position that is not a constant")),
+        }
+    }
+
+    /// A query as a value: NULL for no row, error 512 for several.
+    fn scalar_subquery(&self, query: &Query, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let (subquery, columns) = self.subquery(query, scope)?;
+        let [column] = columns.as_slice() else { return Err(one_column()) };
+        let value = column.value.clone();
+        let plan = subquery.subquery.as_ref().clone();
+        if super::aggregate::is_single_row(&plan) {
+            let mut typed = Typed { expr: Expr::ScalarSubquery(with_plan(plan)), ..value };
+            typed.nullable = true;
+            return Ok(typed);
+        }
+        // One row whatever the query gives: its first value and how many there were.
+        let (first, count, result) = (self.fresh(), self.fresh(), self.fresh());
+        let aggregate = |udaf, args| {
+            Expr::AggregateFunction(AggregateFunction {
+                func: udaf,
+                params: AggregateFunctionParams {
+                    args,
+                    distinct: false,
+                    filter: None,
+                    order_by: Vec::new(),
+                    null_treatment: None,
+                },
+            })
+        };
+        let aggregates = [
+            aggregate(first_value_udaf(), vec![value.expr.clone()]).alias(&first),
+            aggregate(count_udaf(), vec![lit(1_i64)]).alias(&count),
+        ];
+        let first = Typed::new(reference(&first), value.sql_type.clone(), true);
+        let count = Typed::new(reference(&count), SqlType::BigInt, true);
+        let single =
+            call("single_value", vec![first, count], value.sql_type.clone(), |arguments| match arguments {
+                [_, Datum::Int(rows)] if *rows > 1 => Err(SqlError::subquery_rows()),
+                [value, _] => Ok(value.clone()),
+                _ => Ok(Datum::Null),
+            });
+        let plan = LogicalPlanBuilder::from(plan)
+            .aggregate(Vec::<Expr>::new(), aggregates)
+            .and_then(|builder| builder.project([single.expr.alias(&result)]))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        Ok(Typed::new(Expr::ScalarSubquery(with_plan(plan)), value.sql_type, true)
+            .with_collation(value.collation))
+    }
+
+    fn function(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        if call.over.is_some() {
+            return self.window_call(call, scope);
+        }
+        if super::aggregate::is_aggregate(&call.name) {
+            return self.aggregate_call(call, scope);
+        }
+        match call.name.as_str() {
+            "COALESCE" => {
+                let values = self.values_of(&call.arguments, scope)?;
+                coalesce(values)
+            }
+            "ISNULL" => {
+                let [value, other] = self.arguments(call, scope)?;
+                // The type is the first one's, unlike COALESCE.
+                let sql_type =
+                    if value.untyped_null { other.sql_type.clone() } else { value.sql_type.clone() };
+                let (value, other) = (value.cast(&sql_type)?, other.cast(&sql_type)?);
+                let nullable = value.nullable && other.nullable;
+                let condition = value.expr.clone().is_not_null();
+                let mut typed = choose(vec![condition], vec![value, other])?;
+                typed.nullable = nullable;
+                Ok(typed)
+            }
+            "NULLIF" => {
+                let [value, other] = self.arguments(call, scope)?;
+                let equal = super::condition::compare(value.clone(), Comparison::Equal, other)?;
+                let sql_type = value.sql_type.clone();
+                choose(vec![equal], vec![Typed::null().cast(&sql_type)?, value])
+            }
+            "IIF" => {
+                let [condition, then, otherwise] = call.arguments.as_slice() else {
+                    return Err(SqlError::argument_count("IIF", 3));
+                };
+                let condition = self.condition(condition, scope)?;
+                choose(vec![condition], vec![self.value(then, scope)?, self.value(otherwise, scope)?])
+            }
+            "CHOOSE" => {
+                let mut values = self.values_of(&call.arguments, scope)?.into_iter();
+                let index = values
+                    .next()
+                    .ok_or_else(|| SqlError::argument_count("CHOOSE", 2))?
+                    .cast(&SqlType::Int)?;
+                let mut conditions = Vec::new();
+                let mut results: Vec<Typed> = values.collect();
+                for position in 1..=results.len() {
+                    conditions.push(index.expr.clone().eq(lit(position as i32)));
+                }
+                results.push(Typed::null());
+                choose(conditions, results)
+            }
+            "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME" | "DATETRUNC" => {
+                let mut arguments = call.arguments.iter();
+                let part = match arguments.next() {
+                    Some(Ast::Column(parts)) if parts.len() == 1 => {
+                        parts.first().cloned().unwrap_or_default()
+                    }
+                    _ => {
+                        return Err(SqlError::new(
+                            1023,
+                            15,
+                            1,
+                            format!("Invalid parameter 1 specified for {}.", call.name.to_lowercase()),
+                        ));
+                    }
+                };
+                let values =
+                    arguments.map(|argument| self.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
+                functions::date_call(&call.name, &part, values)
+            }
+            name => {
+                let values = self.values_of(&call.arguments, scope)?;
+                functions::call_function(name, values, &self.facts)
+            }
+        }
+    }
+
+    fn values_of(&self, expressions: &[Ast], scope: &Scope<'_>) -> Result<Vec<Typed>, SqlError> {
+        expressions.iter().map(|expr| self.value(expr, scope)).collect()
+    }
+
+    fn arguments<const N: usize>(
+        &self,
+        call: &FunctionCall,
+        scope: &Scope<'_>,
+    ) -> Result<[Typed; N], SqlError> {
+        self.values_of(&call.arguments, scope)?
+            .try_into()
+            .map_err(|_| SqlError::argument_count(&call.name.to_lowercase(), N))
+    }
+}
+
+fn decimal_literal(digits: &str) -> Result<Typed, SqlError> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let whole = whole.trim_start_matches('0');
+    let precision = (whole.len() + fraction.len()).max(1);
+    if precision > 38 {
+        return Err(SqlError::new(
+            1007,
+            15,
+            1,
+            format!(
+                "The number '{digits}' is out of the range for numeric representation (maximum precision 38)."
+            ),
+        ));
+    }
+    let units = format!("{whole}{fraction}");
+    let units =
+        if units.is_empty() { 0 } else { units.parse::<i128>().map_err(|_| SqlError::syntax(digits))? };
+    let sql_type = SqlType::Numeric { precision: precision as u8, scale: fraction.len() as u8 };
+    Typed::constant(Datum::Decimal(units), sql_type)
+}
+
+/// CASE WHEN condition THEN result … ELSE the last result.
+fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError> {
+    let collation = results.iter().find_map(|result| result.collation);
+    let nullable = results.iter().any(|result| result.nullable);
+    let (mut results, sql_type) = unify(results)?;
+    let otherwise = results.pop().map(|result| Box::new(result.expr));
+    let branches = conditions
+        .into_iter()
+        .zip(results)
+        .map(|(condition, result)| (Box::new(condition), Box::new(result.expr)))
+        .collect::<Vec<_>>();
+    if branches.is_empty() {
+        return Err(SqlError::internal("a CASE without branches"));
+    }
+    let expr = Expr::Case(Case::new(None, branches, otherwise));
+    let collation = if sql_type.is_character() { collation } else { None };
+    Ok(Typed::new(expr, sql_type, nullable).with_collation(collation))
+}
+
+fn coalesce(values: Vec<Typed>) -> Result<Typed, SqlError> {
+    if values.len() < 2 {
+        return Err(SqlError::syntax(")"));
+    }
+    if values.iter().all(|value| value.untyped_null) {
+        return Err(SqlError::new(
+            4127,
+            16,
+            1,
+            "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.",
+        ));
+    }
+    let nullable = values.iter().all(|value| value.nullable);
+    let conditions =
+        values.iter().take(values.len() - 1).map(|value| value.expr.clone().is_not_null()).collect();
+    let mut typed = choose(conditions, values)?;
+    typed.nullable = nullable;
+    Ok(typed)
+}

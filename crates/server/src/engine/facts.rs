@@ -1,0 +1,125 @@
+//! What functions such as DB_NAME, OBJECT_ID and GETDATE know, frozen for one statement.
+
+use std::sync::{Arc, OnceLock};
+
+use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
+use crate::catalogue::{DatabaseEntry, Directory, TableDefinition, same_name};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::ObjectName;
+use crate::tsql::parse_object_name;
+
+/// Reads the tables when a function first asks for them.
+type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
+
+/// A statement's view of server, session and catalogue.
+pub struct Facts {
+    /// Current database.
+    pub database: String,
+    /// All databases.
+    pub directory: Arc<Directory>,
+    /// Login name.
+    pub login: String,
+    /// Client's host name.
+    pub host: String,
+    /// Client's application name.
+    pub application: String,
+    /// Server's name.
+    pub server: String,
+    /// Session id.
+    pub spid: u16,
+    /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
+    pub now: i64,
+    /// Identity value of the last INSERT of this scope.
+    pub scope_identity: Option<i64>,
+    /// Rows of the last statement.
+    pub row_count: i64,
+    /// Depth of transactions.
+    pub transaction_count: i64,
+    /// The error that a CATCH block handles.
+    pub error: Option<SqlError>,
+    /// Last identity values by `object_id`.
+    pub identities: Box<dyn Fn(i32) -> Option<i64> + Send + Sync>,
+    tables: OnceLock<Vec<Arc<TableDefinition>>>,
+    reader: TableReader,
+}
+
+impl std::fmt::Debug for Facts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facts")
+            .field("database", &self.database)
+            .field("spid", &self.spid)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Facts {
+    /// Facts without a session: for expressions that may know nothing (tests, stored expressions).
+    pub fn new(database: &str, directory: Arc<Directory>, reader: TableReader) -> Facts {
+        Facts {
+            database: database.to_string(),
+            directory,
+            login: "sa".to_string(),
+            host: String::new(),
+            application: String::new(),
+            server: "bulkwire".to_string(),
+            spid: 51,
+            now: now(),
+            scope_identity: None,
+            row_count: 0,
+            transaction_count: 0,
+            error: None,
+            identities: Box::new(|_| None),
+            tables: OnceLock::new(),
+            reader,
+        }
+    }
+
+    /// All tables, temporary ones included.
+    pub fn tables(&self) -> &[Arc<TableDefinition>] {
+        self.tables.get_or_init(|| (self.reader)())
+    }
+
+    /// The current database.
+    pub fn current(&self) -> Option<&DatabaseEntry> {
+        self.directory.database(&self.database)
+    }
+
+    /// The table that a text such as `[dbo].[t]` or `tempdb..#t` names.
+    pub fn find(&self, text: &str) -> Option<Arc<TableDefinition>> {
+        let name = parse_object_name(text).ok()?;
+        self.find_name(&name)
+    }
+
+    /// The table of a name.
+    pub fn find_name(&self, name: &ObjectName) -> Option<Arc<TableDefinition>> {
+        let database =
+            if name.is_temporary() { "tempdb" } else { name.database.as_deref().unwrap_or(&self.database) };
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        self.tables()
+            .iter()
+            .find(|table| {
+                same_name(&table.database, database)
+                    && same_name(&table.schema, schema)
+                    && same_name(&table.name, &name.name)
+            })
+            .cloned()
+    }
+
+    /// The table of an id.
+    pub fn by_id(&self, object_id: i64) -> Option<Arc<TableDefinition>> {
+        self.tables().iter().find(|table| i64::from(table.object_id) == object_id).cloned()
+    }
+
+    /// The moment of the statement.
+    pub fn now_moment(&self) -> Datum {
+        Datum::Moment(self.now)
+    }
+}
+
+/// Ticks of 100 ns since 0001-01-01 UTC.
+pub fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    DAYS_TO_1970 * TICKS_PER_DAY
+        + since.as_secs() as i64 * TICKS_PER_SECOND
+        + i64::from(since.subsec_nanos() / 100)
+}

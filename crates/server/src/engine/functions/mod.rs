@@ -1,0 +1,66 @@
+//! The built-in functions of T-SQL.
+
+mod date;
+mod math;
+mod string;
+mod system;
+
+use std::sync::Arc;
+
+use tds::{Length, SqlType};
+
+pub use date::date_call;
+
+use super::Datum;
+use super::facts::Facts;
+use super::typed::{Typed, call};
+use crate::sql_error::SqlError;
+
+/// Binds a call. Errors: 195 for an unknown name, 174 for a wrong number of arguments.
+pub fn call_function(name: &str, arguments: Vec<Typed>, facts: &Arc<Facts>) -> Result<Typed, SqlError> {
+    for family in [string::bind, math::bind, date::bind, system::bind] {
+        if let Some(typed) = family(name, &arguments, facts)? {
+            return Ok(typed);
+        }
+    }
+    Err(SqlError::unknown_function(&name.to_lowercase()))
+}
+
+/// nvarchar(max).
+pub(crate) fn long_text() -> SqlType {
+    SqlType::NVarChar { length: Length::Max }
+}
+
+/// nvarchar(128), the type of names.
+pub(crate) fn name_type() -> SqlType {
+    SqlType::NVarChar { length: Length::Units(128) }
+}
+
+/// The arguments, if there are as many as wanted.
+pub(crate) fn take<const N: usize>(name: &str, arguments: &[Typed]) -> Result<[Typed; N], SqlError> {
+    <[Typed; N]>::try_from(arguments.to_vec()).map_err(|_| SqlError::argument_count(&name.to_lowercase(), N))
+}
+
+/// A call whose arguments are cast first; NULL in, NULL out.
+pub(crate) fn strict(
+    name: &str,
+    arguments: Vec<(Typed, SqlType)>,
+    result: SqlType,
+    kernel: impl Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync + 'static,
+) -> Result<Typed, SqlError> {
+    let arguments =
+        arguments.into_iter().map(|(value, to)| value.cast(&to)).collect::<Result<Vec<_>, _>>()?;
+    let constant = arguments.iter().map(|argument| argument.constant.clone()).collect::<Option<Vec<_>>>();
+    let kernel = move |values: &[Datum]| {
+        if values.iter().any(Datum::is_null) { Ok(Datum::Null) } else { kernel(values) }
+    };
+    // Constants are folded, so that INSERT … VALUES needs no plan; errors are left to the run.
+    if let Some(values) = constant
+        && let Ok(value) = kernel(&values)
+    {
+        return Typed::constant(value, result);
+    }
+    let mut typed = call(name, arguments, result, kernel);
+    typed.nullable = true;
+    Ok(typed)
+}

@@ -1,0 +1,165 @@
+//! Running bound queries and expressions.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::execution::context::SessionContext;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
+use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlanBuilder};
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::SessionConfig;
+use futures::StreamExt;
+use rows::mapping::{Form, field_for};
+use tds::SqlType;
+
+use super::bind::{BoundQuery, OutputColumn, plan_error};
+use super::datum::Datum;
+use super::scalar::sql_error_of;
+use super::typed::Typed;
+use crate::sql_error::SqlError;
+
+/// Rows per batch of a result.
+const BATCH_ROWS: usize = 8192;
+
+/// The execution engine, shared by all sessions.
+pub struct Engine {
+    state: SessionState,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engine")
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine {
+    /// One partition: rows keep the order in which they were stored.
+    pub fn new() -> Engine {
+        let config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
+        Engine { state: SessionStateBuilder::new().with_config(config).with_default_features().build() }
+    }
+
+    /// Starts a query. Its batches have the schema of [`exact_schema`].
+    pub async fn start(&self, bound: BoundQuery) -> Result<ResultStream, SqlError> {
+        let context = SessionContext::new_with_state(self.state.clone());
+        let schema = exact_schema(&bound.columns);
+        let plan = self.state.create_physical_plan(&bound.plan).await.map_err(plan_error)?;
+        let stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
+        Ok(ResultStream { schema, stream })
+    }
+
+    /// All rows of a query.
+    pub async fn collect(&self, bound: BoundQuery) -> Result<Vec<RecordBatch>, SqlError> {
+        let mut stream = self.start(bound).await?;
+        let mut batches = Vec::new();
+        while let Some(batch) = stream.next().await? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+
+    /// One value, which refers to no table but those of its subqueries.
+    pub async fn evaluate(&self, value: Typed) -> Result<Datum, SqlError> {
+        if let Some(constant) = value.constant {
+            return Ok(constant);
+        }
+        let array = self.evaluate_expr(value.expr).await?;
+        Datum::read(array.as_ref(), &value.sql_type, 0)
+    }
+
+    /// One condition: true, or false and unknown.
+    pub async fn holds(&self, condition: Expr) -> Result<bool, SqlError> {
+        let array = self.evaluate_expr(condition).await?;
+        Ok(Datum::read(array.as_ref(), &SqlType::Bit, 0)? == Datum::Bit(true))
+    }
+
+    /// An expression over the rows of a batch, whose columns it names.
+    pub fn evaluate_rows(
+        &self,
+        expr: &Expr,
+        batch: &RecordBatch,
+    ) -> Result<arrow::array::ArrayRef, SqlError> {
+        let schema = DFSchema::try_from(batch.schema()).map_err(plan_error)?;
+        let physical = self.state.create_physical_expr(expr.clone(), &schema).map_err(plan_error)?;
+        let value = physical.evaluate(batch).map_err(plan_error)?;
+        value.into_array(batch.num_rows()).map_err(plan_error)
+    }
+
+    async fn evaluate_expr(&self, expr: Expr) -> Result<arrow::array::ArrayRef, SqlError> {
+        let queries = |expr: &Expr| {
+            Ok(matches!(
+                expr,
+                Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)
+            ))
+        };
+        if expr.exists(queries).map_err(plan_error)? {
+            let plan = LogicalPlanBuilder::empty(true)
+                .project([expr.alias("value")])
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+            let context = SessionContext::new_with_state(self.state.clone());
+            let plan = self.state.create_physical_plan(&plan).await.map_err(plan_error)?;
+            let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
+            while let Some(batch) = stream.next().await {
+                let batch = batch.map_err(|error| sql_error_of(&error))?;
+                if batch.num_rows() > 0 {
+                    return Ok(Arc::clone(batch.column(0)));
+                }
+            }
+            return Err(SqlError::internal("an expression gave no row"));
+        }
+        let physical = self.state.create_physical_expr(expr, &DFSchema::empty()).map_err(plan_error)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(1));
+        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+            .map_err(SqlError::internal)?;
+        match physical.evaluate(&batch).map_err(plan_error)? {
+            ColumnarValue::Array(array) => Ok(array),
+            ColumnarValue::Scalar(scalar) => scalar.to_array().map_err(plan_error),
+        }
+    }
+}
+
+/// The schema of a result: Exact types, `sql_type` and `collation` metadata, names as users see them.
+pub fn exact_schema(columns: &[OutputColumn]) -> SchemaRef {
+    Arc::new(Schema::new(
+        columns.iter().map(|column| field_for(&column.wire(), &Form::Exact)).collect::<Vec<_>>(),
+    ))
+}
+
+/// A running query.
+pub struct ResultStream {
+    schema: SchemaRef,
+    stream: SendableRecordBatchStream,
+}
+
+impl ResultStream {
+    /// The next rows; None at the end.
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let Some(batch) = self.stream.next().await else { return Ok(None) };
+        let batch = batch.map_err(|error| sql_error_of(&error))?;
+        let columns = batch
+            .columns()
+            .iter()
+            .zip(self.schema.fields())
+            .map(|(column, field)| {
+                if column.data_type() == field.data_type() {
+                    return Ok(Arc::clone(column));
+                }
+                arrow::compute::cast(column, field.data_type()).map_err(SqlError::internal)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map(Some)
+            .map_err(SqlError::internal)
+    }
+}

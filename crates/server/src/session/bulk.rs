@@ -1,0 +1,206 @@
+//! INSERT BULK: what the statement announces, and the writer that takes the rows.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use store::LockMode;
+use tds::SqlType;
+
+use super::Session;
+use super::environment::SessionEnvironment;
+use super::interpreter::Frame;
+use super::output::Output;
+use super::response::Response;
+use super::work::{BulkWork, OpenTable};
+use crate::engine::Binder;
+use crate::sql_error::SqlError;
+use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
+use crate::tsql::ast::{BulkHints, InsertBulk, ObjectName};
+
+/// An accepted INSERT BULK.
+#[derive(Debug, Clone)]
+pub struct BulkTarget {
+    /// The table as named.
+    pub table: ObjectName,
+    /// For each declared column, in order: its name and its position in the table.
+    pub columns: Vec<(String, usize)>,
+    /// The statement's options.
+    pub hints: BulkHints,
+}
+
+/// Takes the rows of one bulk load. Dropped without [`finish`](Self::finish) it leaves no row.
+pub struct BulkWriter {
+    writer: Option<TableWriter>,
+    work: BulkWork,
+    /// Positions in the table of the declared columns.
+    positions: Vec<usize>,
+    width: usize,
+    types: Vec<SqlType>,
+    finished: bool,
+}
+
+impl Session {
+    /// Runs an INSERT BULK: checks it and says that rows are expected.
+    pub(super) async fn insert_bulk(
+        &mut self,
+        insert: &InsertBulk,
+        frame: &Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        if self.settings.format_only {
+            output.done(frame.done_kind(), 0, None).await;
+            return Ok(());
+        }
+        let table = self.writable(&insert.table)?;
+        let mut columns = Vec::with_capacity(insert.columns.len());
+        for column in &insert.columns {
+            let position = table
+                .definition
+                .position(&column.name)
+                .ok_or_else(|| SqlError::invalid_column(&column.name))?;
+            let definition = table.definition.columns.get(position);
+            if definition
+                .is_some_and(|column| column.sql_type == SqlType::RowVersion || column.computed.is_some())
+            {
+                return Err(SqlError::new(
+                    271,
+                    16,
+                    1,
+                    format!(
+                        "The column \"{}\" cannot be modified because it is either a computed column or is the result of a UNION operator.",
+                        column.name
+                    ),
+                ));
+            }
+            if columns.iter().any(|(_, known)| *known == position) {
+                return Err(SqlError::new(
+                    2705,
+                    16,
+                    1,
+                    format!("Column '{}' is named twice in INSERT BULK.", column.name),
+                ));
+            }
+            columns.push((column.name.clone(), position));
+        }
+        for (name, _) in &insert.hints.order {
+            if table.definition.position(name).is_none() {
+                return Err(SqlError::invalid_column(name));
+            }
+        }
+        let target = BulkTarget { table: insert.table.clone(), columns, hints: insert.hints.clone() };
+        output.send(Response::BulkExpected(Box::new(target))).await;
+        output.done(frame.done_kind(), 0, None).await;
+        Ok(())
+    }
+
+    /// Begins the load that an INSERT BULK has announced: locks the table and prepares the writer.
+    ///
+    /// The writer may be used on another thread while nothing else happens in the session. TABLOCK, and unique keys,
+    /// take the table's lock alone; otherwise several loads run side by side.
+    pub fn begin_bulk(&mut self, target: BulkTarget) -> Result<BulkWriter, SqlError> {
+        let frame = Frame::new(false);
+        let table = self.writable(&target.table)?;
+        let plan = {
+            let environment = SessionEnvironment::new(self, &frame);
+            WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
+        };
+        let mut work = self.work.start_bulk();
+        let writer = self.bulk_table_writer(&table, plan, &target.hints);
+        let writer = match writer {
+            Ok(writer) => writer,
+            Err(error) => {
+                work.end(false)?;
+                return Err(error);
+            }
+        };
+        Ok(BulkWriter {
+            writer: Some(writer),
+            work,
+            positions: target.columns.iter().map(|(_, position)| *position).collect(),
+            width: table.definition.columns.len(),
+            types: Vec::new(),
+            finished: false,
+        })
+    }
+
+    fn bulk_table_writer(
+        &mut self,
+        table: &OpenTable,
+        plan: WritePlan,
+        hints: &BulkHints,
+    ) -> Result<TableWriter, SqlError> {
+        // TABLOCK is a bulk update lock: loads do not exclude each other.
+        let alone = !plan.definition.unique_keys().is_empty();
+        self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
+        let now = self.work.refresh(table)?;
+        self.work.offer_keys(table.definition.object_id);
+        let options = WriteOptions {
+            statement: "INSERT",
+            default_for_null: !hints.keep_nulls,
+            check_constraints: hints.check_constraints,
+        };
+        TableWriter::new(Arc::clone(&self.instance), self.work.pair(), now, plan, options, false)
+    }
+}
+
+impl BulkWriter {
+    /// Takes the stream's columns: as many as INSERT BULK declared, in its order. Their types may be others; values are
+    /// converted.
+    ///
+    /// Errors: 4816 if the number differs.
+    pub fn columns(&mut self, columns: &[tds::Column]) -> Result<(), SqlError> {
+        if columns.len() != self.positions.len() {
+            return Err(SqlError::new(
+                4816,
+                16,
+                1,
+                format!(
+                    "Invalid column type from bcp client for colid {}.",
+                    columns.len().min(self.positions.len()) + 1
+                ),
+            ));
+        }
+        self.types = columns.iter().map(|column| column.sql_type().clone()).collect();
+        Ok(())
+    }
+
+    /// Appends rows in the Exact form of the stream's columns.
+    pub fn append(&mut self, batch: RecordBatch) -> Result<(), SqlError> {
+        let mut columns: Vec<Option<(ArrayRef, SqlType)>> = (0..self.width).map(|_| None).collect();
+        for ((position, array), sql_type) in self.positions.iter().zip(batch.columns()).zip(&self.types) {
+            if let Some(slot) = columns.get_mut(*position) {
+                *slot = Some((Arc::clone(array), sql_type.clone()));
+            }
+        }
+        let Some(writer) = &mut self.writer else {
+            return Err(SqlError::internal("a bulk load that is over"));
+        };
+        writer.write(InputRows { columns, rows: batch.num_rows() })?;
+        Ok(())
+    }
+
+    /// Ends the load: commits it, or makes it part of the open transaction. Returns the row count.
+    pub fn finish(mut self) -> Result<u64, SqlError> {
+        self.finished = true;
+        let Some(writer) = self.writer.take() else {
+            return Err(SqlError::internal("a bulk load that is over"));
+        };
+        let rows = writer.rows;
+        self.work.give_keys(writer.into_keys());
+        self.work.end(true)?;
+        Ok(rows)
+    }
+
+    /// Ends the load without a row. The same as dropping the writer.
+    pub fn abort(self) {}
+}
+
+impl Drop for BulkWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.writer = None;
+            // There is nobody to tell: the load leaves no row whatever happens here.
+            let _ = self.work.end(false);
+        }
+    }
+}

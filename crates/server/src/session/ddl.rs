@@ -1,0 +1,565 @@
+//! CREATE, DROP, ALTER and TRUNCATE.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use store::LockMode;
+use tds::SqlType;
+
+use super::Session;
+use super::interpreter::Frame;
+use super::work::{OpenTable, key_of, store_error};
+use crate::catalogue::{Index, TableDefinition, same_name};
+use crate::sql_error::SqlError;
+use crate::table::{InputRows, WriteOptions};
+use crate::tsql::ast::{AlterAction, ColumnClause, CreateIndex, CreateTable, ObjectName, StatementKind};
+
+impl Session {
+    /// Runs a statement that changes what exists, within a transaction of its own unless one is open.
+    pub(super) async fn define(&mut self, statement: &StatementKind, frame: &Frame) -> Result<(), SqlError> {
+        if let StatementKind::CreateTable(create) = statement
+            && create.name.is_temporary()
+        {
+            self.work.make_temporary();
+        }
+        let mark = self.work.start_statement();
+        let result = self.define_inside(statement, frame);
+        self.work.end_statement(&mark, result.is_ok())?;
+        result
+    }
+
+    fn define_inside(&mut self, statement: &StatementKind, frame: &Frame) -> Result<(), SqlError> {
+        match statement {
+            StatementKind::CreateTable(create) => self.create_table(create, frame),
+            StatementKind::DropTable { names, if_exists } => self.drop_tables(names, *if_exists),
+            StatementKind::TruncateTable(name) => self.truncate(name),
+            StatementKind::AlterTable { table, action } => self.alter_table(table, action, frame),
+            StatementKind::CreateIndex(create) => self.create_index(create, frame),
+            StatementKind::DropIndex { names, if_exists } => self.drop_indexes(names, *if_exists),
+            StatementKind::CreateSchema(name) => self.create_schema(name),
+            StatementKind::DropSchema { name, if_exists } => self.drop_schema(name, *if_exists),
+            StatementKind::CreateDatabase(name) => self.create_database(name),
+            StatementKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists),
+            _ => Err(SqlError::internal("a statement without a place")),
+        }
+    }
+
+    fn create_table(&mut self, create: &CreateTable, frame: &Frame) -> Result<(), SqlError> {
+        let mut definition = self.new_definition(&create.name, Vec::new())?;
+        if self.work.find(&create.name, &self.database)?.is_some() {
+            return Err(SqlError::object_exists(&create.name.name));
+        }
+        // Computed columns may name columns after them.
+        let (plain, computed): (Vec<&ColumnClause>, Vec<&ColumnClause>) =
+            create.columns.iter().partition(|column| column.computed.is_none());
+        for column in plain.into_iter().chain(computed) {
+            self.add_column(&mut definition, column, frame)?;
+        }
+        let place = |name: &str| create.columns.iter().position(|column| same_name(&column.name, name));
+        definition.columns.sort_by_key(|column| place(&column.name));
+        for (id, column) in (1..).zip(&mut definition.columns) {
+            column.id = id;
+        }
+        for constraint in &create.constraints {
+            self.add_constraint(&mut definition, constraint, None, frame)?;
+        }
+        self.create(definition, &create.name)?;
+        Ok(())
+    }
+
+    fn drop_tables(&mut self, names: &[ObjectName], if_exists: bool) -> Result<(), SqlError> {
+        for name in names {
+            let Some(table) = self.work.find(name, &self.database)? else {
+                if if_exists {
+                    continue;
+                }
+                return Err(SqlError::cannot_drop("table", &name.to_string()));
+            };
+            self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
+            self.work.forget_keys(table.definition.object_id);
+            self.instance.set_identity(table.definition.object_id, None);
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, name: &ObjectName) -> Result<(), SqlError> {
+        let table =
+            self.work.find(name, &self.database)?.ok_or_else(|| SqlError::cannot_truncate(&name.name))?;
+        self.work.write(table.place, |transaction| transaction.truncate(table.id))?;
+        self.work.forget_keys(table.definition.object_id);
+        // The next row gets the seed again.
+        self.instance.set_identity(table.definition.object_id, None);
+        Ok(())
+    }
+
+    fn existing(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
+        self.work.find(name, &self.database)?.ok_or_else(|| SqlError::cannot_find_object(&name.to_string()))
+    }
+
+    /// Keeps a changed definition, rows unchanged.
+    fn redefine(&mut self, table: &OpenTable, definition: &TableDefinition) -> Result<(), SqlError> {
+        let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
+        self.work.forget_keys(definition.object_id);
+        self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties))
+    }
+
+    fn alter_table(
+        &mut self,
+        name: &ObjectName,
+        action: &AlterAction,
+        frame: &Frame,
+    ) -> Result<(), SqlError> {
+        let table = self.existing(name)?;
+        let mut definition = table.definition.as_ref().clone();
+        match action {
+            AlterAction::Nothing => Ok(()),
+            AlterAction::Add { columns, constraints } => {
+                for column in columns {
+                    self.add_column(&mut definition, column, frame)?;
+                }
+                let keyed: Vec<String> = constraints.iter().flat_map(key_columns).collect();
+                for constraint in constraints {
+                    self.add_constraint(&mut definition, constraint, None, frame)?;
+                }
+                if columns.is_empty() && keyed.is_empty() {
+                    self.check_rows(&table, &definition, frame)?;
+                    return self.redefine(&table, &definition);
+                }
+                if keyed.iter().any(|name| {
+                    table
+                        .definition
+                        .columns
+                        .iter()
+                        .any(|column| same_name(&column.name, name) && column.nullable)
+                }) {
+                    return Err(super::definition::null_in_key(&definition.name));
+                }
+                for column in columns {
+                    let added = definition.columns.iter().find(|added| same_name(&added.name, &column.name));
+                    if let Some(added) = added
+                        && !added.nullable
+                        && added.default.is_none()
+                        && added.identity.is_none()
+                        && added.computed.is_none()
+                        && added.sql_type != SqlType::RowVersion
+                        && table.rows > 0
+                    {
+                        return Err(SqlError::new(
+                            4901,
+                            16,
+                            1,
+                            format!(
+                                "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{}' cannot be added to non-empty table '{}' because it does not satisfy these conditions.",
+                                added.name, definition.name
+                            ),
+                        ));
+                    }
+                }
+                self.rebuild(&table, definition, name, frame)
+            }
+            AlterAction::DropColumns { names, if_exists } => {
+                for column in names {
+                    let Some(position) = definition.position(column) else {
+                        if *if_exists {
+                            continue;
+                        }
+                        return Err(SqlError::new(
+                            4924,
+                            16,
+                            1,
+                            format!(
+                                "ALTER TABLE DROP COLUMN failed because column '{column}' does not exist in table '{}'.",
+                                definition.name
+                            ),
+                        ));
+                    };
+                    if let Some(user) = user_of(&definition, column) {
+                        return Err(SqlError::new(
+                            5074,
+                            16,
+                            1,
+                            format!("The object '{user}' is dependent on column '{column}'."),
+                        ));
+                    }
+                    definition.columns.remove(position);
+                }
+                self.rebuild(&table, definition, name, frame)
+            }
+            AlterAction::DropConstraints { names, if_exists } => {
+                for constraint in names {
+                    if !remove_constraint(&mut definition, constraint) && !if_exists {
+                        return Err(SqlError::new(
+                            3728,
+                            16,
+                            1,
+                            format!("'{constraint}' is not a constraint."),
+                        ));
+                    }
+                }
+                self.redefine(&table, &definition)
+            }
+            AlterAction::AlterColumn(clause) => {
+                let position = definition.position(&clause.name).ok_or_else(|| {
+                    SqlError::new(
+                        4924,
+                        16,
+                        1,
+                        format!("ALTER TABLE ALTER COLUMN failed because column '{}' does not exist in table '{}'.", clause.name, definition.name),
+                    )
+                })?;
+                if let (Some(column), Some(sql_type)) =
+                    (definition.columns.get_mut(position), &clause.sql_type)
+                {
+                    column.sql_type = sql_type.clone();
+                    column.nullable = clause.nullable.unwrap_or(true);
+                    column.collation = clause.collation.clone().filter(|_| sql_type.is_character());
+                }
+                self.rebuild(&table, definition, name, frame)
+            }
+        }
+    }
+
+    /// Checks that the rows satisfy the constraints of a changed definition.
+    fn check_rows(
+        &mut self,
+        table: &OpenTable,
+        definition: &TableDefinition,
+        frame: &Frame,
+    ) -> Result<(), SqlError> {
+        if table.rows == 0 {
+            return Ok(());
+        }
+        self.work.lock(table, LockMode::Exclusive)?;
+        let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
+        let options =
+            WriteOptions { statement: "ALTER TABLE", default_for_null: false, check_constraints: true };
+        let mut writer = self.writer_as_given(&changed, frame, options)?;
+        for batch in (self.work.opener(table))(None).map_err(store_error)? {
+            let batch = batch.map_err(store_error)?;
+            let columns = batch
+                .columns()
+                .iter()
+                .cloned()
+                .zip(definition.columns.iter().map(|column| column.sql_type.clone()))
+                .map(Some)
+                .collect();
+            writer.complete(InputRows { columns, rows: batch.num_rows() })?;
+        }
+        Ok(())
+    }
+
+    /// Gives the rows another shape: columns are matched by their ids.
+    fn rebuild(
+        &mut self,
+        table: &OpenTable,
+        definition: TableDefinition,
+        name: &ObjectName,
+        frame: &Frame,
+    ) -> Result<(), SqlError> {
+        self.work.lock(table, LockMode::Exclusive)?;
+        let old = Arc::clone(&table.definition);
+        self.work.forget_keys(definition.object_id);
+        let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
+        let options =
+            WriteOptions { statement: "ALTER TABLE", default_for_null: false, check_constraints: true };
+        let mut writer = self.writer_as_given(&changed, frame, options)?;
+        let mut batches = Vec::new();
+        for batch in (self.work.opener(table))(None).map_err(store_error)? {
+            let batch = batch.map_err(store_error)?;
+            let columns: Vec<Option<(ArrayRef, SqlType)>> = definition
+                .columns
+                .iter()
+                .map(|column| {
+                    let position = old.columns.iter().position(|before| before.id == column.id)?;
+                    let before = old.columns.get(position)?;
+                    Some((Arc::clone(batch.columns().get(position)?), before.sql_type.clone()))
+                })
+                .collect();
+            batches.push(writer.complete(InputRows { columns, rows: batch.num_rows() })?);
+        }
+        let key = key_of(name, &self.database);
+        let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
+        let schema = definition.arrow_schema();
+        self.work.write(table.place, |transaction| {
+            transaction.drop_table(table.id)?;
+            let id = transaction.create_table(&key, schema, properties)?;
+            for batch in &batches {
+                transaction.append(id, batch)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A writer over a definition that is not the stored one yet; it only completes and checks rows.
+    fn writer_as_given(
+        &mut self,
+        table: &OpenTable,
+        frame: &Frame,
+        options: WriteOptions,
+    ) -> Result<crate::table::TableWriter, SqlError> {
+        let plan = {
+            let environment = super::environment::SessionEnvironment::new(self, frame);
+            crate::table::WritePlan::new(
+                Arc::clone(&table.definition),
+                &crate::engine::Binder::new(&environment),
+            )?
+        };
+        crate::table::TableWriter::new(
+            Arc::clone(&self.instance),
+            self.work.pair(),
+            table.clone(),
+            plan,
+            options,
+            true,
+        )
+    }
+
+    fn create_index(&mut self, create: &CreateIndex, frame: &Frame) -> Result<(), SqlError> {
+        let table = self.work.find(&create.table, &self.database)?.ok_or_else(|| {
+            SqlError::new(
+                1088,
+                16,
+                12,
+                format!(
+                    "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
+                    create.table
+                ),
+            )
+        })?;
+        let mut definition = table.definition.as_ref().clone();
+        let taken = definition.indexes.iter().any(|index| same_name(&index.name, &create.name))
+            || definition.keys.iter().any(|key| same_name(&key.name, &create.name));
+        if taken {
+            return Err(SqlError::new(
+                1913,
+                16,
+                1,
+                format!(
+                    "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
+                    create.name, create.table
+                ),
+            ));
+        }
+        for (column, _) in &create.columns {
+            if definition.position(column).is_none() {
+                return Err(SqlError::new(
+                    1911,
+                    16,
+                    1,
+                    format!("Column name '{column}' does not exist in the target table or view."),
+                ));
+            }
+        }
+        if create.clustered && definition.is_clustered() {
+            return Err(SqlError::new(
+                1902,
+                16,
+                3,
+                format!(
+                    "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index before creating another.",
+                    create.table
+                ),
+            ));
+        }
+        definition.indexes.push(Index {
+            name: create.name.clone(),
+            index_id: if create.clustered { 1 } else { definition.next_index_id() },
+            unique: create.unique,
+            clustered: create.clustered,
+            columnstore: create.columnstore,
+            columns: create.columns.clone(),
+            include: create.include.clone(),
+            filter: create.filter.clone(),
+        });
+        if create.unique {
+            self.check_rows(&table, &definition, frame).map_err(|error| match error.number {
+                2601 => {
+                    let value = error.message.rsplit("value is ").next().unwrap_or_default().to_string();
+                    SqlError::new(
+                        1505,
+                        16,
+                        1,
+                        format!("The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}' and the index name '{}'. The duplicate key value is {value}", definition.qualified_name(), create.name),
+                    )
+                }
+                _ => error,
+            })?;
+        }
+        self.redefine(&table, &definition)
+    }
+
+    fn drop_indexes(&mut self, names: &[(String, ObjectName)], if_exists: bool) -> Result<(), SqlError> {
+        for (index, table_name) in names {
+            let table = self.work.find(table_name, &self.database)?;
+            let position = table.as_ref().and_then(|table| {
+                table.definition.indexes.iter().position(|candidate| same_name(&candidate.name, index))
+            });
+            let (Some(table), Some(position)) = (table, position) else {
+                if if_exists {
+                    continue;
+                }
+                return Err(SqlError::cannot_drop("index", &format!("{table_name}.{index}")));
+            };
+            let mut definition = table.definition.as_ref().clone();
+            definition.indexes.remove(position);
+            self.redefine(&table, &definition)?;
+        }
+        Ok(())
+    }
+
+    fn create_schema(&mut self, name: &str) -> Result<(), SqlError> {
+        let mut directory = self.work.directory().as_ref().clone();
+        let current = self.database.clone();
+        let Some(database) = directory.database_mut(&current) else {
+            return Err(SqlError::unknown_database(&current));
+        };
+        if database.schema(name).is_some() {
+            return Err(SqlError::object_exists(name));
+        }
+        database.add_schema(name);
+        self.work.set_directory(&directory)
+    }
+
+    fn drop_schema(&mut self, name: &str, if_exists: bool) -> Result<(), SqlError> {
+        let mut directory = self.work.directory().as_ref().clone();
+        let current = self.database.clone();
+        let in_use = self.work.view().tables()?.into_iter().find(|table| {
+            same_name(&table.definition.database, &current) && same_name(&table.definition.schema, name)
+        });
+        let Some(database) = directory.database_mut(&current) else {
+            return Err(SqlError::unknown_database(&current));
+        };
+        let Some(position) = database.schemas.iter().position(|schema| same_name(&schema.name, name)) else {
+            if if_exists {
+                return Ok(());
+            }
+            return Err(SqlError::new(
+                15151,
+                16,
+                1,
+                format!(
+                    "Cannot drop the schema '{name}', because it does not exist or you do not have permission."
+                ),
+            ));
+        };
+        if let Some(table) = in_use {
+            return Err(SqlError::new(
+                3729,
+                16,
+                1,
+                format!(
+                    "Cannot drop schema '{name}' because it is being referenced by object '{}'.",
+                    table.definition.name
+                ),
+            ));
+        }
+        database.schemas.remove(position);
+        self.work.set_directory(&directory)
+    }
+
+    fn create_database(&mut self, name: &str) -> Result<(), SqlError> {
+        if self.work.depth() > 0 {
+            return Err(SqlError::new(
+                226,
+                16,
+                6,
+                "CREATE DATABASE statement not allowed within multi-statement transaction.",
+            ));
+        }
+        let mut directory = self.work.directory().as_ref().clone();
+        if directory.database(name).is_some() {
+            return Err(SqlError::new(
+                1801,
+                16,
+                3,
+                format!("Database '{name}' already exists. Choose a different database name."),
+            ));
+        }
+        directory.add_database(name);
+        self.work.set_directory(&directory)
+    }
+
+    fn drop_databases(&mut self, names: &[String], if_exists: bool) -> Result<(), SqlError> {
+        let mut directory = self.work.directory().as_ref().clone();
+        for name in names {
+            let Some(position) =
+                directory.databases.iter().position(|database| same_name(&database.name, name))
+            else {
+                if if_exists {
+                    continue;
+                }
+                return Err(SqlError::cannot_drop("database", name));
+            };
+            if position < 4 {
+                return Err(SqlError::new(
+                    3708,
+                    16,
+                    4,
+                    format!("Cannot drop the database '{name}' because it is a system database."),
+                ));
+            }
+            if same_name(&self.database, name) {
+                return Err(SqlError::new(
+                    3702,
+                    16,
+                    4,
+                    format!("Cannot drop database \"{name}\" because it is currently in use."),
+                ));
+            }
+            directory.databases.remove(position);
+            for table in self.work.view().tables()? {
+                if same_name(&table.definition.database, name) {
+                    self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
+                    self.work.forget_keys(table.definition.object_id);
+                }
+            }
+        }
+        self.work.set_directory(&directory)
+    }
+}
+
+fn key_columns(constraint: &crate::tsql::ast::ConstraintClause) -> Vec<String> {
+    match &constraint.kind {
+        crate::tsql::ast::ConstraintKind::Key { primary: true, columns, .. } => {
+            columns.iter().map(|(name, _)| name.clone()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A constraint or index that uses a column.
+fn user_of(definition: &TableDefinition, column: &str) -> Option<String> {
+    let uses = |columns: &[(String, bool)]| columns.iter().any(|(name, _)| same_name(name, column));
+    let keys = definition.keys.iter().filter(|key| uses(&key.columns)).map(|key| key.name.clone());
+    let indexes =
+        definition.indexes.iter().filter(|index| uses(&index.columns)).map(|index| index.name.clone());
+    let defaults = definition
+        .columns
+        .iter()
+        .filter(|candidate| same_name(&candidate.name, column))
+        .filter_map(|candidate| Some(candidate.default.as_ref()?.name.clone()));
+    let checks = definition
+        .checks
+        .iter()
+        .filter(|check| check.column.as_deref().is_some_and(|own| same_name(own, column)))
+        .map(|check| check.name.clone());
+    keys.chain(indexes).chain(defaults).chain(checks).next()
+}
+
+/// Removes a constraint of any kind; false if there is none of that name.
+fn remove_constraint(definition: &mut TableDefinition, name: &str) -> bool {
+    let counts = |definition: &TableDefinition| {
+        let defaults = definition.columns.iter().filter(|column| column.default.is_some()).count();
+        definition.keys.len() + definition.checks.len() + definition.foreign_keys.len() + defaults
+    };
+    let before = counts(definition);
+    definition.keys.retain(|key| !same_name(&key.name, name));
+    definition.checks.retain(|check| !same_name(&check.name, name));
+    definition.foreign_keys.retain(|key| !same_name(&key.name, name));
+    for column in &mut definition.columns {
+        if column.default.as_ref().is_some_and(|default| same_name(&default.name, name)) {
+            column.default = None;
+        }
+    }
+    counts(definition) < before
+}

@@ -1,0 +1,323 @@
+//! Clauses of CREATE and ALTER TABLE to definitions.
+
+use tds::SqlType;
+
+use super::Session;
+use super::environment::SessionEnvironment;
+use super::interpreter::Frame;
+use crate::catalogue::{
+    Check, ColumnDefinition, Default, ForeignKey, Identity, KeyConstraint, TableDefinition, same_name,
+};
+use crate::engine::{Binder, Scope};
+use crate::sql_error::SqlError;
+use crate::table::scope_of;
+use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
+
+impl Session {
+    /// Adds a column and the constraints beside it.
+    pub(super) fn add_column(
+        &self,
+        table: &mut TableDefinition,
+        clause: &ColumnClause,
+        frame: &Frame,
+    ) -> Result<(), SqlError> {
+        if table.position(&clause.name).is_some() {
+            return Err(SqlError::new(
+                2705,
+                16,
+                3,
+                format!(
+                    "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
+                    clause.name, table.name
+                ),
+            ));
+        }
+        let environment = SessionEnvironment::new(self, frame);
+        let binder = Binder::new(&environment);
+        let sql_type = match (&clause.sql_type, &clause.computed) {
+            (Some(sql_type), _) => sql_type.clone(),
+            (None, Some(computed)) => binder.value(&computed.expr, &scope_of(table))?.sql_type,
+            (None, None) => return Err(SqlError::syntax(&clause.name)),
+        };
+        if sql_type == SqlType::SqlVariant && clause.identity.is_some()
+            || clause.identity.is_some() && !can_be_identity(&sql_type)
+        {
+            return Err(SqlError::new(
+                2749,
+                16,
+                2,
+                format!(
+                    "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.",
+                    clause.name
+                ),
+            ));
+        }
+        if clause.identity.is_some() && table.identity().is_some() {
+            return Err(SqlError::new(
+                2744,
+                16,
+                2,
+                format!(
+                    "Multiple identity columns specified for table '{}'. Only one identity column per table is allowed.",
+                    table.name
+                ),
+            ));
+        }
+        if let Some(collation) = &clause.collation
+            && tds::Collation::from_name(collation).is_none()
+        {
+            return Err(SqlError::new(448, 16, 4, format!("Invalid collation '{collation}'.")));
+        }
+        let keyed = clause
+            .constraints
+            .iter()
+            .any(|constraint| matches!(constraint.kind, ConstraintKind::Key { primary: true, .. }));
+        let row_version = sql_type == SqlType::RowVersion;
+        let nullable = match clause.nullable {
+            Some(true) if clause.identity.is_some() => {
+                return Err(SqlError::new(
+                    8147,
+                    16,
+                    1,
+                    format!(
+                        "Could not create IDENTITY attribute on nullable column '{}', table '{}'.",
+                        clause.name, table.name
+                    ),
+                ));
+            }
+            Some(true) if keyed => return Err(null_in_key(&table.name)),
+            Some(nullable) => nullable,
+            None => !(clause.identity.is_some() || keyed || row_version),
+        };
+        let default = match &clause.default {
+            Some((name, source)) => {
+                // What cannot become the column's type is refused now.
+                binder.value(&source.expr, &Scope::empty())?.cast(&sql_type)?;
+                let object_id = self.instance.new_object_id();
+                let name =
+                    name.clone().unwrap_or_else(|| made_name("DF", &table.name, &clause.name, object_id));
+                Some(Default { name, object_id, text: source.text.clone() })
+            }
+            None => None,
+        };
+        table.columns.push(ColumnDefinition {
+            id: table.next_column_id(),
+            name: clause.name.clone(),
+            collation: clause.collation.clone().filter(|_| sql_type.is_character()),
+            sql_type,
+            nullable,
+            identity: clause.identity.map(|(seed, increment)| Identity { seed, increment }),
+            default,
+            computed: clause.computed.as_ref().map(|computed| computed.text.clone()),
+        });
+        for constraint in &clause.constraints {
+            self.add_constraint(table, constraint, Some(&clause.name), frame)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a constraint. `column` is the one it was written beside.
+    pub(super) fn add_constraint(
+        &self,
+        table: &mut TableDefinition,
+        clause: &ConstraintClause,
+        column: Option<&str>,
+        frame: &Frame,
+    ) -> Result<(), SqlError> {
+        let object_id = self.instance.new_object_id();
+        let made = |prefix: &str| {
+            clause
+                .name
+                .clone()
+                .unwrap_or_else(|| made_name(prefix, &table.name, column.unwrap_or(""), object_id))
+        };
+        match &clause.kind {
+            ConstraintKind::Key { primary, clustered, columns } => {
+                let columns = match (columns.is_empty(), column) {
+                    (true, Some(column)) => vec![(column.to_string(), false)],
+                    _ => columns.clone(),
+                };
+                self.add_key(
+                    table,
+                    made(if *primary { "PK" } else { "UQ" }),
+                    object_id,
+                    *primary,
+                    *clustered,
+                    columns,
+                )
+            }
+            ConstraintKind::Check(source) => {
+                let environment = SessionEnvironment::new(self, frame);
+                Binder::new(&environment).condition(&source.expr, &scope_of(table))?;
+                table.checks.push(Check {
+                    name: made("CK"),
+                    object_id,
+                    text: source.text.clone(),
+                    column: column.map(str::to_string),
+                    trusted: true,
+                });
+                Ok(())
+            }
+            ConstraintKind::ForeignKey { columns, table: other, referenced } => {
+                let columns = match (columns.is_empty(), column) {
+                    (true, Some(column)) => vec![column.to_string()],
+                    _ => columns.clone(),
+                };
+                for column in &columns {
+                    if table.position(column).is_none() {
+                        return Err(SqlError::new(
+                            1769,
+                            16,
+                            1,
+                            format!(
+                                "Foreign key '{}' references invalid column '{column}' in referencing table '{}'.",
+                                made("FK"),
+                                table.name
+                            ),
+                        ));
+                    }
+                }
+                let name = made("FK");
+                let target = self.work.find(other, &self.database)?;
+                let itself = same_name(&other.name, &table.name);
+                if target.is_none() && !itself {
+                    return Err(SqlError::new(
+                        1767,
+                        16,
+                        0,
+                        format!("Foreign key '{name}' references invalid table '{other}'."),
+                    ));
+                }
+                let referenced = match (referenced.is_empty(), &target) {
+                    (true, Some(target)) => {
+                        let key = target.definition.keys.iter().find(|key| key.primary);
+                        key.map(|key| key.columns.iter().map(|(name, _)| name.clone()).collect())
+                            .unwrap_or_default()
+                    }
+                    _ => referenced.clone(),
+                };
+                table.foreign_keys.push(ForeignKey {
+                    name,
+                    object_id,
+                    columns,
+                    schema: other.schema.clone().unwrap_or_else(|| "dbo".to_string()),
+                    table: other.name.clone(),
+                    referenced,
+                });
+                Ok(())
+            }
+            ConstraintKind::Default { value, column } => {
+                let position = table.position(column).ok_or_else(|| SqlError::invalid_column(column))?;
+                let name =
+                    clause.name.clone().unwrap_or_else(|| made_name("DF", &table.name, column, object_id));
+                let Some(definition) = table.columns.get_mut(position) else {
+                    return Err(SqlError::invalid_column(column));
+                };
+                if definition.default.is_some() {
+                    return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
+                }
+                definition.default = Some(Default { name, object_id, text: value.text.clone() });
+                Ok(())
+            }
+        }
+    }
+
+    fn add_key(
+        &self,
+        table: &mut TableDefinition,
+        name: String,
+        object_id: i32,
+        primary: bool,
+        clustered: Option<bool>,
+        columns: Vec<(String, bool)>,
+    ) -> Result<(), SqlError> {
+        if primary && table.keys.iter().any(|key| key.primary) {
+            return Err(SqlError::new(
+                8110,
+                16,
+                0,
+                format!("Cannot add multiple PRIMARY KEY constraints to table '{}'.", table.name),
+            ));
+        }
+        let mut spelled = Vec::with_capacity(columns.len());
+        for (column, descending) in columns {
+            let position = table.position(&column).ok_or_else(|| {
+                SqlError::new(
+                    1911,
+                    16,
+                    1,
+                    format!("Column name '{column}' does not exist in the target table or view."),
+                )
+            })?;
+            let Some(definition) = table.columns.get_mut(position) else { continue };
+            if is_large(&definition.sql_type) {
+                return Err(SqlError::new(
+                    1919,
+                    16,
+                    1,
+                    format!(
+                        "Column '{}' in table '{}' is of a type that is invalid for use as a key column in an index.",
+                        definition.name, table.name
+                    ),
+                ));
+            }
+            // A key column that says nothing of NULL is NOT NULL; the clause was read before the key.
+            if primary {
+                definition.nullable = false;
+            }
+            spelled.push((definition.name.clone(), descending));
+        }
+        let clustered = clustered.unwrap_or(primary && !table.is_clustered());
+        if clustered && table.is_clustered() {
+            return Err(SqlError::new(
+                1902,
+                16,
+                3,
+                format!(
+                    "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index before creating another.",
+                    table.name
+                ),
+            ));
+        }
+        let index_id = if clustered { 1 } else { table.next_index_id() };
+        table.keys.push(KeyConstraint { name, object_id, index_id, primary, clustered, columns: spelled });
+        Ok(())
+    }
+}
+
+/// 8111: a nullable column cannot be part of a primary key.
+pub(super) fn null_in_key(table: &str) -> SqlError {
+    SqlError::new(
+        8111,
+        16,
+        1,
+        format!("Cannot define PRIMARY KEY constraint on nullable column in table '{table}'."),
+    )
+}
+
+/// A constraint name made of its table's, in SQL Server's pattern.
+fn made_name(prefix: &str, table: &str, column: &str, object_id: i32) -> String {
+    let short = |text: &str| text.chars().take(if prefix == "PK" { 8 } else { 9 }).collect::<String>();
+    let middle = match prefix {
+        "PK" | "UQ" => format!("{:_<8}", short(table)),
+        _ => format!("{:_<9}__{:_<5}", short(table), column.chars().take(5).collect::<String>()),
+    };
+    format!("{prefix}__{middle}__{object_id:08X}")
+}
+
+fn can_be_identity(sql_type: &SqlType) -> bool {
+    matches!(
+        sql_type,
+        SqlType::TinyInt
+            | SqlType::SmallInt
+            | SqlType::Int
+            | SqlType::BigInt
+            | SqlType::Decimal { scale: 0, .. }
+            | SqlType::Numeric { scale: 0, .. }
+    )
+}
+
+fn is_large(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json)
+        || (sql_type.is_plp() && !matches!(sql_type, SqlType::Udt { .. }))
+}

@@ -1,0 +1,127 @@
+//! What binding asks of a session.
+
+use std::sync::Arc;
+
+use tds::SqlType;
+
+use super::Session;
+use super::interpreter::Frame;
+use crate::catalogue::views::{self, Context};
+use crate::engine::{BoundTable, Datum, Environment, Facts, OutputColumn, StoredTable};
+use crate::session::work::OpenTable;
+use crate::sql_error::SqlError;
+use crate::tsql::ast::ObjectName;
+
+/// A session and the variables in scope.
+pub(super) struct SessionEnvironment<'a> {
+    session: &'a Session,
+    frame: &'a Frame,
+    facts: Arc<Facts>,
+}
+
+impl<'a> SessionEnvironment<'a> {
+    pub fn new(session: &'a Session, frame: &'a Frame) -> Self {
+        let facts = Arc::new(session.facts(frame));
+        SessionEnvironment { session, frame, facts }
+    }
+
+    fn view(&self, name: &ObjectName) -> Result<Option<BoundTable>, SqlError> {
+        let database = match &name.database {
+            Some(database) => match self.facts.directory.database(database) {
+                Some(database) => database.name.clone(),
+                None => return Ok(None),
+            },
+            None => self.session.database.clone(),
+        };
+        let tables = self.session.work.view();
+        let rows = move |object_id: i32| {
+            let tables = tables.tables().unwrap_or_default();
+            tables
+                .iter()
+                .find(|table| table.definition.object_id == object_id)
+                .map_or(0, |table| table.rows as i64)
+        };
+        let context = Context { facts: &self.facts, database: &database, rows: &rows };
+        match views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
+            Some(view) => view.into_table().map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Environment for SessionEnvironment<'_> {
+    fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError> {
+        if let Some(table) = self.session.work.find(name, &self.session.database)? {
+            return Ok(bound_table(self.session, &table));
+        }
+        self.view(name)?.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
+    }
+
+    fn table_function(&self, name: &ObjectName, arguments: &[Datum]) -> Result<BoundTable, SqlError> {
+        if name.name.eq_ignore_ascii_case("string_split")
+            && let [text, separator, ..] = arguments
+        {
+            let mut view = views::View::new(&[("value", "text")]);
+            if let (Some(text), Some(separator)) = (text.as_text(), separator.as_text()) {
+                for part in text.split(separator) {
+                    view.push(vec![Datum::Text(part.to_string())]);
+                }
+            }
+            return view.into_table();
+        }
+        Err(SqlError::invalid_object(&name.to_string()))
+    }
+
+    fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
+        if name.starts_with("@@") {
+            return self.session.global(name).ok_or_else(|| SqlError::undeclared_variable(name));
+        }
+        self.frame.variable(name).ok_or_else(|| SqlError::undeclared_variable(name))
+    }
+
+    fn facts(&self) -> Arc<Facts> {
+        Arc::clone(&self.facts)
+    }
+}
+
+impl Session {
+    /// What functions know, as of now.
+    pub(super) fn facts(&self, frame: &Frame) -> Facts {
+        let view = self.work.view();
+        let reader = Box::new(move || {
+            view.tables().unwrap_or_default().into_iter().map(|table| table.definition).collect()
+        });
+        let instance = Arc::clone(&self.instance);
+        let mut facts = Facts::new(&self.database, self.work.directory(), reader);
+        facts.login = self.login.user.clone();
+        facts.host = self.login.host.clone();
+        facts.application = self.login.application.clone();
+        facts.server = self.instance.name().to_string();
+        facts.spid = self.login.spid;
+        facts.scope_identity = self.last.scope_identity;
+        facts.row_count = self.last.rows;
+        facts.transaction_count = i64::from(self.work.depth());
+        facts.error = frame.error.clone();
+        facts.identities = Box::new(move |object_id| instance.last_identity(object_id));
+        facts
+    }
+}
+
+/// A stored table for queries.
+pub(super) fn bound_table(session: &Session, table: &OpenTable) -> BoundTable {
+    let definition = &table.definition;
+    let columns = definition
+        .columns
+        .iter()
+        .map(|column| OutputColumn {
+            name: column.name.clone(),
+            sql_type: column.sql_type.clone(),
+            collation: column.collation(),
+            nullable: column.nullable,
+            flags: tds::ColumnFlags(column.wire().flags.0 & !tds::ColumnFlags::NULLABLE),
+            source: Some((definition.qualified_name(), column.name.clone())),
+        })
+        .collect();
+    let provider = StoredTable::new(definition.arrow_schema().as_ref(), session.work.opener(table));
+    BoundTable { columns, provider: Arc::new(provider) }
+}

@@ -1,0 +1,102 @@
+//! The entrance: one request in, its events out.
+
+use tds::rpc::RpcRequest;
+use tds::transaction_request::TransactionRequest;
+use tokio::sync::mpsc;
+
+use super::Session;
+use super::cancellation::Cancellation;
+use super::interpreter::{Flow, Frame};
+use super::output::Output;
+use super::response::{DoneKind, Response, StatementDone};
+use crate::sql_error::SqlError;
+use crate::tsql::parse_batch;
+
+/// What a client asks for.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// A batch of T-SQL (type 01).
+    Batch(String),
+    /// Procedure calls (type 03), in order.
+    Rpc(Vec<RpcRequest>),
+    /// A transaction-manager request (type 0E).
+    Transaction(TransactionRequest),
+    /// Something that can only be answered with an error.
+    Refused(SqlError),
+}
+
+impl Session {
+    /// Runs a request and sends its events in order; returns when the last has been sent.
+    ///
+    /// `events` should be bounded: a client that reads slowly holds the query up. Cancellation is looked at between
+    /// batches and statements; a cancelled statement has no effect and ends the request without further events.
+    pub async fn execute(
+        &mut self,
+        request: Request,
+        events: mpsc::Sender<Response>,
+        cancellation: Cancellation,
+    ) {
+        let mut output = Output::new(events, cancellation);
+        match request {
+            Request::Batch(text) => self.batch(&text, &mut output).await,
+            Request::Rpc(calls) => {
+                for call in calls {
+                    if output.stopped() {
+                        return;
+                    }
+                    self.remote_call(call, &mut output).await;
+                }
+            }
+            Request::Transaction(request) => self.transaction_request(request, &mut output).await,
+            Request::Refused(error) => self.refuse(error, DoneKind::Statement, &mut output).await,
+        }
+    }
+
+    /// Runs a batch, as a client's SQLBatch does.
+    async fn batch(&mut self, text: &str, output: &mut Output) {
+        let mut frame = Frame::new(false);
+        let statements = match parse_batch(text, self.settings.quoted_identifier) {
+            Ok(statements) => statements,
+            Err(error) => return self.refuse(error, DoneKind::Statement, output).await,
+        };
+        if statements.is_empty() {
+            return output.done(DoneKind::Statement, 0, None).await;
+        }
+        self.last.scope_identity = None;
+        if let Err(error) = self.run(&statements, &mut frame, output).await {
+            self.refuse(error, DoneKind::Statement, output).await;
+        }
+    }
+
+    /// Sends an error and the DONE that goes with it.
+    pub(super) async fn refuse(&mut self, error: SqlError, kind: DoneKind, output: &mut Output) {
+        if output.stopped() {
+            return;
+        }
+        self.last.error = error.number;
+        self.last.rows = 0;
+        let fatal = error.class >= 20;
+        output.send(Response::Error(super::output::message(error, &self.instance))).await;
+        output
+            .send(Response::Done(StatementDone { kind, command: 0, count: None, error: true, fatal }))
+            .await;
+    }
+
+    /// Runs the text of sp_executesql, EXEC('…') and prepared statements in `frame`, as a scope of its own.
+    pub(super) async fn run_text(
+        &mut self,
+        text: &str,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Flow, SqlError> {
+        let statements = parse_batch(text, self.settings.quoted_identifier)?;
+        let outer = (self.settings.format_only, self.settings.clone());
+        let flow = Box::pin(self.run(&statements, frame, output)).await;
+        // SET options of a scope end with it.
+        let identity_insert = self.settings.identity_insert.clone();
+        self.settings = outer.1;
+        self.settings.identity_insert = identity_insert;
+        self.settings.format_only = outer.0;
+        flow
+    }
+}

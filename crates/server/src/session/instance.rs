@@ -1,0 +1,202 @@
+//! What all sessions share: the store, the engine, the catalogue's cache, counters.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+use arrow::datatypes::{DataType, Field, Schema};
+use parking_lot::Mutex;
+use store::{Database, TableId, TableInfo};
+
+use crate::catalogue::views::PRODUCT_VERSION;
+use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition};
+use crate::engine::Engine;
+use crate::sql_error::SqlError;
+use crate::table::KeyCache;
+
+/// First `object_id`; SQL Server's are of this size too.
+const OBJECT_ID_FIRST: i32 = 581_577_110;
+
+/// One server's data and everything derived from it.
+pub struct Instance {
+    store: Database,
+    engine: Engine,
+    name: String,
+    next_object_id: AtomicI32,
+    next_descriptor: AtomicU64,
+    row_version: AtomicU64,
+    identities: Mutex<HashMap<i32, i64>>,
+    definitions: Mutex<HashMap<TableId, (String, Arc<TableDefinition>)>>,
+    /// Keys of tables with unique constraints.
+    pub(crate) keys: KeyCache,
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Instance {
+    /// Everything over an open store; a new store gets the databases master, tempdb, model and msdb.
+    pub fn new(store: Database) -> Result<Instance, SqlError> {
+        if store.snapshot().table(DIRECTORY_KEY).is_none() {
+            let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
+            let text = serde_json::to_string(&Directory::default()).map_err(SqlError::internal)?;
+            let mut transaction = store.begin();
+            transaction.create_table(DIRECTORY_KEY, schema, text).map_err(SqlError::internal)?;
+            transaction.commit().map_err(SqlError::internal)?;
+        }
+        let instance = Instance {
+            store,
+            engine: Engine::new(),
+            name: "bulkwire".to_string(),
+            next_object_id: AtomicI32::new(OBJECT_ID_FIRST),
+            next_descriptor: AtomicU64::new(1),
+            row_version: AtomicU64::new(2000),
+            identities: Mutex::new(HashMap::new()),
+            definitions: Mutex::new(HashMap::new()),
+            keys: KeyCache::default(),
+        };
+        let mut last = OBJECT_ID_FIRST;
+        for info in instance.store.snapshot().tables() {
+            if let Some(definition) = instance.definition(&info)? {
+                last = last.max(definition.last_object_id());
+            }
+        }
+        instance.next_object_id.store(last + 1, Ordering::Relaxed);
+        Ok(instance)
+    }
+
+    /// Over a store in memory.
+    pub fn in_memory() -> Result<Instance, SqlError> {
+        Self::new(Database::in_memory())
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Database {
+        &self.store
+    }
+
+    /// The execution engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The server's name, in messages and @@SERVERNAME.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Committed databases and schemas.
+    pub fn directory(&self) -> Arc<Directory> {
+        let text = self.store.snapshot().table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
+        Arc::new(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// The definition of a stored table; None for the directory.
+    ///
+    /// Errors: 596 if the properties are none of ours.
+    pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
+        if info.name == DIRECTORY_KEY {
+            return Ok(None);
+        }
+        let mut definitions = self.definitions.lock();
+        if let Some((text, definition)) = definitions.get(&info.id)
+            && *text == info.properties
+        {
+            return Ok(Some(Arc::clone(definition)));
+        }
+        let definition: TableDefinition = serde_json::from_str(&info.properties).map_err(|error| {
+            SqlError::internal(format!("the definition of table {} is damaged: {error}", info.name))
+        })?;
+        let definition = Arc::new(definition);
+        definitions.insert(info.id, (info.properties.clone(), Arc::clone(&definition)));
+        Ok(Some(definition))
+    }
+
+    /// An `object_id` that nothing has.
+    pub fn new_object_id(&self) -> i32 {
+        self.next_object_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A transaction descriptor, never 0.
+    pub fn new_descriptor(&self) -> u64 {
+        // Above 32 bits, so that a client that cuts it is found out.
+        0x0001_0000_0000 + self.next_descriptor.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The last rowversion value given out.
+    pub fn row_version(&self) -> u64 {
+        self.row_version.load(Ordering::Relaxed)
+    }
+
+    /// `count` new rowversion values; returns the first.
+    pub fn new_row_versions(&self, count: u64) -> u64 {
+        self.row_version.fetch_add(count, Ordering::Relaxed) + 1
+    }
+
+    /// The last identity value of a table, if one was given out or seen since the server started.
+    pub fn last_identity(&self, object_id: i32) -> Option<i64> {
+        self.identities.lock().get(&object_id).copied()
+    }
+
+    /// Sets or forgets a table's last identity value.
+    pub fn set_identity(&self, object_id: i32, last: Option<i64>) {
+        let mut identities = self.identities.lock();
+        match last {
+            Some(last) => identities.insert(object_id, last),
+            None => identities.remove(&object_id),
+        };
+    }
+
+    /// Takes `count` identity values and returns the first. `seen` says where to begin if the table is new to this run.
+    ///
+    /// Values are never given out twice, and not given back on rollback.
+    pub fn take_identities(
+        &self,
+        object_id: i32,
+        seed: i64,
+        increment: i64,
+        count: usize,
+        seen: impl FnOnce() -> Result<Option<i64>, SqlError>,
+    ) -> Result<i64, SqlError> {
+        let overflow = || {
+            SqlError::new(8115, 16, 1, "Arithmetic overflow error converting IDENTITY to data type bigint.")
+        };
+        let known = self.last_identity(object_id);
+        let known = match known {
+            Some(known) => Some(known),
+            None => seen()?,
+        };
+        let mut identities = self.identities.lock();
+        let last = identities.get(&object_id).copied().or(known);
+        let first = match last {
+            Some(last) => last.checked_add(increment).ok_or_else(overflow)?,
+            None => seed,
+        };
+        if let Some(more) =
+            i64::try_from(count).ok().and_then(|count| count.checked_sub(1)).filter(|more| *more >= 0)
+        {
+            let newest =
+                increment.checked_mul(more).and_then(|span| first.checked_add(span)).ok_or_else(overflow)?;
+            identities.insert(object_id, newest);
+        }
+        Ok(first)
+    }
+
+    /// Notes an explicit identity value: the next one follows the largest (or smallest, counting down).
+    pub fn note_identity(&self, object_id: i32, increment: i64, value: i64) {
+        let mut identities = self.identities.lock();
+        let entry = identities.entry(object_id).or_insert(value);
+        *entry = if increment > 0 { (*entry).max(value) } else { (*entry).min(value) };
+    }
+}
+
+/// What @@VERSION says.
+pub(super) fn version_text() -> String {
+    format!(
+        "bulkwire {} - an embedded server that speaks TDS; not Microsoft SQL Server (version reported to clients: {PRODUCT_VERSION})",
+        env!("CARGO_PKG_VERSION")
+    )
+}

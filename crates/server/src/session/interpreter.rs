@@ -1,0 +1,557 @@
+//! Statements, one after the other: control of flow, variables, messages; and what an error does.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tds::SqlType;
+
+use super::Session;
+use super::environment::SessionEnvironment;
+use super::output::{self, CANCELLED, Output};
+use super::response::{DoneKind, Response, SessionChange, command};
+use crate::engine::convert::{convert, display};
+use crate::engine::{Binder, Datum, Scope};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::{Declaration, SetOption, Statement, StatementKind};
+use crate::tsql::expression::Expr;
+
+/// Iterations of WHILE between two looks at the runtime, so that a tight loop does not hold it up.
+const LOOP_YIELD: u32 = 256;
+/// Depth of EXEC inside EXEC (SQL Server's limit is 32 too).
+const NESTING_MAX: u32 = 32;
+
+/// What a statement means for those after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// Go on.
+    Next,
+    /// Leave the loop.
+    Break,
+    /// Next turn of the loop.
+    Continue,
+    /// Leave the scope, with a status.
+    Return(i32),
+    /// Leave the batch: an error ended it, or it was cancelled.
+    Stop,
+}
+
+/// A scope: a batch, or the text of sp_executesql.
+pub(super) struct Frame {
+    variables: HashMap<String, (Datum, SqlType)>,
+    /// Statements end with DONEINPROC.
+    pub in_procedure: bool,
+    /// How many TRY blocks are open.
+    pub tries: u32,
+    /// What CATCH handles.
+    pub error: Option<SqlError>,
+    /// EXECs around this one.
+    pub nesting: u32,
+}
+
+impl Frame {
+    pub fn new(in_procedure: bool) -> Frame {
+        Frame { variables: HashMap::new(), in_procedure, tries: 0, error: None, nesting: 0 }
+    }
+
+    /// A scope inside this one, without its variables.
+    pub fn inner(&self) -> Result<Frame, SqlError> {
+        if self.nesting >= NESTING_MAX {
+            return Err(SqlError::new(
+                217,
+                16,
+                1,
+                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",
+            ));
+        }
+        Ok(Frame {
+            nesting: self.nesting + 1,
+            tries: self.tries,
+            error: self.error.clone(),
+            ..Frame::new(true)
+        })
+    }
+
+    pub fn variable(&self, name: &str) -> Option<(Datum, SqlType)> {
+        self.variables.get(&name.to_lowercase()).cloned()
+    }
+
+    pub fn declare(&mut self, name: &str, sql_type: SqlType, value: Datum) {
+        self.variables.insert(name.to_lowercase(), (value, sql_type));
+    }
+
+    /// Assigns a value of another type. Errors: 137, and conversions.
+    pub fn assign(&mut self, name: &str, value: Datum, from: &SqlType) -> Result<(), SqlError> {
+        let Some((slot, sql_type)) = self.variables.get_mut(&name.to_lowercase()) else {
+            return Err(SqlError::undeclared_variable(name));
+        };
+        *slot = convert(value, from, sql_type, 0)?;
+        Ok(())
+    }
+
+    /// Which DONE ends a statement here.
+    pub fn done_kind(&self) -> DoneKind {
+        if self.in_procedure { DoneKind::InProcedure } else { DoneKind::Statement }
+    }
+}
+
+type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>> + Send + 'a>>;
+
+impl Session {
+    /// Runs statements. An error that no TRY catches has been sent; it is returned only from within one.
+    pub(super) async fn run(
+        &mut self,
+        statements: &[Statement],
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Flow, SqlError> {
+        for statement in statements {
+            if output.stopped() {
+                return Ok(Flow::Stop);
+            }
+            match self.guarded(statement, frame, output).await? {
+                Flow::Next => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Runs one statement and deals with its error.
+    async fn guarded(
+        &mut self,
+        statement: &Statement,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Flow, SqlError> {
+        let error = match self.statement(statement, frame, output).await {
+            Ok(flow) => return Ok(flow),
+            Err(error) => error.at_line(statement.line),
+        };
+        if error.number == CANCELLED || output.stopped() {
+            return Ok(Flow::Stop);
+        }
+        // A deadlock's victim, and any error under XACT_ABORT, loses the transaction.
+        if error.number == 1205 || (self.settings.abort_transaction && error.class > 10) {
+            if let Some(descriptor) = self.work.rollback() {
+                output.send(Response::Change(SessionChange::TransactionRolledBack(descriptor))).await;
+            }
+        }
+        if frame.tries > 0 && error.class < 20 {
+            return Err(error);
+        }
+        let ends = error.ends_batch() || self.settings.abort_transaction;
+        self.refuse(error, frame.done_kind(), output).await;
+        Ok(if ends { Flow::Stop } else { Flow::Next })
+    }
+
+    fn statement<'a>(
+        &'a mut self,
+        statement: &'a Statement,
+        frame: &'a mut Frame,
+        output: &'a mut Output,
+    ) -> Running<'a> {
+        Box::pin(self.dispatch(statement, frame, output))
+    }
+
+    async fn dispatch(
+        &mut self,
+        statement: &Statement,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Flow, SqlError> {
+        if self.settings.no_execute && !matches!(statement.kind, StatementKind::SetOption(_)) {
+            return Ok(Flow::Next);
+        }
+        let kind = frame.done_kind();
+        match &statement.kind {
+            StatementKind::Query(query) => self.select(query, frame, output).await?,
+            StatementKind::Insert(insert) => self.insert(insert, frame, output).await?,
+            StatementKind::Update(update) => self.update(update, frame, output).await?,
+            StatementKind::Delete(delete) => self.delete(delete, frame, output).await?,
+            StatementKind::InsertBulk(insert) => self.insert_bulk(insert, frame, output).await?,
+            StatementKind::If { condition, then, otherwise } => {
+                if self.settings.format_only {
+                    // All branches, so that every result is described.
+                    self.guarded(then, frame, output).await?;
+                    if let Some(otherwise) = otherwise {
+                        self.guarded(otherwise, frame, output).await?;
+                    }
+                    return Ok(Flow::Next);
+                }
+                let holds = self.condition(condition, frame).await?;
+                let branch = if holds { Some(then) } else { otherwise.as_ref() };
+                return match branch {
+                    Some(branch) => self.guarded(branch, frame, output).await,
+                    None => {
+                        output.done(kind, command::CONDITION, None).await;
+                        Ok(Flow::Next)
+                    }
+                };
+            }
+            StatementKind::While { condition, body } => {
+                return self.repeat(condition, body, frame, output).await;
+            }
+            StatementKind::Block(statements) => return self.run(statements, frame, output).await,
+            StatementKind::TryCatch { tried, caught } => {
+                return self.try_catch(tried, caught, frame, output).await;
+            }
+            StatementKind::Break => return Ok(Flow::Break),
+            StatementKind::Continue => return Ok(Flow::Continue),
+            StatementKind::Return(status) => {
+                let status = match status {
+                    Some(status) => self.value(status, frame).await?.0.as_int().unwrap_or(0) as i32,
+                    None => 0,
+                };
+                return Ok(Flow::Return(status));
+            }
+            StatementKind::Declare(declarations) => self.declare(declarations, frame, output).await?,
+            StatementKind::SetVariable { name, value } => {
+                let (value, sql_type) = self.value(value, frame).await?;
+                frame.assign(name, value, &sql_type)?;
+                output.done(kind, command::OTHER, None).await;
+            }
+            StatementKind::SetOption(option) => self.set_option(option, frame, output).await?,
+            StatementKind::Print(value) => {
+                let (value, sql_type) = self.value(value, frame).await?;
+                let text = display(&value, &sql_type);
+                self.inform(SqlError::new(0, 0, 1, text).at_line(statement.line), output).await;
+                output.done(kind, command::OTHER, None).await;
+            }
+            StatementKind::RaisError { message, severity, state, arguments } => {
+                self.raise(message, severity, state, arguments, statement.line, frame, output).await?;
+            }
+            StatementKind::Throw(thrown) => return Err(self.thrown(thrown.as_ref(), frame).await?),
+            StatementKind::WaitForDelay(delay) => {
+                let (value, sql_type) = self.value(delay, frame).await?;
+                let time = convert(value, &sql_type, &SqlType::Time { scale: 7 }, 0)?;
+                self.wait(time, output).await?;
+                output.done(kind, command::OTHER, None).await;
+            }
+            StatementKind::Use(name) => self.use_database(name, kind, output).await?,
+            StatementKind::BeginTransaction(_)
+            | StatementKind::Commit
+            | StatementKind::Rollback(_)
+            | StatementKind::Save(_) => self.transaction_statement(&statement.kind, frame, output).await?,
+            StatementKind::Execute(execute) => return self.execute_procedure(execute, frame, output).await,
+            StatementKind::ExecuteText(text) => {
+                let (text, sql_type) = self.value(text, frame).await?;
+                return self.execute_text(&display(&text, &sql_type), frame, output).await;
+            }
+            StatementKind::Nothing | StatementKind::AlterDatabase(_) => {
+                output.done(kind, command::OTHER, None).await
+            }
+            StatementKind::Unsupported(what) => return Err(SqlError::unsupported(what)),
+            other => {
+                if !self.settings.format_only {
+                    self.define(other, frame).await?;
+                }
+                let code = match other {
+                    StatementKind::CreateTable(_) => command::CREATE_TABLE,
+                    StatementKind::DropTable { .. } => command::DROP_TABLE,
+                    _ => command::OTHER,
+                };
+                self.last.error = 0;
+                output.done(kind, code, None).await;
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    async fn repeat(
+        &mut self,
+        condition: &Expr,
+        body: &Statement,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Flow, SqlError> {
+        let mut turns = 0_u32;
+        while self.condition(condition, frame).await? {
+            output.check()?;
+            match self.guarded(body, frame, output).await? {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => break,
+                other => return Ok(other),
+            }
+            turns = turns.wrapping_add(1);
+            if turns % LOOP_YIELD == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    async fn try_catch(
+        &mut self,
+        tried: &[Statement],
+        caught: &[Statement],
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Flow, SqlError> {
+        frame.tries += 1;
+        let result = self.run(tried, frame, output).await;
+        frame.tries -= 1;
+        match result {
+            Ok(flow) => Ok(flow),
+            Err(error) => {
+                self.last.error = error.number;
+                let before = frame.error.replace(error);
+                let flow = self.run(caught, frame, output).await;
+                frame.error = before;
+                flow
+            }
+        }
+    }
+
+    async fn declare(
+        &mut self,
+        declarations: &[Declaration],
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        for declaration in declarations {
+            if frame.variable(&declaration.name).is_some() {
+                return Err(SqlError::variable_redeclared(&declaration.name));
+            }
+            frame.declare(&declaration.name, declaration.sql_type.clone(), Datum::Null);
+            if let Some(value) = &declaration.value {
+                let (value, sql_type) = self.value(value, frame).await?;
+                frame.assign(&declaration.name, value, &sql_type)?;
+                output.done(frame.done_kind(), command::OTHER, None).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value and its type.
+    pub(super) async fn value(&mut self, expr: &Expr, frame: &Frame) -> Result<(Datum, SqlType), SqlError> {
+        let typed = {
+            let environment = SessionEnvironment::new(self, frame);
+            Binder::new(&environment).value(expr, &Scope::empty())?
+        };
+        let sql_type = typed.sql_type.clone();
+        let instance = std::sync::Arc::clone(&self.instance);
+        Ok((instance.engine().evaluate(typed).await?, sql_type))
+    }
+
+    /// Whether a condition is true.
+    async fn condition(&mut self, expr: &Expr, frame: &Frame) -> Result<bool, SqlError> {
+        let condition = {
+            let environment = SessionEnvironment::new(self, frame);
+            Binder::new(&environment).condition(expr, &Scope::empty())?
+        };
+        let instance = std::sync::Arc::clone(&self.instance);
+        instance.engine().holds(condition).await
+    }
+
+    /// Sends a notice.
+    pub(super) async fn inform(&self, notice: SqlError, output: &mut Output) {
+        output.send(Response::Info(output::message(notice, &self.instance))).await;
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    async fn raise(
+        &mut self,
+        message: &Expr,
+        severity: &Expr,
+        state: &Expr,
+        arguments: &[Expr],
+        line: u32,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let (message, message_type) = self.value(message, frame).await?;
+        let severity = self.value(severity, frame).await?.0.as_int().unwrap_or(16).clamp(0, 25) as u8;
+        let state = self.value(state, frame).await?.0.as_int().unwrap_or(1).clamp(0, 255) as u8;
+        let mut values = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let (value, sql_type) = self.value(argument, frame).await?;
+            values.push(if value.is_null() { "(null)".to_string() } else { display(&value, &sql_type) });
+        }
+        let (number, text) = match message {
+            Datum::Int(number) => (
+                number as i32,
+                format!(
+                    "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was found in sys.messages."
+                ),
+            ),
+            other => (50_000, formatted(&display(&other, &message_type), &values)),
+        };
+        let error = SqlError::new(number, severity, state, text).at_line(line);
+        if severity > 10 {
+            return Err(error);
+        }
+        self.inform(error, output).await;
+        output.done(frame.done_kind(), command::OTHER, None).await;
+        Ok(())
+    }
+
+    async fn thrown(
+        &mut self,
+        thrown: Option<&(Expr, Expr, Expr)>,
+        frame: &Frame,
+    ) -> Result<SqlError, SqlError> {
+        let Some((number, message, state)) = thrown else {
+            return Ok(frame.error.clone().unwrap_or_else(|| {
+                SqlError::new(10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.")
+            }));
+        };
+        let number = self.value(number, frame).await?.0.as_int().unwrap_or(0);
+        if number < 50_000 {
+            return Ok(SqlError::new(
+                35100,
+                16,
+                10,
+                format!(
+                    "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647."
+                ),
+            ));
+        }
+        let (message, sql_type) = self.value(message, frame).await?;
+        let state = self.value(state, frame).await?.0.as_int().unwrap_or(1).clamp(0, 255) as u8;
+        Ok(SqlError::new(number as i32, 16, state, display(&message, &sql_type)))
+    }
+
+    async fn wait(&self, time: Datum, output: &Output) -> Result<(), SqlError> {
+        let Datum::Time(ticks) = time else { return Ok(()) };
+        let mut left = Duration::from_micros((ticks / 10).unsigned_abs());
+        let step = Duration::from_millis(50);
+        while !left.is_zero() {
+            output.check()?;
+            let nap = left.min(step);
+            tokio::time::sleep(nap).await;
+            left -= nap;
+        }
+        Ok(())
+    }
+
+    async fn use_database(
+        &mut self,
+        name: &str,
+        kind: DoneKind,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let directory = self.work.directory();
+        let database = directory.database(name).ok_or_else(|| SqlError::unknown_database(name))?;
+        let old = std::mem::replace(&mut self.database, database.name.clone());
+        let new = self.database.clone();
+        output.send(Response::Change(SessionChange::Database { new: new.clone(), old })).await;
+        self.inform(SqlError::new(5701, 0, 1, format!("Changed database context to '{new}'.")), output).await;
+        output.done(kind, command::USE, None).await;
+        Ok(())
+    }
+
+    async fn set_option(
+        &mut self,
+        option: &SetOption,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let kind = frame.done_kind();
+        match option {
+            SetOption::Switch { names, on } => {
+                for name in names {
+                    self.set_switch(name, *on);
+                }
+                output.done(kind, if *on { command::SET_ON } else { command::SET_OFF }, None).await;
+            }
+            SetOption::Value { name, value } => {
+                let (value, sql_type) = self.value(value, frame).await?;
+                match (name.as_str(), value.as_int()) {
+                    ("TEXTSIZE", Some(size)) => {
+                        self.settings.text_size = i32::try_from(size).unwrap_or(i32::MAX)
+                    }
+                    ("ROWCOUNT", Some(rows)) => self.settings.row_count = u64::try_from(rows).unwrap_or(0),
+                    ("LOCK_TIMEOUT", _) => {
+                        let value = convert(value, &sql_type, &SqlType::Int, 0)?.as_int().unwrap_or(-1);
+                        self.settings.lock_timeout_ms = value as i32;
+                        let timeout = u64::try_from(value).map_or(Duration::MAX, Duration::from_millis);
+                        self.work.set_lock_timeout(timeout);
+                    }
+                    _ => {}
+                }
+                output.done(kind, command::OTHER, None).await;
+            }
+            SetOption::IdentityInsert { table, on } => {
+                let found = self.work.find(table, &self.database)?;
+                let found = found.ok_or_else(|| SqlError::new(1088, 16, 11, format!("Cannot find the object \"{table}\" because it does not exist or you do not have permissions.")))?;
+                if found.definition.identity().is_none() {
+                    return Err(SqlError::new(
+                        8106,
+                        16,
+                        1,
+                        format!(
+                            "Table '{table}' does not have the identity property. Cannot perform SET operation."
+                        ),
+                    ));
+                }
+                match (&self.settings.identity_insert, on) {
+                    (Some(other), true)
+                        if super::work::key_of(other, &self.database)
+                            != super::work::key_of(table, &self.database) =>
+                    {
+                        return Err(SqlError::new(
+                            8107,
+                            16,
+                            1,
+                            format!(
+                                "IDENTITY_INSERT is already ON for table '{other}'. Cannot perform SET operation for table '{table}'."
+                            ),
+                        ));
+                    }
+                    _ => self.settings.identity_insert = on.then(|| table.clone()),
+                }
+                output.done(kind, command::SET_ON, None).await;
+            }
+            SetOption::IsolationLevel(level) => {
+                self.settings.isolation_level = match level.as_str() {
+                    "READ UNCOMMITTED" => 1,
+                    "REPEATABLE READ" => 3,
+                    "SERIALIZABLE" => 4,
+                    "SNAPSHOT" => 5,
+                    _ => 2,
+                };
+                output.done(kind, command::OTHER, None).await;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_switch(&mut self, name: &str, on: bool) {
+        let settings = &mut self.settings;
+        match name {
+            "QUOTED_IDENTIFIER" => settings.quoted_identifier = on,
+            "NOCOUNT" => settings.no_count = on,
+            "XACT_ABORT" => settings.abort_transaction = on,
+            "IMPLICIT_TRANSACTIONS" => settings.implicit_transactions = on,
+            "FMTONLY" => settings.format_only = on,
+            "NOEXEC" | "PARSEONLY" => settings.no_execute = on,
+            _ => {}
+        }
+    }
+}
+
+/// RAISERROR's formatting: `%s`, `%d`, `%i`, `%u`, `%x`, `%%`, with widths read and ignored.
+fn formatted(format: &str, values: &[String]) -> String {
+    let mut text = String::with_capacity(format.len());
+    let mut values = values.iter();
+    let mut chars = format.chars().peekable();
+    while let Some(ch) = chars.next() {
+        if ch != '%' {
+            text.push(ch);
+            continue;
+        }
+        while chars
+            .peek()
+            .is_some_and(|ch| ch.is_ascii_digit() || matches!(ch, '-' | '+' | '.' | '#' | '*' | 'l' | 'I'))
+        {
+            chars.next();
+        }
+        match chars.next() {
+            Some('%') | None => text.push('%'),
+            Some(_) => text.push_str(values.next().map_or("(null)", String::as_str)),
+        }
+    }
+    text
+}

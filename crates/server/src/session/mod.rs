@@ -1,0 +1,169 @@
+//! A session: what one connection can do, without the connection.
+//!
+//! The wire half calls [`Session::execute`] with a [`Request`] and forwards the [`Response`](response::Response)
+//! events; [`Session::begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
+
+mod bulk;
+mod cancellation;
+mod ddl;
+mod definition;
+mod environment;
+mod execute;
+mod insert;
+mod instance;
+mod interpreter;
+mod modify;
+mod output;
+mod procedures;
+mod query;
+pub mod response;
+mod settings;
+mod transaction;
+pub(crate) mod work;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use bulk::{BulkTarget, BulkWriter};
+pub use cancellation::Cancellation;
+pub use execute::Request;
+pub use instance::Instance;
+
+use crate::engine::Datum;
+use crate::sql_error::SqlError;
+use response::SessionChange;
+use settings::Settings;
+use work::Work;
+
+/// Who logs in, and where to.
+#[derive(Debug, Clone)]
+pub struct LoginSettings {
+    /// Database asked for; empty for `master`.
+    pub database: String,
+    /// Login name.
+    pub user: String,
+    /// Application name.
+    pub application: String,
+    /// Client's host name.
+    pub host: String,
+    /// Session id.
+    pub spid: u16,
+    /// Whether the client asked for the ODBC defaults of SET options (MS-TDS 2.2.6.4, fODBC).
+    pub ansi_defaults: bool,
+}
+
+/// One connection's state: database, options, transaction, temporary tables, prepared statements.
+pub struct Session {
+    instance: Arc<Instance>,
+    login: LoginSettings,
+    settings: Settings,
+    database: String,
+    work: Work,
+    prepared: HashMap<i32, procedures::Prepared>,
+    next_handle: i32,
+    last: LastStatement,
+}
+
+/// What `@@ROWCOUNT` and its siblings say.
+#[derive(Debug, Clone, Default)]
+struct LastStatement {
+    rows: i64,
+    error: i32,
+    identity: Option<i64>,
+    scope_identity: Option<i64>,
+}
+
+impl Session {
+    /// A session for a login. Errors: 4060 if the database does not exist.
+    pub fn open(instance: Arc<Instance>, login: LoginSettings) -> Result<Session, SqlError> {
+        let wanted = if login.database.is_empty() { "master" } else { &login.database };
+        let directory = instance.directory();
+        let database = directory.database(wanted).map(|database| database.name.clone()).ok_or_else(|| {
+            SqlError::new(
+                4060,
+                11,
+                1,
+                format!("Cannot open database \"{wanted}\" requested by the login. The login failed."),
+            )
+        })?;
+        let settings = Settings::new(login.ansi_defaults);
+        let work = Work::new(Arc::clone(&instance));
+        Ok(Session {
+            instance,
+            login,
+            settings,
+            database,
+            work,
+            prepared: HashMap::new(),
+            next_handle: 1,
+            last: LastStatement::default(),
+        })
+    }
+
+    /// The current database.
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// Makes the session as new, for a connection pool's next user: options, temporary tables and prepared statements
+    /// go, an open transaction is rolled back unless it is to be kept.
+    pub fn reset(&mut self, keep_transaction: bool) -> Vec<SessionChange> {
+        let mut changes = Vec::new();
+        if !keep_transaction {
+            if let Some(descriptor) = self.work.rollback() {
+                changes.push(SessionChange::TransactionRolledBack(descriptor));
+            }
+            self.work.drop_temporary();
+        }
+        self.settings = Settings::new(self.login.ansi_defaults);
+        self.prepared.clear();
+        self.last = LastStatement::default();
+        let wanted = if self.login.database.is_empty() { "master" } else { &self.login.database };
+        if let Some(database) = self.instance.directory().database(wanted)
+            && database.name != self.database
+        {
+            let old = std::mem::replace(&mut self.database, database.name.clone());
+            changes.push(SessionChange::Database { new: self.database.clone(), old });
+        }
+        changes
+    }
+
+    /// The ERROR token of an error.
+    pub fn server_message(&self, error: SqlError) -> tds::ServerMessage {
+        output::message(error, &self.instance)
+    }
+
+    /// The value of an `@@` function.
+    fn global(&self, name: &str) -> Option<(Datum, tds::SqlType)> {
+        use tds::SqlType;
+        let int = |value: i64| Some((Datum::Int(value), SqlType::Int));
+        let text =
+            |value: String| Some((Datum::Text(value), SqlType::NVarChar { length: tds::Length::Units(300) }));
+        match name.to_ascii_uppercase().as_str() {
+            "@@ROWCOUNT" => int(self.last.rows),
+            "@@ERROR" => int(i64::from(self.last.error)),
+            "@@TRANCOUNT" => int(i64::from(self.work.depth())),
+            "@@SPID" => Some((Datum::Int(i64::from(self.login.spid)), SqlType::SmallInt)),
+            "@@IDENTITY" => Some((
+                self.last.identity.map_or(Datum::Null, |value| Datum::Decimal(i128::from(value))),
+                SqlType::Numeric { precision: 38, scale: 0 },
+            )),
+            "@@VERSION" => text(instance::version_text()),
+            "@@SERVERNAME" | "@@SERVICENAME" => text(self.instance.name().to_string()),
+            "@@LANGUAGE" => text("us_english".to_string()),
+            "@@LANGID" => Some((Datum::Int(0), SqlType::SmallInt)),
+            "@@DATEFIRST" => Some((Datum::Int(7), SqlType::TinyInt)),
+            "@@MAX_PRECISION" => Some((Datum::Int(38), SqlType::TinyInt)),
+            "@@MAX_CONNECTIONS" => int(32_767),
+            "@@MICROSOFTVERSION" => int(0x1000_03E8),
+            "@@TEXTSIZE" => int(i64::from(self.settings.text_size)),
+            "@@LOCK_TIMEOUT" => int(i64::from(self.settings.lock_timeout_ms)),
+            "@@NESTLEVEL" => int(0),
+            "@@OPTIONS" => int(5432),
+            "@@FETCH_STATUS" => int(-1),
+            "@@PROCID" => int(0),
+            "@@DBTS" => Some((Datum::RowVersion(self.instance.row_version()), SqlType::RowVersion)),
+            _ => None,
+        }
+    }
+}

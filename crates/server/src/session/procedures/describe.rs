@@ -1,0 +1,171 @@
+//! sp_tablecollations_100 and sp_describe_first_result_set.
+
+use tds::SqlType;
+
+use super::super::Session;
+use super::super::interpreter::Frame;
+use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
+use crate::engine::{Datum, OutputColumn};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::StatementKind;
+use crate::tsql::{parse_batch, parse_declarations, parse_object_name};
+
+impl Session {
+    /// Collations of a table's columns: `colid`, `name`, `tds_collation`, `collation`, in column order.
+    pub(super) fn table_collations(&self, database: Option<&str>, table: &str) -> Result<View, SqlError> {
+        let mut view = View::new(&[
+            ("colid", "int"),
+            ("name", "name"),
+            ("tds_collation", "binary5"),
+            ("collation", "name"),
+        ]);
+        let mut name = parse_object_name(table)?;
+        if name.database.is_none() {
+            name.database = database.filter(|database| !database.is_empty()).map(str::to_string);
+        }
+        let Some(table) = self.work.find(&name, &self.database)? else { return Ok(view) };
+        for column in &table.definition.columns {
+            let collation = column.collation();
+            view.push(vec![
+                Datum::Int(i64::from(column.id)),
+                Datum::Text(column.name.clone()),
+                collation.map_or(Datum::Null, |collation| Datum::Binary(collation.to_bytes().to_vec())),
+                collation
+                    .and_then(|collation| collation.name())
+                    .map_or(Datum::Null, |name| Datum::Text(name.to_string())),
+            ]);
+        }
+        Ok(view)
+    }
+
+    /// The columns of a batch's first result, one row each.
+    pub(super) fn describe_first_result(&self, text: &str, declared: &str) -> Result<View, SqlError> {
+        let mut view = View::new(COLUMNS);
+        let mut frame = Frame::new(true);
+        for declaration in parse_declarations(declared)? {
+            frame.declare(&declaration.name, declaration.sql_type, Datum::Null);
+        }
+        let statements = parse_batch(text, self.settings.quoted_identifier)?;
+        for statement in &statements {
+            let StatementKind::Query(query) = &statement.kind else { continue };
+            let bound = self.bind(query, &frame).map_err(|error| error.at_line(statement.line))?;
+            for (ordinal, column) in (1_i64..).zip(&bound.columns) {
+                view.push(self.described(ordinal, column));
+            }
+            break;
+        }
+        Ok(view)
+    }
+
+    fn described(&self, ordinal: i64, column: &OutputColumn) -> Vec<Datum> {
+        let int = |value: i64| Datum::Int(value);
+        let text = |value: &str| Datum::Text(value.to_string());
+        let spelled = column.sql_type.to_string();
+        let base = spelled.split('(').next().unwrap_or_default();
+        let type_id = type_id_of_name(base).map_or(Datum::Null, |id| int(i64::from(id)));
+        let wire = column.wire();
+        let mut writer = tds::Writer::new();
+        wire.type_info.encode(&mut writer, tds::Direction::ServerToClient);
+        let token = writer.finish().ok().and_then(|bytes| bytes.first().copied()).unwrap_or(0);
+        let collation = wire.type_info.collation;
+        let (schema, table) = match &column.source {
+            Some((table, _)) => match table.split_once('.') {
+                Some((schema, table)) => (text(schema), text(table)),
+                None => (Datum::Null, text(table)),
+            },
+            None => (Datum::Null, Datum::Null),
+        };
+        let source_column = column.source.as_ref().map_or(Datum::Null, |(_, column)| text(column));
+        let database = if column.source.is_some() { text(&self.database) } else { Datum::Null };
+        let type_name = match &column.sql_type {
+            SqlType::RowVersion => "timestamp".to_string(),
+            _ => spelled.clone(),
+        };
+        vec![
+            Datum::Bit(false),
+            int(ordinal),
+            if column.name.is_empty() { Datum::Null } else { text(&column.name) },
+            Datum::Bit(column.nullable),
+            type_id,
+            text(&type_name),
+            int(i64::from(max_length(&column.sql_type))),
+            int(i64::from(precision(&column.sql_type))),
+            int(i64::from(scale(&column.sql_type))),
+            collation
+                .and_then(|collation| collation.name())
+                .map_or(Datum::Null, |name| text(&name.to_string())),
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            Datum::Bit(false),
+            Datum::Bit(collation.is_some_and(|collation| collation.case_sensitive())),
+            Datum::Bit(false),
+            Datum::Null,
+            database,
+            schema,
+            table,
+            source_column,
+            Datum::Bit(wire.flags.is_identity()),
+            Datum::Null,
+            Datum::Bit(wire.flags.has(tds::ColumnFlags::UPDATEABILITY_UNKNOWN)),
+            Datum::Bit(wire.flags.is_computed() && column.source.is_some()),
+            Datum::Bit(false),
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+            int(i64::from(token)),
+            int(i64::from(wire.type_info.max_length)),
+            collation.map_or(Datum::Null, |collation| int(i64::from(collation.info as i32))),
+            collation.map_or(Datum::Null, |collation| int(i64::from(collation.sort_id))),
+        ]
+    }
+}
+
+/// The 39 columns of the procedure's result.
+const COLUMNS: &[(&str, &str)] = &[
+    ("is_hidden", "bit"),
+    ("column_ordinal", "int"),
+    ("name", "name"),
+    ("is_nullable", "bit"),
+    ("system_type_id", "int"),
+    ("system_type_name", "name"),
+    ("max_length", "smallint"),
+    ("precision", "tinyint"),
+    ("scale", "tinyint"),
+    ("collation_name", "name"),
+    ("user_type_id", "int"),
+    ("user_type_database", "name"),
+    ("user_type_schema", "name"),
+    ("user_type_name", "name"),
+    ("assembly_qualified_type_name", "text"),
+    ("xml_collection_id", "int"),
+    ("xml_collection_database", "name"),
+    ("xml_collection_schema", "name"),
+    ("xml_collection_name", "name"),
+    ("is_xml_document", "bit"),
+    ("is_case_sensitive", "bit"),
+    ("is_fixed_length_clr_type", "bit"),
+    ("source_server", "name"),
+    ("source_database", "name"),
+    ("source_schema", "name"),
+    ("source_table", "name"),
+    ("source_column", "name"),
+    ("is_identity_column", "bit"),
+    ("is_part_of_unique_key", "bit"),
+    ("is_updateable", "bit"),
+    ("is_computed_column", "bit"),
+    ("is_sparse_column_set", "bit"),
+    ("ordinal_in_order_by_list", "smallint"),
+    ("order_by_list_length", "smallint"),
+    ("order_by_is_descending", "smallint"),
+    ("tds_type_id", "int"),
+    ("tds_length", "int"),
+    ("tds_collation_id", "int"),
+    ("tds_collation_sort_id", "tinyint"),
+];

@@ -1,0 +1,345 @@
+//! SELECT: results, assignments, SELECT INTO.
+
+use std::sync::Arc;
+
+use tds::SqlType;
+
+use super::Session;
+use super::environment::SessionEnvironment;
+use super::interpreter::Frame;
+use super::output::Output;
+use super::response::{Response, ResultColumns, command};
+use super::work::{OpenTable, Place};
+use crate::catalogue::{ColumnDefinition, TableDefinition};
+use crate::engine::{Binder, BoundQuery, Datum, exact_schema};
+use crate::sql_error::SqlError;
+use crate::table::InputRows;
+use crate::tsql::ast::ObjectName;
+use crate::tsql::expression::Expr;
+use crate::tsql::query::{Query, QueryBody, Select, SelectItem};
+
+impl Session {
+    /// Runs a SELECT.
+    pub(super) async fn select(
+        &mut self,
+        query: &Query,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        if let QueryBody::Select(select) = &query.body {
+            if !select.from.is_empty() {
+                self.begin_implicitly(output).await;
+            }
+            if let Some(into) = &select.into {
+                return self.select_into(query, select, into, frame, output).await;
+            }
+            if select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. })) {
+                return self.assign_from(query, select, frame, output).await;
+            }
+        }
+        let bound = self.bind(query, frame)?;
+        let kind = frame.done_kind();
+        let schema = exact_schema(&bound.columns);
+        let columns = bound.columns.iter().map(|column| column.wire()).collect();
+        if self.settings.format_only {
+            output.send(Response::Columns(ResultColumns { columns, schema })).await;
+            output.done(kind, command::SELECT, Some(0)).await;
+            return Ok(());
+        }
+        let instance = Arc::clone(&self.instance);
+        let mut stream = instance.engine().start(bound).await?;
+        // The first batch before the columns, so that most errors come without a result.
+        let mut next = stream.next().await?;
+        output.send(Response::Columns(ResultColumns { columns, schema })).await;
+        let mut rows = 0_u64;
+        let limit = if self.settings.row_count == 0 { u64::MAX } else { self.settings.row_count };
+        while let Some(batch) = next {
+            output.check()?;
+            let left = usize::try_from(limit - rows).unwrap_or(usize::MAX);
+            let batch = if batch.num_rows() > left { batch.slice(0, left) } else { batch };
+            rows += batch.num_rows() as u64;
+            if batch.num_rows() > 0 {
+                output.send(Response::Batch(batch)).await;
+            }
+            if rows >= limit {
+                break;
+            }
+            next = stream.next().await?;
+        }
+        self.last.rows = rows as i64;
+        self.last.error = 0;
+        output.done(kind, command::SELECT, Some(rows)).await;
+        Ok(())
+    }
+
+    /// A query bound to a plan.
+    pub(super) fn bind(&self, query: &Query, frame: &Frame) -> Result<BoundQuery, SqlError> {
+        let environment = SessionEnvironment::new(self, frame);
+        Binder::new(&environment).query(query, None)
+    }
+
+    /// `SELECT @v = …`: nothing is shown, the last row stays in the variables.
+    async fn assign_from(
+        &mut self,
+        query: &Query,
+        select: &Select,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let mut assignments = Vec::with_capacity(select.items.len());
+        for item in &select.items {
+            match item {
+                SelectItem::Assign { variable, expr } => assignments.push((variable.clone(), expr.clone())),
+                _ => {
+                    return Err(SqlError::new(
+                        141,
+                        15,
+                        1,
+                        "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.",
+                    ));
+                }
+            }
+        }
+        for (variable, _) in &assignments {
+            if frame.variable(variable).is_none() {
+                return Err(SqlError::undeclared_variable(variable));
+            }
+        }
+        let kind = frame.done_kind();
+        if self.settings.format_only {
+            output.done(kind, command::SELECT, None).await;
+            return Ok(());
+        }
+        let rows = if select.from.is_empty() {
+            for (variable, expr) in &assignments {
+                let (value, sql_type) = self.value(expr, frame).await?;
+                frame.assign(variable, value, &sql_type)?;
+            }
+            1
+        } else {
+            self.assign_rows(query, select, &assignments, frame).await?
+        };
+        self.last.rows = rows as i64;
+        self.last.error = 0;
+        output.done(kind, command::SELECT, Some(rows)).await;
+        Ok(())
+    }
+
+    /// Row by row in the query's order, so that `SELECT @v = @v + a FROM t ORDER BY b` accumulates.
+    async fn assign_rows(
+        &mut self,
+        query: &Query,
+        select: &Select,
+        assignments: &[(String, Expr)],
+        frame: &mut Frame,
+    ) -> Result<u64, SqlError> {
+        let assigned: Vec<String> = assignments.iter().map(|(variable, _)| variable.to_lowercase()).collect();
+        let mut accumulates = false;
+        let mut paths: Vec<Vec<String>> = Vec::new();
+        for (_, expr) in assignments {
+            expr.clone().rewrite(&mut |part| {
+                match &part {
+                    Expr::Variable(name) => accumulates |= assigned.contains(&name.to_lowercase()),
+                    Expr::Column(path) if !paths.contains(path) => paths.push(path.clone()),
+                    _ => {}
+                }
+                part
+            });
+        }
+        let exprs: Vec<Expr> = if accumulates {
+            paths.iter().cloned().map(Expr::Column).collect()
+        } else {
+            assignments.iter().map(|(_, expr)| expr.clone()).collect()
+        };
+        let items = exprs.into_iter().map(|expr| SelectItem::Value { expr, alias: None }).collect::<Vec<_>>();
+        // Without any column there still is a row for each row.
+        let items = if items.is_empty() {
+            vec![SelectItem::Value {
+                expr: Expr::Literal(crate::tsql::expression::Literal::Null),
+                alias: None,
+            }]
+        } else {
+            items
+        };
+        let mut query = query.clone();
+        query.body = QueryBody::Select(Box::new(Select { items, ..select.clone() }));
+        let bound = self.bind(&query, frame)?;
+        let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
+        let instance = Arc::clone(&self.instance);
+        let batches = instance.engine().collect(bound).await?;
+        let mut rows = 0;
+        for batch in &batches {
+            for row in 0..batch.num_rows() {
+                rows += 1;
+                let values = types
+                    .iter()
+                    .zip(batch.columns())
+                    .map(|(sql_type, array)| Datum::read(array.as_ref(), sql_type, row))
+                    .collect::<Result<Vec<_>, _>>()?;
+                if !accumulates {
+                    for ((variable, _), (value, sql_type)) in
+                        assignments.iter().zip(values.into_iter().zip(&types))
+                    {
+                        frame.assign(variable, value, sql_type)?;
+                    }
+                    continue;
+                }
+                for (index, (value, sql_type)) in values.into_iter().zip(&types).enumerate() {
+                    frame.declare(&row_variable(index), sql_type.clone(), value);
+                }
+                for (variable, expr) in assignments {
+                    let expr = expr.clone().rewrite(&mut |part| match &part {
+                        Expr::Column(path) => match paths.iter().position(|known| known == path) {
+                            Some(index) => Expr::Variable(row_variable(index)),
+                            None => part,
+                        },
+                        _ => part,
+                    });
+                    let (value, sql_type) = self.value(&expr, frame).await?;
+                    frame.assign(variable, value, &sql_type)?;
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    async fn select_into(
+        &mut self,
+        query: &Query,
+        select: &Select,
+        into: &ObjectName,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let mut plain = query.clone();
+        plain.body = QueryBody::Select(Box::new(Select { into: None, ..select.clone() }));
+        let kind = frame.done_kind();
+        if self.settings.format_only {
+            self.bind(&plain, frame)?;
+            output.done(kind, command::SELECT, None).await;
+            return Ok(());
+        }
+        if into.is_temporary() {
+            self.work.make_temporary();
+        }
+        let mark = self.work.start_statement();
+        let result = self.create_from(&plain, into, frame).await;
+        self.work.end_statement(&mark, result.is_ok())?;
+        let rows = result?;
+        self.last.rows = rows as i64;
+        self.last.error = 0;
+        output.done(kind, command::SELECT, Some(rows).filter(|_| !self.settings.no_count)).await;
+        Ok(())
+    }
+
+    async fn create_from(
+        &mut self,
+        query: &Query,
+        into: &ObjectName,
+        frame: &Frame,
+    ) -> Result<u64, SqlError> {
+        let bound = self.bind(query, frame)?;
+        let mut columns = Vec::with_capacity(bound.columns.len());
+        for (index, column) in bound.columns.iter().enumerate() {
+            if column.name.is_empty() {
+                return Err(SqlError::new(
+                    1038,
+                    15,
+                    5,
+                    "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.",
+                ));
+            }
+            columns.push(ColumnDefinition {
+                id: index as i32 + 1,
+                name: column.name.clone(),
+                sql_type: column.sql_type.clone(),
+                nullable: column.nullable,
+                collation: column
+                    .collation
+                    .and_then(|collation| collation.name())
+                    .map(|name| name.to_string()),
+                identity: None,
+                default: None,
+                computed: None,
+            });
+        }
+        let definition = self.new_definition(into, columns)?;
+        let table = self.create(definition, into)?;
+        let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
+        let mut writer = self.writer(&table, frame, "INSERT", false)?;
+        let instance = Arc::clone(&self.instance);
+        let mut stream = instance.engine().start(bound).await?;
+        while let Some(batch) = stream.next().await? {
+            let columns = batch.columns().iter().cloned().zip(types.iter().cloned()).map(Some).collect();
+            writer.write(InputRows { columns, rows: batch.num_rows() })?;
+        }
+        let rows = writer.rows;
+        self.work.keep_keys(writer.into_keys());
+        Ok(rows)
+    }
+
+    /// The definition of a new table of plain columns.
+    pub(super) fn new_definition(
+        &self,
+        name: &ObjectName,
+        columns: Vec<ColumnDefinition>,
+    ) -> Result<TableDefinition, SqlError> {
+        let (database, schema) = self.home_of(name)?;
+        Ok(TableDefinition {
+            object_id: self.instance.new_object_id(),
+            database,
+            schema,
+            name: name.name.clone(),
+            created_us: (crate::engine::facts::now()
+                - crate::engine::datum::DAYS_TO_1970 * crate::engine::datum::TICKS_PER_DAY)
+                / 10,
+            columns,
+            keys: Vec::new(),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+        })
+    }
+
+    /// Database and schema that a new table goes to, as they are spelled. Errors: 911, 2760.
+    pub(super) fn home_of(&self, name: &ObjectName) -> Result<(String, String), SqlError> {
+        if name.is_temporary() {
+            return Ok(("tempdb".to_string(), "dbo".to_string()));
+        }
+        let directory = self.work.directory();
+        let wanted = name.database.as_deref().unwrap_or(&self.database);
+        let database = directory.database(wanted).ok_or_else(|| SqlError::unknown_database(wanted))?;
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let schema = database.schema(schema).ok_or_else(|| {
+            SqlError::new(
+                2760,
+                16,
+                1,
+                format!("The specified schema name \"{schema}\" either does not exist or you do not have permission to use it."),
+            )
+        })?;
+        Ok((database.name.clone(), schema.name.clone()))
+    }
+
+    /// Puts a new table into its store. Errors: 2714.
+    pub(super) fn create(
+        &mut self,
+        definition: TableDefinition,
+        name: &ObjectName,
+    ) -> Result<OpenTable, SqlError> {
+        let place = if name.is_temporary() { Place::Temporary } else { Place::Shared };
+        if self.work.find(name, &self.database)?.is_some() {
+            return Err(SqlError::object_exists(&name.name));
+        }
+        let key = super::work::key_of(name, &self.database);
+        let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
+        let schema = definition.arrow_schema();
+        let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
+        Ok(OpenTable { place, id, definition: Arc::new(definition), rows: 0 })
+    }
+}
+
+/// The variable that stands for a column of the row at hand; no T-SQL name has a blank.
+fn row_variable(index: usize) -> String {
+    format!("@ {index}")
+}

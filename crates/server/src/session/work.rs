@@ -1,0 +1,564 @@
+//! A session's transaction over the server's store and its own temporary tables.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use store::{
+    Database, LockError, LockMode, Savepoint, Scan, Snapshot, StoreError, TableId, TableInfo, Transaction,
+};
+
+use super::Instance;
+use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition, store_key};
+use crate::sql_error::SqlError;
+use crate::table::TableKeys;
+use crate::tsql::ast::ObjectName;
+
+/// Which store a table is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The server's.
+    Shared,
+    /// The session's temporary tables.
+    Temporary,
+}
+
+/// A table as the session sees it now.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenTable {
+    /// Where it is.
+    pub place: Place,
+    /// The store's id.
+    pub id: TableId,
+    /// What is declared.
+    pub definition: Arc<TableDefinition>,
+    /// Rows in it.
+    pub rows: u64,
+}
+
+/// The open transactions of both stores.
+#[derive(Default)]
+pub(crate) struct Pair {
+    shared: Option<Transaction>,
+    temporary: Option<Transaction>,
+}
+
+/// What a scan and a bulk writer share with the session.
+pub(crate) type SharedPair = Arc<Mutex<Pair>>;
+
+/// The session's work.
+pub(crate) struct Work {
+    instance: Arc<Instance>,
+    temporary: Option<Database>,
+    pair: SharedPair,
+    /// BEGIN TRANSACTIONs without their COMMIT.
+    depth: u32,
+    descriptor: u64,
+    savepoints: Vec<(String, Mark)>,
+    /// Whether a statement outside of a transaction is running.
+    in_statement: bool,
+    lock_timeout: Duration,
+    /// Keys of tables written to, until the commit makes them everybody's.
+    keys: HashMap<i32, TableKeys>,
+}
+
+/// A point of both transactions to go back to.
+pub(crate) struct Mark {
+    shared: Option<Savepoint>,
+    temporary: Option<Savepoint>,
+}
+
+impl Work {
+    /// No transaction.
+    pub fn new(instance: Arc<Instance>) -> Work {
+        Work {
+            instance,
+            temporary: None,
+            pair: SharedPair::default(),
+            depth: 0,
+            descriptor: 0,
+            savepoints: Vec::new(),
+            in_statement: false,
+            lock_timeout: Duration::MAX,
+            keys: HashMap::new(),
+        }
+    }
+
+    /// `@@TRANCOUNT`.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// How long locks are waited for.
+    pub fn set_lock_timeout(&mut self, timeout: Duration) {
+        self.lock_timeout = timeout;
+        let mut pair = self.pair.lock();
+        if let Some(transaction) = &mut pair.shared {
+            transaction.set_lock_timeout(timeout);
+        }
+    }
+
+    /// The transactions, for a scan that outlives the borrow.
+    pub fn pair(&self) -> SharedPair {
+        Arc::clone(&self.pair)
+    }
+
+    /// BEGIN TRANSACTION; the descriptor if it is the outermost.
+    pub fn begin(&mut self) -> Option<u64> {
+        self.depth += 1;
+        if self.depth > 1 {
+            return None;
+        }
+        self.descriptor = self.instance.new_descriptor();
+        self.open();
+        Some(self.descriptor)
+    }
+
+    /// COMMIT; the descriptor if it was the outermost. Errors: 3902, and the store's.
+    pub fn commit(&mut self) -> Result<Option<u64>, SqlError> {
+        match self.depth {
+            0 => Err(SqlError::commit_without_begin()),
+            1 => {
+                self.depth = 0;
+                self.savepoints.clear();
+                self.close(true)?;
+                Ok(Some(self.descriptor))
+            }
+            _ => {
+                self.depth -= 1;
+                Ok(None)
+            }
+        }
+    }
+
+    /// ROLLBACK of everything; the descriptor if there was a transaction.
+    pub fn rollback(&mut self) -> Option<u64> {
+        let had = self.depth > 0;
+        self.depth = 0;
+        self.savepoints.clear();
+        // Undoing cannot fail: dropping a transaction leaves no trace.
+        let _ = self.close(false);
+        had.then_some(self.descriptor)
+    }
+
+    /// SAVE TRANSACTION.
+    pub fn save(&mut self, name: &str) {
+        let mark = self.mark();
+        self.savepoints.push((name.to_string(), mark));
+    }
+
+    /// ROLLBACK to a savepoint; false if there is none of that name.
+    pub fn rollback_to(&mut self, name: &str) -> Result<bool, SqlError> {
+        let Some(position) = self.savepoints.iter().rposition(|(own, _)| own.eq_ignore_ascii_case(name))
+        else {
+            return Ok(false);
+        };
+        self.savepoints.truncate(position + 1);
+        self.keys.clear();
+        if let Some((_, mark)) = self.savepoints.last() {
+            self.return_to(mark)?;
+        }
+        Ok(true)
+    }
+
+    /// Before a bulk load: like a statement whose end comes on another thread.
+    pub fn start_bulk(&mut self) -> BulkWork {
+        let alone = self.depth == 0;
+        if alone {
+            self.open();
+        }
+        // Within a transaction the load's keys are not kept: the next writer reads them again.
+        BulkWork {
+            instance: Arc::clone(&self.instance),
+            pair: self.pair(),
+            alone,
+            mark: self.mark(),
+            keys: None,
+        }
+    }
+
+    /// Before a statement that writes: outside of a transaction it gets one of its own.
+    pub fn start_statement(&mut self) -> Mark {
+        if self.depth == 0 {
+            self.in_statement = true;
+            self.open();
+        }
+        self.mark()
+    }
+
+    /// After it.
+    pub fn end_statement(&mut self, mark: &Mark, succeeded: bool) -> Result<(), SqlError> {
+        if self.depth == 0 {
+            self.in_statement = false;
+            return self.close(succeeded);
+        }
+        if succeeded {
+            return Ok(());
+        }
+        self.keys.clear();
+        self.return_to(mark)
+    }
+
+    fn open(&mut self) {
+        let mut pair = self.pair.lock();
+        let mut transaction = self.instance.store().begin();
+        transaction.set_lock_timeout(self.lock_timeout);
+        pair.shared = Some(transaction);
+        pair.temporary = self.temporary.as_ref().map(Database::begin);
+    }
+
+    fn close(&mut self, commit: bool) -> Result<(), SqlError> {
+        let Pair { shared, temporary } = std::mem::take(&mut *self.pair.lock());
+        for transaction in [shared, temporary].into_iter().flatten() {
+            if commit {
+                waiting(|| transaction.commit()).map_err(store_error)?;
+            } else {
+                transaction.rollback();
+            }
+        }
+        for (object_id, keys) in self.keys.drain() {
+            if commit {
+                self.instance.keys.put(object_id, keys);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the keys of a table that a statement has written to.
+    pub fn keep_keys(&mut self, keys: Option<(i32, TableKeys)>) {
+        if let Some((object_id, keys)) = keys {
+            self.keys.insert(object_id, keys);
+        }
+    }
+
+    /// Gives kept keys to the next writer of the table.
+    pub fn offer_keys(&mut self, object_id: i32) {
+        if let Some(keys) = self.keys.remove(&object_id) {
+            self.instance.keys.put(object_id, keys);
+        }
+    }
+
+    /// Forgets the keys of a table that was truncated, dropped or altered.
+    pub fn forget_keys(&mut self, object_id: i32) {
+        self.keys.remove(&object_id);
+        self.instance.keys.forget(object_id);
+    }
+
+    fn mark(&self) -> Mark {
+        let mut pair = self.pair.lock();
+        Mark {
+            shared: pair.shared.as_mut().map(Transaction::savepoint),
+            temporary: pair.temporary.as_mut().map(Transaction::savepoint),
+        }
+    }
+
+    fn return_to(&self, mark: &Mark) -> Result<(), SqlError> {
+        return_to(&self.pair, mark)?;
+        let mut pair = self.pair.lock();
+        if pair.temporary.is_some() && mark.temporary.is_none() {
+            // Temporary tables began after the mark: all of it goes.
+            pair.temporary = self.temporary.as_ref().map(Database::begin);
+        }
+        Ok(())
+    }
+
+    /// All temporary tables go.
+    pub fn drop_temporary(&mut self) {
+        self.pair.lock().temporary = None;
+        self.temporary = None;
+    }
+
+    /// Makes the store of temporary tables.
+    pub fn make_temporary(&mut self) {
+        if self.temporary.is_none() {
+            self.temporary = Some(Database::in_memory());
+        }
+        let mut pair = self.pair.lock();
+        if pair.shared.is_some() && pair.temporary.is_none() {
+            pair.temporary = self.temporary.as_ref().map(Database::begin);
+        }
+    }
+
+    /// The table of a name. `database` is the current one.
+    pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
+        self.view().find(name, database)
+    }
+
+    /// A view of the tables that can outlive the borrow.
+    pub fn view(&self) -> WorkView {
+        WorkView {
+            instance: Arc::clone(&self.instance),
+            temporary: self.temporary.clone(),
+            pair: self.pair(),
+        }
+    }
+
+    /// Opens scans of a table: within the transaction, or of what is committed now.
+    pub fn opener(
+        &self,
+        table: &OpenTable,
+    ) -> impl Fn(Option<Vec<usize>>) -> Result<Scan, StoreError> + Send + Sync + 'static {
+        let (pair, place, id) = (self.pair(), table.place, table.id);
+        let snapshot: Option<Snapshot> = match place {
+            Place::Shared => Some(self.instance.store().snapshot()),
+            Place::Temporary => self.temporary.as_ref().map(Database::snapshot),
+        };
+        move |projection| {
+            let pair = pair.lock();
+            let transaction = match place {
+                Place::Shared => pair.shared.as_ref(),
+                Place::Temporary => pair.temporary.as_ref(),
+            };
+            match (transaction, &snapshot) {
+                (Some(transaction), _) => transaction.scan(id, projection),
+                (None, Some(snapshot)) => snapshot.scan(id, projection),
+                (None, None) => Err(StoreError::NoSuchTable { table: id }),
+            }
+        }
+    }
+
+    /// Databases and schemas as the transaction sees them.
+    pub fn directory(&self) -> Arc<Directory> {
+        match &self.pair.lock().shared {
+            Some(transaction) => {
+                let text = transaction.table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
+                Arc::new(serde_json::from_str(&text).unwrap_or_default())
+            }
+            None => self.instance.directory(),
+        }
+    }
+
+    /// Changes databases and schemas.
+    pub fn set_directory(&self, directory: &Directory) -> Result<(), SqlError> {
+        let text = serde_json::to_string(directory).map_err(SqlError::internal)?;
+        self.write(Place::Shared, |transaction| {
+            let id = transaction.table(DIRECTORY_KEY).map(|info| info.id);
+            match id {
+                Some(id) => transaction.set_properties(id, text),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Does something within the statement's transaction. Errors: 1222 and 1205 from locks, else 596.
+    pub fn write<T>(
+        &self,
+        place: Place,
+        change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, SqlError> {
+        let mut pair = self.pair.lock();
+        let transaction = match place {
+            Place::Shared => pair.shared.as_mut(),
+            Place::Temporary => pair.temporary.as_mut(),
+        };
+        let Some(transaction) = transaction else {
+            return Err(SqlError::internal("a change outside of a transaction"));
+        };
+        waiting(|| change(transaction)).map_err(store_error)
+    }
+
+    /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
+    pub fn refresh(&self, table: &OpenTable) -> Result<OpenTable, SqlError> {
+        let info = self.write(table.place, |transaction| {
+            Ok(transaction.tables().into_iter().find(|info| info.id == table.id))
+        })?;
+        let gone = || SqlError::invalid_object(&table.definition.qualified_name());
+        let info = info.ok_or_else(gone)?;
+        self.view().opened(table.place, &info)?.ok_or_else(gone)
+    }
+
+    /// Locks a table to the end of the transaction.
+    pub fn lock(&self, table: &OpenTable, mode: LockMode) -> Result<(), SqlError> {
+        let timeout = self.lock_timeout;
+        self.write(table.place, |transaction| Ok(transaction.lock(table.id, mode, timeout)?))
+    }
+}
+
+/// The tables as a session sees them.
+#[derive(Clone)]
+pub(crate) struct WorkView {
+    instance: Arc<Instance>,
+    temporary: Option<Database>,
+    pair: SharedPair,
+}
+
+impl WorkView {
+    /// The table of a name. `database` is the current one.
+    pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
+        let place = if name.is_temporary() { Place::Temporary } else { Place::Shared };
+        let key = key_of(name, database);
+        let info = {
+            let pair = self.pair.lock();
+            let transaction = match place {
+                Place::Shared => pair.shared.as_ref(),
+                Place::Temporary => pair.temporary.as_ref(),
+            };
+            match (transaction, place) {
+                (Some(transaction), _) => transaction.table(&key),
+                (None, Place::Shared) => self.instance.store().snapshot().table(&key),
+                (None, Place::Temporary) => {
+                    self.temporary.as_ref().and_then(|store| store.snapshot().table(&key))
+                }
+            }
+        };
+        let Some(info) = info else { return Ok(None) };
+        self.opened(place, &info)
+    }
+
+    fn opened(&self, place: Place, info: &TableInfo) -> Result<Option<OpenTable>, SqlError> {
+        let definition = match place {
+            Place::Shared => self.instance.definition(info)?,
+            Place::Temporary => {
+                let definition =
+                    serde_json::from_str::<TableDefinition>(&info.properties).map_err(SqlError::internal)?;
+                Some(Arc::new(definition))
+            }
+        };
+        Ok(definition.map(|definition| OpenTable { place, id: info.id, definition, rows: info.rows }))
+    }
+
+    /// All tables, temporary ones included.
+    pub fn tables(&self) -> Result<Vec<OpenTable>, SqlError> {
+        let (shared, temporary) = {
+            let pair = self.pair.lock();
+            let shared = match &pair.shared {
+                Some(transaction) => transaction.tables(),
+                None => self.instance.store().snapshot().tables(),
+            };
+            let temporary = match (&pair.temporary, &self.temporary) {
+                (Some(transaction), _) => transaction.tables(),
+                (None, Some(store)) => store.snapshot().tables(),
+                (None, None) => Vec::new(),
+            };
+            (shared, temporary)
+        };
+        let mut tables = Vec::with_capacity(shared.len() + temporary.len());
+        for (place, infos) in [(Place::Shared, shared), (Place::Temporary, temporary)] {
+            for info in &infos {
+                tables.extend(self.opened(place, info)?);
+            }
+        }
+        Ok(tables)
+    }
+}
+
+/// The store's name of a table.
+pub(crate) fn key_of(name: &ObjectName, database: &str) -> String {
+    if name.is_temporary() {
+        return store_key("tempdb", "dbo", &name.name);
+    }
+    let database = name.database.as_deref().unwrap_or(database);
+    store_key(database, name.schema.as_deref().unwrap_or("dbo"), &name.name)
+}
+
+/// The store's error as T-SQL's.
+pub(crate) fn store_error(error: StoreError) -> SqlError {
+    if error.is_disk_full() {
+        return SqlError::new(
+            1105,
+            17,
+            2,
+            "Could not allocate space because the disk is full. The statement was rolled back; nothing that was committed is lost.",
+        );
+    }
+    match error {
+        StoreError::Lock(LockError::Timeout { .. }) => SqlError::lock_timeout(),
+        StoreError::Lock(LockError::Deadlock { .. }) => SqlError::deadlock(0),
+        other => SqlError::internal(other),
+    }
+}
+
+/// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime.
+pub(crate) fn waiting<T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            tokio::task::block_in_place(work)
+        }
+        _ => work(),
+    }
+}
+
+/// A way to the session's transaction for a writer that lives on a thread of its own.
+#[derive(Clone)]
+pub(crate) struct WorkAccess {
+    pair: SharedPair,
+    place: Place,
+}
+
+impl WorkAccess {
+    /// Access to one of the two stores.
+    pub fn new(pair: SharedPair, place: Place) -> WorkAccess {
+        WorkAccess { pair, place }
+    }
+
+    /// Does something within the transaction.
+    pub fn write<T>(
+        &self,
+        change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, SqlError> {
+        let mut pair = self.pair.lock();
+        let transaction = match self.place {
+            Place::Shared => pair.shared.as_mut(),
+            Place::Temporary => pair.temporary.as_mut(),
+        };
+        let Some(transaction) = transaction else {
+            return Err(SqlError::internal("a change outside of a transaction"));
+        };
+        waiting(|| change(transaction)).map_err(store_error)
+    }
+
+    /// Reads a table within the transaction.
+    pub fn scan(&self, table: TableId, columns: Option<Vec<usize>>) -> Result<Scan, SqlError> {
+        self.write(|transaction| transaction.scan(table, columns))
+    }
+}
+
+/// The transaction's side of a bulk load.
+pub(crate) struct BulkWork {
+    instance: Arc<Instance>,
+    pair: SharedPair,
+    /// The load is a transaction of its own.
+    alone: bool,
+    mark: Mark,
+    keys: Option<(i32, TableKeys)>,
+}
+
+impl BulkWork {
+    /// Keeps the keys of the table until the commit.
+    pub fn give_keys(&mut self, keys: Option<(i32, TableKeys)>) {
+        self.keys = keys;
+    }
+
+    /// Commits or undoes the load.
+    pub fn end(&mut self, succeeded: bool) -> Result<(), SqlError> {
+        if !self.alone {
+            return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
+        }
+        let Pair { shared, temporary } = std::mem::take(&mut *self.pair.lock());
+        for transaction in [shared, temporary].into_iter().flatten() {
+            if succeeded {
+                waiting(|| transaction.commit()).map_err(store_error)?;
+            } else {
+                transaction.rollback();
+            }
+        }
+        if let Some((object_id, keys)) = self.keys.take().filter(|_| succeeded) {
+            self.instance.keys.put(object_id, keys);
+        }
+        Ok(())
+    }
+}
+
+/// Undoes what both transactions did since the mark.
+fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
+    let mut pair = pair.lock();
+    if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.shared) {
+        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
+    }
+    if let (Some(transaction), Some(savepoint)) = (&mut pair.temporary, &mark.temporary) {
+        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,420 @@
+//! The errors of the T-SQL half, each with the number, class and text that SQL Server uses.
+
+use std::fmt;
+
+/// An error as a client sees it: the fields of the ERROR token, without server and procedure names.
+///
+/// Constructors are named after the situation and carry the number and text of `sys.messages`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlError {
+    /// Message number (`sys.messages.message_id`); 50000 for user errors.
+    pub number: i32,
+    /// Severity: 11-16 end the statement, 20 and above end the connection.
+    pub class: u8,
+    /// State, for telling apart the places that raise the same number.
+    pub state: u8,
+    /// The text.
+    pub message: String,
+    /// Line in the batch, 1-based; 0 until the statement that failed is known.
+    pub line: u32,
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Msg {}, Level {}, State {}: {}", self.number, self.class, self.state, self.message)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+impl SqlError {
+    /// An error of any number.
+    pub fn new(number: i32, class: u8, state: u8, message: impl Into<String>) -> Self {
+        SqlError { number, class, state, message: message.into(), line: 0 }
+    }
+
+    /// The same error at a line, unless it knows its line already.
+    pub fn at_line(mut self, line: u32) -> Self {
+        if self.line == 0 {
+            self.line = line;
+        }
+        self
+    }
+
+    /// The same error with another state.
+    pub fn with_state(mut self, state: u8) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// Whether the error ends the whole batch rather than the statement (parse and name errors at run
+    /// time, conversion errors and everything that dooms a transaction do).
+    pub fn ends_batch(&self) -> bool {
+        matches!(
+            self.number,
+            102 | 105
+                | 113
+                | 156
+                | 207
+                | 208
+                | 209
+                | 241
+                | 242
+                | 245
+                | 293
+                | 295
+                | 911
+                | 1205
+                | 3609
+                | 8114
+                | 9420
+        ) || self.class >= 17
+    }
+
+    /// 102: the parser stopped at `near`.
+    pub fn syntax(near: &str) -> Self {
+        Self::new(102, 15, 1, format!("Incorrect syntax near '{near}'."))
+    }
+
+    /// 156: the parser stopped at a keyword.
+    pub fn syntax_keyword(near: &str) -> Self {
+        Self::new(156, 15, 1, format!("Incorrect syntax near the keyword '{near}'."))
+    }
+
+    /// 105: a string without its closing quote.
+    pub fn unclosed_quote(text: &str) -> Self {
+        Self::new(105, 15, 1, format!("Unclosed quotation mark after the character string '{text}'."))
+    }
+
+    /// 113: a comment without its end.
+    pub fn unclosed_comment() -> Self {
+        Self::new(113, 15, 1, "Missing end comment mark '*/'.")
+    }
+
+    /// 137: an undeclared variable.
+    pub fn undeclared_variable(name: &str) -> Self {
+        Self::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))
+    }
+
+    /// 134: a variable declared twice in one batch.
+    pub fn variable_redeclared(name: &str) -> Self {
+        Self::new(
+            134,
+            15,
+            2,
+            format!(
+                "The variable name '{name}' has already been declared. Variable names must be unique within a query batch or stored procedure."
+            ),
+        )
+    }
+
+    /// 195: a name followed by parentheses that is no function.
+    pub fn unknown_function(name: &str) -> Self {
+        Self::new(195, 15, 10, format!("'{name}' is not a recognized built-in function name."))
+    }
+
+    /// 174: a function called with the wrong number of arguments.
+    pub fn argument_count(name: &str, wanted: usize) -> Self {
+        Self::new(174, 15, 1, format!("The {name} function requires {wanted} argument(s)."))
+    }
+
+    /// 207: a column that no table in scope has.
+    pub fn invalid_column(name: &str) -> Self {
+        Self::new(207, 16, 1, format!("Invalid column name '{name}'."))
+    }
+
+    /// 208: a table that does not exist.
+    pub fn invalid_object(name: &str) -> Self {
+        Self::new(208, 16, 1, format!("Invalid object name '{name}'."))
+    }
+
+    /// 209: a column name that several tables have.
+    pub fn ambiguous_column(name: &str) -> Self {
+        Self::new(209, 16, 1, format!("Ambiguous column name '{name}'."))
+    }
+
+    /// 4104: a qualified name that binds to nothing.
+    pub fn unbound_identifier(name: &str) -> Self {
+        Self::new(4104, 16, 1, format!("The multi-part identifier \"{name}\" could not be bound."))
+    }
+
+    /// 213: an INSERT whose values do not match the table.
+    pub fn column_count_mismatch() -> Self {
+        Self::new(213, 16, 1, "Column name or number of supplied values does not match table definition.")
+    }
+
+    /// 245: a text that is no number, met while converting.
+    pub fn conversion_failed(from: &str, value: &str, to: &str) -> Self {
+        Self::new(
+            245,
+            16,
+            1,
+            format!("Conversion failed when converting the {from} value '{value}' to data type {to}."),
+        )
+    }
+
+    /// 241: a text that is no date or time.
+    pub fn date_conversion_failed() -> Self {
+        Self::new(241, 16, 1, "Conversion failed when converting date and/or time from character string.")
+    }
+
+    /// 8114: a conversion error between two types, without the value.
+    pub fn converting(from: &str, to: &str) -> Self {
+        Self::new(8114, 16, 5, format!("Error converting data type {from} to {to}."))
+    }
+
+    /// 8115: a value too large for its target.
+    pub fn overflow(from: &str, to: &str) -> Self {
+        let from = if from.is_empty() { String::from("expression") } else { from.to_string() };
+        Self::new(8115, 16, 2, format!("Arithmetic overflow error converting {from} to data type {to}."))
+    }
+
+    /// 220: a small integer out of range.
+    pub fn small_overflow(to: &str, value: &str) -> Self {
+        Self::new(220, 16, 1, format!("Arithmetic overflow error for data type {to}, value = {value}."))
+    }
+
+    /// 529: a pair of types with no conversion.
+    pub fn no_conversion(from: &str, to: &str) -> Self {
+        Self::new(529, 16, 2, format!("Explicit conversion from data type {from} to {to} is not allowed."))
+    }
+
+    /// 206: operands of types that have no common type.
+    pub fn type_clash(left: &str, right: &str) -> Self {
+        Self::new(206, 16, 2, format!("Operand type clash: {left} is incompatible with {right}"))
+    }
+
+    /// 8134: division by zero.
+    pub fn divide_by_zero() -> Self {
+        Self::new(8134, 16, 1, "Divide by zero error encountered.")
+    }
+
+    /// 512: a scalar subquery of several rows.
+    pub fn subquery_rows() -> Self {
+        Self::new(
+            512,
+            16,
+            1,
+            "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.",
+        )
+    }
+
+    /// 515: NULL for a NOT NULL column.
+    pub fn null_not_allowed(column: &str, table: &str, statement: &str) -> Self {
+        Self::new(
+            515,
+            16,
+            2,
+            format!(
+                "Cannot insert the value NULL into column '{column}', table '{table}'; column does not allow nulls. {statement} fails."
+            ),
+        )
+    }
+
+    /// 544: an explicit value for an identity column.
+    pub fn identity_insert_off(table: &str) -> Self {
+        Self::new(
+            544,
+            16,
+            1,
+            format!(
+                "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF."
+            ),
+        )
+    }
+
+    /// 545: no value for an identity column under IDENTITY_INSERT.
+    pub fn identity_value_missing(table: &str) -> Self {
+        Self::new(
+            545,
+            16,
+            1,
+            format!(
+                "Explicit value must be specified for identity column in table '{table}' either when IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR REPLICATION identity column."
+            ),
+        )
+    }
+
+    /// 547: a CHECK or FOREIGN KEY constraint is broken.
+    pub fn constraint_conflict(
+        statement: &str,
+        kind: &str,
+        name: &str,
+        database: &str,
+        table: &str,
+        column: Option<&str>,
+    ) -> Self {
+        let column = column.map(|column| format!(", column '{column}'")).unwrap_or_default();
+        Self::new(
+            547,
+            16,
+            0,
+            format!(
+                "The {statement} statement conflicted with the {kind} constraint \"{name}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}."
+            ),
+        )
+    }
+
+    /// 2627 (constraint) or 2601 (index): a duplicate key.
+    pub fn duplicate_key(kind: KeyKind, name: &str, table: &str, value: &str) -> Self {
+        match kind {
+            KeyKind::UniqueIndex => Self::new(
+                2601,
+                14,
+                1,
+                format!(
+                    "Cannot insert duplicate key row in object '{table}' with unique index '{name}'. The duplicate key value is ({value})."
+                ),
+            ),
+            KeyKind::PrimaryKey | KeyKind::UniqueConstraint => {
+                let what = if kind == KeyKind::PrimaryKey { "PRIMARY KEY" } else { "UNIQUE KEY" };
+                Self::new(
+                    2627,
+                    14,
+                    1,
+                    format!(
+                        "Violation of {what} constraint '{name}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is ({value})."
+                    ),
+                )
+            }
+        }
+    }
+
+    /// 2628: a text or binary value longer than its column.
+    pub fn truncated(table: &str, column: &str, value: &str) -> Self {
+        Self::new(
+            2628,
+            16,
+            1,
+            format!(
+                "String or binary data would be truncated in table '{table}', column '{column}'. Truncated value: '{value}'."
+            ),
+        )
+    }
+
+    /// 2714: CREATE of a name that is taken.
+    pub fn object_exists(name: &str) -> Self {
+        Self::new(2714, 16, 6, format!("There is already an object named '{name}' in the database."))
+    }
+
+    /// 3701: DROP of something that is not there.
+    pub fn cannot_drop(kind: &str, name: &str) -> Self {
+        Self::new(
+            3701,
+            11,
+            5,
+            format!(
+                "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission."
+            ),
+        )
+    }
+
+    /// 4902: ALTER TABLE of a table that is not there.
+    pub fn cannot_find_object(name: &str) -> Self {
+        Self::new(
+            4902,
+            16,
+            1,
+            format!(
+                "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+            ),
+        )
+    }
+
+    /// 4701: TRUNCATE TABLE of a table that is not there.
+    pub fn cannot_truncate(name: &str) -> Self {
+        Self::new(
+            4701,
+            16,
+            1,
+            format!(
+                "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+            ),
+        )
+    }
+
+    /// 911: USE of an unknown database.
+    pub fn unknown_database(name: &str) -> Self {
+        Self::new(
+            911,
+            16,
+            1,
+            format!("Database '{name}' does not exist. Make sure that the name is entered correctly."),
+        )
+    }
+
+    /// 2812: EXEC of an unknown procedure.
+    pub fn unknown_procedure(name: &str) -> Self {
+        Self::new(2812, 16, 62, format!("Could not find stored procedure '{name}'."))
+    }
+
+    /// 2715: a type name that is none.
+    pub fn unknown_type(position: usize, name: &str) -> Self {
+        Self::new(
+            2715,
+            16,
+            6,
+            format!("Column, parameter, or variable #{position}: Cannot find data type {name}."),
+        )
+    }
+
+    /// 8120: a select-list column that is neither grouped nor aggregated.
+    pub fn not_grouped(column: &str) -> Self {
+        Self::new(
+            8120,
+            16,
+            1,
+            format!(
+                "Column '{column}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
+            ),
+        )
+    }
+
+    /// 3902: COMMIT without BEGIN.
+    pub fn commit_without_begin() -> Self {
+        Self::new(3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.")
+    }
+
+    /// 3903: ROLLBACK without BEGIN.
+    pub fn rollback_without_begin() -> Self {
+        Self::new(3903, 16, 1, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.")
+    }
+
+    /// 1222: a lock was not granted in time.
+    pub fn lock_timeout() -> Self {
+        Self::new(1222, 16, 51, "Lock request time out period exceeded.")
+    }
+
+    /// 1205: this session was chosen as the deadlock victim.
+    pub fn deadlock(spid: u16) -> Self {
+        Self::new(
+            1205,
+            13,
+            51,
+            format!(
+                "Transaction (Process ID {spid}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction."
+            ),
+        )
+    }
+
+    /// 40515: T-SQL that this server does not have (the number that Azure SQL uses for the same case).
+    pub fn unsupported(what: &str) -> Self {
+        Self::new(40515, 16, 1, format!("{what} is not supported by this server."))
+    }
+
+    /// 596: something inside the server failed (storage, execution engine); the text says what.
+    pub fn internal(what: impl fmt::Display) -> Self {
+        Self::new(596, 16, 1, format!("The server could not finish the statement: {what}"))
+    }
+}
+
+/// Which kind of key a duplicate was found in; decides between 2627 and 2601.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    /// PRIMARY KEY constraint.
+    PrimaryKey,
+    /// UNIQUE constraint.
+    UniqueConstraint,
+    /// CREATE UNIQUE INDEX.
+    UniqueIndex,
+}

@@ -1,0 +1,153 @@
+//! Uniqueness: the keys of a table as a set of fingerprints.
+//!
+//! A fingerprint is 128 bits of two keyed hashes of a row's key columns, compared by collation. Writers of a
+//! table with unique keys hold its lock alone, so whoever has the lock has the set: it is taken out of the
+//! cache by a writer, and put back by its commit.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder, StringBuilder};
+use arrow::row::{RowConverter, SortField};
+use parking_lot::Mutex;
+use tds::SqlType;
+
+use crate::catalogue::{ColumnDefinition, TableDefinition, UniqueKey};
+use crate::engine::convert::display;
+use crate::engine::{Datum, is_case_sensitive, text_key};
+use crate::sql_error::SqlError;
+
+/// The keys of tables that nobody is writing to.
+#[derive(Debug, Default)]
+pub(crate) struct KeyCache {
+    tables: Mutex<HashMap<i32, TableKeys>>,
+}
+
+/// The keys of one table.
+#[derive(Debug)]
+pub(crate) struct TableKeys {
+    keys: Vec<UniqueKey>,
+    sets: Vec<HashSet<u128>>,
+    /// Rows counted in; a table of another count has been changed behind the set's back.
+    rows: u64,
+    hashers: (RandomState, RandomState),
+}
+
+impl KeyCache {
+    /// Takes a table's keys out, if they are those of the table as it is.
+    pub fn take(&self, object_id: i32, keys: &[UniqueKey], rows: u64) -> Option<TableKeys> {
+        self.tables.lock().remove(&object_id).filter(|cached| cached.rows == rows && cached.keys == keys)
+    }
+
+    /// Puts them back after a commit.
+    pub fn put(&self, object_id: i32, keys: TableKeys) {
+        self.tables.lock().insert(object_id, keys);
+    }
+
+    /// Forgets a table.
+    pub fn forget(&self, object_id: i32) {
+        self.tables.lock().remove(&object_id);
+    }
+}
+
+impl TableKeys {
+    /// No rows yet.
+    pub fn new(keys: Vec<UniqueKey>) -> TableKeys {
+        let sets = keys.iter().map(|_| HashSet::new()).collect();
+        TableKeys { keys, sets, rows: 0, hashers: (RandomState::new(), RandomState::new()) }
+    }
+
+    /// Positions of all columns that are part of a key, sorted.
+    pub fn columns(keys: &[UniqueKey]) -> Vec<usize> {
+        let mut columns: Vec<usize> = keys.iter().flat_map(|key| key.columns.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// Counts rows in. `columns` gives the array of a column by its position in the table.
+    ///
+    /// Errors: 2627 or 2601 for the first duplicate; the set is then spoilt and must be dropped.
+    pub fn add(
+        &mut self,
+        table: &TableDefinition,
+        rows: usize,
+        columns: impl Fn(usize) -> Option<ArrayRef>,
+    ) -> Result<(), SqlError> {
+        for (key, set) in self.keys.iter().zip(&mut self.sets) {
+            let mut arrays = Vec::with_capacity(key.columns.len());
+            let mut definitions = Vec::with_capacity(key.columns.len());
+            for position in &key.columns {
+                let (Some(array), Some(column)) = (columns(*position), table.columns.get(*position)) else {
+                    return Err(SqlError::internal("a key of a column that is not there"));
+                };
+                arrays.push(array);
+                definitions.push(column);
+            }
+            let comparable: Vec<ArrayRef> =
+                arrays.iter().zip(&definitions).map(|(array, column)| comparable(array, column)).collect();
+            let fields = comparable.iter().map(|array| SortField::new(array.data_type().clone())).collect();
+            let converter = RowConverter::new(fields).map_err(SqlError::internal)?;
+            let encoded = converter.convert_columns(&comparable).map_err(SqlError::internal)?;
+            set.reserve(rows);
+            for (row, bytes) in encoded.iter().enumerate() {
+                let fingerprint = u128::from(self.hashers.0.hash_one(bytes.as_ref())) << 64
+                    | u128::from(self.hashers.1.hash_one(bytes.as_ref()));
+                if !set.insert(fingerprint) {
+                    let value = duplicate(&arrays, &definitions, row)?;
+                    return Err(SqlError::duplicate_key(
+                        key.kind,
+                        &key.name,
+                        &table.qualified_name(),
+                        &value,
+                    ));
+                }
+            }
+        }
+        self.rows += rows as u64;
+        Ok(())
+    }
+}
+
+/// What a key column is compared by.
+fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRef {
+    match &column.sql_type {
+        sql_type if sql_type.is_character() => {
+            let fold = !is_case_sensitive(column.collation());
+            let mut builder = StringBuilder::with_capacity(array.len(), array.len() * 8);
+            for value in array.as_string::<i32>() {
+                match value {
+                    Some(value) => builder.append_value(text_key(value, fold)),
+                    None => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        SqlType::DateTimeOffset { .. } => {
+            let values = array.as_fixed_size_binary();
+            let mut builder = FixedSizeBinaryBuilder::with_capacity(array.len(), 8);
+            for row in 0..array.len() {
+                let instant = values.value(row).get(..8).filter(|_| !array.is_null(row));
+                if instant.is_none_or(|instant| builder.append_value(instant).is_err()) {
+                    builder.append_null();
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        _ => Arc::clone(array),
+    }
+}
+
+/// The duplicate's values as the message lists them.
+fn duplicate(arrays: &[ArrayRef], columns: &[&ColumnDefinition], row: usize) -> Result<String, SqlError> {
+    let values = arrays
+        .iter()
+        .zip(columns)
+        .map(|(array, column)| {
+            let value = Datum::read(array.as_ref(), &column.sql_type, row)?;
+            Ok(if value.is_null() { "<NULL>".to_string() } else { display(&value, &column.sql_type) })
+        })
+        .collect::<Result<Vec<_>, SqlError>>()?;
+    Ok(values.join(", "))
+}

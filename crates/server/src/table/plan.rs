@@ -1,0 +1,82 @@
+//! What a write to a table must compute: defaults, computed columns, checks, bound once.
+
+use std::sync::Arc;
+
+use datafusion::common::Column;
+use datafusion::logical_expr::Expr;
+
+use crate::catalogue::{Check, TableDefinition};
+use crate::engine::{Binder, OutputColumn, Scope, ScopeColumn, Typed};
+use crate::sql_error::SqlError;
+use crate::tsql::parse_expression;
+
+/// The bound expressions of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct WritePlan {
+    /// The table.
+    pub definition: Arc<TableDefinition>,
+    /// Default of each column, in the column's type.
+    pub defaults: Vec<Option<Typed>>,
+    /// Expression of each computed column, in the column's type.
+    pub computed: Vec<Option<Typed>>,
+    /// CHECK constraints.
+    pub checks: Vec<(Check, Expr)>,
+}
+
+/// The name of a table's column in bound expressions.
+pub(crate) fn column_name(position: usize) -> String {
+    format!("column_{position}")
+}
+
+/// The scope of a table's own expressions.
+pub(crate) fn scope_of(definition: &TableDefinition) -> Scope<'static> {
+    let columns = definition
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(position, column)| {
+            let expr = Expr::Column(Column::new_unqualified(column_name(position)));
+            let value =
+                Typed::new(expr, column.sql_type.clone(), column.nullable).with_collation(column.collation());
+            ScopeColumn {
+                table: Some(definition.name.clone()),
+                schema: Some(definition.schema.clone()),
+                output: OutputColumn::expression(
+                    column.name.clone(),
+                    column.sql_type.clone(),
+                    column.nullable,
+                ),
+                value,
+            }
+        })
+        .collect();
+    Scope::of(columns, None)
+}
+
+impl WritePlan {
+    /// Binds a table's expressions.
+    pub fn new(definition: Arc<TableDefinition>, binder: &Binder<'_>) -> Result<WritePlan, SqlError> {
+        let scope = scope_of(&definition);
+        let mut defaults = Vec::with_capacity(definition.columns.len());
+        let mut computed = Vec::with_capacity(definition.columns.len());
+        for column in &definition.columns {
+            defaults.push(match &column.default {
+                Some(default) => {
+                    let value = binder.value(&parse_expression(&default.text)?, &Scope::empty())?;
+                    Some(value.cast(&column.sql_type)?)
+                }
+                None => None,
+            });
+            computed.push(match &column.computed {
+                Some(text) => Some(binder.value(&parse_expression(text)?, &scope)?.cast(&column.sql_type)?),
+                None => None,
+            });
+        }
+        let checks = definition
+            .checks
+            .iter()
+            .map(|check| Ok((check.clone(), binder.condition(&parse_expression(&check.text)?, &scope)?)))
+            .collect::<Result<Vec<_>, SqlError>>()?;
+        Ok(WritePlan { definition, defaults, computed, checks })
+    }
+}

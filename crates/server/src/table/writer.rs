@@ -1,0 +1,331 @@
+//! Rows into a table, or an error and no row.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
+};
+use arrow::compute::kernels::zip::zip;
+use arrow::compute::{is_null, take};
+use arrow::datatypes::{Field, Schema};
+use tds::SqlType;
+
+use super::WritePlan;
+use super::column::to_column;
+use super::keys::TableKeys;
+use super::plan::column_name;
+use crate::catalogue::{ColumnDefinition, Identity};
+use crate::engine::datum::data_type;
+use crate::engine::{Datum, Typed};
+use crate::session::Instance;
+use crate::session::work::{OpenTable, SharedPair, WorkAccess};
+use crate::sql_error::SqlError;
+
+/// Rows to be written: for each column of the table its values and their type, or nothing.
+pub(crate) struct InputRows {
+    /// By position in the table; None for a column that was not given.
+    pub columns: Vec<Option<(ArrayRef, SqlType)>>,
+    /// How many rows.
+    pub rows: usize,
+}
+
+/// How rows are written.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteOptions {
+    /// `INSERT` or `UPDATE`, for messages.
+    pub statement: &'static str,
+    /// A NULL given for a column with a default becomes the default (bulk loads without KEEP_NULLS).
+    pub default_for_null: bool,
+    /// CHECK constraints are enforced (always, but for bulk loads without CHECK_CONSTRAINTS).
+    pub check_constraints: bool,
+}
+
+/// Writes to one table within one statement.
+pub(crate) struct TableWriter {
+    instance: Arc<Instance>,
+    access: WorkAccess,
+    table: OpenTable,
+    plan: WritePlan,
+    options: WriteOptions,
+    keys: Option<TableKeys>,
+    schema: Arc<Schema>,
+    /// The last identity value given out or kept.
+    pub last_identity: Option<i64>,
+    /// Rows written so far.
+    pub rows: u64,
+}
+
+impl TableWriter {
+    /// A writer; the table is locked already. `fresh` says that its rows are about to be replaced, so none counts.
+    pub fn new(
+        instance: Arc<Instance>,
+        pair: SharedPair,
+        table: OpenTable,
+        plan: WritePlan,
+        options: WriteOptions,
+        fresh: bool,
+    ) -> Result<TableWriter, SqlError> {
+        let access = WorkAccess::new(pair, table.place);
+        let unique = plan.definition.unique_keys();
+        let mut keys = None;
+        if !unique.is_empty() {
+            let object_id = plan.definition.object_id;
+            let known = instance.keys.take(object_id, &unique, table.rows).filter(|_| !fresh);
+            keys = Some(match known {
+                Some(known) => known,
+                None if fresh => TableKeys::new(unique),
+                None => Self::read_keys(&access, &table, &plan, unique)?,
+            });
+        }
+        let schema = plan.definition.arrow_schema();
+        Ok(TableWriter { instance, access, table, plan, options, keys, schema, last_identity: None, rows: 0 })
+    }
+
+    fn read_keys(
+        access: &WorkAccess,
+        table: &OpenTable,
+        plan: &WritePlan,
+        unique: Vec<crate::catalogue::UniqueKey>,
+    ) -> Result<TableKeys, SqlError> {
+        let columns = TableKeys::columns(&unique);
+        let mut keys = TableKeys::new(unique);
+        for batch in access.scan(table.id, Some(columns.clone()))? {
+            let batch = batch.map_err(crate::session::work::store_error)?;
+            keys.add(&plan.definition, batch.num_rows(), |position| {
+                let index = columns.iter().position(|column| *column == position)?;
+                batch.columns().get(index).map(Arc::clone)
+            })?;
+        }
+        Ok(keys)
+    }
+
+    /// Converts, completes, checks and appends rows; returns them as stored.
+    pub fn write(&mut self, input: InputRows) -> Result<RecordBatch, SqlError> {
+        let batch = self.complete(input)?;
+        self.append(&batch)?;
+        Ok(batch)
+    }
+
+    /// Appends rows that are complete and checked.
+    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
+        self.access.write(|transaction| transaction.append(self.table.id, batch))?;
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    /// Everything but the appending.
+    pub fn complete(&mut self, mut input: InputRows) -> Result<RecordBatch, SqlError> {
+        let definition = Arc::clone(&self.plan.definition);
+        let rows = input.rows;
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(definition.columns.len());
+        for (position, column) in definition.columns.iter().enumerate() {
+            let given = input.columns.get_mut(position).and_then(Option::take);
+            let array = match (given, column.identity, self.plan.defaults.get(position).cloned().flatten()) {
+                _ if column.computed.is_some() => new_null_array(&data_type(&column.sql_type), rows),
+                _ if column.sql_type == SqlType::RowVersion => self.row_versions(rows),
+                (None, Some(identity), _) => self.identities(column, identity, rows)?,
+                (None, None, Some(default)) => self.default(&default, rows)?,
+                (None, None, None) => new_null_array(&data_type(&column.sql_type), rows),
+                (Some((array, from)), identity, default) => {
+                    let array = to_column(&array, &from, &definition, column)?;
+                    if let Some(identity) = identity {
+                        self.note_identities(&array, column, identity)?;
+                    }
+                    match default.filter(|_| self.options.default_for_null && array.null_count() > 0) {
+                        Some(default) => {
+                            let default = self.default(&default, rows)?;
+                            let nulls: BooleanArray = is_null(&array).map_err(SqlError::internal)?;
+                            zip(&nulls, &default, &array).map_err(SqlError::internal)?
+                        }
+                        None => array,
+                    }
+                }
+            };
+            columns.push(array);
+        }
+        self.compute(&mut columns, rows)?;
+        for (column, array) in definition.columns.iter().zip(&columns) {
+            if !column.nullable && array.null_count() > 0 {
+                return Err(SqlError::null_not_allowed(
+                    &column.name,
+                    &definition.full_name(),
+                    self.options.statement,
+                ));
+            }
+        }
+        self.check(&columns, rows)?;
+        if let Some(keys) = &mut self.keys {
+            keys.add(&definition, rows, |position| columns.get(position).map(Arc::clone))?;
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(SqlError::internal)
+    }
+
+    /// Counts rows that stay in the table while others are replaced. Errors: 2627, 2601.
+    pub fn count_in(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
+        let definition = Arc::clone(&self.plan.definition);
+        match &mut self.keys {
+            Some(keys) => keys
+                .add(&definition, batch.num_rows(), |position| batch.columns().get(position).map(Arc::clone)),
+            None => Ok(()),
+        }
+    }
+
+    /// The keys as they are after the statement, for the session to keep until it commits.
+    pub fn into_keys(self) -> Option<(i32, TableKeys)> {
+        let object_id = self.plan.definition.object_id;
+        self.keys.map(|keys| (object_id, keys))
+    }
+
+    fn row_versions(&self, rows: usize) -> ArrayRef {
+        let first = self.instance.new_row_versions(rows as u64);
+        Arc::new(UInt64Array::from_iter_values((0..rows as u64).map(|row| first + row)))
+    }
+
+    fn identities(
+        &mut self,
+        column: &ColumnDefinition,
+        identity: Identity,
+        rows: usize,
+    ) -> Result<ArrayRef, SqlError> {
+        let object_id = self.plan.definition.object_id;
+        let (access, table, plan) = (&self.access, &self.table, &self.plan);
+        let first =
+            self.instance.take_identities(object_id, identity.seed, identity.increment, rows, || {
+                last_stored(access, table, plan, identity)
+            })?;
+        let values: Vec<i64> = (0..rows as i64).map(|row| first + row * identity.increment).collect();
+        if let Some(last) = values.last() {
+            self.last_identity = Some(*last);
+        }
+        let wide: ArrayRef = Arc::new(Int64Array::from(values));
+        to_column(&wide, &SqlType::BigInt, &self.plan.definition, column).map_err(|_| {
+            SqlError::new(
+                8115,
+                16,
+                1,
+                format!(
+                    "Arithmetic overflow error converting IDENTITY to data type {}.",
+                    crate::engine::convert::type_name(&column.sql_type)
+                ),
+            )
+        })
+    }
+
+    fn note_identities(
+        &mut self,
+        array: &ArrayRef,
+        column: &ColumnDefinition,
+        identity: Identity,
+    ) -> Result<(), SqlError> {
+        let object_id = self.plan.definition.object_id;
+        if self.instance.last_identity(object_id).is_none()
+            && let Some(last) = last_stored(&self.access, &self.table, &self.plan, identity)?
+        {
+            self.instance.note_identity(object_id, identity.increment, last);
+        }
+        for row in 0..array.len() {
+            let value = match Datum::read(array.as_ref(), &column.sql_type, row)? {
+                Datum::Int(value) => value,
+                Datum::Decimal(units) => i64::try_from(units).unwrap_or(i64::MAX),
+                _ => continue,
+            };
+            self.instance.note_identity(object_id, identity.increment, value);
+            self.last_identity = Some(value);
+        }
+        Ok(())
+    }
+
+    fn default(&self, default: &Typed, rows: usize) -> Result<ArrayRef, SqlError> {
+        if let Some(value) = &default.constant {
+            let one = Datum::array(std::slice::from_ref(value), &default.sql_type);
+            return take(&one, &UInt64Array::from(vec![0_u64; rows]), None).map_err(SqlError::internal);
+        }
+        self.instance.engine().evaluate_rows(&default.expr, &no_columns(rows)?)
+    }
+
+    fn compute(&self, columns: &mut [ArrayRef], rows: usize) -> Result<(), SqlError> {
+        if self.plan.computed.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        for (position, computed) in self.plan.computed.iter().enumerate() {
+            let Some(computed) = computed else { continue };
+            let array = self.instance.engine().evaluate_rows(&computed.expr, &named(columns, rows)?)?;
+            if let Some(column) = columns.get_mut(position) {
+                *column = array;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, columns: &[ArrayRef], rows: usize) -> Result<(), SqlError> {
+        if !self.options.check_constraints || self.plan.checks.is_empty() {
+            return Ok(());
+        }
+        let batch = named(columns, rows)?;
+        for (check, condition) in &self.plan.checks {
+            let result = self.instance.engine().evaluate_rows(condition, &batch)?;
+            // Unknown passes.
+            let broken = (0..rows)
+                .any(|row| matches!(Datum::read(result.as_ref(), &SqlType::Bit, row), Ok(Datum::Bit(false))));
+            if broken {
+                let definition = &self.plan.definition;
+                return Err(SqlError::constraint_conflict(
+                    self.options.statement,
+                    "CHECK",
+                    &check.name,
+                    &definition.database,
+                    &definition.qualified_name(),
+                    check.column.as_deref(),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_columns(rows: usize) -> Result<RecordBatch, SqlError> {
+    named(&[], rows)
+}
+
+/// The columns under the names that bound expressions use.
+fn named(columns: &[ArrayRef], rows: usize) -> Result<RecordBatch, SqlError> {
+    let fields: Vec<Field> = columns
+        .iter()
+        .enumerate()
+        .map(|(position, array)| Field::new(column_name(position), array.data_type().clone(), true))
+        .collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns.to_vec(), &options)
+        .map_err(SqlError::internal)
+}
+
+/// The furthest identity value in the table, found by reading it: once for a table and a run of the server.
+fn last_stored(
+    access: &WorkAccess,
+    table: &OpenTable,
+    plan: &WritePlan,
+    identity: Identity,
+) -> Result<Option<i64>, SqlError> {
+    let Some((position, _)) = plan.definition.identity() else { return Ok(None) };
+    let Some(column) = plan.definition.columns.get(position) else { return Ok(None) };
+    let mut last: Option<i64> = None;
+    for batch in access.scan(table.id, Some(vec![position]))? {
+        let batch = batch.map_err(crate::session::work::store_error)?;
+        let Some(array) = batch.columns().first() else { continue };
+        for row in 0..array.len() {
+            let value = match Datum::read(array.as_ref(), &column.sql_type, row)? {
+                Datum::Int(value) => value,
+                Datum::Decimal(units) => i64::try_from(units).unwrap_or(i64::MAX),
+                _ => continue,
+            };
+            last = Some(match last {
+                Some(last) if identity.increment > 0 => last.max(value),
+                Some(last) => last.min(value),
+                None => value,
+            });
+        }
+    }
+    Ok(last)
+}

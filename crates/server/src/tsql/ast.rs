@@ -1,0 +1,488 @@
+//! The statements of T-SQL, as written: no name is resolved and no type is checked here.
+
+use tds::SqlType;
+
+use super::expression::Expr;
+use super::query::{Query, TableSource};
+
+/// A statement and the line it begins on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// 1-based line in the batch.
+    pub line: u32,
+    /// What it does.
+    pub kind: StatementKind,
+}
+
+/// `server.database.schema.name`, later parts first to be given; a middle part may be empty (`db..t`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ObjectName {
+    /// Database part, if written and not empty.
+    pub database: Option<String>,
+    /// Schema part, if written and not empty.
+    pub schema: Option<String>,
+    /// The name itself.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// A one-part name.
+    pub fn bare(name: impl Into<String>) -> Self {
+        ObjectName { database: None, schema: None, name: name.into() }
+    }
+
+    /// Whether it names a temporary table.
+    pub fn is_temporary(&self) -> bool {
+        self.name.starts_with('#')
+    }
+}
+
+impl std::fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.database, &self.schema) {
+            (Some(database), Some(schema)) => write!(f, "{database}.{schema}.{}", self.name),
+            (Some(database), None) => write!(f, "{database}..{}", self.name),
+            (None, Some(schema)) => write!(f, "{schema}.{}", self.name),
+            (None, None) => f.write_str(&self.name),
+        }
+    }
+}
+
+/// Every statement that the parser knows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StatementKind {
+    /// SELECT, with or without INTO and variable assignments.
+    Query(Box<Query>),
+    /// INSERT.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+    /// INSERT BULK: the statement before a bulk-load message.
+    InsertBulk(InsertBulk),
+    /// CREATE TABLE.
+    CreateTable(CreateTable),
+    /// DROP TABLE.
+    DropTable {
+        /// The tables, in order.
+        names: Vec<ObjectName>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// TRUNCATE TABLE.
+    TruncateTable(ObjectName),
+    /// ALTER TABLE.
+    AlterTable {
+        /// The table.
+        table: ObjectName,
+        /// What changes.
+        action: AlterAction,
+    },
+    /// CREATE INDEX.
+    CreateIndex(CreateIndex),
+    /// DROP INDEX.
+    DropIndex {
+        /// Index and table.
+        names: Vec<(String, ObjectName)>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// CREATE SCHEMA.
+    CreateSchema(String),
+    /// DROP SCHEMA.
+    DropSchema {
+        /// The schema.
+        name: String,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// CREATE DATABASE.
+    CreateDatabase(String),
+    /// DROP DATABASE.
+    DropDatabase {
+        /// The databases.
+        names: Vec<String>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// ALTER DATABASE: accepted, nothing to change.
+    AlterDatabase(String),
+    /// USE.
+    Use(String),
+    /// SET of session options.
+    SetOption(SetOption),
+    /// SET @v = e (or `+=` and the like).
+    SetVariable {
+        /// Name with its `@`.
+        name: String,
+        /// The value, compound operators already spelled out.
+        value: Expr,
+    },
+    /// DECLARE of scalar variables.
+    Declare(Vec<Declaration>),
+    /// IF.
+    If {
+        /// The condition.
+        condition: Expr,
+        /// When true.
+        then: Box<Statement>,
+        /// When false or unknown.
+        otherwise: Option<Box<Statement>>,
+    },
+    /// WHILE.
+    While {
+        /// The condition.
+        condition: Expr,
+        /// The body.
+        body: Box<Statement>,
+    },
+    /// BEGIN … END.
+    Block(Vec<Statement>),
+    /// BEGIN TRY … END TRY BEGIN CATCH … END CATCH.
+    TryCatch {
+        /// Tried.
+        tried: Vec<Statement>,
+        /// Run after an error.
+        caught: Vec<Statement>,
+    },
+    /// BREAK.
+    Break,
+    /// CONTINUE.
+    Continue,
+    /// RETURN, with a status.
+    Return(Option<Expr>),
+    /// PRINT.
+    Print(Expr),
+    /// RAISERROR.
+    RaisError {
+        /// Text or number.
+        message: Expr,
+        /// Severity.
+        severity: Expr,
+        /// State.
+        state: Expr,
+        /// Values of the format.
+        arguments: Vec<Expr>,
+    },
+    /// THROW, with or without number, message, state.
+    Throw(Option<(Expr, Expr, Expr)>),
+    /// EXEC of a procedure, or a batch that begins with its name.
+    Execute(Execute),
+    /// EXEC (text).
+    ExecuteText(Expr),
+    /// BEGIN TRANSACTION.
+    BeginTransaction(Option<String>),
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK, to a savepoint or (None) all of it.
+    Rollback(Option<String>),
+    /// SAVE TRANSACTION.
+    Save(String),
+    /// Accepted and without effect here (CHECKPOINT, UPDATE STATISTICS and the like).
+    Nothing,
+    /// WAITFOR DELAY.
+    WaitForDelay(Expr),
+    /// Known to the language, refused by this server; the text names it.
+    Unsupported(String),
+}
+
+/// INSERT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Insert {
+    /// The table.
+    pub table: ObjectName,
+    /// Columns, if listed.
+    pub columns: Option<Vec<String>>,
+    /// Where the rows come from.
+    pub source: InsertSource,
+    /// OUTPUT items.
+    pub output: Option<Output>,
+}
+
+/// The rows of an INSERT.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InsertSource {
+    /// VALUES; None stands for DEFAULT.
+    Values(Vec<Vec<Option<Expr>>>),
+    /// SELECT.
+    Query(Box<Query>),
+    /// DEFAULT VALUES.
+    DefaultValues,
+}
+
+/// OUTPUT clause: items over `inserted` and `deleted`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// The select list.
+    pub items: Vec<super::query::SelectItem>,
+}
+
+/// UPDATE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update {
+    /// The table or an alias of FROM.
+    pub target: ObjectName,
+    /// Column and value; None stands for DEFAULT.
+    pub assignments: Vec<(String, Option<Expr>)>,
+    /// FROM.
+    pub from: Vec<TableSource>,
+    /// WHERE.
+    pub filter: Option<Expr>,
+    /// OUTPUT items.
+    pub output: Option<Output>,
+}
+
+/// DELETE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delete {
+    /// The table or an alias of FROM.
+    pub target: ObjectName,
+    /// FROM.
+    pub from: Vec<TableSource>,
+    /// WHERE.
+    pub filter: Option<Expr>,
+    /// OUTPUT items.
+    pub output: Option<Output>,
+}
+
+/// CREATE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateTable {
+    /// The table.
+    pub name: ObjectName,
+    /// Its columns in order.
+    pub columns: Vec<ColumnClause>,
+    /// Table constraints.
+    pub constraints: Vec<ConstraintClause>,
+}
+
+/// One column of CREATE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnClause {
+    /// Name.
+    pub name: String,
+    /// Type; None for a computed column.
+    pub sql_type: Option<SqlType>,
+    /// `AS expression` of a computed column.
+    pub computed: Option<SourceText>,
+    /// NULL or NOT NULL, if written.
+    pub nullable: Option<bool>,
+    /// COLLATE.
+    pub collation: Option<String>,
+    /// IDENTITY(seed, increment).
+    pub identity: Option<(i64, i64)>,
+    /// DEFAULT and its constraint's name.
+    pub default: Option<(Option<String>, SourceText)>,
+    /// Column constraints, written beside the column.
+    pub constraints: Vec<ConstraintClause>,
+}
+
+/// A piece of expression and the text it was parsed from (definitions are kept as text in the catalogue).
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceText {
+    /// As written.
+    pub text: String,
+    /// As parsed.
+    pub expr: Expr,
+}
+
+/// A table constraint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConstraintClause {
+    /// Name, if given.
+    pub name: Option<String>,
+    /// What it demands.
+    pub kind: ConstraintKind,
+}
+
+/// The kinds of constraint.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ConstraintKind {
+    /// PRIMARY KEY or UNIQUE.
+    Key {
+        /// PRIMARY KEY rather than UNIQUE.
+        primary: bool,
+        /// CLUSTERED or NONCLUSTERED, if written.
+        clustered: Option<bool>,
+        /// Columns, descending or not; empty when written beside a column.
+        columns: Vec<(String, bool)>,
+    },
+    /// CHECK.
+    Check(SourceText),
+    /// FOREIGN KEY.
+    ForeignKey {
+        /// Own columns; empty when written beside a column.
+        columns: Vec<String>,
+        /// The referenced table.
+        table: ObjectName,
+        /// Its columns; empty for its primary key.
+        referenced: Vec<String>,
+    },
+    /// DEFAULT … FOR column (ALTER TABLE ADD).
+    Default {
+        /// The value.
+        value: SourceText,
+        /// The column.
+        column: String,
+    },
+}
+
+/// What ALTER TABLE does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AlterAction {
+    /// ADD columns and constraints.
+    Add {
+        /// New columns.
+        columns: Vec<ColumnClause>,
+        /// New constraints.
+        constraints: Vec<ConstraintClause>,
+    },
+    /// DROP COLUMN.
+    DropColumns {
+        /// Names.
+        names: Vec<String>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// DROP CONSTRAINT.
+    DropConstraints {
+        /// Names.
+        names: Vec<String>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// ALTER COLUMN.
+    AlterColumn(Box<ColumnClause>),
+    /// Accepted and without effect (CHECK CONSTRAINT, ENABLE TRIGGER, REBUILD, SET).
+    Nothing,
+}
+
+/// CREATE INDEX.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateIndex {
+    /// Index name.
+    pub name: String,
+    /// Table.
+    pub table: ObjectName,
+    /// UNIQUE.
+    pub unique: bool,
+    /// CLUSTERED.
+    pub clustered: bool,
+    /// COLUMNSTORE.
+    pub columnstore: bool,
+    /// Key columns, descending or not.
+    pub columns: Vec<(String, bool)>,
+    /// INCLUDE columns.
+    pub include: Vec<String>,
+    /// WHERE of a filtered index, as text.
+    pub filter: Option<String>,
+}
+
+/// INSERT BULK (tds-wire grammar: any order of columns, hint order free).
+#[derive(Debug, Clone, PartialEq)]
+pub struct InsertBulk {
+    /// The table.
+    pub table: ObjectName,
+    /// Columns as declared.
+    pub columns: Vec<BulkColumn>,
+    /// WITH options.
+    pub hints: BulkHints,
+}
+
+/// One column of INSERT BULK.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkColumn {
+    /// Name.
+    pub name: String,
+    /// Declared type (COLMETADATA is what counts for decoding).
+    pub sql_type: SqlType,
+    /// COLLATE.
+    pub collation: Option<String>,
+    /// NULL or NOT NULL, if written.
+    pub nullable: Option<bool>,
+}
+
+/// The WITH options of INSERT BULK.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BulkHints {
+    /// CHECK_CONSTRAINTS: CHECK and FOREIGN KEY are enforced.
+    pub check_constraints: bool,
+    /// FIRE_TRIGGERS.
+    pub fire_triggers: bool,
+    /// KEEP_NULLS: a NULL sent stays NULL where the column has a default.
+    pub keep_nulls: bool,
+    /// TABLOCK.
+    pub table_lock: bool,
+    /// ALLOW_ENCRYPTED_VALUE_MODIFICATIONS.
+    pub allow_encrypted_value_modifications: bool,
+    /// ROWS_PER_BATCH.
+    pub rows_per_batch: Option<u64>,
+    /// KILOBYTES_PER_BATCH.
+    pub kilobytes_per_batch: Option<u64>,
+    /// ORDER: column, descending.
+    pub order: Vec<(String, bool)>,
+}
+
+/// A SET of options: the words that matter to the session, everything else accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SetOption {
+    /// `SET name[, name] ON|OFF`, names upper case.
+    Switch {
+        /// Option names.
+        names: Vec<String>,
+        /// ON.
+        on: bool,
+    },
+    /// `SET name value`: LANGUAGE, DATEFORMAT, DATEFIRST, TEXTSIZE, LOCK_TIMEOUT, ROWCOUNT and the like.
+    Value {
+        /// Option name, upper case.
+        name: String,
+        /// The value.
+        value: Expr,
+    },
+    /// SET IDENTITY_INSERT table ON|OFF.
+    IdentityInsert {
+        /// The table.
+        table: ObjectName,
+        /// ON.
+        on: bool,
+    },
+    /// SET TRANSACTION ISOLATION LEVEL; the level, upper case.
+    IsolationLevel(String),
+}
+
+/// One variable of DECLARE, or of the parameter list of sp_executesql.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declaration {
+    /// Name with its `@`.
+    pub name: String,
+    /// Type.
+    pub sql_type: SqlType,
+    /// Initial value or parameter default.
+    pub value: Option<Expr>,
+    /// OUTPUT (parameter lists only).
+    pub output: bool,
+}
+
+/// EXEC of a procedure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execute {
+    /// Variable that takes the return status.
+    pub status: Option<String>,
+    /// The procedure.
+    pub procedure: ObjectName,
+    /// Arguments in order.
+    pub arguments: Vec<Argument>,
+}
+
+/// One argument of EXEC.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// `@name =`, if written.
+    pub name: Option<String>,
+    /// Value; None for DEFAULT.
+    pub value: Option<Expr>,
+    /// OUTPUT.
+    pub output: bool,
+}

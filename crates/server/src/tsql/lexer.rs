@@ -1,0 +1,271 @@
+//! T-SQL text to tokens.
+//!
+//! Brackets, quoted identifiers, `N''` strings with doubled quotes, nested comments, `0x` binaries,
+//! `$` money, variables and temporary names. `GO` is a word of client tools, not of the language.
+
+use crate::sql_error::SqlError;
+
+/// One token and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// First byte in the text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// 1-based line.
+    pub line: u32,
+}
+
+/// The kinds of token.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TokenKind {
+    /// A bare word: keyword, name, or function (spelled as in the text; `#temp` names included).
+    Word(String),
+    /// `[name]` or `"name"`, unescaped.
+    Quoted(String),
+    /// `@name` or `@@name`, with its signs.
+    Variable(String),
+    /// `'text'` or `N'text'`, unescaped.
+    Text {
+        /// The characters between the quotes.
+        value: String,
+        /// Whether it had the `N` prefix.
+        unicode: bool,
+    },
+    /// Digits only.
+    Integer(String),
+    /// Digits with a point.
+    Decimal(String),
+    /// With an exponent.
+    Float(String),
+    /// `$12.50`: the digits after the sign.
+    Money(String),
+    /// `0x…`.
+    Binary(Vec<u8>),
+    /// Punctuation or operator.
+    Symbol(&'static str),
+}
+
+/// Splits `text` into tokens. `quoted_identifier` is the session's SET option: when off, `"…"` is a string.
+///
+/// Errors: 105 for an unclosed quote, 113 for an unclosed comment, 102 for a character of no token.
+pub fn tokenize(text: &str, quoted_identifier: bool) -> Result<Vec<Token>, SqlError> {
+    Lexer { text, bytes: text.as_bytes(), at: 0, line: 1, quoted_identifier }.run()
+}
+
+const SYMBOLS: [&str; 38] = [
+    "<=>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<>", "!=", "<=", ">=", "!<", "!>", "::", "||",
+    "(", ")", ",", ";", ".", "=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", ":", "{", "}",
+];
+
+struct Lexer<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    line: u32,
+    quoted_identifier: bool,
+}
+
+impl Lexer<'_> {
+    fn run(mut self) -> Result<Vec<Token>, SqlError> {
+        let mut tokens = Vec::new();
+        while self.skip_blank()? {
+            let (start, line) = (self.at, self.line);
+            let kind = self.token().map_err(|error| error.at_line(line))?;
+            tokens.push(Token { kind, start, end: self.at, line });
+        }
+        Ok(tokens)
+    }
+
+    fn byte(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn current(&self) -> Option<char> {
+        self.text.get(self.at..).and_then(|rest| rest.chars().next())
+    }
+
+    /// Skips blanks and comments; false at the end of the text.
+    fn skip_blank(&mut self) -> Result<bool, SqlError> {
+        while let Some(ch) = self.current() {
+            if ch.is_whitespace() || ch == '\u{feff}' || ch == '\0' {
+                if ch == '\n' {
+                    self.line += 1;
+                }
+                self.at += ch.len_utf8();
+            } else if ch == '-' && self.byte(1) == b'-' {
+                while self.at < self.bytes.len() && self.byte(0) != b'\n' {
+                    self.at += 1;
+                }
+            } else if ch == '/' && self.byte(1) == b'*' {
+                self.skip_block_comment()?;
+            } else {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn skip_block_comment(&mut self) -> Result<(), SqlError> {
+        let line = self.line;
+        let mut depth = 0_usize;
+        while self.at < self.bytes.len() {
+            match (self.byte(0), self.byte(1)) {
+                (b'/', b'*') => {
+                    depth += 1;
+                    self.at += 2;
+                }
+                (b'*', b'/') => {
+                    depth -= 1;
+                    self.at += 2;
+                    if depth == 0 {
+                        return Ok(());
+                    }
+                }
+                (byte, _) => {
+                    self.line += u32::from(byte == b'\n');
+                    self.at += 1;
+                }
+            }
+        }
+        Err(SqlError::unclosed_comment().at_line(line))
+    }
+
+    fn token(&mut self) -> Result<TokenKind, SqlError> {
+        let Some(ch) = self.current() else { return Err(SqlError::syntax("")) };
+        match ch {
+            '[' => self.delimited(b']').map(TokenKind::Quoted),
+            '"' if self.quoted_identifier => self.delimited(b'"').map(TokenKind::Quoted),
+            '"' => self.delimited(b'"').map(|value| TokenKind::Text { value, unicode: false }),
+            '\'' => self.delimited(b'\'').map(|value| TokenKind::Text { value, unicode: false }),
+            'N' | 'n' if self.byte(1) == b'\'' => {
+                self.at += 1;
+                self.delimited(b'\'').map(|value| TokenKind::Text { value, unicode: true })
+            }
+            '0' if matches!(self.byte(1), b'x' | b'X') => Ok(self.binary()),
+            '$' if self.byte(1).is_ascii_digit() || self.byte(1) == b'.' => {
+                self.at += 1;
+                let start = self.at;
+                self.digits();
+                if self.byte(0) == b'.' {
+                    self.at += 1;
+                    self.digits();
+                }
+                Ok(TokenKind::Money(self.text.get(start..self.at).unwrap_or_default().to_string()))
+            }
+            '0'..='9' => Ok(self.number()),
+            '.' if self.byte(1).is_ascii_digit() && !self.after_name() => Ok(self.number()),
+            '@' => Ok(TokenKind::Variable(self.word())),
+            _ if is_word_start(ch) => Ok(TokenKind::Word(self.word())),
+            _ => self.symbol(ch),
+        }
+    }
+
+    /// Whether the byte before is the end of a name, so that `.` is a separator (`t.1` is none, `a..b` is).
+    fn after_name(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.bytes.get(at)).copied().unwrap_or(b' ');
+        before.is_ascii_alphanumeric() || matches!(before, b']' | b'"' | b'_' | b'.')
+    }
+
+    /// A run up to `close`, where a doubled `close` stands for itself.
+    fn delimited(&mut self, close: u8) -> Result<String, SqlError> {
+        self.at += 1;
+        let mut value = String::new();
+        let mut start = self.at;
+        while self.at < self.bytes.len() {
+            let byte = self.byte(0);
+            self.line += u32::from(byte == b'\n');
+            if byte == close {
+                value.push_str(self.text.get(start..self.at).unwrap_or_default());
+                self.at += 1;
+                if self.byte(0) != close {
+                    return Ok(value);
+                }
+                start = self.at;
+            }
+            self.at += 1;
+        }
+        value.push_str(self.text.get(start..).unwrap_or_default());
+        Err(SqlError::unclosed_quote(&value.chars().take(128).collect::<String>()))
+    }
+
+    fn binary(&mut self) -> TokenKind {
+        self.at += 2;
+        let start = self.at;
+        while self.byte(0).is_ascii_hexdigit() {
+            self.at += 1;
+        }
+        let digits = self.bytes.get(start..self.at).unwrap_or_default();
+        let nibble = |digit: &u8| (*digit as char).to_digit(16).unwrap_or(0) as u8;
+        // An odd count has an implied leading zero.
+        let mut nibbles: Vec<u8> = digits.iter().map(nibble).collect();
+        if nibbles.len() % 2 == 1 {
+            nibbles.insert(0, 0);
+        }
+        TokenKind::Binary(nibbles.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+    }
+
+    fn digits(&mut self) {
+        while self.byte(0).is_ascii_digit() {
+            self.at += 1;
+        }
+    }
+
+    fn number(&mut self) -> TokenKind {
+        let start = self.at;
+        self.digits();
+        let mut point = false;
+        if self.byte(0) == b'.' {
+            point = true;
+            self.at += 1;
+            self.digits();
+        }
+        let mut exponent = false;
+        if matches!(self.byte(0), b'e' | b'E') {
+            let sign = usize::from(matches!(self.byte(1), b'+' | b'-'));
+            if self.byte(1 + sign).is_ascii_digit() {
+                exponent = true;
+                self.at += 1 + sign;
+                self.digits();
+            }
+        }
+        let text = self.text.get(start..self.at).unwrap_or_default().to_string();
+        match (exponent, point) {
+            (true, _) => TokenKind::Float(text),
+            (_, true) => TokenKind::Decimal(text),
+            _ => TokenKind::Integer(text),
+        }
+    }
+
+    fn word(&mut self) -> String {
+        let start = self.at;
+        while let Some(ch) = self.current() {
+            if !is_word_part(ch) {
+                break;
+            }
+            self.at += ch.len_utf8();
+        }
+        self.text.get(start..self.at).unwrap_or_default().to_string()
+    }
+
+    fn symbol(&mut self, ch: char) -> Result<TokenKind, SqlError> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
+            Some(symbol) => {
+                self.at += symbol.len();
+                Ok(TokenKind::Symbol(symbol))
+            }
+            None => Err(SqlError::syntax(&ch.to_string())),
+        }
+    }
+}
+
+fn is_word_start(ch: char) -> bool {
+    ch.is_alphabetic() || ch == '_' || ch == '#'
+}
+
+fn is_word_part(ch: char) -> bool {
+    ch.is_alphanumeric() || matches!(ch, '_' | '#' | '@' | '$')
+}

@@ -1,0 +1,10 @@
+//! T-SQL text to statements: lexer, syntax tree, parser. Nothing here knows tables or types of columns.
+
+pub mod ast;
+pub mod expression;
+pub mod keywords;
+pub mod lexer;
+pub mod parser;
+pub mod query;
+
+pub use parser::{parse_batch, parse_declarations, parse_expression, parse_object_name};

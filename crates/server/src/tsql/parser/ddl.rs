@@ -1,0 +1,366 @@
+//! CREATE and ALTER.
+
+use super::types::TypePlace;
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::{
+    AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateIndex, CreateTable, SourceText,
+    StatementKind,
+};
+use crate::tsql::lexer::TokenKind;
+
+impl Parser<'_> {
+    pub(crate) fn create(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.accept_word("TABLE") {
+            return self.create_table();
+        }
+        if self.accept_word("DATABASE") {
+            let name = self.name()?;
+            self.skip_options();
+            return Ok(StatementKind::CreateDatabase(name));
+        }
+        if self.accept_word("SCHEMA") {
+            let name = if self.accept_word("AUTHORIZATION") { self.name()? } else { self.name()? };
+            if self.accept_word("AUTHORIZATION") {
+                self.name()?;
+            }
+            return Ok(StatementKind::CreateSchema(name));
+        }
+        let unique = self.accept_word("UNIQUE");
+        let clustered = self.accept_word("CLUSTERED");
+        if !clustered {
+            self.accept_word("NONCLUSTERED");
+        }
+        let columnstore = self.accept_word("COLUMNSTORE");
+        if self.accept_word("INDEX") {
+            return self.create_index(unique, clustered, columnstore);
+        }
+        match self.kind() {
+            Some(TokenKind::Word(word)) => {
+                Err(SqlError::unsupported(&format!("CREATE {}", word.to_ascii_uppercase())))
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// `ON filegroup`, `WITH (…)`, `COLLATE x` and the like after a definition, up to the next statement.
+    fn skip_options(&mut self) {
+        while !self.at_end() && !self.is_symbol(";") {
+            let statement =
+                ["SELECT", "INSERT", "CREATE", "DROP", "USE", "EXEC", "DECLARE", "IF", "PRINT", "BEGIN"];
+            if statement.iter().any(|word| self.is_word(word)) {
+                return;
+            }
+            self.advance();
+        }
+    }
+
+    fn create_table(&mut self) -> Parsed<StatementKind> {
+        let name = self.object_name()?;
+        self.expect_symbol("(")?;
+        let (columns, constraints) = self.table_elements()?;
+        self.expect_symbol(")")?;
+        self.table_options()?;
+        Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints }))
+    }
+
+    /// `ON [PRIMARY]`, `TEXTIMAGE_ON …`, `WITH (DATA_COMPRESSION = PAGE)`: read and without effect.
+    fn table_options(&mut self) -> Parsed<()> {
+        loop {
+            if self.accept_word("ON") || self.accept_word("TEXTIMAGE_ON") || self.accept_word("FILESTREAM_ON")
+            {
+                if !self.accept_word("PRIMARY") {
+                    self.name()?;
+                }
+                if self.is_symbol("(") {
+                    self.skip_parentheses()?;
+                }
+            } else if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
+                self.advance();
+                self.skip_parentheses()?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn table_elements(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
+        let (mut columns, mut constraints) = (Vec::new(), Vec::new());
+        loop {
+            if self.is_symbol(")") {
+                return Ok((columns, constraints));
+            }
+            if self.at_table_constraint() {
+                constraints.push(self.constraint()?);
+            } else if self.accept_word("INDEX") {
+                return Err(SqlError::unsupported("An inline INDEX").at_line(self.line()));
+            } else {
+                columns.push(self.column()?);
+            }
+            if !self.accept_symbol(",") {
+                return Ok((columns, constraints));
+            }
+        }
+    }
+
+    fn at_table_constraint(&self) -> bool {
+        ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "DEFAULT"]
+            .iter()
+            .any(|word| self.is_word(word))
+    }
+
+    fn column(&mut self) -> Parsed<ColumnClause> {
+        let name = self.name()?;
+        let mut column = ColumnClause {
+            name,
+            sql_type: None,
+            computed: None,
+            nullable: None,
+            collation: None,
+            identity: None,
+            default: None,
+            constraints: Vec::new(),
+        };
+        if self.accept_word("AS") {
+            column.computed = Some(self.source_text()?);
+            self.accept_word("PERSISTED");
+        } else if column.name.eq_ignore_ascii_case("timestamp")
+            && (self.is_symbol(",") || self.is_symbol(")"))
+        {
+            // A column called timestamp may leave its type out.
+            column.sql_type = Some(tds::SqlType::RowVersion);
+        } else {
+            column.sql_type = Some(self.sql_type(TypePlace::Declaration)?);
+        }
+        self.column_attributes(&mut column)?;
+        Ok(column)
+    }
+
+    fn column_attributes(&mut self, column: &mut ColumnClause) -> Parsed<()> {
+        loop {
+            if self.accept_words(&["NOT", "NULL"]) {
+                column.nullable = Some(false);
+            } else if self.accept_word("NULL") {
+                column.nullable = Some(true);
+            } else if self.accept_word("COLLATE") {
+                column.collation = Some(self.name()?);
+            } else if self.accept_word("IDENTITY") {
+                column.identity = Some(self.identity()?);
+            } else if self.accept_words(&["NOT", "FOR", "REPLICATION"])
+                || self.accept_word("ROWGUIDCOL")
+                || self.accept_word("SPARSE")
+                || self.accept_word("FILESTREAM")
+                || self.accept_word("HIDDEN")
+            {
+            } else if self.is_word("DEFAULT") {
+                self.advance();
+                column.default = Some((None, self.default_value()?));
+            } else if self.at_table_constraint() {
+                let clause = self.constraint_with(Some(&column.name.clone()))?;
+                match clause {
+                    ConstraintClause { name, kind: ConstraintKind::Default { value, .. } } => {
+                        column.default = Some((name, value));
+                    }
+                    other => column.constraints.push(other),
+                }
+            } else if self.accept_word("REFERENCES") {
+                let kind = self.references(Vec::new())?;
+                column.constraints.push(ConstraintClause { name: None, kind });
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn identity(&mut self) -> Parsed<(i64, i64)> {
+        if !self.accept_symbol("(") {
+            return Ok((1, 1));
+        }
+        let seed = self.signed()?;
+        self.expect_symbol(",")?;
+        let increment = self.signed()?;
+        self.expect_symbol(")")?;
+        Ok((seed, increment))
+    }
+
+    /// An expression together with its text.
+    fn source_text(&mut self) -> Parsed<SourceText> {
+        let start = self.start();
+        let expr = self.condition()?;
+        Ok(SourceText { text: self.text_since(start), expr })
+    }
+
+    /// A default: no comparison, so that `DEFAULT 0 NOT NULL` ends where it should.
+    fn default_value(&mut self) -> Parsed<SourceText> {
+        let start = self.start();
+        let expr = self.expression()?;
+        Ok(SourceText { text: self.text_since(start), expr })
+    }
+
+    fn constraint(&mut self) -> Parsed<ConstraintClause> {
+        self.constraint_with(None)
+    }
+
+    fn constraint_with(&mut self, column: Option<&str>) -> Parsed<ConstraintClause> {
+        let name = if self.accept_word("CONSTRAINT") { Some(self.name()?) } else { None };
+        let kind = if self.accept_words(&["PRIMARY", "KEY"]) {
+            self.key(true, column)?
+        } else if self.accept_word("UNIQUE") {
+            self.key(false, column)?
+        } else if self.accept_word("CHECK") {
+            self.accept_words(&["NOT", "FOR", "REPLICATION"]);
+            self.expect_symbol("(")?;
+            let check = self.source_text()?;
+            self.expect_symbol(")")?;
+            ConstraintKind::Check(check)
+        } else if self.accept_words(&["FOREIGN", "KEY"]) {
+            let columns = if self.is_symbol("(") { self.names_in_parentheses()? } else { Vec::new() };
+            self.expect_word("REFERENCES")?;
+            self.references(columns)?
+        } else if self.accept_word("REFERENCES") {
+            self.references(Vec::new())?
+        } else if self.accept_word("DEFAULT") {
+            let value = self.default_value()?;
+            let column = match column {
+                Some(column) => column.to_string(),
+                None => {
+                    self.expect_word("FOR")?;
+                    self.name()?
+                }
+            };
+            ConstraintKind::Default { value, column }
+        } else {
+            return Err(self.unexpected());
+        };
+        Ok(ConstraintClause { name, kind })
+    }
+
+    fn key(&mut self, primary: bool, column: Option<&str>) -> Parsed<ConstraintKind> {
+        let clustered = if self.accept_word("CLUSTERED") {
+            Some(true)
+        } else if self.accept_word("NONCLUSTERED") {
+            Some(false)
+        } else {
+            None
+        };
+        let columns = match column {
+            Some(_) if !self.is_symbol("(") => Vec::new(),
+            _ => self.ordered_columns()?,
+        };
+        if self.accept_word("WITH") {
+            if self.is_symbol("(") {
+                self.skip_parentheses()?;
+            } else {
+                self.expect_word("FILLFACTOR")?;
+                self.expect_symbol("=")?;
+                self.unsigned()?;
+            }
+        }
+        if self.is_word("ON") {
+            self.table_options()?;
+        }
+        Ok(ConstraintKind::Key { primary, clustered, columns })
+    }
+
+    fn references(&mut self, columns: Vec<String>) -> Parsed<ConstraintKind> {
+        let table = self.object_name()?;
+        let referenced = if self.is_symbol("(") { self.names_in_parentheses()? } else { Vec::new() };
+        while self.is_word("ON") && (self.is_word_ahead(1, "DELETE") || self.is_word_ahead(1, "UPDATE")) {
+            self.advance();
+            self.advance();
+            let known = self.accept_words(&["NO", "ACTION"])
+                || self.accept_word("CASCADE")
+                || self.accept_words(&["SET", "NULL"])
+                || self.accept_words(&["SET", "DEFAULT"]);
+            if !known {
+                return Err(self.unexpected());
+            }
+        }
+        self.accept_words(&["NOT", "FOR", "REPLICATION"]);
+        Ok(ConstraintKind::ForeignKey { columns, table, referenced })
+    }
+
+    fn create_index(&mut self, unique: bool, clustered: bool, columnstore: bool) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        self.expect_word("ON")?;
+        let table = self.object_name()?;
+        let columns = if columnstore && !self.is_symbol("(") { Vec::new() } else { self.ordered_columns()? };
+        let include = if self.accept_word("INCLUDE") { self.names_in_parentheses()? } else { Vec::new() };
+        let filter = if self.accept_word("WHERE") { Some(self.source_text()?.text) } else { None };
+        self.table_options()?;
+        Ok(StatementKind::CreateIndex(CreateIndex {
+            name,
+            table,
+            unique,
+            clustered,
+            columnstore,
+            columns,
+            include,
+            filter,
+        }))
+    }
+
+    pub(crate) fn alter(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.accept_word("DATABASE") {
+            let name = if self.accept_word("CURRENT") { String::new() } else { self.name()? };
+            while !self.at_end() && !self.is_symbol(";") {
+                self.advance();
+            }
+            return Ok(StatementKind::AlterDatabase(name));
+        }
+        if self.accept_word("INDEX") {
+            while !self.at_end() && !self.is_symbol(";") {
+                self.advance();
+            }
+            return Ok(StatementKind::Nothing);
+        }
+        if !self.accept_word("TABLE") {
+            return match self.kind() {
+                Some(TokenKind::Word(word)) => {
+                    Err(SqlError::unsupported(&format!("ALTER {}", word.to_ascii_uppercase())))
+                }
+                _ => Err(self.unexpected()),
+            };
+        }
+        let table = self.object_name()?;
+        if self.accept_words(&["WITH", "CHECK"]) || self.accept_words(&["WITH", "NOCHECK"]) {}
+        let action = if self.accept_word("ADD") {
+            let (columns, constraints) = self.table_elements()?;
+            AlterAction::Add { columns, constraints }
+        } else if self.accept_word("DROP") {
+            self.alter_drop()?
+        } else if self.accept_words(&["ALTER", "COLUMN"]) {
+            AlterAction::AlterColumn(Box::new(self.column()?))
+        } else if ["CHECK", "NOCHECK", "ENABLE", "DISABLE", "REBUILD", "SET"]
+            .iter()
+            .any(|word| self.is_word(word))
+        {
+            while !self.at_end() && !self.is_symbol(";") {
+                self.advance();
+            }
+            AlterAction::Nothing
+        } else {
+            return Err(self.unexpected());
+        };
+        Ok(StatementKind::AlterTable { table, action })
+    }
+
+    fn alter_drop(&mut self) -> Parsed<AlterAction> {
+        let column = self.accept_word("COLUMN");
+        if !column {
+            self.accept_word("CONSTRAINT");
+        }
+        let if_exists = self.accept_words(&["IF", "EXISTS"]);
+        let mut names = vec![self.name()?];
+        while self.accept_symbol(",") {
+            names.push(self.name()?);
+        }
+        Ok(if column {
+            AlterAction::DropColumns { names, if_exists }
+        } else {
+            AlterAction::DropConstraints { names, if_exists }
+        })
+    }
+}

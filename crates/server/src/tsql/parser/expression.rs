@@ -1,0 +1,427 @@
+//! Expressions and conditions, by precedence climbing in T-SQL's order:
+//! `~` and signs; `* / %`; `+ - & ^ |`; comparisons; NOT; AND; OR (with BETWEEN, IN, LIKE beside comparisons).
+
+use tds::SqlType;
+
+use super::types::TypePlace;
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::expression::{
+    BinaryOperator, Comparison, Expr, Frame, FrameBound, FunctionCall, Literal, UnaryOperator, Window,
+};
+use crate::tsql::keywords::is_reserved;
+use crate::tsql::lexer::TokenKind;
+
+/// Reserved words that are functions when parentheses follow.
+const FUNCTION_WORDS: [&str; 5] = ["COALESCE", "NULLIF", "LEFT", "RIGHT", "IDENTITY"];
+
+/// Reserved words that are functions without parentheses.
+const NILADIC_WORDS: [&str; 6] =
+    ["CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE"];
+
+impl Parser<'_> {
+    /// A condition or an expression: the binder knows which it must be.
+    pub(crate) fn condition(&mut self) -> Parsed<Expr> {
+        self.nested(|parser| {
+            let mut left = parser.conjunction()?;
+            while parser.accept_word("OR") {
+                left = Expr::Or(Box::new(left), Box::new(parser.conjunction()?));
+            }
+            Ok(left)
+        })
+    }
+
+    fn conjunction(&mut self) -> Parsed<Expr> {
+        let mut left = self.negation()?;
+        while self.accept_word("AND") {
+            left = Expr::And(Box::new(left), Box::new(self.negation()?));
+        }
+        Ok(left)
+    }
+
+    fn negation(&mut self) -> Parsed<Expr> {
+        if self.accept_word("NOT") {
+            return self.nested(|parser| Ok(Expr::Not(Box::new(parser.negation()?))));
+        }
+        self.predicate()
+    }
+
+    fn predicate(&mut self) -> Parsed<Expr> {
+        if self.is_word("EXISTS") {
+            self.advance();
+            self.expect_symbol("(")?;
+            let query = self.query()?;
+            self.expect_symbol(")")?;
+            return Ok(Expr::Exists(Box::new(query)));
+        }
+        let mut left = self.expression()?;
+        loop {
+            if let Some(comparison) = self.accept_comparison() {
+                left = self.comparison_right(left, comparison)?;
+                continue;
+            }
+            if self.accept_word("IS") {
+                let negated = self.accept_word("NOT");
+                self.expect_word("NULL")?;
+                left = Expr::IsNull(Box::new(left), negated);
+                continue;
+            }
+            let negated = self.is_word("NOT")
+                && ["BETWEEN", "IN", "LIKE"].iter().any(|word| self.is_word_ahead(1, word))
+                && self.accept_word("NOT");
+            if self.accept_word("BETWEEN") {
+                let low = Box::new(self.expression()?);
+                self.expect_word("AND")?;
+                let high = Box::new(self.expression()?);
+                left = Expr::Between { value: Box::new(left), low, high, negated };
+            } else if self.accept_word("LIKE") {
+                let pattern = Box::new(self.expression()?);
+                let escape =
+                    if self.accept_word("ESCAPE") { Some(Box::new(self.expression()?)) } else { None };
+                left = Expr::Like { value: Box::new(left), pattern, escape, negated };
+            } else if self.accept_word("IN") {
+                left = self.membership(left, negated)?;
+            } else if negated {
+                return Err(self.unexpected());
+            } else {
+                return Ok(left);
+            }
+        }
+    }
+
+    fn accept_comparison(&mut self) -> Option<Comparison> {
+        let Some(TokenKind::Symbol(symbol)) = self.kind() else { return None };
+        let comparison = match *symbol {
+            "=" => Comparison::Equal,
+            "<>" | "!=" => Comparison::NotEqual,
+            "<" => Comparison::Less,
+            "<=" | "!>" => Comparison::LessOrEqual,
+            ">" => Comparison::Greater,
+            ">=" | "!<" => Comparison::GreaterOrEqual,
+            _ => return None,
+        };
+        self.advance();
+        Some(comparison)
+    }
+
+    fn comparison_right(&mut self, left: Expr, comparison: Comparison) -> Parsed<Expr> {
+        let all = self.is_word("ALL");
+        if (all || self.is_word("ANY") || self.is_word("SOME")) && self.is_symbol_ahead(1, "(") {
+            self.advance();
+            self.advance();
+            let query = Box::new(self.query()?);
+            self.expect_symbol(")")?;
+            return Ok(Expr::Quantified { value: Box::new(left), comparison, all, query });
+        }
+        Ok(Expr::Compare(Box::new(left), comparison, Box::new(self.expression()?)))
+    }
+
+    fn membership(&mut self, left: Expr, negated: bool) -> Parsed<Expr> {
+        self.expect_symbol("(")?;
+        let value = Box::new(left);
+        let result = if self.at_query() {
+            Expr::InQuery { value, query: Box::new(self.query()?), negated }
+        } else {
+            Expr::InList { value, list: self.expressions()?, negated }
+        };
+        self.expect_symbol(")")?;
+        Ok(result)
+    }
+
+    /// Whether a query begins here, behind any number of parentheses.
+    pub(crate) fn at_query(&self) -> bool {
+        let mut ahead = 0;
+        while self.is_symbol_ahead(ahead, "(") {
+            ahead += 1;
+        }
+        self.is_word_ahead(ahead, "SELECT") || (ahead == 0 && self.is_word("WITH"))
+    }
+
+    pub(crate) fn expressions(&mut self) -> Parsed<Vec<Expr>> {
+        let mut list = vec![self.expression()?];
+        while self.accept_symbol(",") {
+            list.push(self.expression()?);
+        }
+        Ok(list)
+    }
+
+    /// An expression without comparisons.
+    pub(crate) fn expression(&mut self) -> Parsed<Expr> {
+        self.nested(|parser| {
+            let mut left = parser.product()?;
+            loop {
+                let operator = match parser.kind() {
+                    Some(TokenKind::Symbol("+")) => BinaryOperator::Add,
+                    Some(TokenKind::Symbol("-")) => BinaryOperator::Subtract,
+                    Some(TokenKind::Symbol("&")) => BinaryOperator::BitAnd,
+                    Some(TokenKind::Symbol("|")) => BinaryOperator::BitOr,
+                    Some(TokenKind::Symbol("^")) => BinaryOperator::BitXor,
+                    _ => return Ok(left),
+                };
+                parser.advance();
+                left = Expr::Binary(Box::new(left), operator, Box::new(parser.product()?));
+            }
+        })
+    }
+
+    fn product(&mut self) -> Parsed<Expr> {
+        let mut left = self.unary()?;
+        loop {
+            let operator = match self.kind() {
+                Some(TokenKind::Symbol("*")) => BinaryOperator::Multiply,
+                Some(TokenKind::Symbol("/")) => BinaryOperator::Divide,
+                Some(TokenKind::Symbol("%")) => BinaryOperator::Modulo,
+                _ => return Ok(left),
+            };
+            self.advance();
+            left = Expr::Binary(Box::new(left), operator, Box::new(self.unary()?));
+        }
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        let operator = match self.kind() {
+            Some(TokenKind::Symbol("-")) => UnaryOperator::Minus,
+            Some(TokenKind::Symbol("+")) => UnaryOperator::Plus,
+            Some(TokenKind::Symbol("~")) => UnaryOperator::BitNot,
+            _ => return self.collated(),
+        };
+        self.advance();
+        self.nested(|parser| Ok(Expr::Unary(operator, Box::new(parser.unary()?))))
+    }
+
+    fn collated(&mut self) -> Parsed<Expr> {
+        let mut value = self.primary()?;
+        while self.accept_word("COLLATE") {
+            value = Expr::Collate(Box::new(value), self.name()?);
+        }
+        Ok(value)
+    }
+
+    fn primary(&mut self) -> Parsed<Expr> {
+        let Some(kind) = self.kind().cloned() else { return Err(self.unexpected()) };
+        let literal = match kind {
+            TokenKind::Integer(digits) => Literal::Integer(digits),
+            TokenKind::Decimal(digits) => Literal::Decimal(digits),
+            TokenKind::Float(digits) => Literal::Float(digits),
+            TokenKind::Money(digits) => Literal::Money(digits),
+            TokenKind::Binary(bytes) => Literal::Binary(bytes),
+            TokenKind::Text { value, unicode } => Literal::Text { value, unicode },
+            TokenKind::Variable(name) => {
+                self.advance();
+                return Ok(Expr::Variable(name));
+            }
+            TokenKind::Symbol("(") => return self.parenthesised(),
+            TokenKind::Symbol("{") => return self.odbc_escape(),
+            TokenKind::Symbol(".") => return self.name_or_call(),
+            TokenKind::Symbol(_) => return Err(self.unexpected()),
+            TokenKind::Word(word) if word.eq_ignore_ascii_case("NULL") => Literal::Null,
+            TokenKind::Word(word) => return self.word_primary(&word),
+            TokenKind::Quoted(_) => return self.name_or_call(),
+        };
+        self.advance();
+        Ok(Expr::Literal(literal))
+    }
+
+    fn parenthesised(&mut self) -> Parsed<Expr> {
+        if self.at_query() && self.is_word_ahead(1, "SELECT") {
+            self.advance();
+            let query = self.query()?;
+            self.expect_symbol(")")?;
+            return Ok(Expr::Subquery(Box::new(query)));
+        }
+        self.advance();
+        let inner = self.condition()?;
+        self.expect_symbol(")")?;
+        Ok(inner)
+    }
+
+    /// `{d '…'}`, `{t '…'}`, `{ts '…'}`, `{guid '…'}`, `{fn call}` of ODBC and JDBC.
+    fn odbc_escape(&mut self) -> Parsed<Expr> {
+        self.advance();
+        let word = self.name()?.to_ascii_lowercase();
+        let inner = self.expression()?;
+        self.expect_symbol("}")?;
+        let sql_type = match word.as_str() {
+            "fn" => return Ok(inner),
+            "d" | "ts" | "t" => SqlType::DateTime,
+            "guid" => SqlType::UniqueIdentifier,
+            _ => return Err(SqlError::syntax(&word).at_line(self.line())),
+        };
+        Ok(Expr::Cast { value: Box::new(inner), sql_type, style: None, lenient: false })
+    }
+
+    fn word_primary(&mut self, word: &str) -> Parsed<Expr> {
+        let upper = word.to_ascii_uppercase();
+        let call = self.is_symbol_ahead(1, "(");
+        match upper.as_str() {
+            "CASE" => self.case(),
+            "CAST" | "TRY_CAST" if call => self.cast(upper == "TRY_CAST"),
+            "CONVERT" | "TRY_CONVERT" if call => self.convert(upper == "TRY_CONVERT"),
+            _ if NILADIC_WORDS.contains(&upper.as_str()) => {
+                self.advance();
+                Ok(function(&upper, Vec::new()))
+            }
+            _ if is_reserved(word) && !(call && FUNCTION_WORDS.contains(&upper.as_str())) => {
+                Err(self.unexpected())
+            }
+            _ => self.name_or_call(),
+        }
+    }
+
+    fn case(&mut self) -> Parsed<Expr> {
+        self.advance();
+        let operand = if self.is_word("WHEN") { None } else { Some(Box::new(self.expression()?)) };
+        let mut branches = Vec::new();
+        while self.accept_word("WHEN") {
+            let when = self.condition()?;
+            self.expect_word("THEN")?;
+            branches.push((when, self.expression()?));
+        }
+        if branches.is_empty() {
+            return Err(self.unexpected());
+        }
+        let otherwise = if self.accept_word("ELSE") { Some(Box::new(self.expression()?)) } else { None };
+        self.expect_word("END")?;
+        Ok(Expr::Case { operand, branches, otherwise })
+    }
+
+    fn cast(&mut self, lenient: bool) -> Parsed<Expr> {
+        self.advance();
+        self.advance();
+        let value = Box::new(self.expression()?);
+        self.expect_word("AS")?;
+        let sql_type = self.sql_type(TypePlace::Cast)?;
+        self.expect_symbol(")")?;
+        Ok(Expr::Cast { value, sql_type, style: None, lenient })
+    }
+
+    fn convert(&mut self, lenient: bool) -> Parsed<Expr> {
+        self.advance();
+        self.advance();
+        let sql_type = self.sql_type(TypePlace::Cast)?;
+        self.expect_symbol(",")?;
+        let value = Box::new(self.expression()?);
+        let style = if self.accept_symbol(",") { Some(Box::new(self.expression()?)) } else { None };
+        self.expect_symbol(")")?;
+        Ok(Expr::Cast { value, sql_type, style, lenient })
+    }
+
+    fn name_or_call(&mut self) -> Parsed<Expr> {
+        let mut parts = Vec::new();
+        while self.accept_symbol(".") {}
+        loop {
+            let word = match self.kind() {
+                // LEFT, RIGHT and the like are names of functions only.
+                Some(TokenKind::Word(word)) if self.is_symbol_ahead(1, "(") => word.clone(),
+                Some(TokenKind::Word(word)) if !is_reserved(word) || !parts.is_empty() => word.clone(),
+                Some(TokenKind::Quoted(name)) => name.clone(),
+                _ => return Err(self.unexpected()),
+            };
+            self.advance();
+            parts.push(word);
+            if !self.accept_symbol(".") {
+                break;
+            }
+            while self.accept_symbol(".") {}
+        }
+        if self.is_symbol("(") {
+            let name = parts.pop().unwrap_or_default().to_ascii_uppercase();
+            return self.call(name);
+        }
+        if parts.len() > 4 {
+            return Err(self.unexpected());
+        }
+        Ok(Expr::Column(parts))
+    }
+
+    fn call(&mut self, name: String) -> Parsed<Expr> {
+        self.expect_symbol("(")?;
+        let mut call = FunctionCall {
+            name,
+            arguments: Vec::new(),
+            star: false,
+            distinct: false,
+            over: None,
+            within_group: Vec::new(),
+        };
+        if self.accept_symbol("*") {
+            call.star = true;
+        } else if !self.is_symbol(")") {
+            call.distinct = self.accept_word("DISTINCT");
+            if !call.distinct {
+                self.accept_word("ALL");
+            }
+            // IIF takes a condition first; no other function does, and a condition is an expression there.
+            call.arguments.push(self.condition()?);
+            while self.accept_symbol(",") {
+                call.arguments.push(self.condition()?);
+            }
+        }
+        self.expect_symbol(")")?;
+        if self.accept_words(&["WITHIN", "GROUP"]) {
+            self.expect_symbol("(")?;
+            self.expect_word("ORDER")?;
+            self.expect_word("BY")?;
+            call.within_group = self.order_items()?;
+            self.expect_symbol(")")?;
+        }
+        if self.accept_word("OVER") {
+            call.over = Some(self.window()?);
+        }
+        Ok(Expr::Function(Box::new(call)))
+    }
+
+    fn window(&mut self) -> Parsed<Window> {
+        let mut window = Window::default();
+        self.expect_symbol("(")?;
+        if self.accept_words(&["PARTITION", "BY"]) {
+            window.partition_by = self.expressions()?;
+        }
+        if self.accept_words(&["ORDER", "BY"]) {
+            window.order_by = self.order_items()?;
+        }
+        if self.is_word("ROWS") || self.is_word("RANGE") {
+            let rows = self.is_word("ROWS");
+            self.advance();
+            window.frame = Some(if self.accept_word("BETWEEN") {
+                let start = self.frame_bound()?;
+                self.expect_word("AND")?;
+                Frame { rows, start, end: self.frame_bound()? }
+            } else {
+                Frame { rows, start: self.frame_bound()?, end: FrameBound::CurrentRow }
+            });
+        }
+        self.expect_symbol(")")?;
+        Ok(window)
+    }
+
+    fn frame_bound(&mut self) -> Parsed<FrameBound> {
+        if self.accept_words(&["UNBOUNDED", "PRECEDING"]) {
+            return Ok(FrameBound::UnboundedPreceding);
+        }
+        if self.accept_words(&["UNBOUNDED", "FOLLOWING"]) {
+            return Ok(FrameBound::UnboundedFollowing);
+        }
+        if self.accept_words(&["CURRENT", "ROW"]) {
+            return Ok(FrameBound::CurrentRow);
+        }
+        let rows = self.unsigned()?;
+        if self.accept_word("PRECEDING") {
+            return Ok(FrameBound::Preceding(rows));
+        }
+        self.expect_word("FOLLOWING")?;
+        Ok(FrameBound::Following(rows))
+    }
+}
+
+/// A plain call, for what the grammar spells without parentheses.
+pub(crate) fn function(name: &str, arguments: Vec<Expr>) -> Expr {
+    Expr::Function(Box::new(FunctionCall {
+        name: name.to_string(),
+        arguments,
+        star: false,
+        distinct: false,
+        over: None,
+        within_group: Vec::new(),
+    }))
+}

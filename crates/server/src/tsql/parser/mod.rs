@@ -1,0 +1,296 @@
+//! Recursive descent over the tokens of a batch.
+//!
+//! T-SQL needs no semicolons: a statement ends where the next token cannot continue it, which works because
+//! every word that begins a statement is reserved. The whole batch is parsed before anything runs, so that a
+//! syntax error (102, 156) leaves no effect, as in SQL Server.
+
+mod bulk;
+mod ddl;
+mod dml;
+mod expression;
+mod query;
+mod routine;
+mod statement;
+mod types;
+
+use super::ast::{Declaration, ObjectName, Statement};
+use super::expression::Expr;
+use super::keywords::is_reserved;
+use super::lexer::{Token, TokenKind, tokenize};
+use crate::sql_error::SqlError;
+
+/// Result of every parsing function.
+pub(crate) type Parsed<T> = Result<T, SqlError>;
+
+/// Nesting of expressions, queries and blocks beyond which a batch is refused (error 191), so that no text
+/// can exhaust the stack.
+const DEPTH_MAX: usize = 64;
+
+/// Parses a whole batch. `quoted_identifier` is the session's option.
+///
+/// Errors: 102 and 156 near the offending token, 105, 113, 191 for too deep nesting.
+pub fn parse_batch(text: &str, quoted_identifier: bool) -> Parsed<Vec<Statement>> {
+    let mut parser = Parser::new(text, quoted_identifier)?;
+    parser.batch()
+}
+
+/// Parses one expression, as kept in the catalogue (defaults, checks).
+pub fn parse_expression(text: &str) -> Parsed<Expr> {
+    let mut parser = Parser::new(text, true)?;
+    let expr = parser.condition()?;
+    parser.expect_end()?;
+    Ok(expr)
+}
+
+/// Parses the parameter list of sp_executesql: `@a int, @b nvarchar(10) = N'x' OUTPUT`.
+pub fn parse_declarations(text: &str) -> Parsed<Vec<Declaration>> {
+    let mut parser = Parser::new(text, true)?;
+    if parser.at_end() {
+        return Ok(Vec::new());
+    }
+    let declarations = parser.declarations()?;
+    parser.expect_end()?;
+    Ok(declarations)
+}
+
+/// Parses a one- to three-part name from the text of OBJECT_ID and of procedures.
+pub fn parse_object_name(text: &str) -> Parsed<ObjectName> {
+    let mut parser = Parser::new(text, true)?;
+    let name = parser.object_name()?;
+    parser.expect_end()?;
+    Ok(name)
+}
+
+/// The tokens and the place in them.
+pub(crate) struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, quoted_identifier: bool) -> Parsed<Self> {
+        Ok(Parser { text, tokens: tokenize(text, quoted_identifier)?, at: 0, depth: 0 })
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.at >= self.tokens.len()
+    }
+
+    pub(crate) fn expect_end(&self) -> Parsed<()> {
+        if self.at_end() { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    pub(crate) fn kind(&self) -> Option<&TokenKind> {
+        self.kind_ahead(0)
+    }
+
+    pub(crate) fn kind_ahead(&self, ahead: usize) -> Option<&TokenKind> {
+        self.tokens.get(self.at + ahead).map(|token| &token.kind)
+    }
+
+    pub(crate) fn line(&self) -> u32 {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |token| token.line)
+    }
+
+    /// First byte of the current token.
+    pub(crate) fn start(&self) -> usize {
+        self.tokens.get(self.at).map_or(self.text.len(), |token| token.start)
+    }
+
+    /// The text from byte `start` to the end of the token before the current one.
+    pub(crate) fn text_since(&self, start: usize) -> String {
+        let end = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(start, |token| token.end);
+        self.text.get(start..end).unwrap_or_default().to_string()
+    }
+
+    pub(crate) fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    /// Whether the current token is the bare word `word`.
+    pub(crate) fn is_word(&self, word: &str) -> bool {
+        self.is_word_ahead(0, word)
+    }
+
+    pub(crate) fn is_word_ahead(&self, ahead: usize, word: &str) -> bool {
+        matches!(self.kind_ahead(ahead), Some(TokenKind::Word(text)) if text.eq_ignore_ascii_case(word))
+    }
+
+    pub(crate) fn is_symbol(&self, symbol: &str) -> bool {
+        self.is_symbol_ahead(0, symbol)
+    }
+
+    pub(crate) fn is_symbol_ahead(&self, ahead: usize, symbol: &str) -> bool {
+        matches!(self.kind_ahead(ahead), Some(TokenKind::Symbol(text)) if *text == symbol)
+    }
+
+    pub(crate) fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Accepts a run of words, or none of them.
+    pub(crate) fn accept_words(&mut self, words: &[&str]) -> bool {
+        let found = words.iter().enumerate().all(|(ahead, word)| self.is_word_ahead(ahead, word));
+        if found {
+            self.at += words.len();
+        }
+        found
+    }
+
+    pub(crate) fn accept_symbol(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(crate) fn expect_word(&mut self, word: &str) -> Parsed<()> {
+        if self.accept_word(word) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    pub(crate) fn expect_symbol(&mut self, symbol: &str) -> Parsed<()> {
+        if self.accept_symbol(symbol) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    /// The error at the current token: 156 for a reserved word, 102 otherwise; at the end, near the last token.
+    pub(crate) fn unexpected(&self) -> SqlError {
+        let token = self.tokens.get(self.at).or(self.tokens.last());
+        let Some(token) = token else { return SqlError::syntax("").at_line(1) };
+        let error = match &token.kind {
+            TokenKind::Word(word) if is_reserved(word) => SqlError::syntax_keyword(word),
+            TokenKind::Word(word) | TokenKind::Quoted(word) | TokenKind::Variable(word) => {
+                SqlError::syntax(word)
+            }
+            TokenKind::Text { value, .. } => SqlError::syntax(value),
+            _ => SqlError::syntax(self.text.get(token.start..token.end).unwrap_or_default()),
+        };
+        error.at_line(token.line)
+    }
+
+    /// Runs `parse` one level deeper.
+    pub(crate) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(SqlError::new(
+                191,
+                15,
+                1,
+                "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
+            )
+            .at_line(self.line()));
+        }
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// A name: a bare word that is not reserved, or a delimited one.
+    pub(crate) fn accept_name(&mut self) -> Option<String> {
+        let name = match self.kind()? {
+            TokenKind::Word(word) if !is_reserved(word) => word.clone(),
+            TokenKind::Quoted(name) => name.clone(),
+            _ => return None,
+        };
+        self.advance();
+        Some(name)
+    }
+
+    pub(crate) fn name(&mut self) -> Parsed<String> {
+        self.accept_name().ok_or_else(|| self.unexpected())
+    }
+
+    /// One to four parts; empty ones in front or in the middle stand for the default.
+    pub(crate) fn object_name(&mut self) -> Parsed<ObjectName> {
+        let mut parts: Vec<Option<String>> = Vec::new();
+        loop {
+            if self.accept_symbol(".") {
+                parts.push(None);
+                continue;
+            }
+            parts.push(Some(self.name()?));
+            if !self.accept_symbol(".") {
+                break;
+            }
+        }
+        if parts.len() > 4 {
+            return Err(SqlError::new(
+                117,
+                15,
+                1,
+                "The object name contains more than the maximum number of prefixes. The maximum is 3.",
+            )
+            .at_line(self.line()));
+        }
+        let mut parts = parts.into_iter().rev();
+        let name = parts.next().flatten().unwrap_or_default();
+        Ok(ObjectName { schema: parts.next().flatten(), database: parts.next().flatten(), name })
+    }
+
+    /// `(a [ASC|DESC], …)`.
+    pub(crate) fn ordered_columns(&mut self) -> Parsed<Vec<(String, bool)>> {
+        self.expect_symbol("(")?;
+        let mut columns = Vec::new();
+        loop {
+            let name = self.name()?;
+            let descending = self.accept_word("DESC") || {
+                self.accept_word("ASC");
+                false
+            };
+            columns.push((name, descending));
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(columns)
+    }
+
+    /// `(a, b, …)`.
+    pub(crate) fn names_in_parentheses(&mut self) -> Parsed<Vec<String>> {
+        self.expect_symbol("(")?;
+        let mut names = vec![self.name()?];
+        while self.accept_symbol(",") {
+            names.push(self.name()?);
+        }
+        self.expect_symbol(")")?;
+        Ok(names)
+    }
+
+    /// An unsigned number.
+    pub(crate) fn unsigned(&mut self) -> Parsed<u64> {
+        match self.kind() {
+            Some(TokenKind::Integer(digits)) => {
+                let value = digits.parse().map_err(|_| self.unexpected())?;
+                self.advance();
+                Ok(value)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// A number with a sign.
+    pub(crate) fn signed(&mut self) -> Parsed<i64> {
+        let negative = self.accept_symbol("-");
+        self.accept_symbol("+");
+        let magnitude = i64::try_from(self.unsigned()?).map_err(|_| self.unexpected())?;
+        Ok(if negative { -magnitude } else { magnitude })
+    }
+
+    /// Skips a parenthesised group whatever is in it.
+    pub(crate) fn skip_parentheses(&mut self) -> Parsed<()> {
+        self.expect_symbol("(")?;
+        let mut depth = 1_usize;
+        while depth > 0 {
+            if self.at_end() {
+                return Err(self.unexpected());
+            }
+            depth += usize::from(self.is_symbol("("));
+            depth -= usize::from(self.is_symbol(")"));
+            self.advance();
+        }
+        Ok(())
+    }
+}

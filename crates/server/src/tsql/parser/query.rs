@@ -1,0 +1,417 @@
+//! Queries: WITH, set operators, SELECT, FROM, ORDER BY, OFFSET.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::expression::{BinaryOperator, Expr};
+use crate::tsql::lexer::TokenKind;
+use crate::tsql::query::{
+    CommonTable, JoinKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, TableSource, Top,
+};
+
+impl Parser<'_> {
+    /// A query with everything that may follow its body.
+    pub(crate) fn query(&mut self) -> Parsed<Query> {
+        self.nested(|parser| {
+            let with = if parser.accept_word("WITH") { parser.common_tables()? } else { Vec::new() };
+            let body = parser.query_body()?;
+            parser.query_tail(with, body)
+        })
+    }
+
+    pub(crate) fn common_tables(&mut self) -> Parsed<Vec<CommonTable>> {
+        let mut tables = Vec::new();
+        loop {
+            let name = self.name()?;
+            let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
+            self.expect_word("AS")?;
+            self.expect_symbol("(")?;
+            let query = self.query()?;
+            self.expect_symbol(")")?;
+            tables.push(CommonTable { name, columns, query });
+            if !self.accept_symbol(",") {
+                return Ok(tables);
+            }
+        }
+    }
+
+    pub(crate) fn query_tail(&mut self, with: Vec<CommonTable>, body: QueryBody) -> Parsed<Query> {
+        let mut query = Query { with, body, order_by: Vec::new(), offset: None, fetch: None };
+        if self.accept_words(&["ORDER", "BY"]) {
+            query.order_by = self.order_items()?;
+            if self.accept_word("OFFSET") {
+                query.offset = Some(self.expression()?);
+                if !self.accept_word("ROWS") {
+                    self.expect_word("ROW")?;
+                }
+                if self.accept_word("FETCH") {
+                    if !self.accept_word("NEXT") {
+                        self.expect_word("FIRST")?;
+                    }
+                    query.fetch = Some(self.expression()?);
+                    if !self.accept_word("ROWS") {
+                        self.expect_word("ROW")?;
+                    }
+                    self.expect_word("ONLY")?;
+                }
+            }
+        }
+        if self.is_word("FOR") && (self.is_word_ahead(1, "XML") || self.is_word_ahead(1, "JSON")) {
+            return Err(SqlError::unsupported("FOR XML or FOR JSON").at_line(self.line()));
+        }
+        if self.accept_words(&["FOR", "BROWSE"]) {}
+        if self.accept_word("OPTION") {
+            self.skip_parentheses()?;
+        }
+        Ok(query)
+    }
+
+    fn query_body(&mut self) -> Parsed<QueryBody> {
+        let mut left = self.intersection()?;
+        loop {
+            let operator = if self.accept_word("UNION") {
+                SetOperator::Union
+            } else if self.accept_word("EXCEPT") {
+                SetOperator::Except
+            } else {
+                return Ok(left);
+            };
+            let all = self.accept_word("ALL");
+            let right = Box::new(self.intersection()?);
+            left = QueryBody::Set { operator, all, left: Box::new(left), right };
+        }
+    }
+
+    /// INTERSECT binds tighter than UNION and EXCEPT.
+    fn intersection(&mut self) -> Parsed<QueryBody> {
+        let mut left = self.query_term()?;
+        while self.accept_word("INTERSECT") {
+            let right = Box::new(self.query_term()?);
+            left =
+                QueryBody::Set { operator: SetOperator::Intersect, all: false, left: Box::new(left), right };
+        }
+        Ok(left)
+    }
+
+    fn query_term(&mut self) -> Parsed<QueryBody> {
+        if self.accept_symbol("(") {
+            let query = self.query()?;
+            self.expect_symbol(")")?;
+            return Ok(QueryBody::Nested(Box::new(query)));
+        }
+        Ok(QueryBody::Select(Box::new(self.select()?)))
+    }
+
+    fn select(&mut self) -> Parsed<Select> {
+        self.expect_word("SELECT")?;
+        let mut select = Select { distinct: self.accept_word("DISTINCT"), ..Select::default() };
+        if !select.distinct {
+            self.accept_word("ALL");
+        }
+        if self.accept_word("TOP") {
+            select.top = Some(self.top()?);
+        }
+        select.items = self.select_items()?;
+        if self.accept_word("INTO") {
+            select.into = Some(self.object_name()?);
+        }
+        if self.accept_word("FROM") {
+            select.from = self.table_sources()?;
+        }
+        if self.accept_word("WHERE") {
+            select.filter = Some(self.condition()?);
+        }
+        if self.accept_words(&["GROUP", "BY"]) {
+            if ["ROLLUP", "CUBE", "GROUPING"].iter().any(|word| self.is_word(word)) {
+                return Err(
+                    SqlError::unsupported("GROUP BY with ROLLUP, CUBE or GROUPING SETS").at_line(self.line())
+                );
+            }
+            select.group_by = self.expressions()?;
+        }
+        if self.accept_word("HAVING") {
+            select.having = Some(self.condition()?);
+        }
+        Ok(select)
+    }
+
+    fn top(&mut self) -> Parsed<Top> {
+        let count = if self.accept_symbol("(") {
+            let count = self.expression()?;
+            self.expect_symbol(")")?;
+            count
+        } else {
+            match self.kind().cloned() {
+                Some(TokenKind::Integer(digits)) => {
+                    self.advance();
+                    Expr::Literal(crate::tsql::expression::Literal::Integer(digits))
+                }
+                Some(TokenKind::Variable(name)) => {
+                    self.advance();
+                    Expr::Variable(name)
+                }
+                _ => return Err(self.unexpected()),
+            }
+        };
+        Ok(Top {
+            count,
+            percent: self.accept_word("PERCENT"),
+            with_ties: self.accept_words(&["WITH", "TIES"]),
+        })
+    }
+
+    pub(crate) fn select_items(&mut self) -> Parsed<Vec<SelectItem>> {
+        let mut items = vec![self.select_item()?];
+        while self.accept_symbol(",") {
+            items.push(self.select_item()?);
+        }
+        Ok(items)
+    }
+
+    fn select_item(&mut self) -> Parsed<SelectItem> {
+        if self.accept_symbol("*") {
+            return Ok(SelectItem::Wildcard(Vec::new()));
+        }
+        if let Some(item) = self.qualified_wildcard() {
+            return Ok(item);
+        }
+        if let Some(TokenKind::Variable(variable)) = self.kind().cloned()
+            && let Some(TokenKind::Symbol(symbol)) = self.kind_ahead(1)
+            && let Some(operator) = assignment_operator(symbol)
+        {
+            self.advance();
+            self.advance();
+            let value = self.expression()?;
+            return Ok(SelectItem::Assign { expr: compound(&variable, operator, value), variable });
+        }
+        // `alias = expression`: a name, then an equals sign.
+        let named =
+            matches!(self.kind(), Some(TokenKind::Quoted(_) | TokenKind::Word(_) | TokenKind::Text { .. }));
+        if named && self.is_symbol_ahead(1, "=") {
+            let alias = self.alias_word()?;
+            self.advance();
+            return Ok(SelectItem::Value { expr: self.expression()?, alias: Some(alias) });
+        }
+        let expr = self.expression()?;
+        let alias = if self.accept_word("AS") || matches!(self.kind(), Some(TokenKind::Text { .. })) {
+            Some(self.alias_word()?)
+        } else {
+            self.accept_name()
+        };
+        Ok(SelectItem::Value { expr, alias })
+    }
+
+    fn alias_word(&mut self) -> Parsed<String> {
+        if let Some(TokenKind::Text { value, .. }) = self.kind().cloned() {
+            self.advance();
+            return Ok(value);
+        }
+        self.name()
+    }
+
+    /// `t.*`, `s.t.*`.
+    fn qualified_wildcard(&mut self) -> Option<SelectItem> {
+        let mut parts = Vec::new();
+        let mut ahead = 0;
+        loop {
+            match self.kind_ahead(ahead) {
+                Some(TokenKind::Word(word)) => parts.push(word.clone()),
+                Some(TokenKind::Quoted(name)) => parts.push(name.clone()),
+                Some(TokenKind::Symbol("*")) if !parts.is_empty() => {
+                    self.at += ahead + 1;
+                    return Some(SelectItem::Wildcard(parts));
+                }
+                _ => return None,
+            }
+            if !self.is_symbol_ahead(ahead + 1, ".") {
+                return None;
+            }
+            ahead += 2;
+        }
+    }
+
+    pub(crate) fn table_sources(&mut self) -> Parsed<Vec<TableSource>> {
+        let mut sources = vec![self.joined_source()?];
+        while self.accept_symbol(",") {
+            sources.push(self.joined_source()?);
+        }
+        Ok(sources)
+    }
+
+    fn joined_source(&mut self) -> Parsed<TableSource> {
+        self.nested(|parser| {
+            let mut left = parser.source()?;
+            while let Some(kind) = parser.accept_join() {
+                let conditional =
+                    matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Right | JoinKind::Full);
+                // `a JOIN b JOIN c ON … ON …` nests to the right.
+                let right = if conditional { parser.joined_until_on()? } else { parser.source()? };
+                let on = if conditional {
+                    parser.expect_word("ON")?;
+                    Some(parser.condition()?)
+                } else {
+                    None
+                };
+                left = TableSource::Join { kind, left: Box::new(left), right: Box::new(right), on };
+            }
+            Ok(left)
+        })
+    }
+
+    fn joined_until_on(&mut self) -> Parsed<TableSource> {
+        let source = self.source()?;
+        if self.is_word("ON") {
+            return Ok(source);
+        }
+        let mut left = source;
+        while !self.is_word("ON") {
+            let Some(kind) = self.accept_join() else { return Err(self.unexpected()) };
+            let right = self.nested(Self::joined_until_on)?;
+            self.expect_word("ON")?;
+            let on = Some(self.condition()?);
+            left = TableSource::Join { kind, left: Box::new(left), right: Box::new(right), on };
+        }
+        Ok(left)
+    }
+
+    fn accept_join(&mut self) -> Option<JoinKind> {
+        if self.accept_words(&["CROSS", "JOIN"]) {
+            return Some(JoinKind::Cross);
+        }
+        if self.accept_words(&["CROSS", "APPLY"]) {
+            return Some(JoinKind::CrossApply);
+        }
+        if self.accept_words(&["OUTER", "APPLY"]) {
+            return Some(JoinKind::OuterApply);
+        }
+        let kinds = [
+            ("INNER", JoinKind::Inner),
+            ("LEFT", JoinKind::Left),
+            ("RIGHT", JoinKind::Right),
+            ("FULL", JoinKind::Full),
+        ];
+        for (word, kind) in kinds {
+            if !self.is_word(word) {
+                continue;
+            }
+            let mut ahead = 1 + usize::from(self.is_word_ahead(1, "OUTER"));
+            ahead +=
+                usize::from(["LOOP", "HASH", "MERGE"].iter().any(|hint| self.is_word_ahead(ahead, hint)));
+            if self.is_word_ahead(ahead, "JOIN") {
+                self.at += ahead + 1;
+                return Some(kind);
+            }
+        }
+        self.accept_word("JOIN").then_some(JoinKind::Inner)
+    }
+
+    fn source(&mut self) -> Parsed<TableSource> {
+        if self.is_symbol("(") {
+            return self.parenthesised_source();
+        }
+        let name = self.object_name()?;
+        if self.is_symbol("(") {
+            // `FROM t (NOLOCK)` is an old spelling of a hint.
+            if ["NOLOCK", "READPAST", "HOLDLOCK", "TABLOCK"].iter().any(|hint| self.is_word_ahead(1, hint)) {
+                self.skip_parentheses()?;
+            } else {
+                self.advance();
+                let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
+                self.expect_symbol(")")?;
+                let alias = self.table_alias()?;
+                return Ok(TableSource::Function { name, arguments, alias });
+            }
+        }
+        let alias = self.table_alias()?;
+        self.table_hints()?;
+        if self.is_word("PIVOT") || self.is_word("UNPIVOT") {
+            return Err(SqlError::unsupported("PIVOT").at_line(self.line()));
+        }
+        Ok(TableSource::Table { name, alias })
+    }
+
+    /// `WITH (NOLOCK, …)`: read and without effect.
+    pub(crate) fn table_hints(&mut self) -> Parsed<()> {
+        if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
+            self.advance();
+            self.skip_parentheses()?;
+        }
+        Ok(())
+    }
+
+    fn table_alias(&mut self) -> Parsed<Option<String>> {
+        if self.accept_word("AS") {
+            return self.name().map(Some);
+        }
+        Ok(self.accept_name())
+    }
+
+    fn parenthesised_source(&mut self) -> Parsed<TableSource> {
+        self.advance();
+        if self.accept_word("VALUES") {
+            let mut rows = Vec::new();
+            loop {
+                self.expect_symbol("(")?;
+                rows.push(self.expressions()?);
+                self.expect_symbol(")")?;
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+            self.expect_symbol(")")?;
+            let alias = self.table_alias()?.ok_or_else(|| self.unexpected())?;
+            let columns = self.names_in_parentheses()?;
+            return Ok(TableSource::Values { rows, alias, columns });
+        }
+        if self.at_query() {
+            let query = Box::new(self.query()?);
+            self.expect_symbol(")")?;
+            let alias = self.table_alias()?.ok_or_else(|| self.unexpected())?;
+            let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
+            return Ok(TableSource::Derived { query, alias, columns });
+        }
+        let source = self.joined_source()?;
+        self.expect_symbol(")")?;
+        Ok(source)
+    }
+
+    pub(crate) fn order_items(&mut self) -> Parsed<Vec<OrderItem>> {
+        let mut items = Vec::new();
+        loop {
+            let expr = self.expression()?;
+            let descending = self.accept_word("DESC");
+            if !descending {
+                self.accept_word("ASC");
+            }
+            items.push(OrderItem { expr, descending });
+            if !self.accept_symbol(",") {
+                return Ok(items);
+            }
+        }
+    }
+}
+
+/// The operator behind `=`, `+=` and the like; None for other symbols.
+pub(crate) fn assignment_operator(symbol: &str) -> Option<Option<BinaryOperator>> {
+    Some(match symbol {
+        "=" => None,
+        "+=" => Some(BinaryOperator::Add),
+        "-=" => Some(BinaryOperator::Subtract),
+        "*=" => Some(BinaryOperator::Multiply),
+        "/=" => Some(BinaryOperator::Divide),
+        "%=" => Some(BinaryOperator::Modulo),
+        "&=" => Some(BinaryOperator::BitAnd),
+        "|=" => Some(BinaryOperator::BitOr),
+        "^=" => Some(BinaryOperator::BitXor),
+        _ => return None,
+    })
+}
+
+/// `@v op= value` spelled out as `@v op value`.
+pub(crate) fn compound(variable: &str, operator: Option<BinaryOperator>, value: Expr) -> Expr {
+    match operator {
+        None => value,
+        Some(operator) => {
+            Expr::Binary(Box::new(Expr::Variable(variable.to_string())), operator, Box::new(value))
+        }
+    }
+}

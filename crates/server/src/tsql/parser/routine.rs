@@ -1,0 +1,201 @@
+//! SET, DECLARE, EXEC.
+
+use super::query::{assignment_operator, compound};
+use super::types::TypePlace;
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::{Argument, Declaration, Execute, SetOption, StatementKind};
+use crate::tsql::expression::{Expr, Literal};
+use crate::tsql::lexer::TokenKind;
+
+impl Parser<'_> {
+    pub(crate) fn set(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
+            self.advance();
+            let operator = match self.kind() {
+                Some(TokenKind::Symbol(symbol)) => assignment_operator(symbol),
+                _ => None,
+            };
+            let Some(operator) = operator else { return Err(self.unexpected()) };
+            self.advance();
+            let value = compound(&name, operator, self.expression()?);
+            return Ok(StatementKind::SetVariable { name, value });
+        }
+        if self.accept_words(&["TRANSACTION", "ISOLATION", "LEVEL"]) {
+            return self.isolation_level();
+        }
+        if self.accept_word("IDENTITY_INSERT") {
+            let table = self.object_name()?;
+            let on = self.switch()?;
+            return Ok(StatementKind::SetOption(SetOption::IdentityInsert { table, on }));
+        }
+        let mut names = vec![self.option_name()?];
+        if names.first().is_some_and(|name| name == "STATISTICS") {
+            names = vec![format!("STATISTICS {}", self.option_name()?)];
+        }
+        while self.accept_symbol(",") {
+            names.push(self.option_name()?);
+        }
+        if self.is_word("ON") || self.is_word("OFF") {
+            let on = self.switch()?;
+            return Ok(StatementKind::SetOption(SetOption::Switch { names, on }));
+        }
+        let name = names.pop().unwrap_or_default();
+        self.accept_symbol("=");
+        let value = self.option_value()?;
+        Ok(StatementKind::SetOption(SetOption::Value { name, value }))
+    }
+
+    fn isolation_level(&mut self) -> Parsed<StatementKind> {
+        for words in [
+            &["READ", "UNCOMMITTED"][..],
+            &["READ", "COMMITTED"],
+            &["REPEATABLE", "READ"],
+            &["SNAPSHOT"],
+            &["SERIALIZABLE"],
+        ] {
+            if self.accept_words(words) {
+                return Ok(StatementKind::SetOption(SetOption::IsolationLevel(words.join(" "))));
+            }
+        }
+        Err(self.unexpected())
+    }
+
+    fn option_name(&mut self) -> Parsed<String> {
+        // Some option names are reserved words (TEXTSIZE, ROWCOUNT, STATISTICS).
+        match self.kind().cloned() {
+            Some(TokenKind::Word(word)) => {
+                self.advance();
+                Ok(word.to_ascii_uppercase())
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn switch(&mut self) -> Parsed<bool> {
+        if self.accept_word("ON") {
+            return Ok(true);
+        }
+        self.expect_word("OFF")?;
+        Ok(false)
+    }
+
+    /// A number, a string, a variable, or a bare word (`us_english`, `mdy`, `LOW`).
+    fn option_value(&mut self) -> Parsed<Expr> {
+        match self.kind().cloned() {
+            Some(TokenKind::Word(word)) => {
+                self.advance();
+                Ok(Expr::Literal(Literal::Text { value: word, unicode: false }))
+            }
+            Some(TokenKind::Quoted(value)) => {
+                self.advance();
+                Ok(Expr::Literal(Literal::Text { value, unicode: false }))
+            }
+            _ => self.expression(),
+        }
+    }
+
+    pub(crate) fn declare(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        Ok(StatementKind::Declare(self.declarations()?))
+    }
+
+    pub(crate) fn declarations(&mut self) -> Parsed<Vec<Declaration>> {
+        let mut declarations = Vec::new();
+        loop {
+            let Some(TokenKind::Variable(name)) = self.kind().cloned() else { return Err(self.unexpected()) };
+            self.advance();
+            self.accept_word("AS");
+            if self.is_word("TABLE") {
+                return Err(SqlError::unsupported("A table variable").at_line(self.line()));
+            }
+            if self.is_word("CURSOR") {
+                return Err(SqlError::unsupported("A cursor variable").at_line(self.line()));
+            }
+            let sql_type = self.sql_type(TypePlace::Declaration)?;
+            let value = if self.accept_symbol("=") { Some(self.expression()?) } else { None };
+            let output = self.accept_word("OUTPUT") || self.accept_word("OUT");
+            self.accept_word("READONLY");
+            declarations.push(Declaration { name, sql_type, value, output });
+            if !self.accept_symbol(",") {
+                return Ok(declarations);
+            }
+        }
+    }
+
+    pub(crate) fn execute(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.accept_symbol("(") {
+            let text = self.expression()?;
+            self.expect_symbol(")")?;
+            if self.is_word("AT") || self.is_word("AS") {
+                return Err(SqlError::unsupported("EXECUTE … AT or AS").at_line(self.line()));
+            }
+            return Ok(StatementKind::ExecuteText(text));
+        }
+        let mut status = None;
+        if let Some(TokenKind::Variable(name)) = self.kind().cloned()
+            && self.is_symbol_ahead(1, "=")
+        {
+            self.advance();
+            self.advance();
+            status = Some(name);
+        }
+        self.execute_procedure(status)
+    }
+
+    /// A procedure's name and arguments.
+    pub(crate) fn execute_procedure(&mut self, status: Option<String>) -> Parsed<StatementKind> {
+        let procedure = self.object_name()?;
+        let mut arguments = Vec::new();
+        if self.at_argument() {
+            loop {
+                arguments.push(self.argument()?);
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+        }
+        if self.accept_words(&["WITH", "RECOMPILE"]) {}
+        Ok(StatementKind::Execute(Execute { status, procedure, arguments }))
+    }
+
+    fn at_argument(&self) -> bool {
+        match self.kind() {
+            None | Some(TokenKind::Symbol(_)) => self.is_symbol("-") || self.is_symbol("+"),
+            Some(TokenKind::Word(word)) => {
+                !crate::tsql::keywords::is_reserved(word) || self.is_word("NULL") || self.is_word("DEFAULT")
+            }
+            Some(_) => true,
+        }
+    }
+
+    fn argument(&mut self) -> Parsed<Argument> {
+        let mut name = None;
+        if let Some(TokenKind::Variable(variable)) = self.kind().cloned()
+            && self.is_symbol_ahead(1, "=")
+        {
+            self.advance();
+            self.advance();
+            name = Some(variable);
+        }
+        if self.accept_word("DEFAULT") {
+            return Ok(Argument { name, value: None, output: false });
+        }
+        // A bare word is a string here.
+        let value = match self.kind().cloned() {
+            Some(TokenKind::Word(word)) if !crate::tsql::keywords::is_reserved(&word) => {
+                self.advance();
+                Expr::Literal(Literal::Text { value: word, unicode: true })
+            }
+            Some(TokenKind::Quoted(value)) => {
+                self.advance();
+                Expr::Literal(Literal::Text { value, unicode: true })
+            }
+            _ => self.expression()?,
+        };
+        let output = self.accept_word("OUTPUT") || self.accept_word("OUT");
+        Ok(Argument { name, value: Some(value), output })
+    }
+}

@@ -1,0 +1,340 @@
+//! The statement dispatcher, blocks and control of flow.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::{ObjectName, Statement, StatementKind};
+use crate::tsql::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// All statements of a batch.
+    pub(crate) fn batch(&mut self) -> Parsed<Vec<Statement>> {
+        let mut statements = Vec::new();
+        while self.accept_symbol(";") {}
+        // A batch may begin with the name of a procedure, without EXEC.
+        if self.at_bare_procedure() {
+            let line = self.line();
+            statements.push(Statement { line, kind: self.execute_procedure(None)? });
+        }
+        self.statements_into(&mut statements, &[])?;
+        self.expect_end()?;
+        Ok(statements)
+    }
+
+    fn at_bare_procedure(&self) -> bool {
+        match self.kind() {
+            Some(TokenKind::Quoted(_)) | Some(TokenKind::Symbol(".")) => true,
+            Some(TokenKind::Word(word)) => {
+                !crate::tsql::keywords::is_reserved(word)
+                    && !(word.eq_ignore_ascii_case("THROW") || word.eq_ignore_ascii_case("GO"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Statements up to the end or to one of `ends` (not consumed).
+    fn statements_into(&mut self, statements: &mut Vec<Statement>, ends: &[&str]) -> Parsed<()> {
+        loop {
+            while self.accept_symbol(";") {}
+            if self.at_end() || ends.iter().any(|end| self.is_word(end)) {
+                return Ok(());
+            }
+            statements.push(self.statement()?);
+        }
+    }
+
+    pub(crate) fn statement(&mut self) -> Parsed<Statement> {
+        let line = self.line();
+        let kind = self.nested(Self::statement_kind).map_err(|error| error.at_line(line))?;
+        while self.accept_symbol(";") {}
+        Ok(Statement { line, kind })
+    }
+
+    fn statement_kind(&mut self) -> Parsed<StatementKind> {
+        if self.is_word("SELECT") || self.is_symbol("(") {
+            return Ok(StatementKind::Query(Box::new(self.query()?)));
+        }
+        let Some(TokenKind::Word(word)) = self.kind() else { return Err(self.unexpected()) };
+        match word.to_ascii_uppercase().as_str() {
+            "WITH" => self.with_statement(),
+            "INSERT" => self.insert(),
+            "UPDATE" => self.update(),
+            "DELETE" => self.delete(),
+            "CREATE" => self.create(),
+            "DROP" => self.drop_statement(),
+            "ALTER" => self.alter(),
+            "TRUNCATE" => self.truncate(),
+            "USE" => {
+                self.advance();
+                Ok(StatementKind::Use(self.name()?))
+            }
+            "SET" => self.set(),
+            "DECLARE" => self.declare(),
+            "IF" => self.if_statement(),
+            "WHILE" => {
+                self.advance();
+                let condition = self.condition()?;
+                Ok(StatementKind::While { condition, body: Box::new(self.statement()?) })
+            }
+            "BEGIN" => self.begin(),
+            "COMMIT" => self.commit(),
+            "ROLLBACK" => self.rollback(),
+            "SAVE" => {
+                self.advance();
+                self.transaction_word()?;
+                self.transaction_name()?.map(StatementKind::Save).ok_or_else(|| self.unexpected())
+            }
+            "BREAK" => self.simple(StatementKind::Break),
+            "CONTINUE" => self.simple(StatementKind::Continue),
+            "RETURN" => {
+                self.advance();
+                Ok(StatementKind::Return(if self.at_expression() { Some(self.expression()?) } else { None }))
+            }
+            "PRINT" => {
+                self.advance();
+                Ok(StatementKind::Print(self.expression()?))
+            }
+            "RAISERROR" => self.raiserror(),
+            "THROW" => self.throw(),
+            "EXEC" | "EXECUTE" => self.execute(),
+            "CHECKPOINT" => self.simple(StatementKind::Nothing),
+            "WAITFOR" => {
+                self.advance();
+                self.expect_word("DELAY")?;
+                Ok(StatementKind::WaitForDelay(self.expression()?))
+            }
+            "GRANT" | "DENY" | "REVOKE" => self.permission(),
+            "MERGE" | "BACKUP" | "RESTORE" | "DBCC" | "OPEN" | "CLOSE" | "FETCH" | "DEALLOCATE" | "KILL"
+            | "BULK" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
+                Err(SqlError::unsupported(&format!("{} ", word.to_ascii_uppercase()).trim().to_string()))
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn simple(&mut self, kind: StatementKind) -> Parsed<StatementKind> {
+        self.advance();
+        Ok(kind)
+    }
+
+    /// Whether the current token can begin an expression.
+    fn at_expression(&self) -> bool {
+        match self.kind() {
+            None | Some(TokenKind::Symbol(";")) => false,
+            Some(TokenKind::Word(word)) => {
+                !crate::tsql::keywords::is_reserved(word)
+                    || ["CASE", "NULL", "CONVERT", "COALESCE"]
+                        .iter()
+                        .any(|allowed| word.eq_ignore_ascii_case(allowed))
+            }
+            Some(_) => true,
+        }
+    }
+
+    /// WITH before a query, or before INSERT.
+    fn with_statement(&mut self) -> Parsed<StatementKind> {
+        let mark = self.at;
+        self.advance();
+        let tables = self.common_tables()?;
+        if self.is_word("SELECT") || self.is_symbol("(") {
+            self.at = mark;
+            return Ok(StatementKind::Query(Box::new(self.query()?)));
+        }
+        if self.is_word("INSERT") {
+            let mut statement = self.insert()?;
+            if let StatementKind::Insert(insert) = &mut statement
+                && let crate::tsql::ast::InsertSource::Query(query) = &mut insert.source
+            {
+                query.with = tables;
+                return Ok(statement);
+            }
+        }
+        Err(SqlError::unsupported("WITH before UPDATE, DELETE or MERGE"))
+    }
+
+    fn if_statement(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let condition = self.condition()?;
+        let then = Box::new(self.statement()?);
+        let otherwise = if self.accept_word("ELSE") { Some(Box::new(self.statement()?)) } else { None };
+        Ok(StatementKind::If { condition, then, otherwise })
+    }
+
+    fn begin(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.accept_word("TRY") {
+            return self.try_catch();
+        }
+        if self.is_word("DISTRIBUTED") {
+            return Err(SqlError::unsupported("BEGIN DISTRIBUTED TRANSACTION"));
+        }
+        if self.accept_word("TRAN") || self.accept_word("TRANSACTION") {
+            let name = self.transaction_name()?;
+            if self.accept_words(&["WITH", "MARK"]) && matches!(self.kind(), Some(TokenKind::Text { .. })) {
+                self.advance();
+            }
+            return Ok(StatementKind::BeginTransaction(name));
+        }
+        let mut statements = Vec::new();
+        self.statements_into(&mut statements, &["END"])?;
+        self.expect_word("END")?;
+        if statements.is_empty() {
+            return Err(SqlError::syntax_keyword("end"));
+        }
+        Ok(StatementKind::Block(statements))
+    }
+
+    fn try_catch(&mut self) -> Parsed<StatementKind> {
+        let mut tried = Vec::new();
+        self.statements_into(&mut tried, &["END"])?;
+        self.expect_word("END")?;
+        self.expect_word("TRY")?;
+        while self.accept_symbol(";") {}
+        self.expect_word("BEGIN")?;
+        self.expect_word("CATCH")?;
+        let mut caught = Vec::new();
+        self.statements_into(&mut caught, &["END"])?;
+        self.expect_word("END")?;
+        self.expect_word("CATCH")?;
+        Ok(StatementKind::TryCatch { tried, caught })
+    }
+
+    fn transaction_word(&mut self) -> Parsed<()> {
+        if self.accept_word("TRAN") { Ok(()) } else { self.expect_word("TRANSACTION") }
+    }
+
+    fn transaction_name(&mut self) -> Parsed<Option<String>> {
+        if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
+            self.advance();
+            return Ok(Some(name));
+        }
+        // COMMIT at the end of a batch is followed by nothing or by a statement, whose word is reserved.
+        Ok(if self.is_word("THROW") { None } else { self.accept_name() })
+    }
+
+    fn commit(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.accept_word("TRAN") || self.accept_word("TRANSACTION") {
+            self.transaction_name()?;
+            if self.accept_word("WITH") {
+                self.skip_parentheses()?;
+            }
+        } else {
+            self.accept_word("WORK");
+        }
+        Ok(StatementKind::Commit)
+    }
+
+    fn rollback(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.accept_word("TRAN") || self.accept_word("TRANSACTION") {
+            return Ok(StatementKind::Rollback(self.transaction_name()?));
+        }
+        self.accept_word("WORK");
+        Ok(StatementKind::Rollback(None))
+    }
+
+    fn raiserror(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.expect_symbol("(")?;
+        let mut values = self.expressions()?.into_iter();
+        self.expect_symbol(")")?;
+        if self.accept_word("WITH") {
+            while self.accept_name().is_some() {
+                self.accept_symbol(",");
+            }
+        }
+        match (values.next(), values.next(), values.next()) {
+            (Some(message), Some(severity), Some(state)) => {
+                Ok(StatementKind::RaisError { message, severity, state, arguments: values.collect() })
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn throw(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if !self.at_expression() {
+            return Ok(StatementKind::Throw(None));
+        }
+        let mut values = self.expressions()?.into_iter();
+        match (values.next(), values.next(), values.next(), values.next()) {
+            (Some(number), Some(message), Some(state), None) => {
+                Ok(StatementKind::Throw(Some((number, message, state))))
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// GRANT, DENY, REVOKE: read to the end of the statement and without effect (there is one user).
+    fn permission(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        while !self.at_end() && !self.is_symbol(";") {
+            self.advance();
+        }
+        Ok(StatementKind::Nothing)
+    }
+
+    fn truncate(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.expect_word("TABLE")?;
+        Ok(StatementKind::TruncateTable(self.object_name()?))
+    }
+
+    fn drop_statement(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let Some(TokenKind::Word(what)) = self.kind().cloned() else { return Err(self.unexpected()) };
+        self.advance();
+        let if_exists = self.accept_words(&["IF", "EXISTS"]);
+        match what.to_ascii_uppercase().as_str() {
+            "TABLE" => {
+                let mut names = vec![self.object_name()?];
+                while self.accept_symbol(",") {
+                    names.push(self.object_name()?);
+                }
+                Ok(StatementKind::DropTable { names, if_exists })
+            }
+            "INDEX" => self.drop_index(if_exists),
+            "SCHEMA" => Ok(StatementKind::DropSchema { name: self.name()?, if_exists }),
+            "DATABASE" => {
+                let mut names = vec![self.name()?];
+                while self.accept_symbol(",") {
+                    names.push(self.name()?);
+                }
+                Ok(StatementKind::DropDatabase { names, if_exists })
+            }
+            // Objects that cannot exist here: with IF EXISTS there is nothing to do.
+            other @ ("VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "TRIGGER" | "SEQUENCE" | "TYPE"
+            | "SYNONYM") => {
+                let mut last: ObjectName = self.object_name()?;
+                while self.accept_symbol(",") {
+                    last = self.object_name()?;
+                }
+                let kind = if other == "PROC" { "procedure".to_string() } else { other.to_ascii_lowercase() };
+                if if_exists {
+                    Ok(StatementKind::Nothing)
+                } else {
+                    Err(SqlError::cannot_drop(&kind, &last.to_string()))
+                }
+            }
+            other => Err(SqlError::unsupported(&format!("DROP {other}"))),
+        }
+    }
+
+    fn drop_index(&mut self, if_exists: bool) -> Parsed<StatementKind> {
+        let mut names = Vec::new();
+        loop {
+            let first = self.object_name()?;
+            let entry = if self.accept_word("ON") {
+                (first.name, self.object_name()?)
+            } else {
+                // The old form: DROP INDEX table.index.
+                let table = first.schema.ok_or_else(|| self.unexpected())?;
+                (first.name, ObjectName { database: None, schema: first.database, name: table })
+            };
+            names.push(entry);
+            if !self.accept_symbol(",") {
+                return Ok(StatementKind::DropIndex { names, if_exists });
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Type names: `decimal(10, 2)`, `[nvarchar](max)`, `double precision`, `sys.int`.
+
+use tds::{Length, SqlType};
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::lexer::TokenKind;
+
+/// Where a type is written, which decides the length of a character type without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypePlace {
+    /// Columns and variables: length 1.
+    Declaration,
+    /// CAST and CONVERT: length 30.
+    Cast,
+}
+
+impl Parser<'_> {
+    /// A type. Errors: 243 for an unknown name, 102 for wrong arguments.
+    pub(crate) fn sql_type(&mut self, place: TypePlace) -> Parsed<SqlType> {
+        let mut name = self.type_word()?;
+        while self.accept_symbol(".") {
+            name = self.type_word()?;
+        }
+        for (first, second) in [
+            ("double", "precision"),
+            ("character", "varying"),
+            ("char", "varying"),
+            ("binary", "varying"),
+            ("national", "char"),
+            ("national", "character"),
+            ("national", "text"),
+        ] {
+            if name.eq_ignore_ascii_case(first) && self.accept_word(second) {
+                name = format!("{first} {second}");
+                if first == "national" && self.accept_word("varying") {
+                    name.push_str(" varying");
+                }
+                break;
+            }
+        }
+        let mut text = name.clone();
+        let sized = self.is_symbol("(");
+        if sized {
+            text.push_str(&self.type_arguments()?);
+        }
+        let parsed: SqlType = text.parse().map_err(|_| self.unknown_type(&name, &text))?;
+        Ok(if !sized && place == TypePlace::Cast { cast_length(parsed) } else { parsed })
+    }
+
+    fn type_word(&mut self) -> Parsed<String> {
+        // `national` and `double` are reserved; every other type name is an ordinary word.
+        if let Some(word) = ["national", "double"].into_iter().find(|word| self.is_word(word)) {
+            self.advance();
+            return Ok(word.to_string());
+        }
+        self.name()
+    }
+
+    fn type_arguments(&mut self) -> Parsed<String> {
+        let mut text = String::from("(");
+        self.expect_symbol("(")?;
+        loop {
+            match self.kind() {
+                Some(TokenKind::Integer(digits)) => text.push_str(digits),
+                Some(TokenKind::Word(word) | TokenKind::Quoted(word)) => text.push_str(word),
+                _ => return Err(self.unexpected()),
+            }
+            self.advance();
+            if self.accept_symbol(")") {
+                text.push(')');
+                return Ok(text);
+            }
+            if !self.accept_symbol(",") {
+                // xml(CONTENT dbo.collection) and the like.
+                if matches!(self.kind(), Some(TokenKind::Word(_))) || self.accept_symbol(".") {
+                    text.push(' ');
+                    continue;
+                }
+                return Err(self.unexpected());
+            }
+            text.push(',');
+        }
+    }
+
+    fn unknown_type(&self, name: &str, text: &str) -> SqlError {
+        let line = self.line();
+        if name == text || name.parse::<SqlType>().is_err() {
+            return SqlError::new(243, 16, 1, format!("Type {name} is not a defined system type."))
+                .at_line(line);
+        }
+        SqlError::new(
+            1001,
+            15,
+            1,
+            format!("The length, precision or scale of {text} is not allowed for this type."),
+        )
+        .at_line(line)
+    }
+}
+
+fn cast_length(sql_type: SqlType) -> SqlType {
+    match sql_type {
+        SqlType::Char { .. } => SqlType::Char { length: 30 },
+        SqlType::NChar { .. } => SqlType::NChar { length: 30 },
+        SqlType::Binary { .. } => SqlType::Binary { length: 30 },
+        SqlType::VarChar { length: Length::Units(1) } => SqlType::VarChar { length: Length::Units(30) },
+        SqlType::NVarChar { length: Length::Units(1) } => SqlType::NVarChar { length: Length::Units(30) },
+        SqlType::VarBinary { length: Length::Units(1) } => SqlType::VarBinary { length: Length::Units(30) },
+        other => other,
+    }
+}

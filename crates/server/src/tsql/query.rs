@@ -1,0 +1,192 @@
+//! Queries of T-SQL, as written.
+
+use super::ast::ObjectName;
+use super::expression::Expr;
+
+/// A whole query: WITH, body, ORDER BY, OFFSET.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// Common table expressions in order.
+    pub with: Vec<CommonTable>,
+    /// The body.
+    pub body: QueryBody,
+    /// ORDER BY.
+    pub order_by: Vec<OrderItem>,
+    /// OFFSET n ROWS.
+    pub offset: Option<Expr>,
+    /// FETCH NEXT n ROWS ONLY.
+    pub fetch: Option<Expr>,
+}
+
+/// One name of WITH.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonTable {
+    /// Name.
+    pub name: String,
+    /// Column names, if listed.
+    pub columns: Option<Vec<String>>,
+    /// Its query.
+    pub query: Query,
+}
+
+/// SELECT, or several joined by set operators.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryBody {
+    /// A SELECT.
+    Select(Box<Select>),
+    /// A query in parentheses.
+    Nested(Box<Query>),
+    /// UNION, EXCEPT, INTERSECT.
+    Set {
+        /// Which.
+        operator: SetOperator,
+        /// UNION ALL.
+        all: bool,
+        /// Left side.
+        left: Box<QueryBody>,
+        /// Right side.
+        right: Box<QueryBody>,
+    },
+}
+
+/// Set operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperator {
+    /// UNION.
+    Union,
+    /// EXCEPT.
+    Except,
+    /// INTERSECT.
+    Intersect,
+}
+
+/// One SELECT.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Select {
+    /// DISTINCT.
+    pub distinct: bool,
+    /// TOP.
+    pub top: Option<Top>,
+    /// The select list.
+    pub items: Vec<SelectItem>,
+    /// INTO.
+    pub into: Option<ObjectName>,
+    /// FROM; several sources are cross-joined.
+    pub from: Vec<TableSource>,
+    /// WHERE.
+    pub filter: Option<Expr>,
+    /// GROUP BY.
+    pub group_by: Vec<Expr>,
+    /// HAVING.
+    pub having: Option<Expr>,
+}
+
+/// TOP.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Top {
+    /// How many.
+    pub count: Expr,
+    /// PERCENT.
+    pub percent: bool,
+    /// WITH TIES.
+    pub with_ties: bool,
+}
+
+/// One item of a select list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SelectItem {
+    /// `*` or `t.*` (the qualifier's parts).
+    Wildcard(Vec<String>),
+    /// An expression and its alias.
+    Value {
+        /// The expression.
+        expr: Expr,
+        /// Its alias, if any.
+        alias: Option<String>,
+    },
+    /// `@v = expr`.
+    Assign {
+        /// Variable with its `@`.
+        variable: String,
+        /// The value, compound operators already spelled out.
+        expr: Expr,
+    },
+}
+
+/// One item of ORDER BY.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrderItem {
+    /// What to order by; an integer literal is a position in the select list.
+    pub expr: Expr,
+    /// DESC.
+    pub descending: bool,
+}
+
+/// A table in FROM.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TableSource {
+    /// A named table, view or common table.
+    Table {
+        /// Its name.
+        name: ObjectName,
+        /// Alias.
+        alias: Option<String>,
+    },
+    /// A derived table.
+    Derived {
+        /// Its query.
+        query: Box<Query>,
+        /// Alias.
+        alias: String,
+        /// Column names, if listed.
+        columns: Option<Vec<String>>,
+    },
+    /// (VALUES …) AS alias (columns).
+    Values {
+        /// Rows.
+        rows: Vec<Vec<Expr>>,
+        /// Alias.
+        alias: String,
+        /// Column names.
+        columns: Vec<String>,
+    },
+    /// A table-valued function.
+    Function {
+        /// Its name.
+        name: ObjectName,
+        /// Arguments.
+        arguments: Vec<Expr>,
+        /// Alias.
+        alias: Option<String>,
+    },
+    /// A join.
+    Join {
+        /// Which.
+        kind: JoinKind,
+        /// Left side.
+        left: Box<TableSource>,
+        /// Right side.
+        right: Box<TableSource>,
+        /// ON; None for CROSS JOIN and APPLY.
+        on: Option<Expr>,
+    },
+}
+
+/// Kinds of join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    /// INNER JOIN.
+    Inner,
+    /// LEFT JOIN.
+    Left,
+    /// RIGHT JOIN.
+    Right,
+    /// FULL JOIN.
+    Full,
+    /// CROSS JOIN.
+    Cross,
+    /// CROSS APPLY.
+    CrossApply,
+    /// OUTER APPLY.
+    OuterApply,
+}

@@ -1,0 +1,133 @@
+CREATE TABLE tcap (id int NOT NULL, col_int int, col_decimal decimal(18,4), col_str2 varchar(100), col_str3 nvarchar(100))
+----
+
+SET FMTONLY ON
+----
+
+select * from [tcap] SET FMTONLY OFF
+----
+[id int, col_int int null, col_decimal decimal(18, 4) null, col_str2 varchar(100) null, col_str3 nvarchar(100) null]
+
+select 1;
+----
+1
+
+SET FMTONLY ON select * from master..tcap SET FMTONLY OFF
+----
+[id int, col_int int null, col_decimal decimal(18, 4) null, col_str2 varchar(100) null, col_str3 nvarchar(100) null]
+
+set textsize 4096
+----
+
+set ansi_nulls on
+set ansi_null_dflt_on on
+set ansi_padding on
+set ansi_warnings on
+set arithabort on
+set concat_null_yields_null on
+set datefirst 7
+set dateformat mdy
+set implicit_transactions off
+set language us_english
+set numeric_roundabort off
+set quoted_identifier on
+set textsize 2147483647
+set transaction isolation level read committed
+set xact_abort off
+----
+
+SET ARITHABORT ON;SET CONCAT_NULL_YIELDS_NULL ON;SET ANSI_NULLS ON;SET ANSI_NULL_DFLT_ON ON;SET ANSI_PADDING ON;SET ANSI_WARNINGS ON;SET ANSI_NULL_DFLT_ON ON;SET CURSOR_CLOSE_ON_COMMIT ON;SET QUOTED_IDENTIFIER ON;SET TEXTSIZE 2147483647;
+----
+
+sp_executesql N'SET FMTONLY ON SELECT * FROM [tcap] '
+----
+[id int, col_int int null, col_decimal decimal(18, 4) null, col_str2 varchar(100) null, col_str3 nvarchar(100) null]
+status 0
+
+select collation_name, is_computed from sys.columns where object_id=OBJECT_ID('[tcap]') order by column_id ASC
+----
+NULL | 0
+NULL | 0
+NULL | 0
+SQL_Latin1_General_CP1_CI_AS | 0
+SQL_Latin1_General_CP1_CI_AS | 0
+
+SELECT column_id, TYPE_NAME(system_type_id) AS system_type_name, is_identity FROM sys.columns WHERE object_id = OBJECT_ID(N'tcap')
+----
+1 | int | 0
+2 | int | 0
+3 | decimal | 0
+4 | varchar | 0
+5 | nvarchar | 0
+
+SELECT TOP 0 * FROM tcap
+----
+[id int, col_int int null, col_decimal decimal(18, 4) null, col_str2 varchar(100) null, col_str3 nvarchar(100) null]
+
+SELECT @@TRANCOUNT;
+DECLARE @Column_Names NVARCHAR(MAX) = NULL;
+DECLARE @object_id INT = OBJECT_ID(N'[tcap]');
+DECLARE @sql NVARCHAR(MAX);
+SET @sql = N'SELECT @CN = COALESCE(@CN + N'', '', N'''') + QUOTENAME([name]) FROM sys.all_columns WHERE [object_id] = @ObjId';
+IF EXISTS (SELECT TOP 1 * FROM sys.all_columns WHERE [object_id] = OBJECT_ID('sys.all_columns') AND [name] = 'graph_type')
+    SET @sql = @sql + N' AND COALESCE([graph_type], 0) NOT IN (1, 3, 4, 6, 7)';
+SET @sql = @sql + N' ORDER BY [column_id] ASC';
+EXEC sp_executesql @sql, N'@CN NVARCHAR(MAX) OUTPUT, @ObjId INT', @CN = @Column_Names OUTPUT, @ObjId = @object_id;
+SELECT @Column_Names = COALESCE(@Column_Names, '*');
+SET FMTONLY ON;
+EXEC(N'SELECT ' + @Column_Names + N' FROM [tcap]');
+SET FMTONLY OFF;
+EXEC sp_tablecollations_100 N'[tcap]';
+----
+[ int]
+0
+[id int, col_int int null, col_decimal decimal(18, 4) null, col_str2 varchar(100) null, col_str3 nvarchar(100) null]
+[colid int null, name nvarchar(128) null, tds_collation binary(5) null, collation nvarchar(128) null]
+1 | id | NULL | NULL
+2 | col_int | NULL | NULL
+3 | col_decimal | NULL | NULL
+4 | col_str2 | 0x0904D00034 | SQL_Latin1_General_CP1_CI_AS
+5 | col_str3 | 0x0904D00034 | SQL_Latin1_General_CP1_CI_AS
+
+select @@trancount; SET FMTONLY ON select * from tcap SET FMTONLY OFF exec ..sp_tablecollations_100 N'[dbo].[tcap]'
+----
+0
+1 | id | NULL | NULL
+2 | col_int | NULL | NULL
+3 | col_decimal | NULL | NULL
+4 | col_str2 | 0x0904D00034 | SQL_Latin1_General_CP1_CI_AS
+5 | col_str3 | 0x0904D00034 | SQL_Latin1_General_CP1_CI_AS
+
+insert bulk master..tcap ([id] INT, [col_int] INT, [col_decimal] NUMERIC(18,4), [col_str2] VARCHAR(100), [col_str3] NVARCHAR(100))
+----
+
+insert bulk tcap([id] int,[col_str2] varchar(100) collate SQL_Latin1_General_CP1_CI_AS,[col_str3] nvarchar(100))with(TABLOCK,CHECK_CONSTRAINTS,KEEP_NULLS,FIRE_TRIGGERS,ROWS_PER_BATCH = 100,ORDER([id] ASC))
+----
+
+INSERT BULK nosuch ([id] int)
+----
+error 208: Invalid object name 'nosuch'.
+
+INSERT BULK tcap ([nosuch] int)
+----
+error 207: Invalid column name 'nosuch'.
+
+IF @@TRANCOUNT > 0 COMMIT TRAN
+----
+
+set implicit_transactions on 
+----
+
+set implicit_transactions off 
+----
+
+use [master]
+----
+
+SELECT name, SERVERPROPERTY('ProductVersion') FROM sys.databases WHERE name = N'master'
+----
+master | 16.0.1000.0
+
+select convert(binary(5), CollationProperty('SQL_Latin1_General_CP1_CI_AS', 'tdscollation'))
+----
+0x0904D00034
