@@ -8,7 +8,7 @@ use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
-use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlanBuilder};
+use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlanBuilder, lit};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
 use futures::StreamExt;
@@ -78,8 +78,25 @@ impl Engine {
 
     /// One condition: true, or false and unknown.
     pub async fn holds(&self, condition: Expr) -> Result<bool, SqlError> {
-        let array = self.evaluate_expr(condition).await?;
-        Ok(Datum::read(array.as_ref(), &SqlType::Bit, 0)? == Datum::Bit(true))
+        if !has_query(&condition)? {
+            let array = self.evaluate_expr(condition).await?;
+            return Ok(Datum::read(array.as_ref(), &SqlType::Bit, 0)? == Datum::Bit(true));
+        }
+        // EXISTS and IN can stand only where rows are chosen.
+        let plan = LogicalPlanBuilder::empty(true)
+            .project([lit(true).alias("row")])
+            .and_then(|builder| builder.filter(condition))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        let context = SessionContext::new_with_state(self.state.clone());
+        let plan = self.state.create_physical_plan(&plan).await.map_err(plan_error)?;
+        let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
+        while let Some(batch) = stream.next().await {
+            if batch.map_err(|error| sql_error_of(&error))?.num_rows() > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// An expression over the rows of a batch, whose columns it names.
@@ -95,13 +112,7 @@ impl Engine {
     }
 
     async fn evaluate_expr(&self, expr: Expr) -> Result<arrow::array::ArrayRef, SqlError> {
-        let queries = |expr: &Expr| {
-            Ok(matches!(
-                expr,
-                Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)
-            ))
-        };
-        if expr.exists(queries).map_err(plan_error)? {
+        if has_query(&expr)? {
             let plan = LogicalPlanBuilder::empty(true)
                 .project([expr.alias("value")])
                 .and_then(LogicalPlanBuilder::build)
@@ -126,6 +137,16 @@ impl Engine {
             ColumnarValue::Scalar(scalar) => scalar.to_array().map_err(plan_error),
         }
     }
+}
+
+fn has_query(expr: &Expr) -> Result<bool, SqlError> {
+    let is_query = |expr: &Expr| {
+        Ok(matches!(
+            expr,
+            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)
+        ))
+    };
+    expr.exists(is_query).map_err(plan_error)
 }
 
 /// The schema of a result: Exact types, `sql_type` and `collation` metadata, names as users see them.

@@ -62,19 +62,13 @@ impl Scalar {
 
     fn with_kernel(name: &str, arguments: Vec<SqlType>, result: SqlType, kernel: Kernel) -> Scalar {
         let result_type = data_type(&result);
-        Scalar {
-            name: name.to_string(),
-            arguments,
-            result,
-            result_type,
-            kernel,
-            signature: Signature::variadic_any(Volatility::Immutable),
-        }
+        let signature = signature(&arguments, Volatility::Immutable);
+        Scalar { name: name.to_string(), arguments, result, result_type, kernel, signature }
     }
 
     /// The same function, whose value changes from call to call.
     pub fn volatile(mut self) -> Scalar {
-        self.signature = Signature::variadic_any(Volatility::Volatile);
+        self.signature = signature(&self.arguments, Volatility::Volatile);
         self
     }
 
@@ -88,6 +82,10 @@ impl Scalar {
     pub fn result(&self) -> &SqlType {
         &self.result
     }
+}
+
+fn signature(arguments: &[SqlType], volatility: Volatility) -> Signature {
+    if arguments.is_empty() { Signature::nullary(volatility) } else { Signature::variadic_any(volatility) }
 }
 
 impl fmt::Debug for Scalar {

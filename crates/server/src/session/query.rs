@@ -110,7 +110,7 @@ impl Session {
             output.done(kind, command::SELECT, None).await;
             return Ok(());
         }
-        let rows = if select.from.is_empty() {
+        let rows = if select.from.is_empty() && select.filter.is_none() {
             for (variable, expr) in &assignments {
                 let (value, sql_type) = self.value(expr, frame).await?;
                 frame.assign(variable, value, &sql_type)?;

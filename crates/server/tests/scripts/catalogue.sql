@@ -16,7 +16,7 @@ id | 1 | int | 4 | 10 | 0 | NULL | 0 | 1 | 0
 name | 2 | nvarchar | 100 | 0 | 0 | Latin1_General_BIN2 | 0 | 0 | 0
 price | 3 | decimal | 9 | 10 | 2 | NULL | 1 | 0 | 0
 made | 4 | datetime2 | 7 | 23 | 3 | NULL | 1 | 0 | 0
-twice | 5 | numeric | 9 | 13 | 2 | NULL | 1 | 0 | 1
+twice | 5 | numeric | 9 | 12 | 2 | NULL | 1 | 0 | 1
 
 SELECT name, index_id, type_desc, is_unique, is_primary_key, is_unique_constraint FROM sys.indexes WHERE object_id = OBJECT_ID('Item') ORDER BY index_id
 ----
@@ -76,7 +76,7 @@ id | 1 | NO | int | NULL | 10 | 0 | NULL
 name | 2 | NO | nvarchar | 50 | NULL | NULL | NULL
 price | 3 | YES | decimal | NULL | 10 | 2 | NULL
 made | 4 | YES | datetime2 | NULL | NULL | NULL | 3
-twice | 5 | YES | numeric | NULL | 13 | 2 | NULL
+twice | 5 | YES | numeric | NULL | 12 | 2 | NULL
 
 SELECT name, database_id FROM sys.databases ORDER BY database_id
 ----

@@ -39,7 +39,7 @@ error 245: Conversion failed when converting the varchar value 'x' to data type 
 
 SELECT 1.5 * 2, 1.25 + 1.5, 10.0 / 3, 5.5 % 2
 ----
-[ numeric(4, 1),  numeric(4, 2),  numeric(9, 6),  numeric(2, 1)]
+[ numeric(4, 1),  numeric(4, 2),  numeric(8, 6),  numeric(2, 1)]
 3.0 | 2.75 | 3.333333 | 1.5
 
 SELECT 5 & 3, 5 | 3, 5 ^ 3, ~5, -(-5)

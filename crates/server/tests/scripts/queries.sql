@@ -231,3 +231,21 @@ SELECT d.id FROM dept d WHERE d.id = ANY (SELECT dept FROM emp) ORDER BY d.id DE
 ----
 2
 1
+
+SELECT id, CASE WHEN EXISTS (SELECT * FROM emp e WHERE e.dept = d.id) THEN 'used' ELSE 'free' END FROM dept d ORDER BY id
+----
+1 | used
+2 | used
+3 | free
+
+IF NOT EXISTS (SELECT 1 FROM emp WHERE id = 99) AND EXISTS (SELECT 1 FROM emp WHERE id = 1) SELECT 'both'
+----
+both
+
+IF 2 IN (SELECT id FROM dept) SELECT 'in'
+----
+in
+
+IF (SELECT COUNT(*) FROM emp) > 3 SELECT 'many'
+----
+many

@@ -108,6 +108,8 @@ pub struct Binder<'e> {
     pub(super) facts: Arc<Facts>,
     next: Cell<usize>,
     depth: Cell<usize>,
+    /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
+    in_value: Cell<bool>,
     common_tables: RefCell<Vec<CommonTable>>,
 }
 
@@ -123,6 +125,7 @@ impl<'e> Binder<'e> {
             facts,
             next: Cell::new(0),
             depth: Cell::new(0),
+            in_value: Cell::new(false),
             common_tables: RefCell::new(Vec::new()),
         }
     }
@@ -131,6 +134,14 @@ impl<'e> Binder<'e> {
     pub(super) fn fresh(&self) -> String {
         self.next.set(self.next.get() + 1);
         format!("c{}", self.next.get())
+    }
+
+    /// Binds something with the mark that it is part of a value, or that it is not.
+    pub(super) fn within<T>(&self, in_value: bool, bind: impl FnOnce() -> T) -> T {
+        let before = self.in_value.replace(in_value);
+        let result = bind();
+        self.in_value.set(before);
+        result
     }
 
     pub(super) fn deeper<T>(&self, bind: impl FnOnce() -> Result<T, SqlError>) -> Result<T, SqlError> {

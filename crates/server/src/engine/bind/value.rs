@@ -27,7 +27,8 @@ impl Binder<'_> {
             Ast::Literal(literal) => self.literal(literal),
             Ast::Variable(name) => {
                 let (value, sql_type) = self.environment.variable(name)?;
-                Typed::constant(value, sql_type)
+                let nullable = !name.starts_with("@@") || value.is_null();
+                Ok(Typed { nullable, ..Typed::constant(value, sql_type)? })
             }
             Ast::Column(parts) => Ok(scope.resolve(parts)?.0),
             Ast::Unary(operator, inner) => {
@@ -127,7 +128,7 @@ impl Binder<'_> {
         let mut results = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
             conditions.push(match operand {
-                None => self.condition(when, scope)?,
+                None => self.within(true, || self.condition(when, scope))?,
                 Some(operand) => {
                     let (operand, when) = (self.value(operand, scope)?, self.value(when, scope)?);
                     super::condition::compare(operand, Comparison::Equal, when)?
@@ -241,7 +242,7 @@ impl Binder<'_> {
                 let [condition, then, otherwise] = call.arguments.as_slice() else {
                     return Err(SqlError::argument_count("IIF", 3));
                 };
-                let condition = self.condition(condition, scope)?;
+                let condition = self.within(true, || self.condition(condition, scope))?;
                 choose(vec![condition], vec![self.value(then, scope)?, self.value(otherwise, scope)?])
             }
             "CHOOSE" => {
