@@ -1,7 +1,9 @@
 //! Arrow IPC: the file form (Feather version 2) and the stream form.
 
+mod claims;
+
 use std::fs::File;
-use std::io::{BufReader, Chain, Cursor, Read};
+use std::io::{BufReader, Chain, Cursor, Read, Seek};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +18,8 @@ use crate::batch::check_schema;
 use crate::compression::Compressor;
 use crate::damage::contained;
 use crate::location::{Counted, Spooled};
-use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Written};
+use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Reason, Written};
+use claims::{CheckedStream, FalseClaim};
 
 /// How Arrow IPC is written. Reading tells file and stream apart by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,7 +67,7 @@ pub struct IpcReader {
 
 enum Batches {
     File(Box<FileReader<BufReader<Counted<File>>>>),
-    Stream(Box<StreamReader<BufReader<Rejoined>>>),
+    Stream(Box<StreamReader<BufReader<CheckedStream<Rejoined>>>>),
 }
 
 /// The bytes looked at to tell file from stream, and the rest behind them.
@@ -83,7 +86,7 @@ impl IpcReader {
     ) -> Result<Self, FormatError> {
         let name = location.to_string();
         contained(|| Self::open_named(location, compression, batch_rows, &name))
-            .map_err(|error| error.in_file(&name))
+            .map_err(|error| damaged(error).in_file(&name))
     }
 
     fn open_named(
@@ -107,13 +110,15 @@ impl IpcReader {
                 }
                 _ => Location::Spooled(Spooled::fill(&mut input, name.to_owned())?),
             };
-            let file = seekable.open_file()?;
+            let mut file = seekable.open_file()?;
+            claims::check_file(&mut BufReader::new(&file))?;
+            file.rewind()?;
             bytes_total = Some(file.metadata()?.len());
             bytes_read = Arc::default();
             let counted = Counted { inner: file, bytes: Arc::clone(&bytes_read) };
             Batches::File(Box::new(FileReader::try_new(BufReader::new(counted), None)?))
         } else {
-            Batches::Stream(Box::new(StreamReader::try_new_buffered(input, None)?))
+            Batches::Stream(Box::new(StreamReader::try_new_buffered(CheckedStream::new(input), None)?))
         };
         let schema = match &batches {
             Batches::File(reader) => reader.schema(),
@@ -157,7 +162,7 @@ impl Iterator for IpcReader {
             Ok(Some(batch)) => batch,
             ended => {
                 self.finished = true;
-                return ended.map_err(|error| error.in_file(&self.file)).transpose();
+                return ended.map_err(|error| damaged(error).in_file(&self.file)).transpose();
             }
         };
         if batch.num_rows() <= self.batch_rows {
@@ -247,6 +252,18 @@ impl BatchWriter for IpcWriter {
             }
         };
         Ok(Written { rows, bytes: finish().map_err(|error| error.in_file(&file))? })
+    }
+}
+
+/// A false claim is a fault of the file, though it was found while reading.
+fn damaged(error: FormatError) -> FormatError {
+    let problem = match error.reason.as_ref() {
+        Reason::Io(io) => io.get_ref().and_then(|inner| inner.downcast_ref()).map(FalseClaim::to_string),
+        _ => None,
+    };
+    match problem {
+        Some(problem) => FormatError { reason: Box::new(Reason::Damaged { problem }), ..error },
+        None => error,
     }
 }
 

@@ -273,22 +273,23 @@ impl Blocks {
             }
             Stop::TooLong => Err((self.too_long(), None)),
             Stop::TextAfterQuote { at, field } => {
-                self.check_row_bytes(at - self.start, field)?;
+                self.check_row_bytes(at - self.start)?;
                 Err((self.error_at(at, Reason::TextAfterQuote), Some(field)))
             }
             Stop::UnterminatedQuote { field } => {
-                self.check_row_bytes(self.text.len() - self.start, field)?;
+                self.check_row_bytes(self.text.len() - self.start)?;
                 Err((self.error_at(self.start, Reason::UnterminatedQuote), Some(field)))
             }
-            Stop::Text { field } => {
-                self.check_row_bytes(self.text.len() - self.start, field)?;
+            Stop::Text => {
+                self.check_row_bytes(self.text.len() - self.start)?;
                 self.refill().map_err(|error| (error, None))
             }
         }
     }
 
-    fn check_row_bytes(&self, row_bytes: usize, field: usize) -> Result<(), Misplaced> {
-        if row_bytes > self.max_row_bytes { Err((self.too_long(), Some(field))) } else { Ok(()) }
+    /// The field is not named: how far the row was split when it became too long depends on the blocks.
+    fn check_row_bytes(&self, row_bytes: usize) -> Result<(), Misplaced> {
+        if row_bytes > self.max_row_bytes { Err((self.too_long(), None)) } else { Ok(()) }
     }
 
     fn too_long(&self) -> FormatError {

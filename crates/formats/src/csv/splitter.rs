@@ -58,8 +58,8 @@ pub(super) struct Split {
 pub(super) enum Stop {
     /// As many rows as were asked for.
     Enough,
-    /// The text ends, perhaps within a row (field `field` of it, counted from 0).
-    Text { field: usize },
+    /// The text ends, perhaps within a row.
+    Text,
     /// The row at [`Split::next`] has the wrong number of fields.
     Ragged { expected: usize, found: usize },
     /// The row at [`Split::next`] has text behind a closing quote, at this byte.
@@ -203,7 +203,7 @@ impl Splitter {
             let found = field;
             let Some(row_end) = row_end else {
                 rows.fields.truncate(first_field);
-                return Split { next: row_start, lines, stop: Stop::Text { field } };
+                return Split { next: row_start, lines, stop: Stop::Text };
             };
             if last && row_start >= text.len() {
                 // Behind the last terminator there is no row.
@@ -239,7 +239,7 @@ impl Splitter {
             lines += row_lines;
             row_start = row_end;
         }
-        let stop = if rows.count < rows_max { Stop::Text { field: 0 } } else { Stop::Enough };
+        let stop = if rows.count < rows_max { Stop::Text } else { Stop::Enough };
         Split { next: row_start, lines, stop }
     }
 
