@@ -5,7 +5,7 @@ use std::fmt;
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::collation::Collation;
 use crate::sql_type::SqlType;
-use crate::type_info::{Direction, TypeInfo};
+use crate::type_info::{Direction, Form, TypeInfo};
 use crate::version::TdsVersion;
 
 /// The token byte of COLMETADATA.
@@ -194,7 +194,11 @@ fn decode_column(
         return Err(DecodeError::invalid("column Flags", offset, "encrypted columns are not supported"));
     }
     let mut type_info = TypeInfo::decode(r, direction)?;
-    if user_type == USER_TYPE_ROWVERSION && matches!(type_info.sql_type, SqlType::Binary { length: 8 }) {
+    // The pre-7.0 tokens have no form for it.
+    if user_type == USER_TYPE_ROWVERSION
+        && type_info.form == Form::Nullable
+        && matches!(type_info.sql_type, SqlType::Binary { length: 8 })
+    {
         type_info.sql_type = SqlType::RowVersion;
     }
     let table_name = match type_info.sql_type.is_legacy_lob() {

@@ -13,7 +13,7 @@ use super::decimal::{self, DecimalColumn};
 use super::error::{DecoderError, RowDecodeErrorReason as Reason};
 use super::fixed::{FixedColumn, IntoArray, booleans, byte_arrays, primitives};
 use super::gather::Gather;
-use super::strings::{BinaryColumn, CodePageColumn, Render, RenderedColumn, Utf16Column};
+use super::strings::{BinaryColumn, CodePageColumn, Render, RenderedColumn, Utf16Column, VariantColumn};
 use super::temporal::{self, Unit};
 use super::variant::{write_datetime2, write_datetimeoffset, write_time, write_variant};
 use crate::text::guid::swap_order;
@@ -90,13 +90,10 @@ fn typed(info: &TypeInfo, to: &DataType) -> Option<Box<dyn Gather>> {
         (sql_type, _) if sql_type.is_temporal() => return temporal(sql_type, class, to),
         (_, DataType::Utf8) => return text(info, class),
         (
-            SqlType::Binary { .. }
-            | SqlType::VarBinary { .. }
-            | SqlType::Image
-            | SqlType::Udt { .. }
-            | SqlType::SqlVariant,
+            SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Image | SqlType::Udt { .. },
             DataType::Binary,
         ) => Box::new(BinaryColumn::new(class, limit(info, class))),
+        (SqlType::SqlVariant, DataType::Binary) => Box::new(VariantColumn::new(class, limit(info, class))),
         _ => return None,
     })
 }

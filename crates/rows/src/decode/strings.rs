@@ -11,6 +11,7 @@ use super::error::RowDecodeErrorReason as Reason;
 use super::gather::{BadCell, Gather};
 use super::utf16;
 use super::validity::Validity;
+use super::variant::write_variant;
 use super::walk::NULL_CELL;
 
 /// Values up to this long are copied as one block of this many bytes.
@@ -110,7 +111,7 @@ impl Gather for CodePageColumn {
     }
 }
 
-/// `binary`, `varbinary`, `image`, CLR types, and `sql_variant` in its exact form.
+/// `binary`, `varbinary`, `image` and CLR types.
 pub(super) struct BinaryColumn {
     class: LengthClass,
     limit: usize,
@@ -127,6 +128,47 @@ impl BinaryColumn {
 impl Gather for BinaryColumn {
     fn gather(&mut self, block: &[u8], lane: &[u32]) -> Result<(), BadCell> {
         copy(&mut self.builder, &mut self.joined, block, lane, self.class, self.limit)
+    }
+
+    fn finish(&mut self, rows_hint: usize) -> Result<ArrayRef, ArrowError> {
+        self.builder.finish_bytes(rows_hint)
+    }
+
+    fn validity(&self) -> &Validity {
+        self.builder.validity()
+    }
+
+    fn data_bytes(&self) -> usize {
+        self.builder.data.len()
+    }
+}
+
+/// `sql_variant` in its exact form: the body as it came, once it is known to hold a value.
+pub(super) struct VariantColumn {
+    class: LengthClass,
+    limit: usize,
+    builder: ByteBuilder,
+    joined: Vec<u8>,
+    text: Vec<u8>,
+}
+
+impl VariantColumn {
+    pub fn new(class: LengthClass, limit: usize) -> Self {
+        Self { class, limit, builder: ByteBuilder::new(), joined: Vec::new(), text: Vec::new() }
+    }
+}
+
+impl Gather for VariantColumn {
+    fn gather(&mut self, block: &[u8], lane: &[u32]) -> Result<(), BadCell> {
+        let Self { class, limit, builder, joined, text } = self;
+        builder.rows(lane, |out, start| {
+            let Some(body) = cell::value(block, start, *class, joined) else { return Ok(false) };
+            check_declared(body.len(), *limit)?;
+            text.clear();
+            write_variant(text, body)?;
+            out.extend_from_slice(body);
+            Ok(true)
+        })
     }
 
     fn finish(&mut self, rows_hint: usize) -> Result<ArrayRef, ArrowError> {

@@ -43,12 +43,17 @@ pub(crate) fn write_variant(out: &mut Vec<u8>, body: &[u8]) -> Result<(), Reason
             write::scaled(out, decimal::value(data, decimal::limit(precision), precision)?, scale, true);
         }
         (token::GUID, []) => write::guid(out, &swap_order(bytes(data)?)),
-        (token::BIGVARBIN | token::BIGBINARY, [_, _]) => {
+        (token::BIGVARBIN | token::BIGBINARY, &[low, high]) => {
+            check_declared([low, high])?;
             out.extend_from_slice(b"0x");
             write::hex(out, data);
         }
-        (token::NVARCHAR | token::NCHAR, [_, _, _, _, _, _, _]) => utf16::append_all(data, out)?,
-        (token::BIGVARCHR | token::BIGCHAR, &[a, b, c, d, e, _, _]) => {
+        (token::NVARCHAR | token::NCHAR, &[_, _, _, _, _, low, high]) => {
+            check_declared([low, high])?;
+            utf16::append_all(data, out)?;
+        }
+        (token::BIGVARCHR | token::BIGCHAR, &[a, b, c, d, e, low, high]) => {
+            check_declared([low, high])?;
             Charset::new(Some(Collation::from_bytes([a, b, c, d, e]))).append(data, out)?;
         }
         _ => return Err(malformed("unknown base type or properties")),
@@ -131,6 +136,16 @@ fn number(data: &[u8], expected: &'static str) -> Result<u64, Reason> {
 fn bytes<const N: usize>(data: &[u8]) -> Result<[u8; N], Reason> {
     data.try_into().map_err(|_| malformed("data of another length than the base type's"))
 }
+
+/// The declared length, in bytes, of text and binary data; a variant holds none of the `max` types.
+fn check_declared(length: [u8; 2]) -> Result<(), Reason> {
+    if u16::from_le_bytes(length) > VARIANT_DATA_BYTES_MAX {
+        return Err(malformed("a declared length above 8000 bytes"));
+    }
+    Ok(())
+}
+
+const VARIANT_DATA_BYTES_MAX: u16 = 8000;
 
 fn malformed(what: &'static str) -> Reason {
     Reason::Variant { what }

@@ -244,6 +244,10 @@ fn chunked_end(
         }
         found += u64::from(length);
         in_memory(found).map_err(malformed)?;
+        // Waiting for the chunk would not make it right.
+        if announced != super::plp::UNKNOWN && found > announced {
+            return Err(malformed(Reason::ChunkTotal { announced, found }));
+        }
         at += 4 + length as usize;
     }
     if announced != super::plp::UNKNOWN && announced != found {
