@@ -61,16 +61,13 @@ impl Pattern {
                     part += 1;
                     continue;
                 }
-                Some(expected) => {
-                    if text.get(at).is_some_and(|ch| expected.accepts(*ch)) {
-                        at += 1;
-                        part += 1;
-                        continue;
-                    }
+                Some(expected) if text.get(at).is_some_and(|ch| expected.accepts(*ch)) => {
+                    at += 1;
+                    part += 1;
+                    continue;
                 }
                 None if at == text.len() => return true,
-                // Trailing blanks of the text do not matter, as in SQL Server for text that is not Unicode.
-                None => {}
+                _ => {}
             }
             match &mut back {
                 Some((from, any)) if *from < text.len() => {

@@ -127,16 +127,18 @@ impl Session {
     ) -> Result<Flow, SqlError> {
         let error = match self.statement(statement, frame, output).await {
             Ok(flow) => return Ok(flow),
+            // The store does not know who waits; the message names the session.
+            Err(error) if error.number == 1205 => SqlError::deadlock(self.login.spid).at_line(statement.line),
             Err(error) => error.at_line(statement.line),
         };
         if error.number == CANCELLED || output.stopped() {
             return Ok(Flow::Stop);
         }
         // A deadlock's victim, and any error under XACT_ABORT, loses the transaction.
-        if error.number == 1205 || (self.settings.abort_transaction && error.class > 10) {
-            if let Some(descriptor) = self.work.rollback() {
-                output.send(Response::Change(SessionChange::TransactionRolledBack(descriptor))).await;
-            }
+        if (error.number == 1205 || (self.settings.abort_transaction && error.class > 10))
+            && let Some(descriptor) = self.work.rollback()
+        {
+            output.send(Response::Change(SessionChange::TransactionRolledBack(descriptor))).await;
         }
         if frame.tries > 0 && error.class < 20 {
             return Err(error);
@@ -275,7 +277,7 @@ impl Session {
                 other => return Ok(other),
             }
             turns = turns.wrapping_add(1);
-            if turns % LOOP_YIELD == 0 {
+            if turns.is_multiple_of(LOOP_YIELD) {
                 tokio::task::yield_now().await;
             }
         }

@@ -88,7 +88,7 @@ impl OutputColumn {
             .is_character()
             .then(|| self.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS));
         let mut column = tds::Column::new(self.name.clone(), self.sql_type.clone(), self.nullable, collation);
-        column.flags = ColumnFlags(self.flags.0 | u16::from(self.nullable) * ColumnFlags::NULLABLE);
+        column.flags = ColumnFlags(self.flags.0 | (u16::from(self.nullable) * ColumnFlags::NULLABLE));
         column
     }
 }

@@ -21,7 +21,9 @@ impl Parser<'_> {
             return Ok(StatementKind::CreateDatabase(name));
         }
         if self.accept_word("SCHEMA") {
-            let name = if self.accept_word("AUTHORIZATION") { self.name()? } else { self.name()? };
+            // A schema may be named after its owner alone.
+            self.accept_word("AUTHORIZATION");
+            let name = self.name()?;
             if self.accept_word("AUTHORIZATION") {
                 self.name()?;
             }
@@ -325,7 +327,7 @@ impl Parser<'_> {
             };
         }
         let table = self.object_name()?;
-        if self.accept_words(&["WITH", "CHECK"]) || self.accept_words(&["WITH", "NOCHECK"]) {}
+        let _ = self.accept_words(&["WITH", "CHECK"]) || self.accept_words(&["WITH", "NOCHECK"]);
         let action = if self.accept_word("ADD") {
             let (columns, constraints) = self.table_elements()?;
             AlterAction::Add { columns, constraints }

@@ -58,7 +58,7 @@ impl Parser<'_> {
         if self.is_word("FOR") && (self.is_word_ahead(1, "XML") || self.is_word_ahead(1, "JSON")) {
             return Err(SqlError::unsupported("FOR XML or FOR JSON").at_line(self.line()));
         }
-        if self.accept_words(&["FOR", "BROWSE"]) {}
+        self.accept_words(&["FOR", "BROWSE"]);
         if self.accept_word("OPTION") {
             self.skip_parentheses()?;
         }

@@ -157,7 +157,7 @@ impl Parser<'_> {
                 }
             }
         }
-        if self.accept_words(&["WITH", "RECOMPILE"]) {}
+        self.accept_words(&["WITH", "RECOMPILE"]);
         Ok(StatementKind::Execute(Execute { status, procedure, arguments }))
     }
 

@@ -24,8 +24,8 @@ impl Parser<'_> {
         match self.kind() {
             Some(TokenKind::Quoted(_)) | Some(TokenKind::Symbol(".")) => true,
             Some(TokenKind::Word(word)) => {
-                !crate::tsql::keywords::is_reserved(word)
-                    && !(word.eq_ignore_ascii_case("THROW") || word.eq_ignore_ascii_case("GO"))
+                let other = word.eq_ignore_ascii_case("THROW") || word.eq_ignore_ascii_case("GO");
+                !(other || crate::tsql::keywords::is_reserved(word))
             }
             _ => false,
         }
@@ -105,7 +105,7 @@ impl Parser<'_> {
             "GRANT" | "DENY" | "REVOKE" => self.permission(),
             "MERGE" | "BACKUP" | "RESTORE" | "DBCC" | "OPEN" | "CLOSE" | "FETCH" | "DEALLOCATE" | "KILL"
             | "BULK" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
-                Err(SqlError::unsupported(&format!("{} ", word.to_ascii_uppercase()).trim().to_string()))
+                Err(SqlError::unsupported(&word.to_ascii_uppercase()))
             }
             _ => Err(self.unexpected()),
         }

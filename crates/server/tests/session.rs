@@ -1,0 +1,357 @@
+//! Sessions driven directly: bulk loads, remote calls, transactions, cancellation, restart. No socket.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow::datatypes::Schema;
+use bulkwire_server::session::response::{DoneKind, Response, SessionChange};
+use bulkwire_server::session::{
+    BulkTarget, BulkWriter, Cancellation, Instance, LoginSettings, Request, Session,
+};
+use bulkwire_server::sql_error::SqlError;
+use rows::mapping::{Form, field_for};
+use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
+use tds::transaction_request::{BeginTransaction, TransactionRequest};
+use tds::{Collation, Column, Length, SqlType, TypeInfo, Value};
+use tokio::sync::mpsc;
+
+fn open(instance: &Arc<Instance>) -> Session {
+    let login = LoginSettings {
+        database: String::new(),
+        user: "sa".into(),
+        application: String::new(),
+        host: String::new(),
+        spid: 51,
+        ansi_defaults: true,
+    };
+    Session::open(Arc::clone(instance), login).unwrap()
+}
+
+async fn run(session: &mut Session, request: Request) -> Vec<Response> {
+    let (events, mut queue) = mpsc::channel(1);
+    let (_, all) = tokio::join!(session.execute(request, events, Cancellation::new()), async {
+        let mut all = Vec::new();
+        while let Some(event) = queue.recv().await {
+            all.push(event);
+        }
+        all
+    });
+    all
+}
+
+async fn batch(session: &mut Session, text: &str) -> Vec<Response> {
+    let events = run(session, Request::Batch(text.into())).await;
+    for event in &events {
+        if let Response::Error(message) = event {
+            panic!("{text}: {} {}", message.number, message.message);
+        }
+    }
+    events
+}
+
+/// All rows as text, cells joined by blanks.
+async fn rows_of(session: &mut Session, text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for event in batch(session, text).await {
+        let Response::Batch(rows) = event else { continue };
+        let schema = rows.schema();
+        let columns: Vec<StringArray> = rows
+            .columns()
+            .iter()
+            .zip(schema.fields())
+            .map(|(column, field)| rows::text::format_column(column, field, &Default::default()).unwrap())
+            .collect();
+        for row in 0..rows.num_rows() {
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|column| {
+                    if arrow::array::Array::is_null(column, row) {
+                        "NULL".into()
+                    } else {
+                        column.value(row).to_string()
+                    }
+                })
+                .collect();
+            lines.push(cells.join(" "));
+        }
+    }
+    lines
+}
+
+async fn expect_bulk(session: &mut Session, text: &str) -> BulkTarget {
+    let events = batch(session, text).await;
+    events
+        .into_iter()
+        .find_map(|event| if let Response::BulkExpected(target) = event { Some(*target) } else { None })
+        .expect("INSERT BULK announces a load")
+}
+
+fn load(writer: &mut BulkWriter, columns: &[Column], arrays: Vec<ArrayRef>) -> Result<(), SqlError> {
+    writer.columns(columns)?;
+    let fields: Vec<_> = columns.iter().map(|column| field_for(column, &Form::Exact)).collect();
+    writer.append(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap())
+}
+
+fn int_column(name: &str) -> Column {
+    Column::new(name, SqlType::Int, true, None)
+}
+
+fn text_column(name: &str) -> Column {
+    let sql_type = SqlType::NVarChar { length: Length::Units(40) };
+    Column::new(name, sql_type, true, Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS))
+}
+
+const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, guid uniqueidentifier, made datetime2(3), \
+                     amount decimal(8,2) DEFAULT 5 CHECK (amount > 0), code char(4))";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_values_are_converted_to_the_tables_types() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    batch(&mut session, TABLE).await;
+    let statement = "INSERT BULK t ([amount] NVARCHAR(20), [id] INT, [guid] NVARCHAR(36), [made] NVARCHAR(30), [code] VARCHAR(4))";
+    let target = expect_bulk(&mut session, statement).await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    let columns = [
+        text_column("amount"),
+        int_column("id"),
+        text_column("guid"),
+        text_column("made"),
+        text_column("code"),
+    ];
+    let arrays: Vec<ArrayRef> = vec![
+        Arc::new(StringArray::from(vec![Some("1.005"), None])),
+        Arc::new(Int32Array::from(vec![2, 1])),
+        Arc::new(StringArray::from(vec![Some("6f9619ff-8b86-d011-b42d-00c04fc964ff"), None])),
+        Arc::new(StringArray::from(vec![Some("2024-02-29 12:00:00.1234"), None])),
+        Arc::new(StringArray::from(vec![Some("ab"), Some("abcd")])),
+    ];
+    load(&mut writer, &columns, arrays).unwrap();
+    assert_eq!(writer.finish().unwrap(), 2);
+    assert_eq!(
+        rows_of(&mut session, "SELECT id, guid, made, amount, code + '|' FROM t ORDER BY id").await,
+        [
+            "1 NULL NULL 5.00 abcd|",
+            "2 6F9619FF-8B86-D011-B42D-00C04FC964FF 2024-02-29 12:00:00.123 1.01 ab  |"
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bulk_load_is_whole_or_leaves_nothing() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    batch(&mut session, TABLE).await;
+    let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
+    // Dropped without an end.
+    let target = expect_bulk(&mut session, "INSERT BULK t (id int)").await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    load(&mut writer, &[int_column("id")], ids(vec![1, 2])).unwrap();
+    drop(writer);
+    assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM t").await, ["0"]);
+    // A duplicate in the second batch.
+    let target = expect_bulk(&mut session, "INSERT BULK t (id int)").await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    load(&mut writer, &[int_column("id")], ids(vec![1, 2])).unwrap();
+    assert_eq!(load(&mut writer, &[int_column("id")], ids(vec![3, 2])).unwrap_err().number, 2627);
+    writer.abort();
+    assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM t").await, ["0"]);
+    // Within a transaction that is rolled back.
+    batch(&mut session, "BEGIN TRAN").await;
+    let target = expect_bulk(&mut session, "INSERT BULK t (id int)").await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    load(&mut writer, &[int_column("id")], ids(vec![1, 2])).unwrap();
+    assert_eq!(writer.finish().unwrap(), 2);
+    assert_eq!(
+        rows_of(&mut session, "SELECT COUNT(*) FROM t; ROLLBACK; SELECT COUNT(*) FROM t").await,
+        ["2", "0"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hints_decide_about_nulls_and_checks() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    batch(&mut session, TABLE).await;
+    let rows = |id: i32, amount: Option<i32>| -> Vec<ArrayRef> {
+        vec![Arc::new(Int32Array::from(vec![id])), Arc::new(Int32Array::from(vec![amount]))]
+    };
+    let columns = [int_column("id"), int_column("amount")];
+    for (hints, id, amount, expected) in [
+        ("", 1, None, Ok("5.00")),
+        ("WITH (KEEP_NULLS)", 2, None, Ok("NULL")),
+        ("", 3, Some(-1), Ok("-1.00")),
+        ("WITH (CHECK_CONSTRAINTS)", 4, Some(-1), Err(547)),
+    ] {
+        let target = expect_bulk(&mut session, &format!("INSERT BULK t (id int, amount int) {hints}")).await;
+        let mut writer = session.begin_bulk(target).unwrap();
+        match expected {
+            Ok(stored) => {
+                load(&mut writer, &columns, rows(id, amount)).unwrap();
+                writer.finish().unwrap();
+                assert_eq!(
+                    rows_of(&mut session, &format!("SELECT amount FROM t WHERE id = {id}")).await,
+                    [stored]
+                );
+            }
+            Err(number) => {
+                assert_eq!(load(&mut writer, &columns, rows(id, amount)).unwrap_err().number, number)
+            }
+        }
+    }
+    let target = expect_bulk(&mut session, "INSERT BULK t (code varchar(4))").await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    let error = load(&mut writer, &[text_column("code")], vec![Arc::new(StringArray::from(vec!["abcde"]))])
+        .unwrap_err();
+    assert_eq!(error.number, 2628);
+}
+
+fn parameter(name: &str, sql_type: SqlType, value: Value, status: u8) -> Parameter {
+    let collation = Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+    Parameter { name: name.into(), status, type_info: TypeInfo::new(sql_type, true, collation), value }
+}
+
+fn text(value: &str) -> Parameter {
+    parameter("", SqlType::NVarChar { length: Length::Max }, Value::String(value.into()), 0)
+}
+
+fn call(id: ProcId, parameters: Vec<Parameter>) -> Request {
+    Request::Rpc(vec![RpcRequest { procedure: Procedure::Id(id), flags: 0, parameters, no_execute: false }])
+}
+
+/// The kinds of a reply's events, for comparing their order.
+fn shape(events: &[Response]) -> Vec<String> {
+    events
+        .iter()
+        .map(|event| match event {
+            Response::Columns(_) => "columns".to_string(),
+            Response::Batch(batch) => format!("rows {}", batch.num_rows()),
+            Response::Done(done) => format!("{:?}", done.kind),
+            Response::ReturnStatus(status) => format!("status {status}"),
+            Response::ReturnValue(value) => format!("value {} {} {}", value.ordinal, value.name, value.value),
+            Response::Error(message) => format!("error {}", message.number),
+            Response::Info(message) => format!("info {}", message.number),
+            Response::Change(change) => format!("{change:?}").split(['(', ' ']).next().unwrap().to_string(),
+            Response::BulkExpected(_) => "bulk".to_string(),
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn remote_calls_bind_by_position_and_return_outputs() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    let request = call(
+        ProcId::ExecuteSql,
+        vec![
+            text("SELECT @a AS a; SET @b = @a + 1"),
+            text("@a int, @b int OUTPUT"),
+            parameter("", SqlType::Int, Value::Int(41), 0),
+            parameter("@b", SqlType::Int, Value::Null, 1),
+        ],
+    );
+    let events = run(&mut session, request).await;
+    assert_eq!(
+        shape(&events),
+        ["columns", "rows 1", "InProcedure", "InProcedure", "status 0", "value 3 @b 42", "Procedure"]
+    );
+    let request = call(
+        ProcId::PrepExec,
+        vec![
+            parameter("", SqlType::Int, Value::Null, 1),
+            text("@p nvarchar(10)"),
+            text("SELECT @p"),
+            text("x"),
+        ],
+    );
+    let events = run(&mut session, request).await;
+    assert_eq!(shape(&events), ["columns", "rows 1", "InProcedure", "status 0", "value 0  1", "Procedure"]);
+    let events = run(
+        &mut session,
+        call(ProcId::Execute, vec![parameter("", SqlType::Int, Value::Int(1), 0), text("y")]),
+    )
+    .await;
+    assert_eq!(shape(&events), ["columns", "rows 1", "InProcedure", "status 0", "Procedure"]);
+    let gone = || call(ProcId::Unprepare, vec![parameter("", SqlType::Int, Value::Int(1), 0)]);
+    assert_eq!(shape(&run(&mut session, gone()).await), ["status 0", "Procedure"]);
+    assert_eq!(shape(&run(&mut session, gone()).await), ["error 8179", "Procedure"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transaction_requests_tell_descriptors() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    batch(&mut session, "CREATE TABLE t (a int)").await;
+    let begin = Request::Transaction(TransactionRequest::Begin(BeginTransaction::default()));
+    let events = run(&mut session, begin).await;
+    let Some(Response::Change(SessionChange::TransactionBegun(first))) = events.first() else {
+        panic!("{events:?}");
+    };
+    batch(&mut session, "INSERT t VALUES (1)").await;
+    let commit = TransactionRequest::Commit { name: String::new(), begin: Some(BeginTransaction::default()) };
+    let events = run(&mut session, Request::Transaction(commit)).await;
+    let [
+        Response::Change(SessionChange::TransactionCommitted(ended)),
+        Response::Change(SessionChange::TransactionBegun(second)),
+        Response::Done(done),
+    ] = events.as_slice()
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(ended, first);
+    assert_ne!(second, first);
+    assert_eq!(done.kind, DoneKind::Statement);
+    // A pool's reset rolls back.
+    batch(&mut session, "INSERT t VALUES (2)").await;
+    assert_eq!(session.reset(false), [SessionChange::TransactionRolledBack(*second)]);
+    assert_eq!(rows_of(&mut session, "SELECT a FROM t").await, ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_request_stops_and_leaves_nothing() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    batch(&mut session, "CREATE TABLE t (a int)").await;
+    let (events, mut queue) = mpsc::channel(1);
+    let cancellation = Cancellation::new();
+    let text = "WHILE 1 = 1 SELECT 1; INSERT t VALUES (1)";
+    let running = session.execute(Request::Batch(text.into()), events, cancellation.clone());
+    let listening = async {
+        queue.recv().await.expect("the loop answers");
+        cancellation.cancel();
+        while queue.recv().await.is_some() {}
+    };
+    tokio::join!(running, listening);
+    assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM t").await, ["0"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_declared_survives_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = || {
+        let store = store::Database::open(directory.path(), store::Options::default()).unwrap();
+        Arc::new(Instance::new(store).unwrap())
+    };
+    {
+        let mut session = open(&start());
+        batch(
+            &mut session,
+            "CREATE DATABASE db; CREATE TABLE db.dbo.t (id int IDENTITY(5, 5) PRIMARY KEY, v varchar(10) DEFAULT 'd', \
+             CHECK (v <> 'x')); INSERT db..t DEFAULT VALUES; INSERT db..t DEFAULT VALUES",
+        )
+        .await;
+    }
+    let mut session = open(&start());
+    batch(&mut session, "USE db; INSERT t DEFAULT VALUES").await;
+    assert_eq!(rows_of(&mut session, "SELECT id, v FROM t").await, ["5 d", "10 d", "15 d"]);
+    let events = run(&mut session, Request::Batch("INSERT t VALUES ('x')".into())).await;
+    assert_eq!(shape(&events), ["error 547", "Statement"]);
+    let events =
+        run(&mut session, Request::Batch("SET IDENTITY_INSERT t ON; INSERT t (id) VALUES (10)".into())).await;
+    assert_eq!(shape(&events), ["Statement", "error 2627", "Statement"]);
+    batch(&mut session, "SET IDENTITY_INSERT t OFF; CREATE TABLE later (a int)").await;
+    let ids = rows_of(&mut session, "SELECT COUNT(*), COUNT(DISTINCT object_id) FROM sys.objects").await;
+    assert_eq!(ids, ["5 5"]);
+}
