@@ -20,7 +20,7 @@ def freetds(server, folder: pathlib.Path, encryption: str = "request") -> dict[s
         f"[global]\ntds version = 7.4\nclient charset = UTF-8\nencryption = {encryption}\n"
         f"[bulkwire]\nhost = {server.host}\nport = {server.port}\n"
     )
-    return {**os.environ, "FREETDS": str(configuration), "LC_ALL": "C.UTF-8"}
+    return {**os.environ, "FREETDSCONF": str(configuration), "LC_ALL": "C.UTF-8"}
 
 
 def tsql(server, folder: pathlib.Path, sql: str, encryption: str = "request", password: str | None = None):
@@ -52,8 +52,7 @@ def freebcp(server, folder: pathlib.Path, table: str, direction: str, file: path
     """Runs freebcp in character mode with `|` between fields."""
     return subprocess.run(
         ["freebcp", table, direction, file, "-S", "bulkwire", "-U", server.user, "-P", server.password]
-        + (["-c", "-t", "|"] if "-n" not in flags else [])
-        + list(flags),
+        + ["-c", "-t", "|", *flags],
         env=freetds(server, folder),
         capture_output=True,
         text=True,
@@ -73,6 +72,20 @@ def test_tsql_wrong_password(server, tmp_path):
     done = tsql(server, tmp_path, "SELECT 1", password="wrong")
     assert done.returncode != 0
     assert "18456" in done.stdout + done.stderr
+
+
+def test_tsql_missing_database(server, tmp_path):
+    done = subprocess.run(
+        ["tsql", "-S", "bulkwire", "-U", server.user, "-P", server.password, "-D", "no_such_database"],
+        env=freetds(server, tmp_path),
+        input="exit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "4060" in done.stdout + done.stderr
 
 
 def test_tsql_shows_the_server_s_error_and_goes_on(server, tmp_path):
@@ -109,37 +122,36 @@ def test_freebcp_loads_what_tsql_reads(server, tmp_path):
     ]
 
 
-def test_freebcp_native_round_trip(server, tmp_path):
-    source, target = "freebcp_native_source", "freebcp_native_target"
-    for table in (source, target):
-        tsql(server, tmp_path, f"IF OBJECT_ID('{table}') IS NOT NULL DROP TABLE {table}")
-        tsql(server, tmp_path, every_type.create_table(table))
-    for statement in every_type.insert_statements(source):
+def test_freebcp_character_file_out_and_in_again(server, tmp_path):
+    source, target = "freebcp_source", "freebcp_target"
+    # Types that FreeTDS's own character files carry without loss.
+    columns = "id, c_bit, c_tinyint, c_smallint, c_int, c_bigint, c_decimal, c_decimal38, c_date, c_nvarchar"
+    tsql(server, tmp_path, f"IF OBJECT_ID('{source}_all') IS NOT NULL DROP TABLE {source}_all")
+    tsql(server, tmp_path, every_type.create_table(f"{source}_all"))
+    for statement in every_type.insert_statements(f"{source}_all"):
         inserted = tsql(server, tmp_path, statement)
         assert "Msg" not in inserted.stdout + inserted.stderr, inserted.stdout + inserted.stderr
-    # A fixed set of columns that FreeTDS's own native files carry without loss.
-    columns = (
-        "id, c_bit, c_tinyint, c_smallint, c_int, c_bigint, c_real, c_float, c_money, c_uniqueidentifier"
-    )
-    view = {name: f"{name}_columns" for name in (source, target)}
-    for table, narrow in view.items():
-        tsql(server, tmp_path, f"IF OBJECT_ID('{narrow}') IS NOT NULL DROP TABLE {narrow}")
-        made = tsql(server, tmp_path, f"SELECT {columns} INTO {narrow} FROM {table} WHERE id IN (1, 2)")
-        assert "Msg" not in made.stdout + made.stderr, made.stdout + made.stderr
-    file = tmp_path / "native.bcp"
-    out = freebcp(server, tmp_path, f"master..{view[source]}", "out", file, "-n")
+    for table in (source, target):
+        tsql(server, tmp_path, f"IF OBJECT_ID('{table}') IS NOT NULL DROP TABLE {table}")
+    made = tsql(server, tmp_path, f"SELECT {columns} INTO {source} FROM {source}_all WHERE id IN (1, 2)")
+    made = tsql(server, tmp_path, f"SELECT {columns} INTO {target} FROM {source}_all WHERE id = 0")
+    assert "Msg" not in made.stdout + made.stderr, made.stdout + made.stderr
+    file = tmp_path / "rows.bcp"
+    out = freebcp(server, tmp_path, f"master..{source}", "out", file)
     assert "2 rows copied" in out.stdout, out.stdout + out.stderr
-    back = freebcp(server, tmp_path, f"master..{view[target]}", "in", file, "-n")
+    back = freebcp(server, tmp_path, f"master..{target}", "in", file)
     assert "2 rows copied" in back.stdout, back.stdout + back.stderr
-    query = f"SELECT {columns} FROM {{}} ORDER BY id"
+    read = [tsql(server, tmp_path, f"SELECT * FROM {table} ORDER BY id").stdout for table in (source, target)]
+    assert read[0] == read[1]
     assert (
-        tsql(server, tmp_path, query.format(view[target])).stdout
-        == tsql(server, tmp_path, query.format(view[source])).stdout
+        read[0]
+        .splitlines()[0]
+        .startswith("1|1|255|-32768|2147483647|-9223372036854775808|12345678901234.5678|")
     )
 
 
-def test_freebcp_reports_a_value_that_is_too_long(server, tmp_path):
-    table = "freebcp_too_long"
+def test_freebcp_reports_a_duplicate_key(server, tmp_path):
+    table = "freebcp_key"
     tsql(server, tmp_path, f"IF OBJECT_ID('{table}') IS NOT NULL DROP TABLE {table}")
     tsql(server, tmp_path, f"CREATE TABLE {table} (id int NOT NULL PRIMARY KEY)")
     file = tmp_path / "duplicates.txt"

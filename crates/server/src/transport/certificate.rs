@@ -68,13 +68,10 @@ impl TlsIdentity {
     pub fn new(source: &CertificateSource) -> Result<TlsIdentity, CertificateError> {
         let (chain, key, certificate_pem) = match source {
             CertificateSource::SelfSigned => self_signed()?,
-            CertificateSource::Files { certificate, key } => {
-                (read_chain(certificate)?, read_key(key)?, None)
-            }
+            CertificateSource::Files { certificate, key } => (read_chain(certificate)?, read_key(key)?, None),
         };
         let wrapped = server_config(&[&rustls::version::TLS12], chain.clone(), key.clone_key())?;
-        let mut strict =
-            server_config(&[&rustls::version::TLS12, &rustls::version::TLS13], chain, key)?;
+        let mut strict = server_config(&[&rustls::version::TLS12, &rustls::version::TLS13], chain, key)?;
         strict.alpn_protocols = vec![ALPN_TDS_8.to_vec()];
         Ok(TlsIdentity { wrapped: Arc::new(wrapped), strict: Arc::new(strict), certificate_pem })
     }

@@ -8,7 +8,8 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tds::packet::{HEADER_LEN_BYTES, PacketFramer, PacketHeader, PacketType};
+use tds::packet::{HEADER_LEN_BYTES, PacketHeader, PacketType};
+use tds::packet_framer::PacketFramer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Packet size before login (MS-TDS 2.2.3.1.3).

@@ -1,0 +1,103 @@
+//! The tokens that answer LOGIN7, in the order that real servers send them.
+
+use tds::done::{Done, DoneStatus};
+use tds::env_change::{EnvChange, TextChange};
+use tds::feature::{FeatureAck, FeatureRequest};
+use tds::login::{Login7, option_flags2};
+use tds::packet::PACKET_SIZE_INITIAL_BYTES;
+use tds::server_message::ServerMessage;
+use tds::token::{LoginAck, Token};
+use tds::version::TdsVersion;
+use tds::{Collation, feature};
+use tokio::io::AsyncWrite;
+
+use super::ConnectionError;
+use super::handshake::PROGRAM_VERSION;
+use super::response_writer::ResponseWriter;
+use crate::session::Session;
+use crate::sql_error::SqlError;
+
+/// What real servers call themselves in LOGINACK: drivers compare it. The honest name is in @@VERSION.
+const PROGRAM_NAME: &str = "Microsoft SQL Server\0\0";
+const LANGUAGE: &str = "us_english";
+
+/// Whether the client asked for ODBC's session defaults.
+pub(super) fn asks_for_odbc(login: &Login7) -> bool {
+    login.option_flags2 & option_flags2::ODBC != 0
+}
+
+/// The answer to a login that is accepted.
+pub(super) fn accepted<W: AsyncWrite + Unpin>(
+    writer: &mut ResponseWriter<W>,
+    login: &Login7,
+    version: TdsVersion,
+    session: &Session,
+    packet_size_bytes: u32,
+) -> Result<(), ConnectionError> {
+    let database = session.database().to_owned();
+    let changed_database = format!("Changed database context to '{database}'.");
+    let mut tokens = vec![
+        Token::EnvChange(EnvChange::Database(TextChange { new: database, old: "master".to_owned() })),
+        Token::Info(notice(5701, 2, changed_database)),
+        Token::EnvChange(EnvChange::Collation {
+            new: Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS.to_bytes()),
+            old: None,
+        }),
+        Token::EnvChange(EnvChange::Language(TextChange { new: LANGUAGE.to_owned(), old: String::new() })),
+        Token::Info(notice(5703, 1, format!("Changed language setting to {LANGUAGE}."))),
+        Token::LoginAck(LoginAck {
+            interface: 1,
+            version,
+            program_name: PROGRAM_NAME.to_owned(),
+            program_version: login_ack_version(),
+        }),
+        Token::EnvChange(EnvChange::PacketSize {
+            new: packet_size_bytes,
+            old: PACKET_SIZE_INITIAL_BYTES as u32,
+        }),
+    ];
+    // UTF-8 collations can be stored; nothing else that clients offer is acknowledged, because each of the other
+    // features changes what they expect or send.
+    if login.features.iter().any(|asked| matches!(asked, FeatureRequest::Utf8Support)) {
+        let ack = FeatureAck { id: feature::feature_id::UTF8_SUPPORT, data: vec![1] };
+        tokens.push(Token::FeatureExtAck(vec![ack]));
+    }
+    tokens.push(Token::Done(Done { status: DoneStatus::FINAL, command: 0, row_count: 0 }));
+    writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
+}
+
+/// The answer to a login that is refused: the reason, if it is one that a client may know, then 18456.
+pub(super) fn refused<W: AsyncWrite + Unpin>(
+    writer: &mut ResponseWriter<W>,
+    version: TdsVersion,
+    user: &str,
+    reason: Option<SqlError>,
+) -> Result<(), ConnectionError> {
+    let login_failed = SqlError::new(18456, 14, 1, format!("Login failed for user '{user}'."));
+    let errors = reason.into_iter().chain([login_failed]);
+    let mut tokens: Vec<Token> = errors.map(|error| Token::Error(server_message(error))).collect();
+    tokens.push(Token::Done(Done { status: DoneStatus::ERROR, command: 0, row_count: 0 }));
+    writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
+}
+
+/// The program's version as LOGINACK spells it: major, minor, build in big-endian order.
+fn login_ack_version() -> [u8; 4] {
+    let [high, low] = PROGRAM_VERSION.build.to_be_bytes();
+    [PROGRAM_VERSION.major, PROGRAM_VERSION.minor, high, low]
+}
+
+fn notice(number: i32, state: u8, message: String) -> ServerMessage {
+    server_message(SqlError::new(number, 0, state, message).at_line(1))
+}
+
+fn server_message(error: SqlError) -> ServerMessage {
+    ServerMessage {
+        number: error.number,
+        state: error.state,
+        class: error.class,
+        message: error.message,
+        server: "bulkwire".to_owned(),
+        procedure: String::new(),
+        line: error.line.max(1),
+    }
+}

@@ -1,0 +1,67 @@
+//! One connection: PRELOGIN, TLS, LOGIN7, then requests until the client leaves.
+
+mod bulk_error;
+mod bulk_receiver;
+mod discard;
+mod handshake;
+mod login_reply;
+mod packet_reader;
+mod request_log;
+mod requests;
+mod response_writer;
+mod responses;
+mod store_sink;
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::listener::Shared;
+
+/// Why a connection ended other than by the client's leaving. The client has been told what it can be told.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectionError {
+    /// The socket failed, or TLS did.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Bytes that are no TDS.
+    #[error("malformed bytes from the client: {0}")]
+    Decode(#[from] tds::codec::DecodeError),
+    /// Something that the protocol cannot express was to be sent.
+    #[error("cannot encode the response: {0}")]
+    Encode(#[from] tds::codec::EncodeError),
+    /// The stream ended inside a message.
+    #[error("the connection was cut off inside a message")]
+    CutOff,
+    /// A message of the wrong kind, or at the wrong time.
+    #[error("unexpected message: {0}")]
+    Unexpected(Cow<'static, str>),
+    /// Bytes followed where the client must wait for an answer.
+    #[error("the client went on before the server had answered")]
+    OutOfTurn,
+    /// PRELOGIN could not be agreed on.
+    #[error("encryption: {0}")]
+    Encryption(#[from] tds::prelogin::NegotiationError),
+    /// Login took too long.
+    #[error("no login within the time limit")]
+    LoginTimeout,
+    /// Wrong user, password or database.
+    #[error("login refused: {0}")]
+    LoginRefused(String),
+    /// A row cannot be sent as its column says: a defect of the server, never of the client.
+    #[error("cannot encode a row: {0}")]
+    Row(String),
+}
+
+/// Serves one accepted connection to its end.
+pub(crate) async fn serve(socket: TcpStream, shared: &Arc<Shared>, spid: u16) -> Result<(), ConnectionError> {
+    let limit = shared.options.limits.login_timeout;
+    let opened = timeout(limit, handshake::open(socket, shared, spid)).await;
+    match opened.map_err(|_| ConnectionError::LoginTimeout)?? {
+        Some(connection) => requests::serve(connection, shared).await,
+        None => Ok(()),
+    }
+}

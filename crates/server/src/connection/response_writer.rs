@@ -1,0 +1,76 @@
+//! Tokens out: gathered, cut into packets, written in large pieces.
+
+use tds::codec::Writer;
+use tds::packet::PacketType;
+use tds::packet_framer::PacketFramer;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use super::ConnectionError;
+
+/// Gathered bytes beyond which packets are written out before the response is complete.
+const WRITE_AT_BYTES: usize = 128 << 10;
+
+/// Writes one response after another.
+pub(crate) struct ResponseWriter<W> {
+    io: W,
+    packet_size_bytes: usize,
+    spid: u16,
+    framer: PacketFramer,
+    /// Token bytes not yet framed.
+    tokens: Vec<u8>,
+    packets: Vec<u8>,
+}
+
+impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
+    pub fn new(io: W, packet_size_bytes: usize, spid: u16) -> Self {
+        ResponseWriter {
+            io,
+            packet_size_bytes,
+            spid,
+            framer: PacketFramer::new(PacketType::TabularResult, packet_size_bytes, spid),
+            tokens: Vec::new(),
+            packets: Vec::new(),
+        }
+    }
+
+    /// Appends what `write` writes.
+    pub fn tokens(&mut self, write: impl FnOnce(&mut Writer)) -> Result<(), ConnectionError> {
+        let mut writer = Writer::append_to(std::mem::take(&mut self.tokens));
+        write(&mut writer);
+        self.tokens = writer.finish()?;
+        Ok(())
+    }
+
+    /// The token buffer itself, for the row encoder.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.tokens
+    }
+
+    /// Sends what has gathered if that is worth a write. The last bytes of a response are always kept back, so that
+    /// the final packet is not an empty one.
+    pub async fn write_if_large(&mut self) -> Result<(), ConnectionError> {
+        if self.tokens.len() < WRITE_AT_BYTES {
+            return Ok(());
+        }
+        self.framer.frame_into(&self.tokens, false, &mut self.packets);
+        self.tokens.clear();
+        self.io.write_all(&self.packets).await?;
+        self.packets.clear();
+        Ok(())
+    }
+
+    /// Ends the response and sends all of it.
+    pub async fn finish(&mut self) -> Result<(), ConnectionError> {
+        self.framer.frame_into(&self.tokens, true, &mut self.packets);
+        self.tokens.clear();
+        self.io.write_all(&self.packets).await?;
+        self.io.flush().await?;
+        self.packets.clear();
+        if self.packets.capacity() > 2 * WRITE_AT_BYTES {
+            self.packets = Vec::new();
+            self.tokens = Vec::new();
+        }
+        self.framer = PacketFramer::new(PacketType::TabularResult, self.packet_size_bytes, self.spid);
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! Response events to tokens.
+
+use rows::Plan;
+use tds::done::{Done, DoneStatus};
+use tds::env_change::{EnvChange, TextChange, TransactionEvent};
+use tds::rpc::parameter_status;
+use tds::token::{ReturnValue, Token};
+use tds::type_info::TypeInfo;
+use tds::version::TdsVersion;
+use tokio::io::AsyncWrite;
+
+use super::ConnectionError;
+use super::response_writer::ResponseWriter;
+use crate::session::response::{
+    DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
+};
+
+/// Rows encoded between two looks at the write buffer.
+const ROWS_PER_STEP: usize = 2048;
+
+/// Writes the events of one answer. Every DONE but the last says that more follows, so the newest one is held back until
+/// it is known whether it is the last.
+pub(super) struct ResponseEncoder {
+    version: TdsVersion,
+    held: Option<(DoneKind, Done)>,
+    plan: Option<Plan>,
+    rows: u64,
+    fatal: bool,
+}
+
+impl ResponseEncoder {
+    pub fn new(version: TdsVersion) -> ResponseEncoder {
+        ResponseEncoder { version, held: None, plan: None, rows: 0, fatal: false }
+    }
+
+    /// Writes one event.
+    pub async fn event<W: AsyncWrite + Unpin>(
+        &mut self,
+        event: Response,
+        writer: &mut ResponseWriter<W>,
+    ) -> Result<(), ConnectionError> {
+        match event {
+            Response::Done(done) => {
+                self.release(writer, true)?;
+                self.hold(&done);
+            }
+            Response::Columns(result) => {
+                self.release(writer, true)?;
+                self.columns(&result, writer)?;
+            }
+            Response::Batch(batch) => self.batch(&batch, writer).await?,
+            Response::ReturnStatus(status) => self.token(&Token::ReturnStatus(status), writer)?,
+            Response::ReturnValue(value) => self.token(&return_value(value), writer)?,
+            Response::Info(message) => self.token(&Token::Info(message), writer)?,
+            Response::Error(message) => {
+                self.fatal |= message.is_fatal();
+                self.token(&Token::Error(message), writer)?;
+            }
+            Response::Change(change) => self.token(&Token::EnvChange(env_change(change)), writer)?,
+            Response::BulkExpected(_) => {}
+        }
+        writer.write_if_large().await
+    }
+
+    /// Ends the answer. With `attention`, a DONE of its own acknowledges the client's cancellation. Returns whether the
+    /// connection must be closed.
+    pub async fn finish<W: AsyncWrite + Unpin>(
+        mut self,
+        attention: bool,
+        writer: &mut ResponseWriter<W>,
+    ) -> Result<bool, ConnectionError> {
+        if self.held.is_none() && !attention {
+            self.held =
+                Some((DoneKind::Statement, Done { status: DoneStatus::FINAL, command: 0, row_count: 0 }));
+        }
+        self.release(writer, attention)?;
+        if attention {
+            let done = Done { status: DoneStatus::ATTENTION, command: 0, row_count: 0 };
+            self.token(&Token::Done(done), writer)?;
+        }
+        writer.finish().await?;
+        Ok(self.fatal)
+    }
+
+    fn token<W: AsyncWrite + Unpin>(
+        &mut self,
+        token: &Token,
+        writer: &mut ResponseWriter<W>,
+    ) -> Result<(), ConnectionError> {
+        self.release(writer, true)?;
+        writer.tokens(|w| token.encode(w, self.version))
+    }
+
+    fn hold(&mut self, done: &StatementDone) {
+        let mut status = DoneStatus::FINAL;
+        if done.error {
+            status = status | DoneStatus::ERROR;
+        }
+        if done.count.is_some() {
+            status = status | DoneStatus::COUNT;
+        }
+        self.fatal |= done.fatal;
+        let row_count = done.count.unwrap_or(0);
+        self.held = Some((done.kind, Done { status, command: done.command, row_count }));
+        self.plan = None;
+    }
+
+    /// Writes the DONE that was held back.
+    fn release<W: AsyncWrite + Unpin>(
+        &mut self,
+        writer: &mut ResponseWriter<W>,
+        more: bool,
+    ) -> Result<(), ConnectionError> {
+        let Some((kind, mut done)) = self.held.take() else { return Ok(()) };
+        if more {
+            done.status = done.status | DoneStatus::MORE;
+        }
+        let token = match kind {
+            DoneKind::Statement => Token::Done(done),
+            DoneKind::InProcedure => Token::DoneInProc(done),
+            DoneKind::Procedure => Token::DoneProc(done),
+        };
+        writer.tokens(|w| token.encode(w, self.version))
+    }
+
+    fn columns<W: AsyncWrite + Unpin>(
+        &mut self,
+        result: &ResultColumns,
+        writer: &mut ResponseWriter<W>,
+    ) -> Result<(), ConnectionError> {
+        let metadata = Token::ColMetaData(Some(result.columns.clone()));
+        writer.tokens(|w| metadata.encode(w, self.version))?;
+        let plan = Plan::for_result(&result.schema, &result.columns)
+            .map_err(|error| ConnectionError::Row(error.to_string()))?;
+        self.plan = Some(plan);
+        self.rows = 0;
+        Ok(())
+    }
+
+    async fn batch<W: AsyncWrite + Unpin>(
+        &mut self,
+        batch: &arrow::record_batch::RecordBatch,
+        writer: &mut ResponseWriter<W>,
+    ) -> Result<(), ConnectionError> {
+        let Some(plan) = &self.plan else {
+            return Err(ConnectionError::Row("rows without columns".to_owned()));
+        };
+        let bound = plan.bind(batch, self.rows).map_err(|error| ConnectionError::Row(error.to_string()))?;
+        self.rows += batch.num_rows() as u64;
+        let mut first = 0;
+        while first < bound.rows() {
+            let last = bound.rows().min(first + ROWS_PER_STEP);
+            bound.encode(first..last, writer.buffer());
+            writer.write_if_large().await?;
+            first = last;
+        }
+        Ok(())
+    }
+}
+
+fn return_value(output: OutputValue) -> Token {
+    Token::ReturnValue(ReturnValue {
+        ordinal: output.ordinal,
+        name: output.name,
+        status: parameter_status::BY_REFERENCE,
+        user_type: 0,
+        flags: tds::ColumnFlags(tds::ColumnFlags::NULLABLE),
+        type_info: TypeInfo::new(output.sql_type, true, Some(tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS)),
+        value: output.value,
+    })
+}
+
+fn env_change(change: SessionChange) -> EnvChange {
+    match change {
+        SessionChange::Database { new, old } => EnvChange::Database(TextChange { new, old }),
+        SessionChange::Language { new, old } => EnvChange::Language(TextChange { new, old }),
+        SessionChange::TransactionBegun(descriptor) => {
+            EnvChange::Transaction { event: TransactionEvent::Begin, new: Some(descriptor), old: None }
+        }
+        SessionChange::TransactionCommitted(descriptor) => {
+            EnvChange::Transaction { event: TransactionEvent::Commit, new: None, old: Some(descriptor) }
+        }
+        SessionChange::TransactionRolledBack(descriptor) => {
+            EnvChange::Transaction { event: TransactionEvent::Rollback, new: None, old: Some(descriptor) }
+        }
+    }
+}

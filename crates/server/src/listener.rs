@@ -1,0 +1,190 @@
+//! Accepts connections, counts them, and stops in order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::{io, thread};
+
+use store::Database;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::connection;
+use crate::options::{DataLocation, ServerOptions};
+use crate::session::Instance;
+use crate::sql_error::SqlError;
+use crate::transport::{CertificateError, TlsIdentity};
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// No certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The data directory cannot be opened.
+    #[error("cannot open the data: {0}")]
+    Open(#[from] store::OpenError),
+    /// The data directory holds something that this server does not understand.
+    #[error("cannot use the data: {0}")]
+    Data(SqlError),
+    /// No threads or no event loop to be had.
+    #[error("cannot start the event loop: {0}")]
+    Runtime(io::Error),
+}
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub options: ServerOptions,
+    pub identity: Option<TlsIdentity>,
+    pub instance: Arc<Instance>,
+    next_spid: AtomicU16,
+}
+
+/// First session id of a user on a real server; lower ones are its own tasks.
+const FIRST_SPID: u16 = 51;
+
+impl Shared {
+    /// The next session id: never 0, which FreeTDS takes for a missing one.
+    fn spid(&self) -> u16 {
+        let next = self.next_spid.fetch_add(1, Ordering::Relaxed);
+        if next < FIRST_SPID { FIRST_SPID + next } else { next }
+    }
+}
+
+/// A server.
+pub struct Server;
+
+impl Server {
+    /// Opens the data, listens, and serves on threads of its own until the handle is stopped or dropped.
+    pub fn start(options: ServerOptions) -> Result<RunningServer, StartError> {
+        let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
+        let instance = Instance::new(open_store(&options.data)?).map_err(StartError::Data)?;
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("bulkwire-server")
+            .build()
+            .map_err(StartError::Runtime)?;
+        let address = options.listen;
+        let listener = runtime
+            .block_on(TcpListener::bind(address))
+            .map_err(|source| StartError::Listen { address, source })?;
+        let local = listener.local_addr().map_err(|source| StartError::Listen { address, source })?;
+        let shared = Arc::new(Shared {
+            options,
+            identity,
+            instance: Arc::new(instance),
+            next_spid: AtomicU16::new(FIRST_SPID),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let task = runtime.spawn(accept(listener, Arc::clone(&shared), stopped));
+        Ok(RunningServer { address: local, shared, stop, runtime: Some(runtime), task: Some(task) })
+    }
+}
+
+/// A server that runs; dropping it stops it.
+pub struct RunningServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    runtime: Option<Runtime>,
+    task: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl RunningServer {
+    /// The address that it listens on, with the port it was given.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connection URL without the password.
+    pub fn url(&self) -> String {
+        format!("mssql://{}@{}/master", self.shared.options.user, self.address)
+    }
+
+    /// The self-signed certificate in PEM form, if that is what it uses.
+    pub fn certificate_pem(&self) -> Option<&str> {
+        self.shared.identity.as_ref().and_then(TlsIdentity::certificate_pem)
+    }
+
+    /// Stops: no new connections, open work rolled back, data closed in order.
+    pub fn stop(mut self) {
+        self.shut_down();
+    }
+
+    fn shut_down(&mut self) {
+        // No receiver is left only if the accept loop has ended already.
+        let _ = self.stop.send(true);
+        let (Some(runtime), Some(task)) = (self.runtime.take(), self.task.take()) else { return };
+        // A runtime must not be dropped inside another runtime's thread, where a caller may well be.
+        let shared = Arc::clone(&self.shared);
+        let joined = thread::spawn(move || {
+            let _ = runtime.block_on(task);
+            drop(runtime);
+            // Without this last checkpoint the next start replays the journal instead; nothing is lost.
+            let _ = shared.instance.store().checkpoint();
+        });
+        let _ = joined.join();
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        self.shut_down();
+    }
+}
+
+fn open_store(location: &DataLocation) -> Result<Database, StartError> {
+    match location {
+        DataLocation::InMemory => Ok(Database::in_memory()),
+        DataLocation::Directory { path, sync } => {
+            let sync = if *sync { store::Sync::Full } else { store::Sync::None };
+            Ok(Database::open(path, store::Options { sync, ..store::Options::default() })?)
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: watch::Receiver<bool>) {
+    let places = Arc::new(Semaphore::new(shared.options.limits.connections));
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((socket, peer)) => {
+                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                    let shared = Arc::clone(&shared);
+                    connections.spawn(async move {
+                        serve(socket, peer, shared).await;
+                        drop(place);
+                    });
+                }
+                // Out of file descriptors, or a peer that left at once: neither is a reason to stop serving.
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+            },
+            Some(_) = connections.join_next() => {}
+            _ = stopped.changed() => break,
+        }
+    }
+    drop(listener);
+    connections.shutdown().await;
+}
+
+async fn serve(socket: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
+    let spid = shared.spid();
+    // Without it every short response would wait for the peer's delayed acknowledgement; if it fails, it is only slower.
+    let _ = socket.set_nodelay(true);
+    if let Err(error) = connection::serve(socket, &shared, spid).await
+        && shared.options.log_requests
+    {
+        eprintln!("[{spid}] {peer}: connection ended: {error}");
+    }
+}

@@ -1,0 +1,106 @@
+//! How a server is set up.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::transport::CertificateSource;
+
+/// Everything that a server is told at its start.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Address to listen on; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where rows live.
+    pub data: DataLocation,
+    /// The one login.
+    pub user: String,
+    /// Its password.
+    pub password: Password,
+    /// Certificate for TLS; `None` offers no TLS at all.
+    pub certificate: Option<CertificateSource>,
+    /// What clients must agree to.
+    pub encryption: EncryptionPolicy,
+    /// Read bulk loads and count their rows, but keep nothing.
+    pub discard: bool,
+    /// Print every request readably on standard error.
+    pub log_requests: bool,
+    /// Bounds on what a client can make the server hold.
+    pub limits: Limits,
+}
+
+/// Where a server keeps its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DataLocation {
+    /// A directory; created if missing.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Whether commits wait for the disk. Without it a power cut can lose committed work (a killed process cannot).
+        sync: bool,
+    },
+    /// Memory: gone when the server stops.
+    InMemory,
+}
+
+/// Which connections are accepted, by how they are encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncryptionPolicy {
+    /// The client chooses: none, login only, the whole session, or strict.
+    Optional,
+    /// The whole session, TDS 7.x or strict.
+    Required,
+    /// TDS 8.0 only.
+    Strict,
+}
+
+/// A password that no debug output shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    /// Keeps `text`.
+    pub fn new(text: impl Into<String>) -> Password {
+        Password(text.into())
+    }
+
+    /// Compares in a time that depends on the lengths alone.
+    pub fn matches(&self, offered: &str) -> bool {
+        let (own, offered) = (self.0.as_bytes(), offered.as_bytes());
+        let difference = own.iter().zip(offered).fold(0, |sum, (a, b)| sum | (a ^ b));
+        own.len() == offered.len() && difference == 0
+    }
+}
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Password(..)")
+    }
+}
+
+/// Bounds against abuse and accident.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at one time; one more is closed at once.
+    pub connections: usize,
+    /// From accept to the end of login.
+    pub login_timeout: Duration,
+    /// How long a refused login waits for its answer, so that guessing is slow.
+    pub failed_login_delay: Duration,
+    /// Largest request other than a bulk load, in bytes.
+    pub message_bytes: usize,
+    /// Largest single row of a bulk load, in bytes.
+    pub row_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: 4096,
+            login_timeout: Duration::from_secs(15),
+            failed_login_delay: Duration::from_millis(500),
+            message_bytes: 256 << 20,
+            row_bytes: 2 << 30,
+        }
+    }
+}
