@@ -48,8 +48,11 @@ pub fn negate(value: Typed) -> Result<Typed, SqlError> {
     if value.untyped_null {
         return Ok(value);
     }
-    if let (Some(Datum::Int(number)), true) = (&value.constant, is_integer(&value.sql_type)) {
-        return Typed::constant(Datum::Int(-number), value.sql_type.clone());
+    // The most negative value has no opposite; the subtraction below reports it.
+    if let (Some(Datum::Int(number)), SqlType::Int) = (&value.constant, &value.sql_type)
+        && let Some(opposite) = i32::try_from(*number).ok().and_then(i32::checked_neg)
+    {
+        return Typed::constant(Datum::Int(i64::from(opposite)), SqlType::Int);
     }
     if let (Some(Datum::Decimal(units)), sql_type) = (&value.constant, &value.sql_type) {
         return Typed::constant(Datum::Decimal(-units), sql_type.clone());
@@ -405,7 +408,7 @@ fn in_range(value: arrow::datatypes::i256, precision: u8) -> Result<i128, SqlErr
     let overflow = || SqlError::overflow("", "numeric");
     let value = value.to_i128().ok_or_else(overflow)?;
     match 10_i128.checked_pow(u32::from(precision)) {
-        Some(limit) if value.abs() >= limit => Err(overflow()),
+        Some(limit) if value.unsigned_abs() >= limit.unsigned_abs() => Err(overflow()),
         _ => Ok(value),
     }
 }

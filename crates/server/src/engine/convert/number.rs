@@ -124,8 +124,13 @@ fn money_range(units: i128, from: &SqlType, to: &SqlType) -> Result<i128, SqlErr
 
 fn decimal_range(units: i128, precision: u8, from: &SqlType, to: &SqlType) -> Result<i128, SqlError> {
     match 10_i128.checked_pow(u32::from(precision)) {
-        Some(limit) if units.abs() >= limit => Err(SqlError::overflow(&type_name(from), &type_name(to))
-            .with_state(if from.is_decimal() { 8 } else { 2 })),
+        Some(limit) if units.unsigned_abs() >= limit.unsigned_abs() => {
+            Err(SqlError::overflow(&type_name(from), &type_name(to)).with_state(if from.is_decimal() {
+                8
+            } else {
+                2
+            }))
+        }
         _ => Ok(units),
     }
 }

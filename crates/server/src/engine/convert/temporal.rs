@@ -17,7 +17,7 @@ pub(super) fn to_temporal(value: Datum, from: &SqlType, to: &SqlType, style: i32
         {
             let days = super::convert(value, from, &SqlType::Float, 0)?;
             let Datum::Float(days) = days else { return Err(refused(from, to)) };
-            Datum::Moment(DAYS_TO_1900 * TICKS_PER_DAY + (days * TICKS_PER_DAY as f64) as i64)
+            Datum::Moment((DAYS_TO_1900 * TICKS_PER_DAY).saturating_add((days * TICKS_PER_DAY as f64) as i64))
         }
         other => other,
     };
@@ -40,6 +40,11 @@ pub(super) fn to_temporal(value: Datum, from: &SqlType, to: &SqlType, style: i32
 
 /// Rounds local ticks to the target. None if they leave its range.
 pub(crate) fn place(local: i64, offset_minutes: i16, to: &SqlType) -> Option<Datum> {
+    // Far outside the calendar nothing below could overflow.
+    let beyond = (DAYS_MAX + 2) * TICKS_PER_DAY;
+    if !(-TICKS_PER_DAY..beyond).contains(&local) {
+        return None;
+    }
     let in_calendar = |ticks: i64| (0..(DAYS_MAX + 1) * TICKS_PER_DAY).contains(&ticks).then_some(ticks);
     match to {
         SqlType::Date => Some(Datum::Date(local.div_euclid(TICKS_PER_DAY))),
@@ -74,7 +79,7 @@ pub(crate) fn place(local: i64, offset_minutes: i16, to: &SqlType) -> Option<Dat
 /// Ticks rounded half up to `scale` digits of a second.
 pub(crate) fn round_to(ticks: i64, scale: u8) -> i64 {
     let unit = 10_i64.pow(u32::from(7 - scale.min(7)));
-    (ticks + unit / 2).div_euclid(unit) * unit
+    ticks.saturating_add(unit / 2).div_euclid(unit).saturating_mul(unit)
 }
 
 fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {

@@ -270,7 +270,7 @@ fn add(part: DatePart, count: i64, value: &Datum, sql_type: &SqlType) -> Result<
                 _ => 1,
             });
             let days = months
-                .filter(|months| months.abs() < 200_000)
+                .filter(|months| months.unsigned_abs() < 200_000)
                 .and_then(|months| add_months(ticks.div_euclid(TICKS_PER_DAY), months))
                 .ok_or_else(failed)?;
             let sum = days * TICKS_PER_DAY + ticks.rem_euclid(TICKS_PER_DAY);
