@@ -36,11 +36,19 @@ impl ByteBuilder {
             let mut valid = 0u64;
             for (index, &start) in starts.iter().enumerate() {
                 let row = group * GROUP + index;
-                let has_value = append(&mut self.data, start).map_err(|reason| (row, reason))?;
-                valid |= u64::from(has_value) << index;
-                match i32::try_from(self.data.len()) {
-                    Ok(end) => self.ends.push(end),
-                    Err(_) => return Err((row, Reason::ExceedsArrow { length: self.data.len() })),
+                let appended = append(&mut self.data, start).and_then(|has_value| {
+                    let exceeds = |_| Reason::ExceedsArrow { length: self.data.len() };
+                    Ok((has_value, i32::try_from(self.data.len()).map_err(exceeds)?))
+                });
+                match appended {
+                    Ok((has_value, end)) => {
+                        valid |= u64::from(has_value) << index;
+                        self.ends.push(end);
+                    }
+                    Err(reason) => {
+                        self.validity.append_before_bad(valid, index);
+                        return Err((row, reason));
+                    }
                 }
             }
             self.validity.append(valid, starts.len());

@@ -47,7 +47,10 @@ impl Gather for DecimalColumn {
                         value
                     }
                     Ok(None) => 0,
-                    Err(reason) => return Err((group * GROUP + index, reason)),
+                    Err(reason) => {
+                        self.validity.append_before_bad(valid, index);
+                        return Err((group * GROUP + index, reason));
+                    }
                 };
                 self.values.push(value);
             }

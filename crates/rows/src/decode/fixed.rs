@@ -141,7 +141,13 @@ fn prefixed<T: Copy + Default, const W: usize, const P: usize>(
                     }
                 }),
             };
-            values.push(value.map_err(|reason| (group * GROUP + index, reason))?);
+            match value {
+                Ok(value) => values.push(value),
+                Err(reason) => {
+                    validity.append_before_bad(valid, index);
+                    return Err((group * GROUP + index, reason));
+                }
+            }
         }
         validity.append(valid, starts.len());
     }

@@ -85,16 +85,17 @@ impl CodePageColumn {
 impl Gather for CodePageColumn {
     fn gather(&mut self, block: &[u8], lane: &[u32]) -> Result<(), BadCell> {
         let mark = self.builder.mark();
-        copy(&mut self.builder, &mut self.joined, block, lane, self.class, self.limit)?;
+        let copied = copy(&mut self.builder, &mut self.joined, block, lane, self.class, self.limit);
         // Every code page spells ASCII as itself. Anything else: once more, cell by cell.
         if self.builder.data.get(mark.0..).is_none_or(|data| data.is_ascii()) {
-            return Ok(());
+            return copied;
         }
         self.builder.back_to(mark);
-        let Self { class, charset, builder, joined, .. } = self;
-        builder.rows(lane, |out, start| match cell::value(block, start, *class, joined) {
-            Some(bytes) => charset.append(bytes, out).map(|()| true),
-            None => Ok(false),
+        let Self { class, limit, charset, builder, joined } = self;
+        builder.rows(lane, |out, start| {
+            let Some(bytes) = cell::value(block, start, *class, joined) else { return Ok(false) };
+            check_declared(bytes.len(), *limit)?;
+            charset.append(bytes, out).map(|()| true)
         })
     }
 

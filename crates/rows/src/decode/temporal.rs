@@ -170,10 +170,20 @@ pub(super) fn exact(moment: Moment, scale: u8, sql_type: &'static str) -> Result
     Ok(ticks.to_be_bytes())
 }
 
-/// The exact form of `datetimeoffset`: [`exact`] in UTC, then the offset with its sign bit flipped.
+/// The exact form of `datetimeoffset`: [`exact`] in UTC, then the offset with its sign bit flipped. The local time, which
+/// is what is shown, must lie within the calendar too.
 #[inline]
 pub(super) fn exact_offset((moment, offset): (Moment, i16), scale: u8) -> Result<[u8; 10], Reason> {
-    let [a, b, c, d, e, f, g, h] = exact(moment, scale, "datetimeoffset")?;
+    let utc = exact(moment, scale, "datetimeoffset")?;
+    let local = u64::from_be_bytes(utc).checked_add_signed(i64::from(offset) * TICKS_PER_MINUTE);
+    if local.is_none_or(|local| local >= CALENDAR_TICKS) {
+        return Err(Reason::OutOfRange { sql_type: "datetimeoffset" });
+    }
+    let [a, b, c, d, e, f, g, h] = utc;
     let [i, j] = (offset as u16 ^ 0x8000).to_be_bytes();
     Ok([a, b, c, d, e, f, g, h, i, j])
 }
+
+/// Units of 100 ns in a minute, and from 0001-01-01 to the end of 9999-12-31.
+const TICKS_PER_MINUTE: i64 = 600_000_000;
+const CALENDAR_TICKS: u64 = (DAYS_MAX as u64 + 1) * 864_000_000_000;

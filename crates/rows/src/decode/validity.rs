@@ -34,6 +34,13 @@ impl Validity {
         self.rows += count;
     }
 
+    /// Appends the `count` rows of a group that come before a bad one, so that a null among them is found.
+    #[cold]
+    pub fn append_before_bad(&mut self, valid: u64, count: usize) {
+        let before = 1u64.checked_shl(count as u32).map_or(u64::MAX, |bit| bit - 1);
+        self.append(valid & before, count);
+    }
+
     /// Takes back the rows after the first `rows`.
     pub fn truncate(&mut self, rows: usize) {
         match self.first_null {

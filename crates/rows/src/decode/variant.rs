@@ -63,6 +63,7 @@ pub(crate) fn write_variant(out: &mut Vec<u8>, body: &[u8]) -> Result<(), Reason
 
 /// `time(scale)` from its wire data.
 pub(super) fn write_time(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<(), Reason> {
+    check_length(data, time_bytes(scale), "time")?;
     let ticks = number(data, "time")?;
     if ticks >= ticks_per_day(scale) {
         return Err(Reason::OutOfRange { sql_type: "time" });
@@ -73,6 +74,7 @@ pub(super) fn write_time(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<()
 
 /// `datetime2(scale)` from its wire data.
 pub(super) fn write_datetime2(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<(), Reason> {
+    check_length(data, time_bytes(scale) + 3, "datetime2")?;
     let moment = match data.len() {
         6 => temporal::datetime2::<6>(bytes(data)?),
         7 => temporal::datetime2::<7>(bytes(data)?),
@@ -84,6 +86,7 @@ pub(super) fn write_datetime2(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Resu
 
 /// `datetimeoffset(scale)` from its wire data: the local time, then the offset.
 pub(super) fn write_datetimeoffset(out: &mut Vec<u8>, data: &[u8], scale: u8) -> Result<(), Reason> {
+    check_length(data, time_bytes(scale) + 5, "datetimeoffset")?;
     let (utc, offset) = match data.len() {
         8 => temporal::datetimeoffset::<8>(bytes(data)?)?,
         9 => temporal::datetimeoffset::<9>(bytes(data)?)?,
@@ -122,6 +125,19 @@ fn timestamp(out: &mut Vec<u8>, value: i64, scale: u8) {
     write::date(out, value.div_euclid(per_day) as i32 + DAYS_TO_1970);
     out.push(b' ');
     write::time(out, value.rem_euclid(per_day).unsigned_abs(), scale);
+}
+
+/// Bytes of a time of day with `scale` fractional digits (MS-TDS 2.2.5.5.1.8).
+fn time_bytes(scale: u8) -> usize {
+    match scale {
+        0..=2 => 3,
+        3..=4 => 4,
+        _ => 5,
+    }
+}
+
+fn check_length(data: &[u8], length: usize, expected: &'static str) -> Result<(), Reason> {
+    if data.len() == length { Ok(()) } else { Err(Reason::Length { length: data.len(), expected }) }
 }
 
 fn number(data: &[u8], expected: &'static str) -> Result<u64, Reason> {

@@ -109,6 +109,34 @@ fn the_first_bad_row_is_named_whatever_its_column() {
 }
 
 #[test]
+fn the_first_bad_row_of_a_column_is_named_whatever_its_fault() {
+    let japanese = Collation::from_name("Japanese_CI_AS").unwrap();
+    let text = Column::new("c", "varchar(9)".parse().unwrap(), false, Some(japanese));
+    // Found while the cells are read: too long a text in row 2. Found in another way: NULL in row 1, or half a
+    // character of code page 932.
+    for (rows, expected) in [
+        ("d1 0100 41 | d1 ffff | d1 0a00 41414141414141414141", "row 1, column c: NULL in a column"),
+        ("d1 0100 41 | d1 0100 96 | d1 0a00 41414141414141414141", "row 1, column c: byte 0 is no character"),
+        ("d1 0100 41 | d1 0100 42 | d1 0a00 41414141414141414141", "row 2, column c: 10 bytes exceed"),
+    ] {
+        let decoder = Decoder::new(std::slice::from_ref(&text), Form::default()).unwrap();
+        let error = decode_all(decoder, &hex(rows)).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{rows}: {error}");
+    }
+    // The same for values of fixed length.
+    for (sql_type, row, null, bad) in [
+        ("int", "d1 04 01000000", "d1 00", "d1 02 0000"),
+        ("decimal(9,0)", "d1 05 01 01000000", "d1 00", "d1 05 02 01000000"),
+    ] {
+        let mut info = column(sql_type, true);
+        info.flags.0 &= !tds::ColumnFlags::NULLABLE;
+        let rows = hex(&format!("{row} {null} {row} {bad}"));
+        let error = decode_all(Decoder::new(&[info], Form::default()).unwrap(), &rows).unwrap_err();
+        assert_eq!((error.row, error.reason), (1, RowDecodeErrorReason::UnexpectedNull), "{sql_type}");
+    }
+}
+
+#[test]
 fn an_error_is_repeated_and_rows_are_counted_over_batches() {
     let mut decoder = Decoder::new(&[column("int", true)], Form::default()).unwrap();
     let sound = hex("d1 04 01000000");
