@@ -27,6 +27,7 @@ test: lint unit conformance ## Run every check and test
 
 lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	python3 scripts/check_licences.py
 	python3 scripts/check_house_rules.py
@@ -49,7 +50,7 @@ bench: toolchain ## Measure; reports ratios taken in one run
 	$(CARGO_TARGET_DIR)/release/bulkwire-bench
 
 fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
-	cargo run --release --manifest-path fuzz/Cargo.toml -- --all --seconds $(FUZZ_SECONDS)
+	cargo run --release --locked --manifest-path fuzz/Cargo.toml -- --all --seconds $(FUZZ_SECONDS)
 
 release: toolchain ## Build the command and the server for use
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
