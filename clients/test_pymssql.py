@@ -92,7 +92,7 @@ def test_bulk_copy_reads_back_cell_by_cell(server, cursor):
         "moment datetime2(6) NULL, name nvarchar(100) NULL, "
         "code varchar(20) NULL, flag bit NULL, ratio float NULL)"
     )
-    # pymssql sends dates and times as text with three digits of a second and a guess at the century, and '' as NULL.
+    # pymssql sends times with three digits of a second, guesses the century of dates, and sends '' as NULL.
     rows = [
         (
             1,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::datatypes::Field;
+use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
 use formats::{BatchReader, Compression, Format, FormatError, InferredSchema, Location, RowLines};
 use load::report::grouped;
@@ -66,7 +66,11 @@ fn create(
     arguments: &LoadArgs,
 ) -> Result<(), Failure> {
     let measured = formats::measure(&source.location, &source.format, source.compression)?;
-    let statement = create_table_statement(table, &measured.schema(), |index, field| {
+    let schema = match &source.format {
+        Format::Csv(_) => roomy_schema(&measured.schema()),
+        Format::Parquet(_) | Format::ArrowIpc(_) => measured.schema(),
+    };
+    let statement = create_table_statement(table, &schema, |index, field| {
         create_options(&measured, index, field, arguments)
     })?;
     if !arguments.quiet {
@@ -96,6 +100,23 @@ fn create_options(
         strings: StringType::NVarChar,
         nested_as_json: arguments.nested_as_json,
     }
+}
+
+/// What one text file shows is a lower bound: its columns get NULL, whole numbers at least `int`, and decimals all the
+/// digits that their storage size holds.
+fn roomy_schema(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter().map(|field| {
+        let data_type = match field.data_type() {
+            DataType::UInt8 | DataType::Int16 => DataType::Int32,
+            DataType::Decimal128(precision, scale) => {
+                let steps = [9, 19, 28, 38];
+                DataType::Decimal128(steps.into_iter().find(|step| precision <= step).unwrap_or(38), *scale)
+            }
+            other => other.clone(),
+        };
+        field.as_ref().clone().with_data_type(data_type).with_nullable(true)
+    });
+    Schema::new(fields.collect::<Vec<_>>())
 }
 
 fn roomy_length(longest: u64) -> u64 {

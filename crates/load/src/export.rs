@@ -37,9 +37,8 @@ pub fn export<E>(
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let started = Instant::now();
+    let started = stream.started();
     let cpu = CpuWatch::start();
-    let bytes_before = stream.bytes_received();
     let (sender, batches) = bounded(BATCHES_MAX);
     let mut report = ExportReport {
         rows: 0,
@@ -70,7 +69,7 @@ where
     written?;
     let decoded = decoded.map_err(|_| Error::Worker { worker: "decoding" })?;
     decoded.outcome?;
-    report.bytes_on_wire = stream.bytes_received() - bytes_before;
+    report.bytes_on_wire = stream.bytes_received();
     report.elapsed = started.elapsed();
     report.wait = stream.waited();
     report.decode = decoded.busy.saturating_sub(report.wait);

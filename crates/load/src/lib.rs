@@ -15,7 +15,9 @@
 //! ```no_run
 //! use bulkwire_load as load;
 //! use load::{Client, Config, LoadOptions, LoadPlan, TableName};
-//! # fn batches() -> (arrow::datatypes::SchemaRef, Vec<Result<arrow::record_batch::RecordBatch, std::io::Error>>) { unimplemented!() }
+//! # fn batches() -> (arrow::datatypes::SchemaRef, Vec<Result<arrow::record_batch::RecordBatch, std::io::Error>>) {
+//! #     (arrow::datatypes::SchemaRef::new(arrow::datatypes::Schema::empty()), Vec::new())
+//! # }
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut client = Client::connect(&Config::parse("mssql://sa:${env:SA_PASSWORD}@localhost/sales")?)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use arrow::datatypes::Schema;
-use rows::{BulkHints, Plan, insert_bulk_statement};
+use rows::{BulkHints, Plan, PlanNote, insert_bulk_statement};
 use tds::{LengthClass, TypeInfo};
 
 use crate::{
@@ -85,7 +85,14 @@ impl LoadPlan {
 
         choose("target", format!("{} ({})", target.name, target.storage), &occupancy(target));
         for note in rows.notes() {
-            choose("columns", rows.columns().len().to_string(), note);
+            match note {
+                PlanNote::Converted { column, from, to } => {
+                    choose("column", column.clone(), &format!("{from} is converted to {to}"));
+                }
+                PlanNote::Absent { columns } => {
+                    choose("not loaded", columns.join(", "), "not in the source; the server fills them");
+                }
+            }
         }
         let (table_lock, reason) = table_lock(target, options);
         choose("TABLOCK", on_off(table_lock), reason);

@@ -1,6 +1,6 @@
 //! The answer to a query as a stream of record batches.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Instant};
 
 use arrow::{
     datatypes::{Schema, SchemaRef},
@@ -26,6 +26,9 @@ pub struct ResultStream<'c> {
     decoder: Option<Decoder>,
     schema: SchemaRef,
     state: State,
+    /// When the answer began to be read, and what had been received by then.
+    started: Instant,
+    bytes_before: u64,
 }
 
 enum State {
@@ -40,6 +43,7 @@ enum State {
 impl<'c> ResultStream<'c> {
     /// Reads up to the first result set of an answer that was just asked for.
     pub(crate) fn start(session: &'c mut Session, form: Form) -> Result<Self, Error> {
+        let bytes_before = session.transport.bytes_on_wire().1;
         let mut this = Self {
             session,
             form,
@@ -48,6 +52,8 @@ impl<'c> ResultStream<'c> {
             decoder: None,
             schema: Arc::new(Schema::empty()),
             state: State::Rows,
+            started: Instant::now(),
+            bytes_before,
         };
         this.find_result()?;
         this.next_result()?;
@@ -114,9 +120,14 @@ impl<'c> ResultStream<'c> {
         self.session.take_messages()
     }
 
-    /// Bytes received by this connection, headers and TLS included.
+    /// Bytes of this answer received so far, headers and TLS included.
     pub(crate) fn bytes_received(&self) -> u64 {
-        self.session.transport.bytes_on_wire().1
+        self.session.transport.bytes_on_wire().1 - self.bytes_before
+    }
+
+    /// When this answer began to be read.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
     }
 
     /// Time spent waiting for the server in this answer.

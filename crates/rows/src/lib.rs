@@ -30,4 +30,4 @@ pub use decode::{Decoder, DecoderError, RowDecodeError, RowDecodeErrorReason};
 pub use encode::BoundBatch;
 pub use insert_bulk::{BulkHints, insert_bulk_statement};
 pub use mapping::Form;
-pub use plan::{Mapping, Plan, PlanError};
+pub use plan::{Mapping, Plan, PlanError, PlanNote};

@@ -28,6 +28,25 @@ pub enum Mapping {
     Explicit(Vec<(String, String)>),
 }
 
+/// Something about a plan that a careful user would like to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanNote {
+    /// Values change their type on the way.
+    Converted {
+        /// The target column.
+        column: String,
+        /// Type of the source.
+        from: DataType,
+        /// Type of the target.
+        to: SqlType,
+    },
+    /// Target columns without a source; the server fills them.
+    Absent {
+        /// Their names.
+        columns: Vec<String>,
+    },
+}
+
 /// A load's (or a result set's) columns, settled once from the two schemas.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -35,7 +54,7 @@ pub struct Plan {
     declared: Vec<Column>,
     casts: Vec<(usize, Cast)>,
     options: CastOptions,
-    notes: Vec<String>,
+    notes: Vec<PlanNote>,
 }
 
 impl Plan {
@@ -66,10 +85,10 @@ impl Plan {
             .filter(|(index, column)| {
                 !pairs.iter().any(|(_, target_index)| target_index == index) && !column.flags.is_computed()
             })
-            .map(|(_, column)| column.name.as_str());
-        let absent: Vec<&str> = absent.collect();
-        if !absent.is_empty() {
-            plan.notes.push(format!("not in the source, left to the server: {}", absent.join(", ")));
+            .map(|(_, column)| column.name.clone());
+        let columns: Vec<String> = absent.collect();
+        if !columns.is_empty() {
+            plan.notes.push(PlanNote::Absent { columns });
         }
         for column in &mut plan.columns {
             column.type_info = carrier(&column.type_info);
@@ -122,7 +141,11 @@ impl Plan {
                 }
             })?;
         if acceptance == Acceptance::Converted {
-            self.notes.push(format!("{}: {} is converted to {sql_type}", column.name, field.data_type()));
+            self.notes.push(PlanNote::Converted {
+                column: column.name.clone(),
+                from: field.data_type().clone(),
+                to: sql_type.clone(),
+            });
         }
         Ok(Cast {
             field: field.clone(),
@@ -150,7 +173,7 @@ impl Plan {
     }
 
     /// What a careful user would like to know before the load: conversions, and columns left out.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[PlanNote] {
         &self.notes
     }
 

@@ -1,0 +1,141 @@
+//! `bulkwire load`.
+
+use crate::fixture::{Fixture, PASSWORD, text};
+
+const PEOPLE: &str =
+    "id,name,born,balance\n1,Åsa,1984-02-29,1200.50\n2,\"O'Brien, \"\"Pat\"\"\",,-3.25\n3,\"\",,0\n";
+
+#[test]
+fn creates_a_table_with_sized_types_and_loads_it() {
+    let fixture = Fixture::new();
+    fixture.file("people.csv", PEOPLE);
+    let ran = fixture.ok(&["load", "dbo.people", "people.csv", "--create"]);
+    assert!(ran.stderr.contains("[id] int NULL"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[name] nvarchar(20) NULL"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[balance] decimal(9, 2) NULL"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("3 rows in 1 batch"), "{}", ran.stderr);
+    assert_eq!(
+        fixture.rows("SELECT * FROM dbo.people ORDER BY id"),
+        "1,Åsa,1984-02-29,1200.50\n2,\"O'Brien, \"\"Pat\"\"\",,-3.25\n3,\"\",,0.00\n"
+    );
+}
+
+#[test]
+fn truncates_first_and_reports_as_json() {
+    let fixture = Fixture::new();
+    fixture.file("people.csv", PEOPLE);
+    fixture.ok(&["load", "people", "people.csv", "--create"]);
+    let ran = fixture.ok(&["load", "people", "people.csv", "--truncate", "--json", "--batch-rows", "2"]);
+    assert!(ran.stdout.contains("\"rows\":3") && ran.stdout.contains("\"batches\":2"), "{}", ran.stdout);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM people"), "3\n");
+}
+
+#[test]
+fn maps_columns_by_name_position_and_pairs() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (a int NULL, b varchar(10) NULL, c int NULL)");
+    fixture.file("names.csv", "B,A\nx,1\n");
+    fixture.ok(&["load", "t", "names.csv"]);
+    fixture.file("bare.txt", "2|y|20\n");
+    fixture.ok(&["load", "t", "bare.txt", "--no-header", "--delimiter", "|"]);
+    fixture.ok(&["load", "t", "bare.txt", "--no-header", "--delimiter", "|", "--columns", "c,b,a"]);
+    fixture.file("pairs.csv", "key,label,ignored\n4,z,9\n");
+    fixture.ok(&["load", "t", "pairs.csv", "--map", "key=a", "--map", "label=b"]);
+    fixture.file("swapped.csv", "c,b,a\n5,w,50\n");
+    fixture.ok(&["load", "t", "swapped.csv", "--by-position"]);
+    assert_eq!(fixture.rows("SELECT a, b, c FROM t ORDER BY a, b"), "1,x,\n2,y,20\n4,z,\n5,w,50\n20,y,2\n");
+}
+
+#[test]
+fn reads_dialects_compression_and_standard_input() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, s nvarchar(30) NULL)");
+    fixture.file("raw.txt", "1|say \"hi\"\n2|\\N\n");
+    let dialect = ["--no-header", "--no-quote", "--delimiter", "|", "--null-text", "\\N"];
+    fixture.ok(&[&["load", "t", "raw.txt"], &dialect[..]].concat());
+    fixture.file("latin.csv", b"n,s\n3,caf\xE9\n");
+    fixture.ok(&["load", "t", "latin.csv", "--encoding", "1252"]);
+    let utf16: Vec<u8> = "\u{FEFF}n,s\n4,日本\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fixture.file("wide.csv", utf16);
+    fixture.ok(&["load", "t", "wide.csv"]);
+    for (file, n) in [("five.csv.gz", 5), ("six.csv.zst", 6)] {
+        fixture.ok(&["export", "--query", &format!("SELECT {n} AS n, 'packed' AS s"), file]);
+        fixture.ok(&["load", "t", file]);
+    }
+    let url = fixture.url("Encrypt=Off");
+    let ran = fixture.run_with(&url, PASSWORD, &["load", "t", "-", "--format", "csv"], "n,s\n7,piped\n");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        fixture.rows("SELECT n, s FROM t ORDER BY n"),
+        "1,\"say \"\"hi\"\"\"\n2,\n3,café\n4,日本\n5,packed\n6,packed\n7,piped\n"
+    );
+}
+
+#[test]
+fn creates_from_standard_input() {
+    let fixture = Fixture::new();
+    let url = fixture.url("Encrypt=Off");
+    let arguments = ["load", "piped", "-", "--format", "csv", "--create"];
+    let ran = fixture.run_with(&url, PASSWORD, &arguments, "n,s\n7,piped\n");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT * FROM piped"), "7,piped\n");
+}
+
+#[test]
+fn loads_several_files_in_turn() {
+    let fixture = Fixture::new();
+    fixture.file("a.csv", "n\n1\n2\n");
+    fixture.file("b.csv", "n\n3\n");
+    fixture.ok(&["load", "t", "a.csv", "b.csv", "--create"]);
+    assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n2\n3\n");
+}
+
+#[test]
+fn identity_values_are_made_or_kept() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (id int IDENTITY(10,5) NOT NULL PRIMARY KEY, s varchar(10) NULL)");
+    fixture.file("made.csv", "s\na\nb\n");
+    fixture.ok(&["load", "t", "made.csv"]);
+    fixture.file("kept.csv", "id,s\n99,c\n");
+    let refused = fixture.run(&["load", "t", "kept.csv"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("id") && refused.stderr.contains("identity"), "{}", refused.stderr);
+    fixture.ok(&["load", "t", "kept.csv", "--keep-identity"]);
+    fixture.ok(&["load", "t", "made.csv"]);
+    assert_eq!(fixture.rows("SELECT id, s FROM t ORDER BY id"), "10,a\n15,b\n99,c\n104,a\n109,b\n");
+}
+
+#[test]
+fn nulls_take_defaults_unless_kept() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NOT NULL, s varchar(10) NULL DEFAULT 'none')");
+    fixture.file("t.csv", "n,s\n1,\n");
+    fixture.ok(&["load", "t", "t.csv"]);
+    fixture.file("t.csv", "n,s\n2,\n");
+    fixture.ok(&["load", "t", "t.csv", "--keep-nulls"]);
+    assert_eq!(fixture.rows("SELECT n, s FROM t ORDER BY n"), "1,none\n2,\n");
+}
+
+#[test]
+fn constraints_are_checked_on_request() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NOT NULL CHECK (n > 0))");
+    fixture.file("t.csv", "n\n-1\n");
+    fixture.ok(&["load", "t", "t.csv"]);
+    let refused = fixture.run(&["load", "t", "t.csv", "--check-constraints"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("547"), "{}", refused.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "1\n");
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_loads_nothing() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL)");
+    let file = fixture.file("t.csv", "n\n1\n");
+    let ran = fixture.ok(&["load", "t", text(&file), "--dry-run", "--table-lock=off", "--batch-rows", "7"]);
+    for expected in ["TABLOCK", "as asked", "batch rows", "heap"] {
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+}

@@ -1,0 +1,10 @@
+//! The `bulkwire` command against the embedded server, as a user runs it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod connections;
+mod exports;
+mod fixture;
+mod loads;
+mod queries;
+mod refusals;
+mod types;

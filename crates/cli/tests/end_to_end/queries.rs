@@ -1,0 +1,73 @@
+//! `bulkwire query` and `bulkwire describe`.
+
+use crate::fixture::{Fixture, PASSWORD};
+
+#[test]
+fn prints_tables_csv_and_json() {
+    let fixture = Fixture::new();
+    let sql = "SELECT 1 AS id, N'Å,\"b' AS name, CAST(NULL AS int) AS nothing, 0x0AFF AS raw, CAST(1 AS bit) AS flag";
+    let table = fixture.ok(&["query", sql]).stdout;
+    let expected = "id  name   nothing  raw     flag\n--  -----  -------  ------  ----\n 1  Å,\"b      NULL  0x0AFF  1\n(1 row)\n";
+    assert_eq!(table, expected);
+    let csv = fixture.ok(&["query", sql, "-o", "csv"]).stdout;
+    assert_eq!(csv, "id,name,nothing,raw,flag\n1,\"Å,\"\"b\",,0x0AFF,1\n");
+    let json = fixture.ok(&["query", sql, "-o", "json"]).stdout;
+    assert_eq!(
+        json,
+        "[\n{\"flag\":true,\"id\":1,\"name\":\"Å,\\\"b\",\"nothing\":null,\"raw\":\"0AFF\"}\n]\n"
+    );
+}
+
+#[test]
+fn prints_every_result_and_the_server_s_messages() {
+    let fixture = Fixture::new();
+    let ran = fixture.ok(&["query", "SELECT 1 AS a; PRINT 'between'; SELECT 2 AS b"]);
+    assert_eq!(ran.stdout, "a\n-\n1\n(1 row)\n\nb\n-\n2\n(1 row)\n");
+    assert!(ran.stderr.contains("between"), "{}", ran.stderr);
+}
+
+#[test]
+fn cuts_long_results_and_says_so() {
+    let fixture = Fixture::new();
+    let ran = fixture.ok(&["query", "SELECT * FROM (VALUES (1),(2),(3)) v (n)", "--max-rows", "2"]);
+    assert!(ran.stdout.ends_with("(3 rows, the first 2 shown)\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn reads_sql_from_standard_input() {
+    let fixture = Fixture::new();
+    let ran = fixture.run_with(&fixture.url("Encrypt=Off"), PASSWORD, &["query", "-"], "SELECT 42 AS n");
+    assert!(ran.stdout.contains("42"), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn server_errors_name_number_and_line() {
+    let fixture = Fixture::new();
+    let ran = fixture.run(&["query", "SELECT 1;\nSELECT nothing FROM nowhere"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("Msg 208, Level 16") && ran.stderr.contains("nowhere"), "{}", ran.stderr);
+}
+
+#[test]
+fn describes_columns_keys_and_the_plan() {
+    let fixture = Fixture::new();
+    fixture.sql(
+        "CREATE TABLE dbo.t (id int IDENTITY(1,1) NOT NULL CONSTRAINT pk_t PRIMARY KEY, v nvarchar(20) NULL DEFAULT N'x', \
+         n int NOT NULL CONSTRAINT ck_n CHECK (n > 0), at rowversion)",
+    );
+    fixture.sql("CREATE UNIQUE INDEX ux_v ON dbo.t (v DESC)");
+    let shown = fixture.ok(&["describe", "dbo.t"]).stdout;
+    for expected in [
+        "[dbo].[t] (clustered",
+        "identity",
+        "default",
+        "rowversion",
+        "pk_t",
+        "ux_v",
+        "v DESC",
+        "ck_n",
+        "TABLOCK",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Bad input: a clear error, and nothing lost.
+
+use crate::fixture::{Fixture, PASSWORD};
+
+#[test]
+fn a_bad_value_is_named_with_file_line_row_column_and_reason() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NOT NULL, s varchar(3) NULL)");
+    fixture.file("t.csv", "n,s\n1,\"a\nb\"\n2,abc\n3x,d\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--quiet"]);
+    assert_eq!(ran.code, 1);
+    for expected in ["t.csv", "row 2", "\"n\"", "3x", "int", "line 5", "nothing was committed"] {
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+}
+
+#[test]
+fn long_text_is_refused_until_truncation_is_asked_for() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (s varchar(3) NULL)");
+    fixture.file("t.csv", "s\nabcd\n");
+    let refused = fixture.run(&["load", "t", "t.csv", "--quiet"]);
+    assert_eq!(refused.code, 1);
+    for expected in ["abcd", "--allow-truncate"] {
+        assert!(refused.stderr.contains(expected), "{expected}: {}", refused.stderr);
+    }
+    fixture.ok(&["load", "t", "t.csv", "--allow-truncate"]);
+    assert_eq!(fixture.rows("SELECT s FROM t"), "abc\n");
+}
+
+#[test]
+fn rounding_and_replacement_are_asked_for_too() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (d decimal(5,1) NULL, s varchar(9) NULL)");
+    fixture.file("t.csv", "d,s\n1.25,日本\n");
+    let rounding = fixture.run(&["load", "t", "t.csv", "--quiet", "--replacement", "?"]);
+    assert!(rounding.stderr.contains("--allow-rounding"), "{}", rounding.stderr);
+    let replacing = fixture.run(&["load", "t", "t.csv", "--quiet", "--allow-rounding"]);
+    assert!(replacing.stderr.contains("--replacement"), "{}", replacing.stderr);
+    fixture.ok(&["load", "t", "t.csv", "--allow-rounding", "--replacement", "?"]);
+    assert_eq!(fixture.rows("SELECT d, s FROM t"), "1.3,??\n");
+}
+
+#[test]
+fn a_server_error_keeps_its_number_and_earlier_batches() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NOT NULL PRIMARY KEY)");
+    fixture.file("t.csv", "n\n1\n2\n3\n2\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--batch-rows", "2", "--quiet"]);
+    assert_eq!(ran.code, 1);
+    for expected in ["Msg 2627, Level 14", "batch 2", "rows 3 to 4", "2 rows before it are committed"] {
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+    assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n2\n");
+}
+
+#[test]
+fn ragged_and_cut_off_files_load_nothing() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (a int NULL, b int NULL)");
+    fixture.file("ragged.csv", "a,b\n1,2\n3\n");
+    let ragged = fixture.run(&["load", "t", "ragged.csv", "--quiet"]);
+    assert_eq!(ragged.code, 1);
+    assert!(ragged.stderr.contains("line 3"), "{}", ragged.stderr);
+    fixture.ok(&["export", "--query", "SELECT 1 AS a, 2 AS b", "whole.parquet"]);
+    let whole = std::fs::read(fixture.path("whole.parquet")).unwrap();
+    fixture.file("cut.parquet", &whole[..whole.len() / 2]);
+    let cut = fixture.run(&["load", "t", "cut.parquet", "--quiet"]);
+    assert_eq!(cut.code, 1);
+    assert!(cut.stderr.contains("cut.parquet"), "{}", cut.stderr);
+    let missing = fixture.run(&["load", "t", "absent.csv", "--quiet"]);
+    assert!(missing.stderr.contains("absent.csv"), "{}", missing.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+}
+
+#[test]
+fn missing_tables_and_columns_are_named() {
+    let fixture = Fixture::new();
+    fixture.file("t.csv", "a,b\n1,2\n");
+    let table = fixture.run(&["load", "nowhere", "t.csv", "--quiet"]);
+    assert!(table.stderr.contains("nowhere") && table.stderr.contains("--create"), "{}", table.stderr);
+    fixture.sql("CREATE TABLE t (a int NULL)");
+    let column = fixture.run(&["load", "t", "t.csv", "--quiet"]);
+    assert_eq!(column.code, 1);
+    assert!(column.stderr.contains('b'), "{}", column.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+}
+
+#[test]
+fn null_for_a_not_null_column_names_the_row() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (a int NOT NULL, b int NULL)");
+    fixture.file("t.csv", "a,b\n1,\n,2\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--quiet"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("row 1") && ran.stderr.contains("NULL"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_refused_login_shows_the_server_s_words_and_no_password() {
+    let fixture = Fixture::new();
+    let url = fixture.url("Encrypt=Off");
+    let ran = fixture.run_with(&url, "my-secret-guess", &["query", "SELECT 1"], "");
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("18456") && ran.stderr.contains("Login failed"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("my-secret-guess"), "{}", ran.stderr);
+    let no_database = format!("mssql://sa@{}/nowhere?Encrypt=Off", fixture.server.address());
+    let ran = fixture.run_with(&no_database, PASSWORD, &["query", "SELECT 1"], "");
+    assert!(ran.stderr.contains("4060"), "{}", ran.stderr);
+}
+
+#[test]
+fn senseless_commands_exit_with_2() {
+    let fixture = Fixture::new();
+    let cases: [&[&str]; 5] = [
+        &["export", "only_a_table"],
+        &["load", "t", "file.of_no_known_kind"],
+        &["load", "t", "-"],
+        &["export", "t", "out.parquet", "--delimiter", ";"],
+        &["query", "SELECT 1", "--url", "Server=x;Nonsense=1"],
+    ];
+    for arguments in cases {
+        let ran = fixture.run(arguments);
+        assert!(ran.code == 2 || ran.stderr.contains("suffix"), "{arguments:?}: {} {}", ran.code, ran.stderr);
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+}
