@@ -1,5 +1,7 @@
 //! Packets from the socket, in large reads.
 
+use std::io;
+
 use tds::message_reader::{Event, MessageReader, Packet};
 use tds::packet::{PACKET_SIZE_MAX_BYTES, PacketHeader, PacketType, Status};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -119,7 +121,12 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
             self.buffer.resize(wanted, 0);
         }
         let space = self.buffer.get_mut(self.end..).unwrap_or_default();
-        match self.io.read(space).await? {
+        let read = match self.io.read(space).await {
+            // A client that closes its socket without a TLS farewell; between messages nothing is lost by it.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+            other => other?,
+        };
+        match read {
             0 if self.start == self.end => Ok(false),
             0 => Err(ConnectionError::CutOff),
             read => {
