@@ -80,16 +80,24 @@ impl Failure {
     }
 
     fn hint(&self) -> Option<&'static str> {
-        use rows::CellErrorReason::{Inexact, TimeOfDay, TooLong, Unmappable};
+        use rows::CellErrorReason::{Inexact, Parse, TimeOfDay, TooLong, Unmappable};
+        use rows::text::TextError;
         let error = match self {
             Failure::Load { error, .. } => &error.source,
             Failure::Client(error) => error,
             _ => return None,
         };
         match error {
-            load::Error::Cell(cell) => match cell.reason {
+            load::Error::Cell(cell) => match &cell.reason {
                 TooLong { .. } | TimeOfDay => Some("--allow-truncate cuts such values"),
-                Inexact(_) => Some("--allow-rounding rounds such values"),
+                Inexact(_)
+                | Parse(
+                    TextError::NeedsRounding { .. }
+                    | TextError::NeedsDateTimeRounding
+                    | TextError::NeedsMinuteRounding,
+                ) => Some("--allow-rounding rounds such values"),
+                Parse(TextError::LosesOffset) => Some("--drop-time-zone keeps the local time"),
+                Parse(TextError::AmbiguousDate) => Some("--date-order mdy or dmy says which is which"),
                 Unmappable { .. } => Some("--replacement CHAR replaces such characters"),
                 _ => None,
             },

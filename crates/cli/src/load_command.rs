@@ -9,6 +9,7 @@ use formats::{BatchReader, Compression, Format, FormatError, InferredSchema, Loc
 use load::report::grouped;
 use load::{Client, LoadOptions, LoadPlan, LoadReport, TableName, create_table_statement};
 use rows::mapping::{CreateOptions, StringType};
+use rows::text::DateOrder;
 use rows::{CastOptions, Mapping};
 use serde_json::json;
 
@@ -157,7 +158,7 @@ fn load_file(
 /// The line of the file that a bad value's row starts in.
 fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
     match error {
-        load::Error::Cell(cell) => lines?.line_of_row(cell.row),
+        load::Error::Cell(cell) => lines?.line_of_row(cell.row + 1),
         _ => None,
     }
 }

@@ -121,9 +121,11 @@ where
     });
     let done = bulk.progress().clone();
     if let Err(source) = sent {
-        let batch = FailedBatch { index: done.batches, rows: done.rows_committed..done.rows_sent };
+        // A bad value is found before it is sent and names its own row.
+        let batch = (!matches!(source, Error::Cell(_) | Error::Source(_)))
+            .then(|| FailedBatch { index: done.batches, rows: done.rows_committed..done.rows_sent });
         drop(bulk);
-        return Err(LoadError { batch: Some(batch), rows_committed: done.rows_committed, source });
+        return Err(LoadError { batch, rows_committed: done.rows_committed, source });
     }
     let stopped = |worker| LoadError {
         batch: None,

@@ -5,12 +5,14 @@ use std::fmt;
 use arrow::datatypes::DataType;
 use tds::{CodePage, SqlType};
 
+use crate::text::TextError;
+
 /// A value that does not fit its target column, found before anything was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("row {row}, column {column:?}: {reason} (value: {value})")]
+#[error("row {}, column {column:?}: {reason} (value: {value})", row.saturating_add(1))]
 pub struct CellError {
     /// Row of the source, counted from 0: the `first_row` given to [`Plan::bind`](crate::Plan::bind) plus the row's index in
-    /// the batch.
+    /// the batch. The message counts from 1, as people and the readers of files do.
     pub row: u64,
     /// Name of the target column.
     pub column: String,
@@ -51,8 +53,10 @@ pub enum CellErrorReason {
     TimeOfDay,
     /// NaN or an infinity: SQL Server has neither.
     NotFinite,
-    /// Text that is not a value of the target type.
+    /// A value without a text form.
     Text(String),
+    /// Text that the target type cannot be read from.
+    Parse(TextError),
     /// Stored bytes that are not a value of the target type.
     Malformed(Box<SqlType>),
     /// A nested value that could not be written as JSON.
@@ -103,6 +107,7 @@ impl fmt::Display for CellErrorReason {
             }
             CellErrorReason::NotFinite => f.write_str("SQL Server has neither NaN nor infinities"),
             CellErrorReason::Text(reason) => f.write_str(reason),
+            CellErrorReason::Parse(error) => error.fmt(f),
             CellErrorReason::Malformed(sql_type) => write!(f, "the bytes are not a stored {sql_type}"),
             CellErrorReason::SourceType { planned } => {
                 write!(f, "the batch's column is not {planned}, as the load was planned for")

@@ -4,6 +4,7 @@ mod connection;
 mod files;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use rows::text::DateOrder;
 
 pub use connection::ConnectionArgs;
 pub use files::{CompressionName, FileArgs, FormatName};
@@ -99,6 +100,9 @@ pub struct LoadArgs {
     /// Load lists, structs and maps as JSON text
     #[arg(long, help_heading = "Conversions (each loses something, so each must be asked for)")]
     pub nested_as_json: bool,
+    /// How all-digit dates in text are ordered when the year does not come first
+    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Text")]
+    pub date_order: Option<DateOrderName>,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -179,6 +183,24 @@ pub enum Choice {
     On,
     /// Never.
     Off,
+}
+
+/// Orders of the parts of a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DateOrderName {
+    /// Month, day, year.
+    Mdy,
+    /// Day, month, year.
+    Dmy,
+}
+
+impl From<DateOrderName> for DateOrder {
+    fn from(name: DateOrderName) -> DateOrder {
+        match name {
+            DateOrderName::Mdy => DateOrder::MonthDayYear,
+            DateOrderName::Dmy => DateOrder::DayMonthYear,
+        }
+    }
 }
 
 /// What `query` prints.

@@ -40,7 +40,7 @@ fn a_failed_export_leaves_no_file() {
     fixture.sql("SELECT CAST('9999-12-31' AS datetime2(7)) AS t INTO far");
     let ran = fixture.run(&["export", "far", "far.parquet"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("row 0") && ran.stderr.contains('t'), "{}", ran.stderr);
+    assert!(ran.stderr.contains("row 1") && ran.stderr.contains('t'), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(fixture.path("")).unwrap().count(), 0, "nothing half-written stays");
     fixture.ok(&["export", "far", "far.parquet", "--datetime2", "us"]);
     let nowhere = fixture.path("no/such/folder/t.csv");

@@ -4,6 +4,7 @@
 mod connections;
 mod exports;
 mod fixture;
+mod kills;
 mod loads;
 mod queries;
 mod refusals;

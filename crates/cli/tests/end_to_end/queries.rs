@@ -7,7 +7,7 @@ fn prints_tables_csv_and_json() {
     let fixture = Fixture::new();
     let sql = "SELECT 1 AS id, N'Å,\"b' AS name, CAST(NULL AS int) AS nothing, 0x0AFF AS raw, CAST(1 AS bit) AS flag";
     let table = fixture.ok(&["query", sql]).stdout;
-    let expected = "id  name   nothing  raw     flag\n--  -----  -------  ------  ----\n 1  Å,\"b      NULL  0x0AFF  1\n(1 row)\n";
+    let expected = "id  name  nothing  raw     flag\n--  ----  -------  ------  ----\n 1  Å,\"b     NULL  0x0AFF  1\n(1 row)\n";
     assert_eq!(table, expected);
     let csv = fixture.ok(&["query", sql, "-o", "csv"]).stdout;
     assert_eq!(csv, "id,name,nothing,raw,flag\n1,\"Å,\"\"b\",,0x0AFF,1\n");

@@ -9,7 +9,8 @@ fn a_bad_value_is_named_with_file_line_row_column_and_reason() {
     fixture.file("t.csv", "n,s\n1,\"a\nb\"\n2,abc\n3x,d\n");
     let ran = fixture.run(&["load", "t", "t.csv", "--quiet"]);
     assert_eq!(ran.code, 1);
-    for expected in ["t.csv", "row 2", "\"n\"", "3x", "int", "line 5", "nothing was committed"] {
+    for expected in ["t.csv", "row 3", "\"n\"", "3x", "not a whole number", "line 5", "nothing was committed"]
+    {
         assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
     }
     assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
@@ -94,7 +95,7 @@ fn null_for_a_not_null_column_names_the_row() {
     fixture.file("t.csv", "a,b\n1,\n,2\n");
     let ran = fixture.run(&["load", "t", "t.csv", "--quiet"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("row 1") && ran.stderr.contains("NULL"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("row 2") && ran.stderr.contains("NULL"), "{}", ran.stderr);
 }
 
 #[test]

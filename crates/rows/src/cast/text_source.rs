@@ -56,7 +56,7 @@ fn each_of<'a>(
 ) -> Result<(), Fault> {
     for index in 0..texts.len() {
         let text = source.is_valid(index).then(|| texts.value(index));
-        visit(text).map_err(|error| Fault { index, reason: CellErrorReason::Text(error.to_string()) })?;
+        visit(text).map_err(|error| Fault { index, reason: CellErrorReason::Parse(error) })?;
     }
     Ok(())
 }

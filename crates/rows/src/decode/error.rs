@@ -4,9 +4,9 @@ use tds::DecodeError;
 
 /// A cell that is not a value of its column's type, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("row {row}, column {column}: {reason}")]
+#[error("row {}, column {column}: {reason}", row.saturating_add(1))]
 pub struct RowDecodeError {
-    /// Row in the stream, from 0.
+    /// Row in the stream, from 0; the message counts from 1.
     pub row: u64,
     /// The column's name.
     pub column: String,

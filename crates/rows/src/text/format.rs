@@ -53,11 +53,11 @@ pub enum FormatTextError {
         data_type: DataType,
     },
     /// A value lies outside what SQL Server's types can express.
-    #[error("column {column}, row {row}: {reason}")]
+    #[error("column {column}, row {}: {reason}", row.saturating_add(1))]
     Value {
         /// The field's name.
         column: String,
-        /// Row in the array, from 0.
+        /// Row in the array, from 0; the message counts from 1.
         row: usize,
         /// What is wrong with the value.
         reason: &'static str,

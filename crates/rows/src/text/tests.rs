@@ -516,7 +516,7 @@ fn other_layouts_are_unpacked_and_nested_types_refused() {
     let late: ArrayRef = Arc::new(TimestampSecondArray::from(vec![0, i64::MAX]));
     let error =
         format_column(&late, &field(&DataType::Timestamp(TimeUnit::Second, None), ""), &options).unwrap_err();
-    assert_eq!(error.to_string(), "column c, row 1: the date lies outside 0001-01-01 to 9999-12-31");
+    assert_eq!(error.to_string(), "column c, row 2: the date lies outside 0001-01-01 to 9999-12-31");
 }
 
 #[test]

@@ -14,65 +14,65 @@ fn error(sql_type: &str, bytes: &str) -> String {
 #[test]
 fn errors_name_row_column_and_reason() {
     for (sql_type, rows, expected) in [
-        ("int", "d1 00 d1 02 0000", "row 1, column c: a value of 2 bytes is no int"),
-        ("date", "d1 03 dbb937", "row 0, column c: out of the range of date"),
-        ("time(0)", "d1 03 805101", "row 0, column c: out of the range of time"),
-        ("datetime2(0)", "d1 06 805101 000000", "row 0, column c: out of the range of datetime2"),
-        ("datetime", "d1 08 452effff 00000000", "row 0, column c: out of the range of datetime"),
-        ("datetime", "d1 08 00000000 00828b01", "row 0, column c: out of the range of datetime"),
-        ("smalldatetime", "d1 04 0000 a005", "row 0, column c: out of the range of smalldatetime"),
+        ("int", "d1 00 d1 02 0000", "row 2, column c: a value of 2 bytes is no int"),
+        ("date", "d1 03 dbb937", "row 1, column c: out of the range of date"),
+        ("time(0)", "d1 03 805101", "row 1, column c: out of the range of time"),
+        ("datetime2(0)", "d1 06 805101 000000", "row 1, column c: out of the range of datetime2"),
+        ("datetime", "d1 08 452effff 00000000", "row 1, column c: out of the range of datetime"),
+        ("datetime", "d1 08 00000000 00828b01", "row 1, column c: out of the range of datetime"),
+        ("smalldatetime", "d1 04 0000 a005", "row 1, column c: out of the range of smalldatetime"),
         (
             "datetimeoffset(0)",
             "d1 08 000000 3af90a 4903",
-            "row 0, column c: out of the range of datetimeoffset",
+            "row 1, column c: out of the range of datetimeoffset",
         ),
-        ("decimal(3,0)", "d1 05 01 e8030000", "row 0, column c: more than the 3 digits declared"),
-        ("decimal(3,0)", "d1 05 02 01000000", "row 0, column c: the sign byte of a decimal is 2, not 0 or 1"),
+        ("decimal(3,0)", "d1 05 01 e8030000", "row 1, column c: more than the 3 digits declared"),
+        ("decimal(3,0)", "d1 05 02 01000000", "row 1, column c: the sign byte of a decimal is 2, not 0 or 1"),
         (
             "decimal(3,0)",
             "d1 04 01 010000",
-            "row 0, column c: a value of 4 bytes is no decimal (0, 5, 9, 13 or 17 bytes)",
+            "row 1, column c: a value of 4 bytes is no decimal (0, 5, 9, 13 or 17 bytes)",
         ),
-        ("nvarchar(2)", "d1 0600 410041004100", "row 0, column c: 6 bytes exceed the declared 4"),
-        ("nvarchar(9)", "d1 0300 410041", "row 0, column c: UTF-16 text of 3 bytes, an odd number"),
+        ("nvarchar(2)", "d1 0600 410041004100", "row 1, column c: 6 bytes exceed the declared 4"),
+        ("nvarchar(9)", "d1 0300 410041", "row 1, column c: UTF-16 text of 3 bytes, an odd number"),
         (
             "nvarchar(9)",
             "d1 0400 4100 00d8",
-            "row 0, column c: invalid UTF-16: an unpaired surrogate at code unit 1",
+            "row 1, column c: invalid UTF-16: an unpaired surrogate at code unit 1",
         ),
         (
             "nvarchar(9)",
             "d1 0600 4100 00dc 4100",
-            "row 0, column c: invalid UTF-16: an unpaired surrogate at code unit 1",
+            "row 1, column c: invalid UTF-16: an unpaired surrogate at code unit 1",
         ),
-        ("varchar(1)", "d1 0200 4141", "row 0, column c: 2 bytes exceed the declared 1"),
-        ("json", "d1 feffffffffffffff 02000000 41ff 00000000", "row 0, column c: invalid UTF-8 at byte 1"),
+        ("varchar(1)", "d1 0200 4141", "row 1, column c: 2 bytes exceed the declared 1"),
+        ("json", "d1 feffffffffffffff 02000000 41ff 00000000", "row 1, column c: invalid UTF-8 at byte 1"),
         (
             "varbinary(max)",
             "d1 0300000000000000 02000000 4142 00000000",
-            "row 0, column c: the chunks hold 2 bytes, 3 were announced",
+            "row 1, column c: the chunks hold 2 bytes, 3 were announced",
         ),
         (
             "varbinary(max)",
             "d1 feffffffffffffff ffffffff",
-            "row 0, column c: 4294967295 bytes exceed the declared 2147483647",
+            "row 1, column c: 4294967295 bytes exceed the declared 2147483647",
         ),
         (
             "image",
             "d1 10 00000000000000000000000000000000 0000000000000000 ffffffff",
-            "row 0, column c: 4294967295 bytes exceed the declared 2147483647",
+            "row 1, column c: 4294967295 bytes exceed the declared 2147483647",
         ),
         (
             "sql_variant",
             "d1 02000000 ff 00",
-            "row 0, column c: malformed sql_variant: unknown base type or properties",
+            "row 1, column c: malformed sql_variant: unknown base type or properties",
         ),
         (
             "sql_variant",
             "d1 06000000 28 00 80460b00",
-            "row 0, column c: malformed sql_variant: data of another length than the base type's",
+            "row 1, column c: malformed sql_variant: data of another length than the base type's",
         ),
-        ("sql_variant", "d1 01000000 38", "row 0, column c: malformed sql_variant: shorter than its head"),
+        ("sql_variant", "d1 01000000 38", "row 1, column c: malformed sql_variant: shorter than its head"),
     ] {
         // A cell that would end the rows early must not be taken for an incomplete one.
         let found = error(sql_type, rows);
@@ -95,7 +95,7 @@ fn code_pages_are_decoded_and_undefined_bytes_refused() {
     };
     assert_eq!(spelled(&decode("d1 0500 93fa967b41").unwrap(), 0)[0].as_deref(), Some("日本A"));
     let error = decode("d1 0100 41 d1 0300 93fa96").unwrap_err();
-    assert_eq!(error.to_string(), "row 1, column c: byte 2 is no character of the column's code page (932)");
+    assert_eq!(error.to_string(), "row 2, column c: byte 2 is no character of the column's code page (932)");
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn the_first_bad_row_of_a_column_is_named_whatever_its_fault() {
     // Found while the cells are read: too long a text in row 2. Found in another way: NULL in row 1, or half a
     // character of code page 932.
     for (rows, expected) in [
-        ("d1 0100 41 | d1 ffff | d1 0a00 41414141414141414141", "row 1, column c: NULL in a column"),
-        ("d1 0100 41 | d1 0100 96 | d1 0a00 41414141414141414141", "row 1, column c: byte 0 is no character"),
-        ("d1 0100 41 | d1 0100 42 | d1 0a00 41414141414141414141", "row 2, column c: 10 bytes exceed"),
+        ("d1 0100 41 | d1 ffff | d1 0a00 41414141414141414141", "row 2, column c: NULL in a column"),
+        ("d1 0100 41 | d1 0100 96 | d1 0a00 41414141414141414141", "row 2, column c: byte 0 is no character"),
+        ("d1 0100 41 | d1 0100 42 | d1 0a00 41414141414141414141", "row 3, column c: 10 bytes exceed"),
     ] {
         let decoder = Decoder::new(std::slice::from_ref(&text), Form::default()).unwrap();
         let error = decode_all(decoder, &hex(rows)).unwrap_err().to_string();
@@ -156,7 +156,7 @@ fn null_where_none_may_be_is_refused() {
     let decoder = Decoder::new(&[column("int", true), not_null.clone()], Form::default()).unwrap();
     let rows = hex("d1 00 0000 | d1 00 0000 | d1 00 ffff");
     let error = decode_all(decoder, &rows).unwrap_err();
-    assert_eq!(error.to_string(), "row 2, column name: NULL in a column that is NOT NULL");
+    assert_eq!(error.to_string(), "row 3, column name: NULL in a column that is NOT NULL");
     let decoder = Decoder::new(&[not_null], Form::default()).unwrap();
     let error = decode_all(decoder, &hex("d2 01")).unwrap_err();
     assert_eq!(error.reason, RowDecodeErrorReason::UnexpectedNull);
