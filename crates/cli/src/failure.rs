@@ -19,15 +19,8 @@ pub enum Failure {
     #[error(transparent)]
     Client(#[from] load::Error),
     /// A load ended early; says what it had committed.
-    #[error("{file}: {error}")]
-    Load {
-        /// The file that was being loaded.
-        file: String,
-        /// What happened.
-        error: load::LoadError,
-        /// Line of the file in which the offending row starts, if that is known.
-        line: Option<u64>,
-    },
+    #[error("{}: {}", .0.file, .0.error)]
+    Load(Box<FailedLoad>),
     /// A file could not be read or written.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -52,6 +45,17 @@ pub enum Failure {
     },
 }
 
+/// A load that ended early.
+#[derive(Debug)]
+pub struct FailedLoad {
+    /// The file that was being loaded.
+    pub file: String,
+    /// What happened.
+    pub error: load::LoadError,
+    /// Line of the file in which the offending row starts, if that is known.
+    pub line: Option<u64>,
+}
+
 impl Failure {
     /// Prints the error, and a hint where there is one; nothing for a reader that has gone away.
     pub fn report(&self) -> ExitCode {
@@ -59,8 +63,10 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         eprintln!("error: {self}");
-        if let Failure::Load { line: Some(line), file, .. } = self {
-            eprintln!("  at {file}, line {line}");
+        if let Failure::Load(load) = self
+            && let Some(line) = load.line
+        {
+            eprintln!("  at {}, line {line}", load.file);
         }
         if let Some(hint) = self.hint() {
             eprintln!("hint: {hint}");
@@ -83,7 +89,7 @@ impl Failure {
         use rows::CellErrorReason::{Inexact, Parse, TimeOfDay, TooLong, Unmappable};
         use rows::text::TextError;
         let error = match self {
-            Failure::Load { error, .. } => &error.source,
+            Failure::Load(load) => &load.error.source,
             Failure::Client(error) => error,
             _ => return None,
         };

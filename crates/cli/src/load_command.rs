@@ -14,7 +14,7 @@ use rows::{CastOptions, Mapping};
 use serde_json::json;
 
 use crate::args::{Choice, LoadArgs};
-use crate::failure::Failure;
+use crate::failure::{FailedLoad, Failure};
 use crate::{connection, file_format, progress};
 
 /// Rows of a batch as it is read from a file.
@@ -151,7 +151,7 @@ fn load_file(
     bar.finish_and_clear();
     loaded.map(Some).map_err(|error| {
         let line = line_of(&error.source, lines.as_ref());
-        Failure::Load { file: source.name.clone(), error, line }
+        Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line }))
     })
 }
 
@@ -193,6 +193,7 @@ fn options(arguments: &LoadArgs, format: &Format) -> LoadOptions {
             replacement: arguments.replacement,
             nested_as_json: arguments.nested_as_json,
             drop_time_zone: arguments.drop_time_zone,
+            date_order: arguments.date_order.map(DateOrder::from),
             ..CastOptions::default()
         },
         batch_rows: arguments.batch_rows,

@@ -123,7 +123,7 @@ where
     if let Err(source) = sent {
         // A bad value is found before it is sent and names its own row.
         let batch = (!matches!(source, Error::Cell(_) | Error::Source(_)))
-            .then(|| FailedBatch { index: done.batches, rows: done.rows_committed..done.rows_sent });
+            .then_some(FailedBatch { index: done.batches, rows: done.rows_committed..done.rows_sent });
         drop(bulk);
         return Err(LoadError { batch, rows_committed: done.rows_committed, source });
     }
