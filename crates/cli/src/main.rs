@@ -9,19 +9,30 @@ mod describe_command;
 mod export_command;
 mod failure;
 mod file_format;
+mod interrupt;
 mod load_command;
 mod progress;
 mod query_command;
 mod serve;
 mod table;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
+use failure::Failure;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let watched = match arguments.command {
+        // The server program that takes over this process has signals of its own.
+        Command::Serve(_) => Ok(()),
+        _ => interrupt::watch(),
+    };
+    if let Err(error) = watched {
+        eprintln!("warning: cannot watch for signals: {error}");
+    }
     let done = match arguments.command {
         Command::Load(arguments) => load_command::run(&arguments),
         Command::Export(arguments) => export_command::run(&arguments),
@@ -32,8 +43,10 @@ fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "bulkwire", &mut std::io::stdout());
-            Ok(())
+            // Written whole: the generator itself panics when its output is closed.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "bulkwire", &mut script);
+            io::stdout().write_all(&script).map_err(|source| Failure::Stream { stream: "output", source })
         }
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

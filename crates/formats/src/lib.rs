@@ -26,6 +26,7 @@ pub mod ipc;
 mod location;
 pub mod measure;
 pub mod parquet;
+mod unfinished;
 
 pub use batch::{BatchReader, BatchWriter, Written, create, open};
 pub use checksum::{Checksum, ContentChecksum};
@@ -38,3 +39,4 @@ pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
 pub use location::{Location, Spooled};
 pub use measure::measure;
 pub use parquet::{ParquetCompression, ParquetOptions};
+pub use unfinished::remove_unfinished;

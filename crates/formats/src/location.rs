@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::FormatError;
+use crate::unfinished::Unfinished;
 
 /// Where a file is read from or written to.
 #[derive(Debug, Clone)]
@@ -26,6 +27,7 @@ pub enum Location {
 #[derive(Debug, Clone)]
 pub struct Spooled {
     file: Arc<tempfile::NamedTempFile>,
+    _unfinished: Arc<Unfinished>,
     name: String,
 }
 
@@ -109,8 +111,9 @@ impl Spooled {
     /// Copies `input` to a temporary file; errors name it `name`.
     pub(crate) fn fill(input: &mut dyn Read, name: String) -> Result<Self, FormatError> {
         let mut file = tempfile::NamedTempFile::new()?;
+        let unfinished = Unfinished::new(file.path().to_owned());
         io::copy(input, file.as_file_mut()).map_err(|error| FormatError::from(error).in_file(&name))?;
-        Ok(Self { file: Arc::new(file), name })
+        Ok(Self { file: Arc::new(file), _unfinished: Arc::new(unfinished), name })
     }
 }
 
@@ -154,7 +157,7 @@ enum Sink {
 }
 
 /// The temporary name; the file behind it goes when this is dropped.
-struct Partial(PathBuf);
+struct Partial(Unfinished);
 
 impl Target {
     /// Puts the file in place. Returns its size in bytes.
@@ -162,7 +165,7 @@ impl Target {
         self.flush()?;
         if let Sink::Renamed { file, partial, path } = self.sink {
             drop(file);
-            fs::rename(&partial.0, &path)
+            fs::rename(partial.0.path(), &path)
                 .map_err(|error| FormatError::from(error).in_file(&path.display().to_string()))?;
             // Dropping the partial name now finds nothing to remove.
             drop(partial);
@@ -206,7 +209,10 @@ impl Sink {
             partial_name.push(format!(".{}-{attempt}.partial", std::process::id()));
             let partial = path.with_file_name(partial_name);
             match OpenOptions::new().write(true).create_new(true).open(&partial) {
-                Ok(file) => return Ok(Self::Renamed { file, partial: Partial(partial), path }),
+                Ok(file) => {
+                    let partial = Partial(Unfinished::new(partial));
+                    return Ok(Self::Renamed { file, partial, path });
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -218,6 +224,6 @@ impl Sink {
 impl Drop for Partial {
     fn drop(&mut self) {
         // Nobody is left to tell if this fails, and the name says what the file is.
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(self.0.path());
     }
 }

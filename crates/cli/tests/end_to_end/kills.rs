@@ -100,3 +100,38 @@ fn serve(data: &Path) -> (Child, String) {
     let url = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("the server said {line:?}"));
     (server, format!("{url}?Encrypt=Off"))
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_export_leaves_no_file() {
+    let fixture = Fixture::new();
+    let digits = "(VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS";
+    let sql = format!(
+        "SELECT a.n FROM {digits} a(n), {digits} b(n), {digits} c(n), {digits} d(n), {digits} e(n), {digits} f(n), \
+         {digits} g(n), {digits} h(n), {digits} i(n)"
+    );
+    let folder = fixture.path("out");
+    std::fs::create_dir(&folder).unwrap();
+    let files = || std::fs::read_dir(&folder).unwrap().count();
+    for signal in ["INT", "TERM"] {
+        let mut export = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+            .args(["export", "--query", &sql, "out/t.csv", "--quiet"])
+            .current_dir(folder.parent().unwrap())
+            .env("BULKWIRE_URL", fixture.url("Encrypt=Off"))
+            .env("BULKWIRE_PASSWORD", PASSWORD)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while files() == 0 {
+            assert!(export.try_wait().unwrap().is_none(), "the export ended before it began to write");
+            sleep(Duration::from_millis(5));
+        }
+        let kill = Command::new("kill").args(["-s", signal, &export.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        let ended = export.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(if signal == "INT" { 130 } else { 143 }), "{said}");
+        assert!(said.contains("interrupted"), "{said}");
+        assert_eq!(files(), 0);
+    }
+}

@@ -1,0 +1,43 @@
+//! The files of this process that are not yet, or never, anyone's: what an interrupted process takes with it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes every partial and temporary file that this process has begun and not finished. For use right before the
+/// process ends from outside its normal course, as on Ctrl-C, when nothing is dropped.
+pub fn remove_unfinished() {
+    for path in paths().iter() {
+        // Nobody is left to tell if this fails.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A file that goes if the process is interrupted while this lives.
+#[derive(Debug)]
+pub(crate) struct Unfinished(PathBuf);
+
+impl Unfinished {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        paths().insert(path.clone());
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        paths().remove(&self.0);
+    }
+}
+
+fn paths() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    // The set is whole between any two calls, also after a panic elsewhere.
+    PATHS.lock().unwrap_or_else(PoisonError::into_inner)
+}
