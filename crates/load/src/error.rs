@@ -113,6 +113,9 @@ pub enum Error {
         /// What the client was doing.
         doing: &'static str,
     },
+    /// An exported query goes on to another result set.
+    #[error("the query returns more than one result, and a file holds one")]
+    SeveralResults,
     /// Stopped by a [`CancelHandle`](crate::CancelHandle).
     #[error("cancelled")]
     Cancelled,

@@ -29,7 +29,8 @@ pub fn table_query(table: &TableName, columns: Option<&[String]>) -> String {
 }
 
 /// Writes the current result set of a query to a sink. A slow sink slows the server down; a failing one cancels the
-/// query. The sink runs on the calling thread and sees every batch before the next is decoded twice over.
+/// query. A query that goes on to another result set is an error, [`Error::SeveralResults`], since that one would be
+/// lost. The sink runs on the calling thread and sees every batch before the next is decoded twice over.
 pub fn export<E>(
     mut stream: ResultStream<'_>,
     mut sink: impl FnMut(RecordBatch) -> Result<(), E>,
@@ -97,7 +98,13 @@ fn decode_all(stream: &mut ResultStream<'_>, batches: Sender<RecordBatch>) -> De
                     break Ok(());
                 }
             }
-            Ok(None) => break Ok(()),
+            Ok(None) => {
+                break match stream.next_result() {
+                    Ok(false) => Ok(()),
+                    Ok(true) => Err(Error::SeveralResults),
+                    Err(error) => Err(error),
+                };
+            }
             Err(error) => break Err(error),
         }
     };

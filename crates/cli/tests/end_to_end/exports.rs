@@ -59,3 +59,13 @@ fn parquet_of_an_empty_table_keeps_its_columns() {
     let described = fixture.ok(&["describe", "again"]).stdout;
     assert!(described.contains("nvarchar(5)"), "{described}");
 }
+
+#[test]
+fn a_second_result_is_not_dropped_in_silence() {
+    let fixture = Fixture::new();
+    fixture.ok(&["export", "--query", "PRINT 'x'; SELECT 1 AS a; PRINT 'y'", "one.csv"]);
+    let ran = fixture.run(&["export", "--query", "SELECT 1 AS a; SELECT 2 AS b", "two.csv"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("more than one result"), "{}", ran.stderr);
+    assert!(!fixture.path("two.csv").exists());
+}
