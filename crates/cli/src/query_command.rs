@@ -1,5 +1,6 @@
 //! `bulkwire query`.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 
 use arrow::array::{Array, StringArray};
@@ -9,7 +10,7 @@ use load::ResultStream;
 use rows::Form;
 use rows::mapping::{GuidForm, OffsetForm, ReadOptions, Scale7};
 use rows::text::{TextOptions, format_column};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::args::{OutputFormat, QueryArgs};
 use crate::connection;
@@ -29,21 +30,24 @@ pub fn run(arguments: &QueryArgs) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut first = true;
     loop {
+        let mut printed = Ok(());
         if !stream.columns().is_empty() {
             if !first {
                 writeln!(out).map_err(output)?;
             }
             first = false;
-            print(&mut stream, arguments, &mut out)?;
+            printed = print(&mut stream, arguments, &mut out);
         }
+        // On a terminal, messages come after the rows that they followed, and before the error.
+        out.flush().map_err(output)?;
         for message in stream.take_messages() {
             eprintln!("{}", message.message);
         }
+        printed?;
         if !stream.next_result()? {
-            break;
+            return Ok(());
         }
     }
-    out.flush().map_err(output)
 }
 
 /// Everything that Arrow has no exact type for is shown as text.
@@ -72,7 +76,13 @@ fn print_table(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write
     });
     let mut table = Table::new(columns);
     let mut rows = 0;
-    while let Some(batch) = stream.next_batch()? {
+    // Rows that came before an error are shown too.
+    let ended = loop {
+        let batch = match stream.next_batch() {
+            Ok(Some(batch)) => batch,
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        };
         let texts = texts(&batch, TextOptions { binary_prefix: true, ..TextOptions::default() })?;
         for row in 0..batch.num_rows() {
             if rows < limit {
@@ -83,8 +93,9 @@ fn print_table(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write
             }
             rows += 1;
         }
-    }
+    };
     table.write(out).map_err(output)?;
+    ended?;
     let plural = if rows == 1 { "" } else { "s" };
     let cut = if rows > limit { format!(", the first {limit} shown") } else { String::new() };
     writeln!(out, "({rows} row{plural}{cut})").map_err(output)
@@ -111,6 +122,7 @@ fn print_csv(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write) 
 
 fn print_json(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write) -> Result<(), Failure> {
     let schema = stream.schema();
+    distinct_names(&schema)?;
     let mut rows = 0;
     write!(out, "[").map_err(output)?;
     while let Some(batch) = stream.next_batch()? {
@@ -126,19 +138,30 @@ fn print_json(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write)
     writeln!(out, "\n]").map_err(output)
 }
 
-fn json_row(schema: &SchemaRef, texts: &[StringArray], row: usize) -> Value {
+/// An object with the same name twice would lose a value in most readers.
+fn distinct_names(schema: &SchemaRef) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    match schema.fields().iter().find(|field| !seen.insert(field.name())) {
+        Some(field) => Err(Failure::Usage(format!(
+            "two columns of the result are named {:?}: JSON needs an alias for one of them",
+            field.name()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A row as a JSON object, its columns in order. Numbers keep all the digits that they were printed with.
+fn json_row(schema: &SchemaRef, texts: &[StringArray], row: usize) -> String {
     let fields = schema.fields().iter().zip(texts).map(|(field, text)| {
         let value = match (text.is_null(row), field.data_type()) {
-            (true, _) => Value::Null,
-            (false, DataType::Boolean) => Value::Bool(text.value(row) == "1"),
-            // Numbers keep their digits: they are passed on as they were printed.
-            (false, data_type) if data_type.is_numeric() => serde_json::from_str(text.value(row))
-                .unwrap_or_else(|_| Value::String(text.value(row).to_owned())),
-            (false, _) => Value::String(text.value(row).to_owned()),
+            (true, _) => "null".to_owned(),
+            (false, DataType::Boolean) => (text.value(row) == "1").to_string(),
+            (false, data_type) if data_type.is_numeric() => text.value(row).to_owned(),
+            (false, _) => Value::from(text.value(row)).to_string(),
         };
-        (field.name().clone(), value)
+        format!("{}:{value}", Value::from(field.name().as_str()))
     });
-    Value::Object(fields.collect::<Map<_, _>>())
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
 fn texts(batch: &RecordBatch, options: TextOptions) -> Result<Vec<StringArray>, Failure> {

@@ -14,7 +14,7 @@ fn prints_tables_csv_and_json() {
     let json = fixture.ok(&["query", sql, "-o", "json"]).stdout;
     assert_eq!(
         json,
-        "[\n{\"flag\":true,\"id\":1,\"name\":\"Å,\\\"b\",\"nothing\":null,\"raw\":\"0AFF\"}\n]\n"
+        "[\n{\"id\":1,\"name\":\"Å,\\\"b\",\"nothing\":null,\"raw\":\"0AFF\",\"flag\":true}\n]\n"
     );
 }
 
@@ -70,4 +70,29 @@ fn describes_columns_keys_and_the_plan() {
     ] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
+}
+
+#[test]
+fn json_keeps_every_digit_the_order_of_columns_and_every_column() {
+    let fixture = Fixture::new();
+    let sql = "SELECT CAST(12345678901234567890123456789012345678 AS decimal(38, 0)) AS z, \
+               CAST(1.5 AS decimal(9, 3)) AS a, N'\"q\"' AS [k\"], CAST(NULL AS int) AS n";
+    let ran = fixture.ok(&["query", sql, "--output", "json"]);
+    assert_eq!(
+        ran.stdout,
+        "[\n{\"z\":12345678901234567890123456789012345678,\"a\":1.500,\"k\\\"\":\"\\\"q\\\"\",\"n\":null}\n]\n"
+    );
+    let twice = fixture.run(&["query", "SELECT 1 AS a, 2 AS a", "--output", "json"]);
+    assert_eq!(twice.code, 2);
+    assert!(twice.stderr.contains("alias"), "{}", twice.stderr);
+}
+
+#[test]
+fn rows_and_messages_before_an_error_are_shown() {
+    let fixture = Fixture::new();
+    let ran = fixture.run(&["query", "SELECT 41 AS a; PRINT 'said'; RAISERROR('late', 16, 1)"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.contains("41"), "{}", ran.stdout);
+    let said = ran.stderr.find("said").unwrap();
+    assert!(said < ran.stderr.find("late").unwrap(), "{}", ran.stderr);
 }
