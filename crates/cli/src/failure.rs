@@ -18,6 +18,16 @@ pub enum Failure {
     /// The server, the network, or the plan.
     #[error(transparent)]
     Client(#[from] load::Error),
+    /// A file does not fit its table; nothing was changed.
+    #[error("{file} cannot be loaded into {table}: {error}")]
+    Plan {
+        /// The file.
+        file: String,
+        /// The table.
+        table: String,
+        /// What does not fit.
+        error: Box<load::Error>,
+    },
     /// A load ended early; says what it had committed.
     #[error("{}: {}", .0.file, .0.error)]
     Load(Box<FailedLoad>),
@@ -54,6 +64,8 @@ pub struct FailedLoad {
     pub error: load::LoadError,
     /// Line of the file in which the offending row starts, if that is known.
     pub line: Option<u64>,
+    /// The table, if it was truncated before.
+    pub emptied: Option<String>,
 }
 
 impl Failure {
@@ -67,6 +79,11 @@ impl Failure {
             && let Some(line) = load.line
         {
             eprintln!("  at {}, line {line}", load.file);
+        }
+        if let Failure::Load(load) = self
+            && let Some(table) = &load.emptied
+        {
+            eprintln!("note: {table} was emptied before, as --truncate asks");
         }
         if let Some(hint) = self.hint() {
             eprintln!("hint: {hint}");
@@ -91,6 +108,7 @@ impl Failure {
         let error = match self {
             Failure::Load(load) => &load.error.source,
             Failure::Client(error) => error,
+            Failure::Plan { error, .. } => error,
             _ => return None,
         };
         match error {

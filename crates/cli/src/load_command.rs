@@ -1,11 +1,14 @@
 //! `bulkwire load`.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
-use formats::{BatchReader, Compression, Format, FormatError, InferredSchema, Location, RowLines};
+use formats::{
+    BatchReader, Compression, CsvOptions, Format, FormatError, InferredSchema, Location, RowLines,
+};
 use load::report::grouped;
 use load::{Client, LoadOptions, LoadPlan, LoadReport, TableName, create_table_statement};
 use rows::mapping::{CreateOptions, StringType};
@@ -34,6 +37,9 @@ pub fn run(arguments: &LoadArgs) -> Result<(), Failure> {
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
     let mut sources =
         arguments.files.iter().map(|file| source(file, arguments)).collect::<Result<Vec<_>, _>>()?;
+    for later in sources.iter().skip(1) {
+        check(later)?;
+    }
     let mut client = connection::open(&arguments.connection)?;
     if arguments.create
         && let Some(first) = sources.first_mut()
@@ -42,21 +48,36 @@ pub fn run(arguments: &LoadArgs) -> Result<(), Failure> {
         first.location = first.location.spool()?;
         create(&mut client, &table, first, arguments)?;
     }
-    if arguments.truncate && !arguments.dry_run {
-        client.execute(&format!("TRUNCATE TABLE {table}"))?;
-    }
-    for source in &sources {
-        let report = load_file(&mut client, &table, source, arguments)?;
+    for (index, source) in sources.iter().enumerate() {
+        let truncate = arguments.truncate && index == 0;
+        let report = load_file(&mut client, &table, source, truncate, arguments)?;
         if let Some(report) = report {
-            show(&report, source, arguments);
+            show(&report, source, arguments)?;
         }
     }
     Ok(())
 }
 
+/// Opens a file and lets it go: one that is missing or of another kind is found before the table is touched. A pipe is
+/// left alone, since it can be opened only once.
+fn check(source: &Source) -> Result<(), Failure> {
+    match &source.location {
+        Location::Path(path) if path.is_file() || !path.exists() => {
+            formats::open(&source.location, &source.format, source.compression, READ_BATCH_ROWS)?;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
 fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure> {
     let location = Location::source(file);
     let (format, compression) = file_format::of(&location, &arguments.format)?;
+    let format = match (format, arguments.max_row_bytes) {
+        (Format::Csv(options), Some(max_row_bytes)) => Format::Csv(CsvOptions { max_row_bytes, ..options }),
+        (_, Some(_)) => return Err(Failure::Usage("--max-row-bytes is for CSV files only".to_owned())),
+        (format, None) => format,
+    };
     Ok(Source { name: location.to_string(), location, format, compression })
 }
 
@@ -129,11 +150,17 @@ fn load_file(
     client: &mut Client,
     table: &TableName,
     source: &Source,
+    truncate: bool,
     arguments: &LoadArgs,
 ) -> Result<Option<LoadReport>, Failure> {
     let reader = formats::open(&source.location, &source.format, source.compression, READ_BATCH_ROWS)?;
-    let target = client.describe(table)?;
-    let plan = LoadPlan::new(client, &target, &reader.schema(), &options(arguments, &source.format))?;
+    let options = options(arguments, &source.format);
+    let mut plan = plan(client, table, source, &reader.schema(), &options)?;
+    if truncate && !arguments.dry_run {
+        // Only now: a file that does not fit the table must not cost its rows. The empty table has a plan of its own.
+        client.execute(&format!("TRUNCATE TABLE {table}"))?;
+        plan = self::plan(client, table, source, &reader.schema(), &options)?;
+    }
     if !arguments.quiet {
         eprintln!("{plan}");
     }
@@ -151,7 +178,23 @@ fn load_file(
     bar.finish_and_clear();
     loaded.map(Some).map_err(|error| {
         let line = line_of(&error.source, lines.as_ref());
-        Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line }))
+        let emptied = truncate.then(|| table.to_string());
+        Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line, emptied }))
+    })
+}
+
+fn plan(
+    client: &mut Client,
+    table: &TableName,
+    source: &Source,
+    schema: &Schema,
+    options: &LoadOptions,
+) -> Result<LoadPlan, Failure> {
+    let target = client.describe(table)?;
+    LoadPlan::new(client, &target, schema, options).map_err(|error| Failure::Plan {
+        file: source.name.clone(),
+        table: table.to_string(),
+        error: Box::new(error),
     })
 }
 
@@ -206,7 +249,7 @@ fn options(arguments: &LoadArgs, format: &Format) -> LoadOptions {
     }
 }
 
-fn show(report: &LoadReport, source: &Source, arguments: &LoadArgs) {
+fn show(report: &LoadReport, source: &Source, arguments: &LoadArgs) -> Result<(), Failure> {
     if arguments.json {
         let phases = report.phases;
         let line = json!({
@@ -224,8 +267,9 @@ fn show(report: &LoadReport, source: &Source, arguments: &LoadArgs) {
             "client_cpu_seconds": report.client_cpu.map(|cpu| cpu.as_secs_f64()),
             "messages": report.messages,
         });
-        println!("{line}");
+        writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })?;
     } else if !arguments.quiet {
         eprintln!("{}: {report}", source.name);
     }
+    Ok(())
 }

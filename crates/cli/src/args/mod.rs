@@ -60,6 +60,9 @@ pub struct LoadArgs {
     /// Rows a transaction (default: the plan chooses, and says why)
     #[arg(long, value_name = "ROWS", help_heading = "Load", value_parser = clap::value_parser!(u64).range(1..))]
     pub batch_rows: Option<u64>,
+    /// Longest row of a CSV file that is accepted, in bytes (default: 64 MiB); bounds the memory that is used
+    #[arg(long, value_name = "BYTES", help_heading = "CSV", value_parser = parse_row_bytes)]
+    pub max_row_bytes: Option<usize>,
     /// Take a bulk-update lock on the table (default: the plan chooses)
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "on", require_equals = true, help_heading = "Load")]
     pub table_lock: Option<Choice>,
@@ -223,6 +226,14 @@ pub enum Datetime2Form {
     Us,
     /// Text: exact, every year.
     Text,
+}
+
+fn parse_row_bytes(text: &str) -> Result<usize, String> {
+    let limit = formats::CsvOptions::ROW_BYTES_LIMIT;
+    match text.parse() {
+        Ok(bytes) if (1..=limit).contains(&bytes) => Ok(bytes),
+        _ => Err(format!("expected a number from 1 to {limit}")),
+    }
 }
 
 fn parse_mapping(text: &str) -> Result<(String, String), String> {

@@ -127,3 +127,58 @@ fn senseless_commands_exit_with_2() {
         assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_file_that_does_not_fit_costs_no_rows_though_truncation_is_asked_for() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (a int NULL)");
+    fixture.sql("INSERT INTO t VALUES (7)");
+    fixture.file("fits.csv", "a\n1\n");
+    fixture.file("other.csv", "b\n1\n");
+    for files in [&["absent.csv"][..], &["other.csv"], &["fits.csv", "absent.csv"]] {
+        let ran = fixture.run(&[&["load", "t", "--truncate", "--quiet"], files].concat());
+        assert_eq!(ran.code, 1);
+        assert!(ran.stderr.contains(files[files.len() - 1]), "{}", ran.stderr);
+        assert_eq!(fixture.rows("SELECT a FROM t"), "7\n", "{files:?}");
+    }
+    fixture.file("bad.csv", "a\nx\n");
+    let ran = fixture.run(&["load", "t", "bad.csv", "--truncate", "--quiet"]);
+    assert!(ran.stderr.contains("[t] was emptied before"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_row_longer_than_allowed_is_refused_until_the_limit_is_raised() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (s varchar(50) NULL)");
+    fixture.file("t.csv", "s\n0123456789\n");
+    let short = fixture.run(&["load", "t", "t.csv", "--max-row-bytes", "5"]);
+    assert!(short.code == 1 && short.stderr.contains("longer than 5 bytes"), "{}", short.stderr);
+    fixture.ok(&["load", "t", "t.csv", "--max-row-bytes", "100"]);
+    assert_eq!(fixture.run(&["load", "t", "t.csv", "--max-row-bytes", "0"]).code, 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    use std::fs::File;
+    use std::process::{Command, Stdio};
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (a int NULL)");
+    let file = fixture.file("t.csv", "a\n1\n");
+    let load = ["load", "t", crate::fixture::text(&file), "--json", "--quiet"];
+    for arguments in [&load[..], &["completions", "bash"], &["export", "t", "-", "--format", "csv"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+            .args(arguments)
+            .env("BULKWIRE_URL", fixture.url("Encrypt=Off"))
+            .env("BULKWIRE_PASSWORD", PASSWORD)
+            .stdout(Stdio::from(File::options().write(true).open("/dev/full").unwrap()))
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains("standard output"), "{stderr}");
+    }
+}
