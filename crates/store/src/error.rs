@@ -155,6 +155,12 @@ pub enum LockError {
         /// The time allowed.
         timeout: Duration,
     },
+    /// The wait was ended from outside: whoever asked for the lock does not want it any more.
+    #[error("waiting for the lock on {what} was interrupted")]
+    Interrupted {
+        /// The table or name.
+        what: String,
+    },
     /// Waiting would close a circle of transactions that wait for each other; this one should be rolled back.
     #[error("waiting for the lock on {what} would be a deadlock")]
     Deadlock {

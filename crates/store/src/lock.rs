@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -41,14 +42,19 @@ struct Queue {
     waiters: Vec<(TransactionId, LockMode)>,
 }
 
+/// How long a waiter sleeps between two looks at its interrupt.
+const INTERRUPT_LOOK: Duration = Duration::from_millis(20);
+
 impl LockTable {
-    /// Waits until `transaction` holds `key` in at least `mode`. `Duration::MAX` waits without limit, zero not at all.
+    /// Waits until `transaction` holds `key` in at least `mode`. `Duration::MAX` waits without limit, zero not at all. A
+    /// wait ends early, and keeps its place in the queue until then, when `interrupt` is set.
     pub fn acquire(
         &self,
         transaction: TransactionId,
         key: &LockKey,
         mode: LockMode,
         timeout: Duration,
+        interrupt: Option<&AtomicBool>,
     ) -> Result<(), LockError> {
         let deadline = Instant::now().checked_add(timeout);
         let mut queues = self.queues.lock();
@@ -67,13 +73,16 @@ impl LockTable {
                 self.give_up(&mut queues, key, transaction);
                 return Err(LockError::Deadlock { what: key.to_string() });
             }
-            let timed_out = match deadline {
-                Some(deadline) => self.changed.wait_until(&mut queues, deadline).timed_out(),
-                None => {
-                    self.changed.wait(&mut queues);
-                    false
-                }
-            };
+            if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Acquire)) {
+                self.give_up(&mut queues, key, transaction);
+                return Err(LockError::Interrupted { what: key.to_string() });
+            }
+            let look = interrupt.and_then(|_| Instant::now().checked_add(INTERRUPT_LOOK));
+            match [deadline, look].into_iter().flatten().min() {
+                Some(wake) => drop(self.changed.wait_until(&mut queues, wake)),
+                None => self.changed.wait(&mut queues),
+            }
+            let timed_out = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if timed_out && !queues.get_mut(key).is_some_and(|queue| queue.try_grant(transaction)) {
                 self.give_up(&mut queues, key, transaction);
                 return Err(LockError::Timeout { what: key.to_string(), timeout });

@@ -1,4 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use super::*;
@@ -20,7 +21,7 @@ fn wait_until_queued(locks: &LockTable, key: &LockKey, count: usize) {
 #[test]
 fn appenders_share_and_exclusive_excludes() {
     let locks = LockTable::default();
-    let try_lock = |transaction, mode| locks.acquire(transaction, &A, mode, Duration::ZERO);
+    let try_lock = |transaction, mode| locks.acquire(transaction, &A, mode, Duration::ZERO, None);
     try_lock(1, Append).unwrap();
     try_lock(2, Append).unwrap();
     try_lock(2, Append).unwrap();
@@ -36,11 +37,11 @@ fn appenders_share_and_exclusive_excludes() {
 #[test]
 fn an_exclusive_request_is_not_starved_by_later_appenders() {
     let locks = LockTable::default();
-    locks.acquire(1, &A, Append, Duration::MAX).unwrap();
+    locks.acquire(1, &A, Append, Duration::MAX, None).unwrap();
     std::thread::scope(|scope| {
-        let exclusive = scope.spawn(|| locks.acquire(2, &A, Exclusive, Duration::MAX));
+        let exclusive = scope.spawn(|| locks.acquire(2, &A, Exclusive, Duration::MAX, None));
         wait_until_queued(&locks, &A, 1);
-        assert!(matches!(locks.acquire(3, &A, Append, Duration::ZERO), Err(LockError::Timeout { .. })));
+        assert!(matches!(locks.acquire(3, &A, Append, Duration::ZERO, None), Err(LockError::Timeout { .. })));
         locks.release_all(1);
         exclusive.join().unwrap().unwrap();
     });
@@ -49,12 +50,12 @@ fn an_exclusive_request_is_not_starved_by_later_appenders() {
 #[test]
 fn a_circle_over_two_tables_is_found_by_the_one_that_closes_it() {
     let locks = LockTable::default();
-    locks.acquire(1, &A, Exclusive, Duration::MAX).unwrap();
-    locks.acquire(2, &B, Append, Duration::MAX).unwrap();
+    locks.acquire(1, &A, Exclusive, Duration::MAX, None).unwrap();
+    locks.acquire(2, &B, Append, Duration::MAX, None).unwrap();
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| locks.acquire(1, &B, Exclusive, Duration::MAX));
+        let first = scope.spawn(|| locks.acquire(1, &B, Exclusive, Duration::MAX, None));
         wait_until_queued(&locks, &B, 1);
-        let second = locks.acquire(2, &A, Append, Duration::MAX);
+        let second = locks.acquire(2, &A, Append, Duration::MAX, None);
         assert_eq!(second, Err(LockError::Deadlock { what: "table 1".to_owned() }));
         locks.release_all(2);
         first.join().unwrap().unwrap();
@@ -65,17 +66,17 @@ fn a_circle_over_two_tables_is_found_by_the_one_that_closes_it() {
 fn a_circle_through_the_queue_is_found() {
     // 3 waits behind 2 on A only because of the queue's order; 2 waits for 1; 1 waits for 3 on B.
     let locks = LockTable::default();
-    locks.acquire(1, &A, Append, Duration::MAX).unwrap();
-    locks.acquire(3, &B, Exclusive, Duration::MAX).unwrap();
+    locks.acquire(1, &A, Append, Duration::MAX, None).unwrap();
+    locks.acquire(3, &B, Exclusive, Duration::MAX, None).unwrap();
     std::thread::scope(|scope| {
         let (done, finished) = mpsc::channel();
         let locks = &locks;
         let second_done = done.clone();
-        scope.spawn(move || second_done.send((2, locks.acquire(2, &A, Exclusive, Duration::MAX))));
+        scope.spawn(move || second_done.send((2, locks.acquire(2, &A, Exclusive, Duration::MAX, None))));
         wait_until_queued(locks, &A, 1);
-        scope.spawn(move || done.send((3, locks.acquire(3, &A, Append, Duration::MAX))));
+        scope.spawn(move || done.send((3, locks.acquire(3, &A, Append, Duration::MAX, None))));
         wait_until_queued(locks, &A, 2);
-        assert!(matches!(locks.acquire(1, &B, Append, Duration::MAX), Err(LockError::Deadlock { .. })));
+        assert!(matches!(locks.acquire(1, &B, Append, Duration::MAX, None), Err(LockError::Deadlock { .. })));
         for _ in 0..2 {
             locks.release_all(1);
             locks.release_all(2);
@@ -87,13 +88,13 @@ fn a_circle_through_the_queue_is_found() {
 #[test]
 fn all_waiting_appenders_are_woken_together() {
     let locks = LockTable::default();
-    locks.acquire(1, &A, Exclusive, Duration::MAX).unwrap();
+    locks.acquire(1, &A, Exclusive, Duration::MAX, None).unwrap();
     std::thread::scope(|scope| {
         let waiters: Vec<_> = (2..6)
             .map(|number| {
                 scope.spawn({
                     let locks = &locks;
-                    move || locks.acquire(number, &A, Append, Duration::MAX)
+                    move || locks.acquire(number, &A, Append, Duration::MAX, None)
                 })
             })
             .collect();
@@ -103,4 +104,18 @@ fn all_waiting_appenders_are_woken_together() {
             waiter.join().unwrap().unwrap();
         }
     });
+}
+
+#[test]
+fn an_interrupted_wait_ends_and_holds_up_nobody() {
+    let locks = LockTable::default();
+    let interrupt = AtomicBool::new(false);
+    locks.acquire(1, &A, Append, Duration::MAX, None).unwrap();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| locks.acquire(2, &A, Exclusive, Duration::MAX, Some(&interrupt)));
+        wait_until_queued(&locks, &A, 1);
+        interrupt.store(true, Ordering::Release);
+        assert!(matches!(waiter.join().unwrap(), Err(LockError::Interrupted { .. })));
+    });
+    locks.acquire(3, &A, Append, Duration::ZERO, None).unwrap();
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -27,6 +28,7 @@ pub struct Transaction {
     shared: Arc<Shared>,
     id: TransactionId,
     lock_timeout: Duration,
+    interrupt: Option<Arc<AtomicBool>>,
     changes: BTreeMap<TableId, TableChange>,
     savepoints: Vec<u64>,
     next_savepoint: u64,
@@ -43,7 +45,15 @@ pub struct Savepoint {
 impl Transaction {
     pub(crate) fn new(shared: Arc<Shared>, id: TransactionId) -> Self {
         let lock_timeout = shared.options.lock_timeout;
-        Self { shared, id, lock_timeout, changes: BTreeMap::new(), savepoints: Vec::new(), next_savepoint: 0 }
+        Self {
+            shared,
+            id,
+            lock_timeout,
+            interrupt: None,
+            changes: BTreeMap::new(),
+            savepoints: Vec::new(),
+            next_savepoint: 0,
+        }
     }
 
     /// How long changes wait for their locks from now on: zero does not wait, `Duration::MAX` waits for ever.
@@ -51,9 +61,14 @@ impl Transaction {
         self.lock_timeout = timeout;
     }
 
+    /// Setting `interrupt` ends a wait for a lock with [`LockError::Interrupted`], from any thread.
+    pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
+        self.interrupt = Some(interrupt);
+    }
+
     /// Takes a lock on a table, or strengthens one.
     pub fn lock(&mut self, table: TableId, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
-        self.shared.locks.acquire(self.id, &LockKey::Table(table), mode, timeout)
+        self.acquire(&LockKey::Table(table), mode, timeout)
     }
 
     /// All tables as this transaction sees them, in the order of their creation.
@@ -233,9 +248,13 @@ impl Transaction {
         self.view(&self.shared.catalogue(), table).ok_or(StoreError::NoSuchTable { table })
     }
 
+    fn acquire(&self, key: &LockKey, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
+        self.shared.locks.acquire(self.id, key, mode, timeout, self.interrupt.as_deref())
+    }
+
     fn lock_name(&self, name: &str) -> Result<(), LockError> {
         let key = LockKey::Name(name.to_owned());
-        self.shared.locks.acquire(self.id, &key, LockMode::Exclusive, self.lock_timeout)
+        self.acquire(&key, LockMode::Exclusive, self.lock_timeout)
     }
 
     fn claim_name(&self, name: &str) -> Result<(), StoreError> {
