@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 use std::{io, thread};
 
 use store::Database;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -47,11 +48,21 @@ pub(crate) struct Shared {
     pub options: ServerOptions,
     pub identity: Option<TlsIdentity>,
     pub instance: Arc<Instance>,
+    /// Where requests run, apart from the threads that serve sockets.
+    pub work: Handle,
     next_spid: AtomicU16,
 }
 
 /// First session id of a user on a real server; lower ones are its own tasks.
 const FIRST_SPID: u16 = 51;
+/// Fewest threads for requests.
+const WORKERS_MIN: usize = 4;
+/// Tokio's own default.
+const BLOCKING_THREADS_MIN: usize = 512;
+/// Plans are walked recursively: room for expressions of a few thousand terms. Only what is touched is memory.
+const WORK_STACK_BYTES: usize = 32 << 20;
+/// How long stopping waits for a request that does not notice its cancellation.
+const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 
 impl Shared {
     /// The next session id: never 0, which FreeTDS takes for a missing one.
@@ -74,6 +85,7 @@ impl Server {
             .thread_name("bulkwire-server")
             .build()
             .map_err(StartError::Runtime)?;
+        let work = work_runtime(options.limits.connections).map_err(StartError::Runtime)?;
         let address = options.listen;
         let listener = runtime
             .block_on(TcpListener::bind(address))
@@ -83,11 +95,12 @@ impl Server {
             options,
             identity,
             instance: Arc::new(instance),
+            work: work.handle().clone(),
             next_spid: AtomicU16::new(FIRST_SPID),
         });
         let (stop, stopped) = watch::channel(false);
         let task = runtime.spawn(accept(listener, Arc::clone(&shared), stopped));
-        Ok(RunningServer { address: local, shared, stop, runtime: Some(runtime), task: Some(task) })
+        Ok(RunningServer { address: local, shared, stop, runtimes: Some((runtime, work)), task: Some(task) })
     }
 }
 
@@ -96,7 +109,8 @@ pub struct RunningServer {
     address: SocketAddr,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
-    runtime: Option<Runtime>,
+    /// For sockets, and for requests.
+    runtimes: Option<(Runtime, Runtime)>,
     task: Option<tokio::task::JoinHandle<()>>,
 }
 
@@ -124,12 +138,14 @@ impl RunningServer {
     fn shut_down(&mut self) {
         // No receiver is left only if the accept loop has ended already.
         let _ = self.stop.send(true);
-        let (Some(runtime), Some(task)) = (self.runtime.take(), self.task.take()) else { return };
+        let (Some((runtime, work)), Some(task)) = (self.runtimes.take(), self.task.take()) else { return };
         // A runtime must not be dropped inside another runtime's thread, where a caller may well be.
         let shared = Arc::clone(&self.shared);
         let joined = thread::spawn(move || {
             let _ = runtime.block_on(task);
             drop(runtime);
+            // Every request has been cancelled; one that computes without a pause is not waited for.
+            work.shutdown_timeout(STOP_TIME_MAX);
             // Without this last checkpoint the next start replays the journal instead; nothing is lost.
             let _ = shared.instance.store().checkpoint();
         });
@@ -141,6 +157,19 @@ impl Drop for RunningServer {
     fn drop(&mut self) {
         self.shut_down();
     }
+}
+
+/// Threads for requests. More of them than processors, so that a few that compute do not keep the others waiting; a thread
+/// that waits for a lock is replaced, and every connection may have one that waits.
+fn work_runtime(connections: usize) -> io::Result<Runtime> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("bulkwire-work")
+        .worker_threads(WORKERS_MIN.max(2 * processors))
+        .max_blocking_threads(connections.max(BLOCKING_THREADS_MIN))
+        .thread_stack_size(WORK_STACK_BYTES)
+        .build()
 }
 
 fn open_store(location: &DataLocation) -> Result<Database, StartError> {
@@ -168,7 +197,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: watch::
                     });
                 }
                 // Out of file descriptors, or a peer that left at once: neither is a reason to stop serving.
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             },
             Some(_) = connections.join_next() => {}
             _ = stopped.changed() => break,
@@ -185,6 +214,6 @@ async fn serve(socket: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
     if let Err(error) = connection::serve(socket, &shared, spid).await
         && shared.options.log_requests
     {
-        eprintln!("[{spid}] {peer}: connection ended: {error}");
+        connection::request_log::ended(spid, peer, &error);
     }
 }

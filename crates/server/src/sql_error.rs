@@ -27,6 +27,9 @@ impl fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
+/// SQL Server's number for a query that the client cancelled.
+const CANCELLED: i32 = 3617;
+
 impl SqlError {
     /// An error of any number.
     pub fn new(number: i32, class: u8, state: u8, message: impl Into<String>) -> Self {
@@ -378,6 +381,21 @@ impl SqlError {
     /// 3903: ROLLBACK without BEGIN.
     pub fn rollback_without_begin() -> Self {
         Self::new(3903, 16, 1, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.")
+    }
+
+    /// The same error, after which the connection is closed (severity 20).
+    pub fn fatal(self) -> Self {
+        Self { class: 20, ..self }
+    }
+
+    /// 3617: the client took the request back. It is never sent: the acknowledgement of the attention tells the client.
+    pub fn cancelled() -> Self {
+        Self::new(CANCELLED, 11, 1, "The query was cancelled.")
+    }
+
+    /// Whether this is [`cancelled`](Self::cancelled).
+    pub fn is_cancelled(&self) -> bool {
+        self.number == CANCELLED
     }
 
     /// 1222: a lock was not granted in time.

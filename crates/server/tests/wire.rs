@@ -2,6 +2,8 @@
 //! off and damaged.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod client;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -11,15 +13,14 @@ use std::time::Duration;
 use bulkwire_server::{
     DataLocation, EncryptionPolicy, Limits, Password, RunningServer, Server, ServerOptions,
 };
-use rows::{Decoder, Form};
 use tds::done::DoneStatus;
 use tds::login::Login7;
 use tds::message_reader::{Event, MessageReader};
 use tds::packet::{PACKET_SIZE_MAX_BYTES, PacketType, Status};
 use tds::packet_framer::frame_message;
-use tds::sql_batch::SqlBatch;
-use tds::token::{Token, TokenReader};
-use tds::version::TdsVersion;
+use tds::token::Token;
+
+use client::{Client, batch_packets};
 
 const TABLE: &str = "CREATE TABLE tcap (id INT NOT NULL, col_int INT NULL, col_bigint BIGINT NULL, col_float FLOAT NULL, \
                      col_bit BIT NULL, col_date DATE NULL, col_datetime2 DATETIME2(6) NULL, col_decimal DECIMAL(18,4) NULL, \
@@ -221,99 +222,4 @@ fn send_all(address: SocketAddr, bytes: &[u8]) {
     let _ = socket.shutdown(Shutdown::Write);
     let mut answer = Vec::new();
     let _ = socket.read_to_end(&mut answer);
-}
-
-fn batch_packets(sql: &str) -> Vec<u8> {
-    let payload = SqlBatch::new(sql, TdsVersion::V7_4, 0).encode().unwrap();
-    frame_message(PacketType::SqlBatch, 4096, 0, Status::NORMAL, &payload)
-}
-
-/// Just enough of a client to look at answers token by token.
-struct Client {
-    socket: TcpStream,
-    reader: MessageReader,
-    received: Vec<u8>,
-    prelogin_answered: bool,
-}
-
-impl Client {
-    fn connect(address: SocketAddr) -> Client {
-        let socket = TcpStream::connect(address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let reader = MessageReader::new(PACKET_SIZE_MAX_BYTES, usize::MAX);
-        Client { socket, reader, received: Vec::new(), prelogin_answered: false }
-    }
-
-    fn log_in(&mut self, login: &Login7) -> Vec<Token> {
-        let prelogin = tds::prelogin::Prelogin {
-            encryption: Some(tds::prelogin::EncryptionOption::NotSupported),
-            ..Default::default()
-        };
-        let prelogin =
-            frame_message(PacketType::Prelogin, 4096, 0, Status::NORMAL, &prelogin.encode().unwrap());
-        self.socket.write_all(&prelogin).unwrap();
-        self.answer();
-        let login = frame_message(PacketType::Login7, 4096, 0, Status::NORMAL, &login.encode().unwrap());
-        self.socket.write_all(&login).unwrap();
-        self.answer()
-    }
-
-    fn batch(&mut self, sql: &str) -> Vec<Token> {
-        self.socket.write_all(&batch_packets(sql)).unwrap();
-        self.answer()
-    }
-
-    /// The tokens of the next message; none for the answer to PRELOGIN, which has no tokens. Rows are passed over.
-    fn answer(&mut self) -> Vec<Token> {
-        let payload = self.message();
-        if !std::mem::replace(&mut self.prelogin_answered, true) {
-            return Vec::new();
-        }
-        tokens(&payload).0
-    }
-
-    /// The rows of the next message's only result.
-    fn rows(&mut self) -> Vec<arrow::record_batch::RecordBatch> {
-        let payload = self.message();
-        tokens(&payload).1
-    }
-
-    fn message(&mut self) -> Vec<u8> {
-        let mut payload = Vec::new();
-        loop {
-            let (consumed, head) = self.reader.collect(&self.received, &mut payload).unwrap();
-            self.received.drain(..consumed);
-            if head.is_some() {
-                return payload;
-            }
-            let mut buffer = [0; 8192];
-            let read = self.socket.read(&mut buffer).unwrap();
-            assert_ne!(read, 0, "the server closed instead of answering");
-            self.received.extend_from_slice(&buffer[..read]);
-        }
-    }
-}
-
-fn tokens(payload: &[u8]) -> (Vec<Token>, Vec<arrow::record_batch::RecordBatch>) {
-    let reader = TokenReader::new(TdsVersion::V7_4);
-    let (mut tokens, mut batches) = (Vec::new(), Vec::new());
-    let mut decoder: Option<Decoder> = None;
-    let mut position = 0;
-    while position < payload.len() {
-        let (token, consumed) = reader.next(&payload[position..]).unwrap().expect("a whole token");
-        position += consumed;
-        match &token {
-            Token::ColMetaData(Some(columns)) => {
-                decoder = Some(Decoder::new(columns, Form::default()).unwrap())
-            }
-            Token::Row | Token::NbcRow => {
-                let decoder = decoder.as_mut().expect("columns before rows");
-                position += decoder.decode(&payload[position..]).unwrap();
-                batches.push(decoder.take_batch().unwrap());
-            }
-            _ => {}
-        }
-        tokens.push(token);
-    }
-    (tokens, batches)
 }

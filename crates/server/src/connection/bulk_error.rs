@@ -59,9 +59,4 @@ impl SqlError {
     pub(super) fn bulk_column(error: &DecoderError) -> SqlError {
         SqlError::new(4816, 16, 1, format!("Invalid column type from bcp client. ({error})"))
     }
-
-    /// 3617: the client took the load back; it is told by the attention's acknowledgement, not by this.
-    pub(super) fn bulk_cancelled() -> SqlError {
-        SqlError::new(3617, 16, 1, "The bulk load was cancelled by the client.")
-    }
 }

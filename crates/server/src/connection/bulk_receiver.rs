@@ -7,10 +7,12 @@ use tds::Column;
 use tds::bulk::{BulkEvent, BulkStream};
 use tds::packet::PacketType;
 use tokio::io::AsyncRead;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::ConnectionError;
 use super::packet_reader::PacketReader;
+use crate::session::{Cancellation, StopOnDrop};
 use crate::sql_error::SqlError;
 
 /// Bytes gathered before they go to the rows' thread.
@@ -31,6 +33,14 @@ pub(crate) trait RowSink: Send + 'static {
 }
 
 /// How a bulk message ended.
+pub(crate) struct Received {
+    /// What became of the rows.
+    pub outcome: BulkOutcome,
+    /// The client waits for the acknowledgement of an attention.
+    pub attention: bool,
+}
+
+/// What became of the rows of a bulk message.
 pub(crate) enum BulkOutcome {
     /// All rows were taken.
     Loaded {
@@ -39,53 +49,97 @@ pub(crate) enum BulkOutcome {
     },
     /// The load failed; nothing of it stays.
     Failed(SqlError),
-    /// The client took it back.
-    Cancelled {
-        /// The client waits for the acknowledgement of an attention.
-        attention: bool,
-    },
+    /// The client took it back; nothing of it stays.
+    Cancelled,
 }
 
-/// Receives the message; `None` if the client sent something else instead and the load is abandoned.
-pub(crate) async fn receive<R: AsyncRead + Unpin>(
+/// What a load needs besides its bytes.
+pub(crate) struct Load<F> {
+    /// Makes the sink, on the rows' thread: it may have to wait for a lock.
+    pub sink: F,
+    /// Where the rows' thread comes from.
+    pub threads: Handle,
+    /// Ends the load, and waits within it, from outside.
+    pub cancellation: Cancellation,
+    /// Largest row in bytes.
+    pub row_max_bytes: usize,
+}
+
+/// Receives the message.
+pub(crate) async fn receive<R, F>(
     reader: &mut PacketReader<R>,
-    sink: Box<dyn RowSink>,
-    row_max_bytes: usize,
-) -> Result<BulkOutcome, ConnectionError> {
+    load: Load<F>,
+) -> Result<Received, ConnectionError>
+where
+    R: AsyncRead + Unpin,
+    F: FnOnce() -> Box<dyn RowSink> + Send + 'static,
+{
     reader.expect_bulk(true);
-    let outcome = receive_rows(reader, sink, row_max_bytes).await;
+    let outcome = receive_rows(reader, load).await;
     reader.expect_bulk(false);
     outcome
 }
 
-async fn receive_rows<R: AsyncRead + Unpin>(
-    reader: &mut PacketReader<R>,
-    sink: Box<dyn RowSink>,
-    row_max_bytes: usize,
-) -> Result<BulkOutcome, ConnectionError> {
+async fn receive_rows<R, F>(reader: &mut PacketReader<R>, load: Load<F>) -> Result<Received, ConnectionError>
+where
+    R: AsyncRead + Unpin,
+    F: FnOnce() -> Box<dyn RowSink> + Send + 'static,
+{
+    let Load { sink, threads, cancellation, row_max_bytes } = load;
     let (chunks, queue) = mpsc::channel::<Vec<u8>>(CHUNKS_QUEUED);
     let (spent, spare) = mpsc::unbounded_channel();
-    let worker = tokio::task::spawn_blocking(move || decode(sink, queue, &spent, row_max_bytes));
-    let received = receive_packets(reader, &chunks, spare).await;
-    match received {
+    let stop = cancellation.clone();
+    let mut worker = threads.spawn_blocking(move || decode(sink(), queue, &spent, &stop, row_max_bytes));
+    // However this ends, also by being dropped, the thread must not go on to a commit.
+    let stop = StopOnDrop { cancellation: cancellation.clone(), task: worker.abort_handle() };
+    let mut complete = false;
+    let mut attention = match receive_packets(reader, &chunks, spare).await {
         Ok(End::Complete) => {
-            // An empty chunk says that the message is complete; a closed channel, that it is not.
-            let _ = chunks.send(Vec::new()).await;
-            drop(chunks);
-            let rows = worker.await.map_err(|error| ConnectionError::Row(error.to_string()))?;
-            Ok(rows.map_or_else(BulkOutcome::Failed, |rows| BulkOutcome::Loaded { rows }))
+            complete = true;
+            false
         }
         Ok(End::Cancelled { attention }) => {
-            drop(chunks);
-            let _ = worker.await;
-            Ok(BulkOutcome::Cancelled { attention })
+            cancellation.cancel();
+            attention
         }
         Err(error) => {
+            cancellation.cancel();
             drop(chunks);
             let _ = worker.await;
-            Err(error)
+            return Err(error);
         }
-    }
+    };
+    // An empty chunk says that the message is complete; a closed channel, that it is not.
+    let mut end = std::pin::pin!(async move {
+        if complete {
+            let _ = chunks.send(Vec::new()).await;
+        }
+    });
+    let mut ended = false;
+    let rows = loop {
+        tokio::select! {
+            () = &mut end, if !ended => ended = true,
+            rows = &mut worker => break rows.map_err(|error| ConnectionError::Lost(error.to_string()))?,
+            packet = reader.packet(), if !attention => match packet? {
+                Some((packet, _)) if packet.header.packet_type == PacketType::Attention => {
+                    attention = true;
+                    cancellation.cancel();
+                }
+                Some((packet, _)) => {
+                    let what = format!("{:?} before the answer to a bulk load", packet.header.packet_type);
+                    return Err(ConnectionError::Unexpected(what.into()));
+                }
+                None => return Err(ConnectionError::CutOff),
+            },
+        }
+    };
+    drop(stop);
+    let outcome = match rows {
+        Ok(rows) => BulkOutcome::Loaded { rows },
+        Err(error) if error.is_cancelled() => BulkOutcome::Cancelled,
+        Err(error) => BulkOutcome::Failed(error),
+    };
+    Ok(Received { outcome, attention })
 }
 
 enum End {
@@ -132,19 +186,26 @@ fn decode(
     mut sink: Box<dyn RowSink>,
     mut queue: mpsc::Receiver<Vec<u8>>,
     spent: &mpsc::UnboundedSender<Vec<u8>>,
+    cancellation: &Cancellation,
     row_max_bytes: usize,
 ) -> Result<u64, SqlError> {
     let mut stream = ChunkedStream::new(row_max_bytes);
     while let Some(chunk) = queue.blocking_recv() {
+        if cancellation.is_cancelled() {
+            break;
+        }
         if chunk.is_empty() {
             stream.finish(sink.as_mut())?;
+            if cancellation.is_cancelled() {
+                break;
+            }
             return sink.finish();
         }
         stream.feed(&chunk, sink.as_mut())?;
         // Nobody wants the buffer back once the message has been received.
         let _ = spent.send(chunk);
     }
-    Err(SqlError::bulk_cancelled())
+    Err(SqlError::cancelled())
 }
 
 /// The message, fed in chunks that break anywhere.

@@ -25,7 +25,7 @@ use crate::transport::Transport;
 /// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what
 /// SQL Server 2022 sends.
 pub(super) const PROGRAM_VERSION: ProgramVersion =
-    ProgramVersion { major: 16, minor: 0, build: 0x1000, sub_build: 0 };
+    ProgramVersion { major: 16, minor: 0, build: 1000, sub_build: 0 };
 
 /// First byte of a TLS ClientHello: a TDS 8.0 client.
 const TLS_HANDSHAKE: u8 = 0x16;

@@ -6,7 +6,7 @@ mod discard;
 mod handshake;
 mod login_reply;
 mod packet_reader;
-mod request_log;
+pub(crate) mod request_log;
 mod requests;
 mod response_writer;
 mod responses;
@@ -51,6 +51,9 @@ pub(crate) enum ConnectionError {
     /// Wrong user, password or database.
     #[error("login refused: {0}")]
     LoginRefused(String),
+    /// A request's thread panicked: a defect of the server. The client has been told.
+    #[error("a request failed: {0}")]
+    Lost(String),
     /// A row cannot be sent as its column says: a defect of the server, never of the client.
     #[error("cannot encode a row: {0}")]
     Row(String),

@@ -1,5 +1,8 @@
 //! `--log-requests`: every request, readably, on standard error.
 
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
 use tds::login::Login7;
 use tds::packet::PacketType;
 use tds::rpc::{Procedure, RpcMessage, RpcRequest};
@@ -7,13 +10,14 @@ use tds::sql_batch::SqlBatch;
 use tds::transaction_request::TransactionMessage;
 use tds::version::TdsVersion;
 
+use super::ConnectionError;
 use super::packet_reader::Message;
 
 /// A login, without its password.
 pub(super) fn login(spid: u16, login: &Login7, encrypted: bool) {
     let features: Vec<String> =
         login.features.iter().map(|feature| format!("{:02X}", feature.id())).collect();
-    eprintln!(
+    line(&format!(
         "[{spid}] LOGIN7 user={:?} app={:?} library={:?} host={:?} database={:?} packet_size={} features=[{}]{}",
         login.user_name,
         login.app_name,
@@ -23,7 +27,7 @@ pub(super) fn login(spid: u16, login: &Login7, encrypted: bool) {
         login.packet_size_bytes,
         features.join(" "),
         if encrypted { " encrypted" } else { "" },
-    );
+    ));
 }
 
 /// Any other request.
@@ -39,12 +43,22 @@ pub(super) fn request(spid: u16, message: &Message, version: TdsVersion) {
             .map_or_else(|error| error.to_string(), |message| format!("TRANSACTION {:?}", message.request)),
         other => format!("{other:?} of {} bytes", message.payload.len()),
     };
-    eprintln!("[{spid}] {text}");
+    line(&format!("[{spid}] {text}"));
+}
+
+/// A connection that did not end by the client's leaving.
+pub(crate) fn ended(spid: u16, peer: SocketAddr, error: &ConnectionError) {
+    line(&format!("[{spid}] {peer}: connection ended: {error}"));
+}
+
+/// Standard error may be closed or full: the log is then cut short, and nothing else.
+fn line(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// A bulk load that has ended.
 pub(super) fn bulk(spid: u16, outcome: &str) {
-    eprintln!("[{spid}] BULK {outcome}");
+    line(&format!("[{spid}] BULK {outcome}"));
 }
 
 fn procedure_call(request: &RpcRequest) -> String {

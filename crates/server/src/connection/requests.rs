@@ -10,19 +10,19 @@ use tds::token::Token;
 use tds::transaction_request::TransactionMessage;
 use tds::version::TdsVersion;
 use tokio::io::{ReadHalf, WriteHalf};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
-use super::bulk_receiver::{self, BulkOutcome, RowSink};
+use super::bulk_receiver::{self, BulkOutcome, Load, Received, RowSink};
 use super::discard::DiscardSink;
 use super::handshake::Connection;
 use super::packet_reader::{Message, PacketReader};
 use super::response_writer::ResponseWriter;
-use super::responses::ResponseEncoder;
+use super::responses::{ResponseEncoder, env_change};
 use super::store_sink::StoreSink;
 use super::{ConnectionError, request_log};
 use crate::listener::Shared;
 use crate::session::response::{Response, SessionChange};
-use crate::session::{BulkTarget, Cancellation, Request, Session};
+use crate::session::{BulkTarget, Cancellation, Request, Session, StopOnDrop};
 use crate::sql_error::SqlError;
 use crate::transport::Transport;
 
@@ -36,7 +36,7 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
     let mut conversation = Conversation {
         reader: PacketReader::new(read, shared.options.limits.message_bytes),
         writer: ResponseWriter::new(write, packet_size_bytes, spid),
-        session,
+        session: Some(session),
         version,
         spid,
         shared: Arc::clone(shared),
@@ -49,7 +49,8 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
 struct Conversation {
     reader: PacketReader<ReadHalf<Transport>>,
     writer: ResponseWriter<WriteHalf<Transport>>,
-    session: Session,
+    /// Away while a request runs, and for good if its thread panicked.
+    session: Option<Session>,
     version: TdsVersion,
     spid: u16,
     shared: Arc<Shared>,
@@ -75,9 +76,35 @@ impl Conversation {
         if message.ignored {
             return self.done(DoneStatus::FINAL, 0).await;
         }
-        let request = self.request(&message)?;
+        let request = match self.request(&message) {
+            Ok(request) => request,
+            Err(error) => {
+                let text =
+                    format!("The incoming tabular data stream (TDS) protocol stream is incorrect: {error}.");
+                self.fail(SqlError::new(4002, 20, 1, text)).await?;
+                return Err(error);
+            }
+        };
         let reset = self.reset(message.status)?;
         self.answer(request, reset).await
+    }
+
+    /// Answers with an error after which the connection is closed.
+    async fn fail(&mut self, error: SqlError) -> Result<(), ConnectionError> {
+        let message = self.shared.instance.server_message(error);
+        self.writer.tokens(|w| Token::Error(message).encode(w, self.version))?;
+        self.done(DoneStatus::ERROR, 0).await.map(drop)
+    }
+
+    /// The session, for something that may take it to another thread.
+    fn session(&mut self) -> Result<Session, ConnectionError> {
+        self.session.take().ok_or_else(|| ConnectionError::Lost("no session".to_owned()))
+    }
+
+    /// The session's thread panicked: a defect, which must not look like a network failure to the client.
+    async fn lost(&mut self, reason: impl std::fmt::Display) -> ConnectionError {
+        let told = self.fail(SqlError::internal("the request ended abnormally").fatal()).await;
+        told.err().unwrap_or_else(|| ConnectionError::Lost(reason.to_string()))
     }
 
     fn request(&self, message: &Message) -> Result<Request, ConnectionError> {
@@ -105,7 +132,8 @@ impl Conversation {
         if !keep_transaction && !status.contains(Status::RESET_CONNECTION) {
             return Ok(Vec::new());
         }
-        let changes = self.session.reset(keep_transaction);
+        let changes =
+            self.session.as_mut().map(|session| session.reset(keep_transaction)).unwrap_or_default();
         self.writer.tokens(|w| {
             Token::EnvChange(tds::env_change::EnvChange::ResetConnectionAck).encode(w, self.version);
         })?;
@@ -124,23 +152,20 @@ impl Conversation {
         }
         let cancellation = Cancellation::new();
         let (events, mut queue) = mpsc::channel(EVENTS_QUEUED);
-        let mut execution = std::pin::pin!(self.session.execute(request, events, cancellation.clone()));
+        let mut session = self.session()?;
+        let watched = cancellation.clone();
+        // On the threads for work: a query that computes, and a wait for a lock or the disk, hold up no connection.
+        let mut execution = self.shared.work.spawn(async move {
+            session.execute(request, events, watched).await;
+            session
+        });
+        let stop = StopOnDrop { cancellation: cancellation.clone(), task: execution.abort_handle() };
         let mut attention = false;
-        let mut finished = false;
         let mut bulk = None;
         loop {
             tokio::select! {
+                // The client's cancellation first: a result that flows fast must not drown it.
                 biased;
-                event = queue.recv() => match event {
-                    Some(Response::BulkExpected(target)) => bulk = Some(target),
-                    Some(event) => encoder.event(event, &mut self.writer).await?,
-                    None if finished => break,
-                    None => {
-                        execution.as_mut().await;
-                        break;
-                    }
-                },
-                () = execution.as_mut(), if !finished => finished = true,
                 packet = self.reader.packet(), if !attention => match packet? {
                     Some((packet, _)) if packet.header.packet_type == PacketType::Attention => {
                         attention = true;
@@ -151,57 +176,124 @@ impl Conversation {
                         return Err(ConnectionError::Unexpected(what.into()));
                     }
                     None => {
-                        cancellation.cancel();
+                        // The session is over when its request has noticed, and only then is the connection's place free.
+                        drop(stop);
+                        let _ = execution.await;
                         return Ok(false);
                     }
                 },
+                event = queue.recv() => match event {
+                    Some(Response::BulkExpected(target)) => bulk = Some(target),
+                    Some(event) => encoder.event(event, &mut self.writer).await?,
+                    None => break,
+                },
             }
         }
+        match (&mut execution).await {
+            Ok(session) => self.session = Some(session),
+            Err(error) => return Err(self.lost(error).await),
+        }
+        drop(stop);
         self.bulk = bulk.filter(|_| !attention);
         let fatal = encoder.finish(attention, &mut self.writer).await?;
         Ok(!fatal)
     }
 
     async fn bulk_load(&mut self, target: BulkTarget) -> Result<bool, ConnectionError> {
-        let row_max_bytes = self.shared.options.limits.row_bytes;
-        let sink: Box<dyn RowSink> = match self.shared.options.discard {
-            true => Box::new(DiscardSink::default()),
-            false => Box::new(StoreSink::new(self.session.begin_bulk(target))),
+        let mut session = self.session()?;
+        let cancellation = Cancellation::new();
+        session.watch(&cancellation);
+        let (give_back, returned) = oneshot::channel();
+        let discard = self.shared.options.discard;
+        let sink = move || -> Box<dyn RowSink> {
+            let sink: Box<dyn RowSink> = match discard {
+                true => Box::new(DiscardSink::default()),
+                false => Box::new(StoreSink::new(session.begin_bulk(target))),
+            };
+            // Nobody takes it back if the connection has ended meanwhile.
+            let _ = give_back.send(session);
+            sink
         };
-        let outcome = bulk_receiver::receive(&mut self.reader, sink, row_max_bytes).await?;
+        let load = Load {
+            sink,
+            threads: self.shared.work.clone(),
+            cancellation,
+            row_max_bytes: self.shared.options.limits.row_bytes,
+        };
+        let received = match bulk_receiver::receive(&mut self.reader, load).await {
+            Ok(received) => received,
+            Err(ConnectionError::Lost(reason)) => return Err(self.lost(reason).await),
+            Err(error) => return Err(error),
+        };
+        let Ok(mut session) = returned.await else { return Err(self.lost("no session").await) };
+        let open = self.bulk_done(received, &mut session).await;
+        self.session = Some(session);
+        open
+    }
+
+    /// Answers a bulk message.
+    async fn bulk_done(
+        &mut self,
+        received: Received,
+        session: &mut Session,
+    ) -> Result<bool, ConnectionError> {
+        let Received { outcome, attention } = received;
         let logs = self.shared.options.log_requests;
+        // With an attention, the acknowledgement follows as a DONE of its own.
+        let more = if attention { DoneStatus::MORE } else { DoneStatus::FINAL };
+        let mut open = true;
         match outcome {
             BulkOutcome::Loaded { rows } => {
                 if logs {
                     request_log::bulk(self.spid, &format!("{rows} rows"));
                 }
-                self.done(DoneStatus::COUNT, rows).await
+                session.note_bulk(rows);
+                self.done_token(DoneStatus::COUNT | more, rows)?;
             }
             BulkOutcome::Failed(error) => {
                 if logs {
                     request_log::bulk(self.spid, &error.to_string());
                 }
-                let message = self.session.server_message(error);
-                let fatal = message.is_fatal();
+                let change = session.note_failure(&error);
+                let message = self.shared.instance.server_message(error);
+                open = !message.is_fatal();
+                self.change(change)?;
                 self.writer.tokens(|w| Token::Error(message).encode(w, self.version))?;
-                self.done(DoneStatus::ERROR, 0).await.map(|open| open && !fatal)
+                self.done_token(DoneStatus::ERROR | more, 0)?;
             }
-            BulkOutcome::Cancelled { attention } => {
+            BulkOutcome::Cancelled => {
                 if logs {
                     request_log::bulk(self.spid, "cancelled");
                 }
-                let status = if attention { DoneStatus::ATTENTION } else { DoneStatus::FINAL };
-                self.done(status, 0).await
+                let change = session.note_failure(&SqlError::cancelled());
+                self.change(change)?;
+                if !attention {
+                    self.done_token(DoneStatus::FINAL, 0)?;
+                }
             }
         }
+        if attention {
+            self.done_token(DoneStatus::ATTENTION, 0)?;
+        }
+        self.writer.finish().await?;
+        Ok(open)
+    }
+
+    fn change(&mut self, change: Option<SessionChange>) -> Result<(), ConnectionError> {
+        let Some(change) = change else { return Ok(()) };
+        self.writer.tokens(|w| Token::EnvChange(env_change(change)).encode(w, self.version))
     }
 
     /// Ends an answer with a DONE of its own.
     async fn done(&mut self, status: DoneStatus, rows: u64) -> Result<bool, ConnectionError> {
-        let command = if status == DoneStatus::COUNT { command::BULK_INSERT } else { 0 };
-        let done = Token::Done(Done { status, command, row_count: rows });
-        self.writer.tokens(|w| done.encode(w, self.version))?;
+        self.done_token(status, rows)?;
         self.writer.finish().await?;
         Ok(true)
+    }
+
+    fn done_token(&mut self, status: DoneStatus, rows: u64) -> Result<(), ConnectionError> {
+        let command = if status.contains(DoneStatus::COUNT) { command::BULK_INSERT } else { 0 };
+        let done = Token::Done(Done { status, command, row_count: rows });
+        self.writer.tokens(|w| done.encode(w, self.version))
     }
 }

@@ -9,6 +9,8 @@ use super::ConnectionError;
 
 /// Gathered bytes beyond which packets are written out before the response is complete.
 const WRITE_AT_BYTES: usize = 128 << 10;
+/// What an idle connection keeps of each buffer.
+const KEPT_BYTES: usize = 4 << 10;
 
 /// Writes one response after another.
 pub(crate) struct ResponseWriter<W> {
@@ -66,10 +68,8 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         self.io.write_all(&self.packets).await?;
         self.io.flush().await?;
         self.packets.clear();
-        if self.packets.capacity() > 2 * WRITE_AT_BYTES {
-            self.packets = Vec::new();
-            self.tokens = Vec::new();
-        }
+        self.tokens.shrink_to(KEPT_BYTES);
+        self.packets.shrink_to(KEPT_BYTES);
         self.framer = PacketFramer::new(PacketType::TabularResult, self.packet_size_bytes, self.spid);
         Ok(())
     }

@@ -15,8 +15,10 @@ use crate::session::response::{
     DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
 };
 
-/// Rows encoded between two looks at the write buffer.
+/// Rows encoded between two looks at the write buffer, at most.
 const ROWS_PER_STEP: usize = 2048;
+/// Bytes of Arrow data encoded between two looks: long values make the steps shorter.
+const STEP_BYTES: usize = 1 << 20;
 
 /// Writes the events of one answer. Every DONE but the last says that more follows, so the newest one is held back until
 /// it is known whether it is the last.
@@ -147,9 +149,11 @@ impl ResponseEncoder {
         };
         let bound = plan.bind(batch, self.rows).map_err(|error| ConnectionError::Row(error.to_string()))?;
         self.rows += batch.num_rows() as u64;
+        let row_bytes = (batch.get_array_memory_size() / batch.num_rows().max(1)).max(1);
+        let step = (STEP_BYTES / row_bytes).clamp(1, ROWS_PER_STEP);
         let mut first = 0;
         while first < bound.rows() {
-            let last = bound.rows().min(first + ROWS_PER_STEP);
+            let last = bound.rows().min(first + step);
             bound.encode(first..last, writer.buffer());
             writer.write_if_large().await?;
             first = last;
@@ -170,7 +174,7 @@ fn return_value(output: OutputValue) -> Token {
     })
 }
 
-fn env_change(change: SessionChange) -> EnvChange {
+pub(super) fn env_change(change: SessionChange) -> EnvChange {
     match change {
         SessionChange::Database { new, old } => EnvChange::Database(TextChange { new, old }),
         SessionChange::Language { new, old } => EnvChange::Language(TextChange { new, old }),

@@ -8,6 +8,7 @@ pub mod datum;
 pub mod facts;
 mod functions;
 mod like;
+mod pause;
 mod provider;
 mod run;
 mod scalar;

@@ -17,8 +17,10 @@ use tds::SqlType;
 
 use super::bind::{BoundQuery, OutputColumn, plan_error};
 use super::datum::Datum;
+use super::pause::with_pauses;
 use super::scalar::sql_error_of;
 use super::typed::Typed;
+use crate::session::Cancellation;
 use crate::sql_error::SqlError;
 
 /// Rows per batch of a result.
@@ -48,18 +50,27 @@ impl Engine {
         Engine { state: SessionStateBuilder::new().with_config(config).with_default_features().build() }
     }
 
-    /// Starts a query. Its batches have the schema of [`exact_schema`].
-    pub async fn start(&self, bound: BoundQuery) -> Result<ResultStream, SqlError> {
+    /// Starts a query. Its batches have the schema of [`exact_schema`]. Once cancelled it ends with error 3617.
+    pub async fn start(
+        &self,
+        bound: BoundQuery,
+        cancellation: &Cancellation,
+    ) -> Result<ResultStream, SqlError> {
         let context = SessionContext::new_with_state(self.state.clone());
         let schema = exact_schema(&bound.columns);
         let plan = self.state.create_physical_plan(&bound.plan).await.map_err(plan_error)?;
+        let plan = with_pauses(plan, cancellation).map_err(plan_error)?;
         let stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
-        Ok(ResultStream { schema, stream })
+        Ok(ResultStream { schema, stream, cancellation: cancellation.clone() })
     }
 
     /// All rows of a query.
-    pub async fn collect(&self, bound: BoundQuery) -> Result<Vec<RecordBatch>, SqlError> {
-        let mut stream = self.start(bound).await?;
+    pub async fn collect(
+        &self,
+        bound: BoundQuery,
+        cancellation: &Cancellation,
+    ) -> Result<Vec<RecordBatch>, SqlError> {
+        let mut stream = self.start(bound, cancellation).await?;
         let mut batches = Vec::new();
         while let Some(batch) = stream.next().await? {
             batches.push(batch);
@@ -160,13 +171,15 @@ pub fn exact_schema(columns: &[OutputColumn]) -> SchemaRef {
 pub struct ResultStream {
     schema: SchemaRef,
     stream: SendableRecordBatchStream,
+    cancellation: Cancellation,
 }
 
 impl ResultStream {
     /// The next rows; None at the end.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        let Some(batch) = self.stream.next().await else { return Ok(None) };
-        let batch = batch.map_err(|error| sql_error_of(&error))?;
+        let stream = &mut self.stream;
+        let next = async { stream.next().await.transpose().map_err(|error| sql_error_of(&error)) };
+        let Some(batch) = self.cancellation.or(next).await? else { return Ok(None) };
         let columns = batch
             .columns()
             .iter()

@@ -3,10 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that the wire half sets when the client sends an attention or leaves; looked at between batches and between
-/// statements.
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use crate::sql_error::SqlError;
+
+/// A flag that the wire half sets when the client sends an attention or leaves. It is looked at between batches and between
+/// statements, ends waits for locks, and is raced with queries.
 #[derive(Debug, Clone, Default)]
-pub struct Cancellation(Arc<AtomicBool>);
+pub struct Cancellation {
+    flag: Arc<AtomicBool>,
+    set: Arc<Notify>,
+}
 
 impl Cancellation {
     /// A flag that is not set.
@@ -16,11 +24,44 @@ impl Cancellation {
 
     /// Asks the request to stop.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Release);
+        self.flag.store(true, Ordering::Release);
+        self.set.notify_waiters();
     }
 
     /// Whether the request is to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.flag.load(Ordering::Acquire)
+    }
+
+    /// The bare flag, for waits that know nothing of requests.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+
+    /// What `work` gives, or error 3617 if the request is to stop first; `work` is dropped then.
+    pub(crate) async fn or<T>(&self, work: impl Future<Output = Result<T, SqlError>>) -> Result<T, SqlError> {
+        // Created before the flag is read, so that no call of `cancel` falls between the two.
+        let set = self.set.notified();
+        if self.is_cancelled() {
+            return Err(SqlError::cancelled());
+        }
+        tokio::select! {
+            biased;
+            () = set => Err(SqlError::cancelled()),
+            done = work => done,
+        }
+    }
+}
+
+/// Cancels a request and aborts its task when it goes out of scope, however the answering of the request ends.
+pub(crate) struct StopOnDrop {
+    pub cancellation: Cancellation,
+    pub task: AbortHandle,
+}
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.cancellation.cancel();
+        self.task.abort();
     }
 }

@@ -36,19 +36,26 @@ impl Session {
         events: mpsc::Sender<Response>,
         cancellation: Cancellation,
     ) {
+        self.watch(&cancellation);
         let mut output = Output::new(events, cancellation);
         match request {
             Request::Batch(text) => self.batch(&text, &mut output).await,
             Request::Rpc(calls) => {
                 for call in calls {
                     if output.stopped() {
-                        return;
+                        break;
                     }
                     self.remote_call(call, &mut output).await;
                 }
             }
             Request::Transaction(request) => self.transaction_request(request, &mut output).await,
             Request::Refused(error) => self.refuse(error, DoneKind::Statement, &mut output).await,
+        }
+        // A cancelled statement leaves the transaction open, except under XACT_ABORT.
+        if output.stopped()
+            && let Some(change) = self.note_failure(&SqlError::cancelled())
+        {
+            output.send(Response::Change(change)).await;
         }
     }
 
@@ -97,6 +104,7 @@ impl Session {
         self.settings = outer.1;
         self.settings.identity_insert = identity_insert;
         self.settings.format_only = outer.0;
+        self.work.set_lock_timeout(self.settings.lock_timeout());
         flow
     }
 }

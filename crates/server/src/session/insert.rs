@@ -207,7 +207,7 @@ impl Session {
                 let types: Vec<SqlType> =
                     bound.columns.iter().map(|column| column.sql_type.clone()).collect();
                 let instance = Arc::clone(&self.instance);
-                let mut stream = instance.engine().start(bound).await?;
+                let mut stream = instance.engine().start(bound, &self.cancellation).await?;
                 writer = self.writer(&table, frame, "INSERT", false)?;
                 while let Some(batch) = stream.next().await? {
                     let mut columns: Vec<Option<(ArrayRef, SqlType)>> = (0..width).map(|_| None).collect();
@@ -380,7 +380,7 @@ impl Session {
             schema: exact_schema(&bound.columns),
         };
         let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound).await?;
+        let batches = instance.engine().collect(bound, &self.cancellation).await?;
         Ok(Shown { columns, batches })
     }
 

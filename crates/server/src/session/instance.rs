@@ -88,6 +88,11 @@ impl Instance {
         &self.name
     }
 
+    /// The ERROR token of an error.
+    pub(crate) fn server_message(&self, error: SqlError) -> tds::ServerMessage {
+        super::output::message(error, self)
+    }
+
     /// Committed databases and schemas.
     pub fn directory(&self) -> Arc<Directory> {
         let text = self.store.snapshot().table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();

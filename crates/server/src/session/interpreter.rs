@@ -9,7 +9,7 @@ use tds::SqlType;
 
 use super::Session;
 use super::environment::SessionEnvironment;
-use super::output::{self, CANCELLED, Output};
+use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
 use crate::engine::convert::{convert, display};
 use crate::engine::{Binder, Datum, Scope};
@@ -131,7 +131,7 @@ impl Session {
             Err(error) if error.number == 1205 => SqlError::deadlock(self.login.spid).at_line(statement.line),
             Err(error) => error.at_line(statement.line),
         };
-        if error.number == CANCELLED || output.stopped() {
+        if error.is_cancelled() || output.stopped() {
             return Ok(Flow::Stop);
         }
         // A deadlock's victim, and any error under XACT_ABORT, loses the transaction.
@@ -334,7 +334,8 @@ impl Session {
         };
         let sql_type = typed.sql_type.clone();
         let instance = std::sync::Arc::clone(&self.instance);
-        Ok((instance.engine().evaluate(typed).await?, sql_type))
+        let cancellation = self.cancellation.clone();
+        Ok((cancellation.or(instance.engine().evaluate(typed)).await?, sql_type))
     }
 
     /// Whether a condition is true.
@@ -344,7 +345,8 @@ impl Session {
             Binder::new(&environment).condition(expr, &Scope::empty())?
         };
         let instance = std::sync::Arc::clone(&self.instance);
-        instance.engine().holds(condition).await
+        let cancellation = self.cancellation.clone();
+        cancellation.or(instance.engine().holds(condition)).await
     }
 
     /// Sends a notice.
@@ -468,8 +470,7 @@ impl Session {
                     ("LOCK_TIMEOUT", _) => {
                         let value = convert(value, &sql_type, &SqlType::Int, 0)?.as_int().unwrap_or(-1);
                         self.settings.lock_timeout_ms = value as i32;
-                        let timeout = u64::try_from(value).map_or(Duration::MAX, Duration::from_millis);
-                        self.work.set_lock_timeout(timeout);
+                        self.work.set_lock_timeout(self.settings.lock_timeout());
                     }
                     _ => {}
                 }

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 pub use bulk::{BulkTarget, BulkWriter};
 pub use cancellation::Cancellation;
+pub(crate) use cancellation::StopOnDrop;
 pub use execute::Request;
 pub use instance::Instance;
 
@@ -59,6 +60,8 @@ pub struct Session {
     settings: Settings,
     database: String,
     work: Work,
+    /// Of the request that runs.
+    cancellation: Cancellation,
     prepared: HashMap<i32, procedures::Prepared>,
     next_handle: i32,
     last: LastStatement,
@@ -94,6 +97,7 @@ impl Session {
             settings,
             database,
             work,
+            cancellation: Cancellation::new(),
             prepared: HashMap::new(),
             next_handle: 1,
             last: LastStatement::default(),
@@ -116,6 +120,7 @@ impl Session {
             self.work.drop_temporary();
         }
         self.settings = Settings::new(self.login.ansi_defaults);
+        self.work.set_lock_timeout(self.settings.lock_timeout());
         self.prepared.clear();
         self.last = LastStatement::default();
         let wanted = if self.login.database.is_empty() { "master" } else { &self.login.database };
@@ -128,9 +133,26 @@ impl Session {
         changes
     }
 
-    /// The ERROR token of an error.
-    pub fn server_message(&self, error: SqlError) -> tds::ServerMessage {
-        output::message(error, &self.instance)
+    /// From now on the session's waits end when `cancellation` is set. [`execute`](Self::execute) does this itself.
+    pub fn watch(&mut self, cancellation: &Cancellation) {
+        self.work.set_interrupt(cancellation.flag());
+        self.cancellation = cancellation.clone();
+    }
+
+    /// After a bulk load that took `rows` rows: `@@ROWCOUNT` is theirs.
+    pub fn note_bulk(&mut self, rows: u64) {
+        self.last.rows = rows as i64;
+        self.last.error = 0;
+    }
+
+    /// After a request or a bulk load that failed outside of the interpreter: `@@ERROR`, and the rollback that a deadlock
+    /// or XACT_ABORT asks for.
+    pub fn note_failure(&mut self, error: &SqlError) -> Option<SessionChange> {
+        self.last.rows = 0;
+        self.last.error = error.number;
+        let rolls_back = error.number == 1205 || (self.settings.abort_transaction && error.class > 10);
+        let descriptor = if rolls_back { self.work.rollback() } else { None };
+        descriptor.map(SessionChange::TransactionRolledBack)
     }
 
     /// The value of an `@@` function.

@@ -307,7 +307,7 @@ impl Session {
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
         let schema = crate::engine::exact_schema(&bound.columns);
         let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound).await?;
+        let batches = instance.engine().collect(bound, &self.cancellation).await?;
         let all = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
         let mut columns = all.columns().iter().cloned().zip(types);
         let Some((numbers, _)) = columns.next() else {

@@ -38,20 +38,12 @@ impl Output {
 
     /// The error that unwinds a stopped request; it is never sent.
     pub fn check(&self) -> Result<(), SqlError> {
-        if self.stopped() { Err(cancelled()) } else { Ok(()) }
+        if self.stopped() { Err(SqlError::cancelled()) } else { Ok(()) }
     }
 }
 
-/// 3617, SQL Server's error for a cancelled query.
-pub(super) fn cancelled() -> SqlError {
-    SqlError::new(CANCELLED, 11, 1, "The query was cancelled.")
-}
-
-/// Its number.
-pub(super) const CANCELLED: i32 = 3617;
-
 /// The token's fields of an error or notice.
-pub(super) fn message(error: SqlError, instance: &Instance) -> ServerMessage {
+pub(crate) fn message(error: SqlError, instance: &Instance) -> ServerMessage {
     ServerMessage {
         number: error.number,
         state: error.state,

@@ -47,7 +47,7 @@ impl Session {
             return Ok(());
         }
         let instance = Arc::clone(&self.instance);
-        let mut stream = instance.engine().start(bound).await?;
+        let mut stream = instance.engine().start(bound, &self.cancellation).await?;
         // The first batch before the columns, so that most errors come without a result.
         let mut next = stream.next().await?;
         output.send(Response::Columns(ResultColumns { columns, schema })).await;
@@ -166,7 +166,7 @@ impl Session {
         let bound = self.bind(&query, frame)?;
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
         let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound).await?;
+        let batches = instance.engine().collect(bound, &self.cancellation).await?;
         let mut rows = 0;
         for batch in &batches {
             for row in 0..batch.num_rows() {
@@ -268,7 +268,7 @@ impl Session {
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
         let mut writer = self.writer(&table, frame, "INSERT", false)?;
         let instance = Arc::clone(&self.instance);
-        let mut stream = instance.engine().start(bound).await?;
+        let mut stream = instance.engine().start(bound, &self.cancellation).await?;
         while let Some(batch) = stream.next().await? {
             let columns = batch.columns().iter().cloned().zip(types.iter().cloned()).map(Some).collect();
             writer.write(InputRows { columns, rows: batch.num_rows() })?;

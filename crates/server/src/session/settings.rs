@@ -1,5 +1,7 @@
 //! SET options.
 
+use std::time::Duration;
+
 use crate::tsql::ast::ObjectName;
 
 /// The options that change what the server does. All others are accepted and remembered by nobody.
@@ -30,6 +32,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// How long locks are waited for.
+    pub fn lock_timeout(&self) -> Duration {
+        u64::try_from(self.lock_timeout_ms).map_or(Duration::MAX, Duration::from_millis)
+    }
+
     /// The options of a new session.
     pub fn new(ansi_defaults: bool) -> Settings {
         Settings {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -59,6 +60,8 @@ pub(crate) struct Work {
     /// Whether a statement outside of a transaction is running.
     in_statement: bool,
     lock_timeout: Duration,
+    /// Ends waits for locks.
+    interrupt: Arc<AtomicBool>,
     /// Keys of tables written to, until the commit makes them everybody's.
     keys: HashMap<i32, TableKeys>,
 }
@@ -81,6 +84,7 @@ impl Work {
             savepoints: Vec::new(),
             in_statement: false,
             lock_timeout: Duration::MAX,
+            interrupt: Arc::default(),
             keys: HashMap::new(),
         }
     }
@@ -97,6 +101,14 @@ impl Work {
         if let Some(transaction) = &mut pair.shared {
             transaction.set_lock_timeout(timeout);
         }
+    }
+
+    /// Waits for locks end when `interrupt` is set.
+    pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
+        if let Some(transaction) = &mut self.pair.lock().shared {
+            transaction.set_interrupt(Arc::clone(&interrupt));
+        }
+        self.interrupt = interrupt;
     }
 
     /// The transactions, for a scan that outlives the borrow.
@@ -204,6 +216,7 @@ impl Work {
         let mut pair = self.pair.lock();
         let mut transaction = self.instance.store().begin();
         transaction.set_lock_timeout(self.lock_timeout);
+        transaction.set_interrupt(Arc::clone(&self.interrupt));
         pair.shared = Some(transaction);
         pair.temporary = self.temporary.as_ref().map(Database::begin);
     }
@@ -464,6 +477,7 @@ pub(crate) fn store_error(error: StoreError) -> SqlError {
     }
     match error {
         StoreError::Lock(LockError::Timeout { .. }) => SqlError::lock_timeout(),
+        StoreError::Lock(LockError::Interrupted { .. }) => SqlError::cancelled(),
         StoreError::Lock(LockError::Deadlock { .. }) => SqlError::deadlock(0),
         other => SqlError::internal(other),
     }

@@ -24,7 +24,9 @@ impl Parser<'_> {
     pub(crate) fn condition(&mut self) -> Parsed<Expr> {
         self.nested(|parser| {
             let mut left = parser.conjunction()?;
+            let mut operators = 0;
             while parser.accept_word("OR") {
+                parser.chained(&mut operators)?;
                 left = Expr::Or(Box::new(left), Box::new(parser.conjunction()?));
             }
             Ok(left)
@@ -33,7 +35,9 @@ impl Parser<'_> {
 
     fn conjunction(&mut self) -> Parsed<Expr> {
         let mut left = self.negation()?;
+        let mut operators = 0;
         while self.accept_word("AND") {
+            self.chained(&mut operators)?;
             left = Expr::And(Box::new(left), Box::new(self.negation()?));
         }
         Ok(left)
@@ -55,7 +59,9 @@ impl Parser<'_> {
             return Ok(Expr::Exists(Box::new(query)));
         }
         let mut left = self.expression()?;
+        let mut operators = 0;
         loop {
+            self.chained(&mut operators)?;
             if let Some(comparison) = self.accept_comparison() {
                 left = self.comparison_right(left, comparison)?;
                 continue;
@@ -149,6 +155,7 @@ impl Parser<'_> {
     pub(crate) fn expression(&mut self) -> Parsed<Expr> {
         self.nested(|parser| {
             let mut left = parser.product()?;
+            let mut operators = 0;
             loop {
                 let operator = match parser.kind() {
                     Some(TokenKind::Symbol("+")) => BinaryOperator::Add,
@@ -159,6 +166,7 @@ impl Parser<'_> {
                     _ => return Ok(left),
                 };
                 parser.advance();
+                parser.chained(&mut operators)?;
                 left = Expr::Binary(Box::new(left), operator, Box::new(parser.product()?));
             }
         })
@@ -166,6 +174,7 @@ impl Parser<'_> {
 
     fn product(&mut self) -> Parsed<Expr> {
         let mut left = self.unary()?;
+        let mut operators = 0;
         loop {
             let operator = match self.kind() {
                 Some(TokenKind::Symbol("*")) => BinaryOperator::Multiply,
@@ -174,6 +183,7 @@ impl Parser<'_> {
                 _ => return Ok(left),
             };
             self.advance();
+            self.chained(&mut operators)?;
             left = Expr::Binary(Box::new(left), operator, Box::new(self.unary()?));
         }
     }
@@ -191,7 +201,9 @@ impl Parser<'_> {
 
     fn collated(&mut self) -> Parsed<Expr> {
         let mut value = self.primary()?;
+        let mut operators = 0;
         while self.accept_word("COLLATE") {
+            self.chained(&mut operators)?;
             value = Expr::Collate(Box::new(value), self.name()?);
         }
         Ok(value)

@@ -25,6 +25,8 @@ pub(crate) type Parsed<T> = Result<T, SqlError>;
 /// Nesting of expressions, queries and blocks beyond which a batch is refused (error 191), so that no text
 /// can exhaust the stack.
 const DEPTH_MAX: usize = 64;
+/// Operators of one chain (`a + b + …`, `x AND y AND …`) beyond which a batch is refused in the same way.
+const CHAIN_MAX: usize = 1000;
 
 /// Parses a whole batch. `quoted_identifier` is the session's option.
 ///
@@ -170,17 +172,27 @@ impl<'a> Parser<'a> {
         error.at_line(token.line)
     }
 
+    /// Counts one more operator in a chain such as `a + b + c`, which nests as deep as it is long.
+    pub(crate) fn chained(&self, operators: &mut usize) -> Parsed<()> {
+        *operators += 1;
+        if *operators > CHAIN_MAX { Err(self.too_deep()) } else { Ok(()) }
+    }
+
+    fn too_deep(&self) -> SqlError {
+        SqlError::new(
+            191,
+            15,
+            1,
+            "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
+        )
+        .at_line(self.line())
+    }
+
     /// Runs `parse` one level deeper.
     pub(crate) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(SqlError::new(
-                191,
-                15,
-                1,
-                "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
-            )
-            .at_line(self.line()));
+            return Err(self.too_deep());
         }
         let result = parse(self);
         self.depth -= 1;
