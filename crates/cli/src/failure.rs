@@ -68,6 +68,8 @@ pub struct FailedLoad {
     pub emptied: Option<String>,
 }
 
+const NESTED: &str = "--nested-as-json stores such values as JSON text";
+
 impl Failure {
     /// Prints the error, and a hint where there is one; nothing for a reader that has gone away.
     pub fn report(&self) -> ExitCode {
@@ -104,7 +106,9 @@ impl Failure {
 
     fn hint(&self) -> Option<&'static str> {
         use rows::CellErrorReason::{Inexact, Parse, TimeOfDay, TooLong, Unmappable};
+        use rows::mapping::{MappingError, NoSqlType};
         use rows::text::TextError;
+        use rows::{PlanError, Refusal, RowDecodeErrorReason};
         let error = match self {
             Failure::Load(load) => &load.error.source,
             Failure::Client(error) => error,
@@ -125,7 +129,30 @@ impl Failure {
                 Unmappable { .. } => Some("--replacement CHAR replaces such characters"),
                 _ => None,
             },
-            load::Error::NoTable { .. } => Some("--create makes the table from the source's columns"),
+            load::Error::Plan(error) => match &**error {
+                PlanError::Refused { refusal, .. } => match **refusal {
+                    Refusal::TimeZone { .. } => Some("--drop-time-zone keeps the local time"),
+                    Refusal::Nested(_) => Some(NESTED),
+                    _ => None,
+                },
+                PlanError::NoTarget(_) => {
+                    Some("--map SRC=DST names the pairs, and leaves the other columns out")
+                }
+                _ => None,
+            },
+            load::Error::Mapping(error) => match &**error {
+                MappingError::NoSqlType { reason: NoSqlType::Nested(_), .. } => Some(NESTED),
+                _ => None,
+            },
+            load::Error::RowDecode(error) => match error.reason {
+                RowDecodeErrorReason::NanosecondOverflow { .. } => {
+                    Some("--datetime2 us or text, and --datetimeoffset-text, hold every year")
+                }
+                _ => None,
+            },
+            load::Error::NoTable { .. } if matches!(self, Failure::Plan { .. }) => {
+                Some("--create makes the table from the source's columns")
+            }
             load::Error::Tls(_) => {
                 Some("ServerCertificate=FILE pins a certificate; TrustServerCertificate=true accepts any")
             }

@@ -190,12 +190,10 @@ fn plan(
     schema: &Schema,
     options: &LoadOptions,
 ) -> Result<LoadPlan, Failure> {
-    let target = client.describe(table)?;
-    LoadPlan::new(client, &target, schema, options).map_err(|error| Failure::Plan {
-        file: source.name.clone(),
-        table: table.to_string(),
-        error: Box::new(error),
-    })
+    let unfit =
+        |error| Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) };
+    let target = client.describe(table).map_err(unfit)?;
+    LoadPlan::new(client, &target, schema, options).map_err(unfit)
 }
 
 /// The line of the file that a bad value's row starts in.

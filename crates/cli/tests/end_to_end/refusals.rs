@@ -182,3 +182,30 @@ fn a_full_disk_is_an_error_and_no_panic() {
         assert!(stderr.starts_with("error: ") && stderr.contains("standard output"), "{stderr}");
     }
 }
+
+#[test]
+fn hints_name_the_option_that_helps_and_only_where_it_does() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (d datetime2(3) NULL)");
+    fixture.ok(&[
+        "export",
+        "--query",
+        "SELECT CAST('2024-01-01 00:00:00 +02:00' AS datetimeoffset(0)) AS d",
+        "z.parquet",
+    ]);
+    let zone = fixture.run(&["load", "t", "z.parquet"]);
+    assert!(zone.stderr.contains("hint: --drop-time-zone"), "{}", zone.stderr);
+    fixture.file("x.csv", "other\n1\n");
+    let name = fixture.run(&["load", "t", "x.csv"]);
+    for expected in ["x.csv cannot be loaded into [t]", "\"other\"", "hint: --map"] {
+        assert!(name.stderr.contains(expected), "{expected}: {}", name.stderr);
+    }
+    let early = fixture.run(&["export", "--query", "SELECT CAST('0001-01-01' AS datetime2) AS d", "e.csv"]);
+    assert!(early.stderr.contains("hint: --datetime2"), "{}", early.stderr);
+    let described = fixture.run(&["describe", "absent"]);
+    assert!(
+        described.stderr.contains("absent") && !described.stderr.contains("hint"),
+        "{}",
+        described.stderr
+    );
+}
