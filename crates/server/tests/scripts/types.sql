@@ -187,6 +187,10 @@ SELECT a, b, c FROM pages
 ----
 €? | €日 | 日本
 
+SELECT DATALENGTH(a), DATALENGTH(b), DATALENGTH(c) FROM pages
+----
+2 | 6 | 4
+
 INSERT INTO pages (b) VALUES (N'日本日本')
 ----
 error 2628

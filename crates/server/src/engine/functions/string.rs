@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tds::{Length, SqlType};
+use tds::{Collation, Length, SqlType};
 
 use super::super::collation::is_case_sensitive;
 use super::super::convert::{self, length_limit};
@@ -26,8 +26,9 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
         "DATALENGTH" => {
             let [value] = take(name, arguments)?;
             let sql_type = value.sql_type.clone();
+            let collation = value.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
             strict(name, vec![(value, sql_type.clone())], int, move |values| {
-                Ok(Datum::Int(data_length(&values[0], &sql_type)))
+                Ok(Datum::Int(data_length(&values[0], &sql_type, collation)))
             })?
         }
         "UPPER" | "LOWER" | "LTRIM" | "RTRIM" | "TRIM" | "REVERSE" => {
@@ -332,12 +333,16 @@ fn keep_collation(of: &Typed, typed: Typed) -> Typed {
     typed.with_collation(of.collation)
 }
 
-fn data_length(value: &Datum, sql_type: &SqlType) -> i64 {
+/// Bytes of a value as its column stores it; text in the code page of its collation.
+fn data_length(value: &Datum, sql_type: &SqlType, collation: Collation) -> i64 {
     match value {
         Datum::Text(text) if sql_type.is_unicode() || matches!(sql_type, SqlType::Xml) => {
             2 * text.encode_utf16().count() as i64
         }
-        Datum::Text(text) => convert::code_page_bytes(text).len() as i64,
+        Datum::Text(text) => match collation.code_page().encode(text) {
+            Ok(bytes) => bytes.len() as i64,
+            Err(_) => convert::code_page_bytes(text).len() as i64,
+        },
         Datum::Binary(bytes) => bytes.len() as i64,
         Datum::Decimal(_) if sql_type.is_decimal() => match sql_type {
             SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => match precision {
