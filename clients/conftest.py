@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import os
 import pathlib
 import re
 import secrets
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -50,14 +52,16 @@ class Endpoint:
         )
 
 
-@pytest.fixture(scope="session")
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """One in-memory server for the whole run."""
-    binaries = pathlib.Path(request.config.getoption("--binaries")).resolve()
-    certificate = tmp_path_factory.mktemp("tls") / "server.pem"
+@contextlib.contextmanager
+def serve(
+    binaries: pathlib.Path, folder: pathlib.Path, encryption: str = "optional", *flags: str
+) -> Iterator[Endpoint]:
+    """An in-memory server on a free port; it must still live at the end."""
+    certificate = folder / f"server-{encryption}.pem"
     password = secrets.token_urlsafe(12) + "Aa1"
     process = subprocess.Popen(
-        [binaries / "bulkwire-server", "--port", "0", "--in-memory", "--certificate-out", certificate],
+        [binaries / "bulkwire-server", "--port", "0", "--in-memory", "--encryption", encryption]
+        + ["--certificate-out", certificate, *flags],
         env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
         stdout=subprocess.PIPE,
         text=True,
@@ -71,3 +75,30 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def binaries(request: pytest.FixtureRequest) -> pathlib.Path:
+    """The folder of the built programs."""
+    return pathlib.Path(request.config.getoption("--binaries")).resolve()
+
+
+@pytest.fixture(scope="session")
+def server(binaries: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """One server for the whole run, which lets its clients choose their encryption."""
+    with serve(binaries, tmp_path_factory.mktemp("server")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def tls_modes(
+    binaries: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Endpoint]]:
+    """`tls_modes(encryption)` is a server with that `--encryption`, started when it is first asked for."""
+    with contextlib.ExitStack() as servers:
+
+        @functools.cache
+        def started(encryption: str) -> Endpoint:
+            return servers.enter_context(serve(binaries, tmp_path_factory.mktemp("server"), encryption))
+
+        yield started

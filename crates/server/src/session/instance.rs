@@ -198,10 +198,11 @@ impl Instance {
     }
 }
 
-/// What @@VERSION says.
+/// What @@VERSION says. Clients that read a version out of it (SQLAlchemy over pymssql) look for `Microsoft … - n.n.n.n` at its
+/// start; a person reads what this server is.
 pub(super) fn version_text() -> String {
     format!(
-        "bulkwire {} - an embedded server that speaks TDS; not Microsoft SQL Server (version reported to clients: {PRODUCT_VERSION})",
+        "Microsoft TDS endpoint of bulkwire {}, an embedded server; this is not Microsoft SQL Server - {PRODUCT_VERSION} (version reported to clients)",
         env!("CARGO_PKG_VERSION")
     )
 }

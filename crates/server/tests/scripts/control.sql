@@ -142,7 +142,7 @@ SELECT @@ERROR, @@TRANCOUNT, @@SPID
 ----
 0 | 0 | 51
 
-SELECT CASE WHEN @@VERSION LIKE 'bulkwire%' THEN 1 END, SERVERPROPERTY('EngineEdition'), USER_NAME(), SUSER_SNAME(), HOST_NAME(), APP_NAME()
+SELECT CASE WHEN @@VERSION LIKE '%bulkwire%not Microsoft SQL Server%' THEN 1 END, SERVERPROPERTY('EngineEdition'), USER_NAME(), SUSER_SNAME(), HOST_NAME(), APP_NAME()
 ----
 1 | 3 | dbo | sa | host | scripts
 
