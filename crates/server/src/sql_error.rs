@@ -351,6 +351,28 @@ impl SqlError {
         Self::new(2812, 16, 62, format!("Could not find stored procedure '{name}'."))
     }
 
+    /// 201: a call without an argument that it needs.
+    pub fn parameter_missing(procedure: &str, parameter: &str) -> Self {
+        Self::new(
+            201,
+            16,
+            4,
+            format!(
+                "Procedure or function '{procedure}' expects parameter '{parameter}', which was not supplied."
+            ),
+        )
+    }
+
+    /// 8144: a call with more arguments than parameters.
+    pub fn too_many_arguments(procedure: &str) -> Self {
+        Self::new(8144, 16, 2, format!("Procedure or function {procedure} has too many arguments specified."))
+    }
+
+    /// 8145: a named argument that is no parameter.
+    pub fn not_a_parameter(parameter: &str, procedure: &str) -> Self {
+        Self::new(8145, 16, 1, format!("{parameter} is not a parameter for procedure {procedure}."))
+    }
+
     /// 2715: a type name that is none.
     pub fn unknown_type(position: usize, name: &str) -> Self {
         Self::new(

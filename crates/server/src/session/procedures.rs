@@ -1,8 +1,16 @@
 //! EXEC, remote calls and the system procedures.
 
-mod catalogue;
+mod columns;
+mod deduce;
 mod describe;
+mod keys;
+mod odbc_type;
+mod parameters;
+mod prepared;
 mod remote;
+mod routines;
+mod shown;
+mod tables;
 
 use tds::SqlType;
 
@@ -11,21 +19,49 @@ use super::interpreter::{Flow, Frame};
 use super::output::Output;
 use super::response::{DoneKind, Response, ResultColumns, StatementDone, command};
 use crate::catalogue::views::View;
-use crate::engine::convert::{convert, display};
+use crate::engine::convert::display;
 use crate::engine::{Datum, OutputColumn};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Declaration, Execute};
+use crate::tsql::ast::Execute;
 use crate::tsql::expression::Expr;
 use crate::tsql::parse_declarations;
 
-/// A prepared statement (sp_prepare, sp_prepexec).
-#[derive(Debug, Clone)]
-pub(super) struct Prepared {
-    /// Its parameters.
-    pub declarations: Vec<Declaration>,
-    /// Its text.
-    pub text: String,
-}
+pub(super) use prepared::Prepared;
+
+/// The procedures that this server has.
+const NAMES: &[&str] = &[
+    "sp_column_privileges",
+    "sp_columns",
+    "sp_columns_100",
+    "sp_columns_90",
+    "sp_databases",
+    "sp_datatype_info",
+    "sp_datatype_info_100",
+    "sp_datatype_info_90",
+    "sp_describe_first_result_set",
+    "sp_describe_undeclared_parameters",
+    "sp_execute",
+    "sp_executesql",
+    "sp_fkeys",
+    "sp_pkeys",
+    "sp_prepare",
+    "sp_prepexec",
+    "sp_server_info",
+    "sp_special_columns",
+    "sp_special_columns_100",
+    "sp_special_columns_90",
+    "sp_sproc_columns",
+    "sp_sproc_columns_100",
+    "sp_sproc_columns_90",
+    "sp_statistics",
+    "sp_statistics_100",
+    "sp_stored_procedures",
+    "sp_table_privileges",
+    "sp_tablecollations_100",
+    "sp_tables",
+    "sp_tableswc",
+    "sp_unprepare",
+];
 
 /// An evaluated argument of a call.
 #[derive(Debug, Clone)]
@@ -153,43 +189,6 @@ impl Session {
                 let values = arguments.get(2..).unwrap_or_default();
                 self.parameterised(&statement, &declarations, values, 2, frame, output).await
             }
-            "sp_tablecollations_100" | "sp_tablecollations_90" => {
-                let table = text_of(arguments, 0, "@object").unwrap_or_default();
-                let view = self.table_collations(database, &table)?;
-                self.show_view(view, output).await?;
-                Ok(Outcome::plain())
-            }
-            "sp_describe_first_result_set" => {
-                let statement = text_of(arguments, 0, "@tsql").unwrap_or_default();
-                let declared = text_of(arguments, 1, "@params").unwrap_or_default();
-                let view = self.describe_first_result(&statement, &declared)?;
-                self.show_view(view, output).await?;
-                Ok(Outcome::plain())
-            }
-            "sp_columns" | "sp_columns_90" | "sp_columns_100" => {
-                let view = self.catalogue_columns(arguments, frame)?;
-                self.show_view(view, output).await?;
-                Ok(Outcome::plain())
-            }
-            "sp_tables" => {
-                let view = self.catalogue_tables(arguments, frame)?;
-                self.show_view(view, output).await?;
-                Ok(Outcome::plain())
-            }
-            "sp_pkeys" => {
-                let view = self.catalogue_primary_keys(arguments, frame)?;
-                self.show_view(view, output).await?;
-                Ok(Outcome::plain())
-            }
-            "sp_databases" => {
-                let mut view =
-                    View::new(&[("DATABASE_NAME", "name"), ("DATABASE_SIZE", "int"), ("REMARKS", "varchar")]);
-                for database in &self.work.directory().databases {
-                    view.push(vec![Datum::Text(database.name.clone()), Datum::Null, Datum::Null]);
-                }
-                self.show_view(view, output).await?;
-                Ok(Outcome::plain())
-            }
             // Accepted: they change nothing that this server has.
             "sp_reset_connection"
             | "sp_tableoption"
@@ -199,111 +198,55 @@ impl Session {
             "sp_prepare" | "sp_prepexec" | "sp_execute" | "sp_unprepare" => {
                 self.prepared_call(name, arguments, frame, output).await
             }
-            other => Err(SqlError::unknown_procedure(other)),
+            other => {
+                let view = self.catalogue_view(other, database, arguments, frame)?;
+                let view = view.ok_or_else(|| SqlError::unknown_procedure(other))?;
+                self.show_view(view, output).await?;
+                Ok(Outcome::plain())
+            }
         }
     }
 
-    /// A statement with parameters, as a scope. `first` is the position of the first value among the call's arguments.
-    pub(super) async fn parameterised(
-        &mut self,
-        text: &str,
-        declarations: &[Declaration],
-        values: &[Argument],
-        first: usize,
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<Outcome, SqlError> {
-        let mut inner = frame.inner()?;
-        let mut bound: Vec<(usize, &Declaration)> = Vec::new();
-        for (position, declaration) in declarations.iter().enumerate() {
-            // By name if the client names its values, else by position.
-            let named = values.iter().position(|value| {
-                !value.name.is_empty() && value.name.eq_ignore_ascii_case(&declaration.name)
-            });
-            let found = named.or_else(|| (values.get(position)?.name.is_empty()).then_some(position));
-            let value = match (found.and_then(|found| values.get(found)), &declaration.value) {
-                (Some(value), _) => convert(value.value.clone(), &value.sql_type, &declaration.sql_type, 0)?,
-                (None, Some(default)) => {
-                    let (value, sql_type) = self.value(default, &inner).await?;
-                    convert(value, &sql_type, &declaration.sql_type, 0)?
-                }
-                (None, None) => {
-                    return Err(SqlError::new(
-                        8178,
-                        16,
-                        1,
-                        format!(
-                            "The parameterized query '{}' expects the parameter '{}', which was not supplied.",
-                            text.chars().take(80).collect::<String>(),
-                            declaration.name
-                        ),
-                    ));
-                }
-            };
-            inner.declare(&declaration.name, declaration.sql_type.clone(), value);
-            if let Some(found) = found {
-                bound.push((found, declaration));
-            }
-        }
-        let flow = self.run_text(text, &mut inner, output).await?;
-        let mut outcome = Outcome::plain();
-        outcome.stop = flow == Flow::Stop;
-        if let Flow::Return(status) = flow {
-            outcome.status = status;
-        }
-        for (position, declaration) in bound {
-            if values.get(position).is_some_and(|value| value.output) {
-                let (value, sql_type) =
-                    inner.variable(&declaration.name).unwrap_or((Datum::Null, declaration.sql_type.clone()));
-                outcome.outputs.push((first + position, value, sql_type));
-            }
-        }
-        Ok(outcome)
-    }
-
-    async fn prepared_call(
-        &mut self,
+    /// The result of a procedure that only shows something; None if there is no such procedure.
+    pub(super) fn catalogue_view(
+        &self,
         name: &str,
+        database: Option<&str>,
         arguments: &[Argument],
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<Outcome, SqlError> {
-        let handle =
-            arguments.first().and_then(|argument| argument.value.as_int()).map(|handle| handle as i32);
-        match name {
-            "sp_unprepare" => match handle.and_then(|handle| self.prepared.remove(&handle)) {
-                Some(_) => Ok(Outcome::plain()),
-                None => Err(unknown_handle(handle)),
-            },
-            "sp_execute" => {
-                let prepared = handle.and_then(|handle| self.prepared.get(&handle)).cloned();
-                let prepared = prepared.ok_or_else(|| unknown_handle(handle))?;
-                let values = arguments.get(1..).unwrap_or_default();
-                self.parameterised(&prepared.text, &prepared.declarations, values, 1, frame, output).await
+        frame: &Frame,
+    ) -> Result<Option<View>, SqlError> {
+        let shown = || self.shown(database, frame);
+        Ok(Some(match name {
+            "sp_tablecollations_100" | "sp_tablecollations_90" | "sp_tablecollations" => {
+                let table = text_of(arguments, 0, "@object").unwrap_or_default();
+                self.table_collations(database, &table)?
             }
-            _ => {
-                let declared = text_of(arguments, 1, "@params").unwrap_or_default();
-                let text = text_of(arguments, 2, "@stmt").unwrap_or_default();
-                let declarations = parse_declarations(&declared)?;
-                crate::tsql::parse_batch(&text, self.settings.quoted_identifier)?;
-                if let Some(old) = handle {
-                    self.prepared.remove(&old);
-                }
-                let handle = self.next_handle;
-                self.next_handle = self.next_handle.wrapping_add(1).max(1);
-                let prepared = Prepared { declarations, text };
-                self.prepared.insert(handle, prepared.clone());
-                let mut outcome = if name == "sp_prepexec" {
-                    let values = arguments.get(3..).unwrap_or_default();
-                    self.parameterised(&prepared.text, &prepared.declarations, values, 3, frame, output)
-                        .await?
-                } else {
-                    Outcome::plain()
-                };
-                outcome.outputs.insert(0, (0, Datum::Int(i64::from(handle)), SqlType::Int));
-                Ok(outcome)
+            "sp_describe_first_result_set" => self.describe_first_result(arguments)?,
+            "sp_describe_undeclared_parameters" => self.describe_parameters(arguments)?,
+            "sp_datatype_info" | "sp_datatype_info_90" | "sp_datatype_info_100" => {
+                odbc_type::datatype_info(name, arguments)?
             }
-        }
+            "sp_columns" | "sp_columns_90" | "sp_columns_100" => {
+                columns::columns(&shown()?, name, arguments)?
+            }
+            "sp_special_columns" | "sp_special_columns_90" | "sp_special_columns_100" => {
+                columns::special_columns(&shown()?, name, arguments)?
+            }
+            "sp_tables" => tables::tables(&shown()?, arguments, false)?,
+            "sp_tableswc" => tables::tables(&shown()?, arguments, true)?,
+            "sp_table_privileges" => tables::table_privileges(&shown()?, arguments)?,
+            "sp_column_privileges" => tables::column_privileges(&shown()?, arguments)?,
+            "sp_databases" => tables::databases(&shown()?),
+            "sp_pkeys" => keys::primary_keys(&shown()?, arguments)?,
+            "sp_fkeys" => keys::foreign_keys(&shown()?, arguments)?,
+            "sp_statistics" | "sp_statistics_100" => keys::statistics(&shown()?, arguments)?,
+            "sp_stored_procedures" => routines::stored_procedures(&shown()?, arguments)?,
+            "sp_sproc_columns" | "sp_sproc_columns_90" | "sp_sproc_columns_100" => {
+                routines::procedure_columns(&shown()?, name, arguments)?
+            }
+            "sp_server_info" => routines::server_info(arguments)?,
+            _ => return Ok(None),
+        }))
     }
 
     /// Sends a view as a statement's result.
@@ -324,15 +267,6 @@ impl Session {
     }
 }
 
-fn unknown_handle(handle: Option<i32>) -> SqlError {
-    SqlError::new(
-        8179,
-        16,
-        2,
-        format!("Could not find prepared statement with handle {}.", handle.unwrap_or(0)),
-    )
-}
-
 /// The text of an argument by name or position; None if it is absent or NULL.
 pub(super) fn text_of(arguments: &[Argument], position: usize, name: &str) -> Option<String> {
     let named = arguments.iter().find(|argument| argument.name.eq_ignore_ascii_case(name));
@@ -340,5 +274,9 @@ pub(super) fn text_of(arguments: &[Argument], position: usize, name: &str) -> Op
     if argument.value.is_null() {
         return None;
     }
-    Some(display(&argument.value, &argument.sql_type))
+    Some(text_of_value(argument))
+}
+
+fn text_of_value(argument: &Argument) -> String {
+    display(&argument.value, &argument.sql_type)
 }

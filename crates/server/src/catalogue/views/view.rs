@@ -18,27 +18,27 @@ pub struct View {
 }
 
 impl View {
-    /// A view of columns, spelled as `name type`: `int`, `smallint`, `tinyint`, `bit`, `bigint`, `datetime`, `name`
-    /// (nvarchar(128)), `text` (nvarchar(max)), `char2`, `binary5`.
+    /// A view of columns, each a name and a type: a type of T-SQL or one of the short forms `name` (nvarchar(128)),
+    /// `text` (nvarchar(max)), `varchar` (varchar(254)), `char2`, `binary5`, `guid`. An exclamation mark after it says
+    /// NOT NULL.
     pub fn new(columns: &[(&str, &str)]) -> View {
         let columns = columns
             .iter()
             .map(|(name, kind)| {
-                let sql_type = match *kind {
-                    "bit" => SqlType::Bit,
-                    "tinyint" => SqlType::TinyInt,
-                    "smallint" => SqlType::SmallInt,
-                    "bigint" => SqlType::BigInt,
-                    "datetime" => SqlType::DateTime,
+                let (kind, nullable) = match kind.strip_suffix('!') {
+                    Some(kind) => (kind, false),
+                    None => (*kind, true),
+                };
+                let sql_type = match kind {
                     "guid" => SqlType::UniqueIdentifier,
                     "name" => SqlType::NVarChar { length: Length::Units(128) },
                     "text" => SqlType::NVarChar { length: Length::Max },
                     "char2" => SqlType::Char { length: 2 },
                     "varchar" => SqlType::VarChar { length: Length::Units(254) },
                     "binary5" => SqlType::Binary { length: 5 },
-                    _ => SqlType::Int,
+                    other => other.parse().unwrap_or(SqlType::Int),
                 };
-                let mut column = OutputColumn::expression(*name, sql_type, true);
+                let mut column = OutputColumn::expression(*name, sql_type, nullable);
                 column.flags = tds::ColumnFlags(tds::ColumnFlags::UPDATEABILITY_UNKNOWN);
                 column
             })

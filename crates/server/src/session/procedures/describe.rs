@@ -4,10 +4,14 @@ use tds::SqlType;
 
 use super::super::Session;
 use super::super::interpreter::Frame;
+use super::Argument;
+use super::parameters::Signature;
 use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
 use crate::engine::{Datum, OutputColumn};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::StatementKind;
+use crate::tsql::ast::{Execute, Statement, StatementKind};
+use crate::tsql::expression::{Expr, Literal};
+use crate::tsql::query::{Query, QueryBody, SelectItem};
 use crate::tsql::{parse_batch, parse_declarations, parse_object_name};
 
 impl Session {
@@ -39,25 +43,105 @@ impl Session {
     }
 
     /// The columns of a batch's first result, one row each.
-    pub(super) fn describe_first_result(&self, text: &str, declared: &str) -> Result<View, SqlError> {
+    pub(super) fn describe_first_result(&self, arguments: &[Argument]) -> Result<View, SqlError> {
+        let parameters = FIRST_RESULT.bind(arguments)?;
+        let text = parameters.text(0).unwrap_or_default();
+        let declared = parameters.text(1).unwrap_or_default();
+        let sources = parameters.int(2).unwrap_or(0) > 0;
         let mut view = View::new(COLUMNS);
         let mut frame = Frame::new(true);
-        for declaration in parse_declarations(declared)? {
+        for declaration in parse_declarations(&declared)? {
             frame.declare(&declaration.name, declaration.sql_type, Datum::Null);
         }
-        let statements = parse_batch(text, self.settings.quoted_identifier)?;
-        for statement in &statements {
-            let StatementKind::Query(query) = &statement.kind else { continue };
-            let bound = self.bind(query, &frame).map_err(|error| error.at_line(statement.line))?;
-            for (ordinal, column) in (1_i64..).zip(&bound.columns) {
-                view.push(self.described(ordinal, column));
-            }
-            break;
+        let statements = parse_batch(&text, self.settings.quoted_identifier)?;
+        let columns = self.first_result(&statements, &mut frame)?.unwrap_or_default();
+        for (ordinal, column) in (1_i64..).zip(&columns) {
+            view.push(self.described(ordinal, column, sources));
         }
         Ok(view)
     }
 
-    fn described(&self, ordinal: i64, column: &OutputColumn) -> Vec<Datum> {
+    /// The columns of the first result of some statements; None if none of them has a result.
+    fn first_result(
+        &self,
+        statements: &[Statement],
+        frame: &mut Frame,
+    ) -> Result<Option<Vec<OutputColumn>>, SqlError> {
+        for statement in statements {
+            let found = match &statement.kind {
+                StatementKind::Query(query) if shows(query) => {
+                    let bound = self.bind(query, frame).map_err(|error| error.at_line(statement.line))?;
+                    Some(bound.columns)
+                }
+                StatementKind::Declare(declarations) => {
+                    for declaration in declarations {
+                        frame.declare(&declaration.name, declaration.sql_type.clone(), Datum::Null);
+                    }
+                    None
+                }
+                StatementKind::Block(inner) => self.first_result(inner, frame)?,
+                StatementKind::TryCatch { tried, .. } => self.first_result(tried, frame)?,
+                StatementKind::While { body, .. } => self.first_result(std::slice::from_ref(body), frame)?,
+                StatementKind::If { then, otherwise, .. } => {
+                    match (self.first_result(std::slice::from_ref(then), frame)?, otherwise) {
+                        (None, Some(otherwise)) => {
+                            self.first_result(std::slice::from_ref(otherwise), frame)?
+                        }
+                        (found, _) => found,
+                    }
+                }
+                StatementKind::Execute(execute) => self.result_of_procedure(execute, frame)?,
+                StatementKind::ExecuteText(Expr::Literal(Literal::Text { value, .. })) => {
+                    let inner = parse_batch(value, self.settings.quoted_identifier)?;
+                    self.first_result(&inner, &mut frame.inner()?)?
+                }
+                _ => None,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The columns that a system procedure shows.
+    fn result_of_procedure(
+        &self,
+        execute: &Execute,
+        frame: &mut Frame,
+    ) -> Result<Option<Vec<OutputColumn>>, SqlError> {
+        let name = execute.procedure.name.to_ascii_lowercase();
+        let literal = |position: usize| match execute.arguments.get(position).map(|argument| &argument.value)
+        {
+            Some(Some(Expr::Literal(Literal::Text { value, .. }))) => Some(value.clone()),
+            _ => None,
+        };
+        if name == "sp_executesql" {
+            let Some(text) = literal(0) else { return Ok(None) };
+            let mut inner = frame.inner()?;
+            for declaration in parse_declarations(&literal(1).unwrap_or_default())? {
+                inner.declare(&declaration.name, declaration.sql_type, Datum::Null);
+            }
+            let statements = parse_batch(&text, self.settings.quoted_identifier)?;
+            return self.first_result(&statements, &mut inner);
+        }
+        let arguments: Vec<Argument> = execute
+            .arguments
+            .iter()
+            .enumerate()
+            .map(|(position, argument)| Argument {
+                name: argument.name.clone().unwrap_or_default(),
+                value: literal(position).map_or(Datum::Null, Datum::Text),
+                sql_type: SqlType::NVarChar { length: tds::Length::Max },
+                output: false,
+                variable: None,
+            })
+            .collect();
+        let view = self.catalogue_view(&name, execute.procedure.database.as_deref(), &arguments, frame)?;
+        Ok(view.map(|view| view.columns))
+    }
+
+    fn described(&self, ordinal: i64, column: &OutputColumn, sources: bool) -> Vec<Datum> {
         let int = |value: i64| Datum::Int(value);
         let text = |value: &str| Datum::Text(value.to_string());
         let spelled = column.sql_type.to_string();
@@ -68,15 +152,16 @@ impl Session {
         wire.type_info.encode(&mut writer, tds::Direction::ServerToClient);
         let token = writer.finish().ok().and_then(|bytes| bytes.first().copied()).unwrap_or(0);
         let collation = wire.type_info.collation;
-        let (schema, table) = match &column.source {
+        let source = column.source.as_ref().filter(|_| sources);
+        let (schema, table) = match source {
             Some((table, _)) => match table.split_once('.') {
                 Some((schema, table)) => (text(schema), text(table)),
                 None => (Datum::Null, text(table)),
             },
             None => (Datum::Null, Datum::Null),
         };
-        let source_column = column.source.as_ref().map_or(Datum::Null, |(_, column)| text(column));
-        let database = if column.source.is_some() { text(&self.database) } else { Datum::Null };
+        let source_column = source.map_or(Datum::Null, |(_, column)| text(column));
+        let database = if source.is_some() { text(&self.database) } else { Datum::Null };
         let type_name = match &column.sql_type {
             SqlType::RowVersion => "timestamp".to_string(),
             _ => spelled.clone(),
@@ -112,7 +197,7 @@ impl Session {
             table,
             source_column,
             Datum::Bit(wire.flags.is_identity()),
-            Datum::Null,
+            if sources { Datum::Bit(self.is_in_unique_key(column)) } else { Datum::Null },
             Datum::Bit(wire.flags.has(tds::ColumnFlags::UPDATEABILITY_UNKNOWN)),
             Datum::Bit(wire.flags.is_computed() && column.source.is_some()),
             Datum::Bit(false),
@@ -127,30 +212,57 @@ impl Session {
     }
 }
 
+impl Session {
+    fn is_in_unique_key(&self, column: &OutputColumn) -> bool {
+        let Some((table, name)) = &column.source else { return false };
+        let table = parse_object_name(table).and_then(|name| self.work.find(&name, &self.database));
+        let Ok(Some(table)) = table else { return false };
+        let position = table.definition.position(name);
+        table.definition.unique_keys().iter().any(|key| key.columns.iter().any(|at| Some(*at) == position))
+    }
+}
+
+/// Whether a query sends rows rather than assigning variables or making a table.
+fn shows(query: &Query) -> bool {
+    match &query.body {
+        QueryBody::Select(select) => {
+            select.into.is_none()
+                && !select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. }))
+        }
+        _ => true,
+    }
+}
+
+const FIRST_RESULT: Signature = Signature {
+    name: "sp_describe_first_result_set",
+    parameters: &["@tsql", "@params", "@browse_information_mode"],
+    required: 1,
+};
+
 /// The 39 columns of the procedure's result.
 const COLUMNS: &[(&str, &str)] = &[
-    ("is_hidden", "bit"),
-    ("column_ordinal", "int"),
+    ("is_hidden", "bit!"),
+    ("column_ordinal", "int!"),
     ("name", "name"),
-    ("is_nullable", "bit"),
-    ("system_type_id", "int"),
-    ("system_type_name", "name"),
-    ("max_length", "smallint"),
-    ("precision", "tinyint"),
-    ("scale", "tinyint"),
+    ("is_nullable", "bit!"),
+    ("system_type_id", "int!"),
+    ("system_type_name", "nvarchar(256)"),
+    ("max_length", "smallint!"),
+    ("precision", "tinyint!"),
+    ("scale", "tinyint!"),
     ("collation_name", "name"),
     ("user_type_id", "int"),
     ("user_type_database", "name"),
     ("user_type_schema", "name"),
     ("user_type_name", "name"),
-    ("assembly_qualified_type_name", "text"),
+    ("assembly_qualified_type_name", "nvarchar(4000)"),
     ("xml_collection_id", "int"),
     ("xml_collection_database", "name"),
     ("xml_collection_schema", "name"),
     ("xml_collection_name", "name"),
-    ("is_xml_document", "bit"),
-    ("is_case_sensitive", "bit"),
-    ("is_fixed_length_clr_type", "bit"),
+    ("is_xml_document", "bit!"),
+    ("is_case_sensitive", "bit!"),
+    ("is_fixed_length_clr_type", "bit!"),
     ("source_server", "name"),
     ("source_database", "name"),
     ("source_schema", "name"),
@@ -164,8 +276,8 @@ const COLUMNS: &[(&str, &str)] = &[
     ("ordinal_in_order_by_list", "smallint"),
     ("order_by_list_length", "smallint"),
     ("order_by_is_descending", "smallint"),
-    ("tds_type_id", "int"),
-    ("tds_length", "int"),
+    ("tds_type_id", "int!"),
+    ("tds_length", "int!"),
     ("tds_collation_id", "int"),
     ("tds_collation_sort_id", "tinyint"),
 ];

@@ -1,0 +1,136 @@
+//! sp_executesql's body, sp_prepare, sp_prepexec, sp_execute, sp_unprepare.
+
+use tds::SqlType;
+
+use super::super::Session;
+use super::super::interpreter::{Flow, Frame};
+use super::super::output::Output;
+use super::{Argument, Outcome, text_of};
+use crate::engine::Datum;
+use crate::engine::convert::convert;
+use crate::sql_error::SqlError;
+use crate::tsql::ast::Declaration;
+use crate::tsql::parse_declarations;
+
+/// A prepared statement (sp_prepare, sp_prepexec).
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Prepared {
+    /// Its parameters.
+    pub declarations: Vec<Declaration>,
+    /// Its text.
+    pub text: String,
+}
+
+impl Session {
+    /// A statement with parameters, as a scope. `first` is the position of the first value among the call's arguments.
+    pub(in crate::session) async fn parameterised(
+        &mut self,
+        text: &str,
+        declarations: &[Declaration],
+        values: &[Argument],
+        first: usize,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Outcome, SqlError> {
+        let mut inner = frame.inner()?;
+        let mut bound: Vec<(usize, &Declaration)> = Vec::new();
+        for (position, declaration) in declarations.iter().enumerate() {
+            // By name if the client names its values, else by position.
+            let named = values.iter().position(|value| {
+                !value.name.is_empty() && value.name.eq_ignore_ascii_case(&declaration.name)
+            });
+            let found = named.or_else(|| (values.get(position)?.name.is_empty()).then_some(position));
+            let value = match (found.and_then(|found| values.get(found)), &declaration.value) {
+                (Some(value), _) => convert(value.value.clone(), &value.sql_type, &declaration.sql_type, 0)?,
+                (None, Some(default)) => {
+                    let (value, sql_type) = self.value(default, &inner).await?;
+                    convert(value, &sql_type, &declaration.sql_type, 0)?
+                }
+                (None, None) => {
+                    return Err(SqlError::new(
+                        8178,
+                        16,
+                        1,
+                        format!(
+                            "The parameterized query '{}' expects the parameter '{}', which was not supplied.",
+                            text.chars().take(80).collect::<String>(),
+                            declaration.name
+                        ),
+                    ));
+                }
+            };
+            inner.declare(&declaration.name, declaration.sql_type.clone(), value);
+            if let Some(found) = found {
+                bound.push((found, declaration));
+            }
+        }
+        let flow = self.run_text(text, &mut inner, output).await?;
+        let mut outcome = Outcome::plain();
+        outcome.stop = flow == Flow::Stop;
+        if let Flow::Return(status) = flow {
+            outcome.status = status;
+        }
+        for (position, declaration) in bound {
+            if values.get(position).is_some_and(|value| value.output) {
+                let (value, sql_type) =
+                    inner.variable(&declaration.name).unwrap_or((Datum::Null, declaration.sql_type.clone()));
+                outcome.outputs.push((first + position, value, sql_type));
+            }
+        }
+        Ok(outcome)
+    }
+
+    pub(super) async fn prepared_call(
+        &mut self,
+        name: &str,
+        arguments: &[Argument],
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Outcome, SqlError> {
+        let handle =
+            arguments.first().and_then(|argument| argument.value.as_int()).map(|handle| handle as i32);
+        match name {
+            "sp_unprepare" => match handle.and_then(|handle| self.prepared.remove(&handle)) {
+                Some(_) => Ok(Outcome::plain()),
+                None => Err(unknown_handle(handle)),
+            },
+            "sp_execute" => {
+                let prepared = handle.and_then(|handle| self.prepared.get(&handle)).cloned();
+                let prepared = prepared.ok_or_else(|| unknown_handle(handle))?;
+                let values = arguments.get(1..).unwrap_or_default();
+                self.parameterised(&prepared.text, &prepared.declarations, values, 1, frame, output).await
+            }
+            _ => {
+                let declared = text_of(arguments, 1, "@params").unwrap_or_default();
+                let text = text_of(arguments, 2, "@stmt").unwrap_or_default();
+                let declarations = parse_declarations(&declared)?;
+                crate::tsql::parse_batch(&text, self.settings.quoted_identifier)?;
+                if let Some(old) = handle {
+                    self.prepared.remove(&old);
+                }
+                let handle = self.next_handle;
+                self.next_handle = self.next_handle.wrapping_add(1).max(1);
+                let prepared = Prepared { declarations, text };
+                self.prepared.insert(handle, prepared.clone());
+                let mut outcome = if name == "sp_prepexec" {
+                    let values = arguments.get(3..).unwrap_or_default();
+                    self.parameterised(&prepared.text, &prepared.declarations, values, 3, frame, output)
+                        .await?
+                } else {
+                    Outcome::plain()
+                };
+                outcome.outputs.insert(0, (0, Datum::Int(i64::from(handle)), SqlType::Int));
+                Ok(outcome)
+            }
+        }
+    }
+}
+
+fn unknown_handle(handle: Option<i32>) -> SqlError {
+    SqlError::new(
+        8179,
+        16,
+        2,
+        format!("Could not find prepared statement with handle {}.", handle.unwrap_or(0)),
+    )
+}
