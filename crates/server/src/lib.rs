@@ -18,6 +18,7 @@
 pub mod catalogue;
 mod connection;
 pub mod engine;
+mod init_script;
 mod listener;
 mod options;
 pub mod session;
@@ -26,6 +27,7 @@ mod table;
 mod transport;
 pub mod tsql;
 
+pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
 pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};
 pub use transport::{CertificateError, CertificateSource};

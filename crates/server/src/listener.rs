@@ -1,6 +1,7 @@
 //! Accepts connections, counts them, and stops in order.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::connection;
+use crate::init_script::{self, InitError};
 use crate::options::{DataLocation, ServerOptions};
 use crate::session::Instance;
 use crate::sql_error::SqlError;
@@ -38,6 +40,9 @@ pub enum StartError {
     /// The data directory holds something that this server does not understand.
     #[error("cannot use the data: {0}")]
     Data(SqlError),
+    /// An init script failed.
+    #[error(transparent)]
+    Init(#[from] InitError),
     /// No threads or no event loop to be had.
     #[error("cannot start the event loop: {0}")]
     Runtime(io::Error),
@@ -76,7 +81,8 @@ impl Shared {
 pub struct Server;
 
 impl Server {
-    /// Opens the data, listens, and serves on threads of its own until the handle is stopped or dropped.
+    /// Opens the data, listens, runs the init scripts, and then serves on threads of its own until the handle is stopped or
+    /// dropped. Clients that come while the scripts run wait for their end.
     pub fn start(options: ServerOptions) -> Result<RunningServer, StartError> {
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
         let instance = Instance::new(open_store(&options.data)?).map_err(StartError::Data)?;
@@ -91,10 +97,14 @@ impl Server {
             .block_on(TcpListener::bind(address))
             .map_err(|source| StartError::Listen { address, source })?;
         let local = listener.local_addr().map_err(|source| StartError::Listen { address, source })?;
+        let instance = Arc::new(instance);
+        for script in &options.init {
+            run_script(&work, script.clone(), &instance, options.user.clone())?;
+        }
         let shared = Arc::new(Shared {
             options,
             identity,
-            instance: Arc::new(instance),
+            instance,
             work: work.handle().clone(),
             next_spid: AtomicU16::new(FIRST_SPID),
         });
@@ -180,6 +190,22 @@ fn open_store(location: &DataLocation) -> Result<Database, StartError> {
             Ok(Database::open(path, store::Options { sync, ..store::Options::default() })?)
         }
     }
+}
+
+/// Runs an init script where requests run; what it prints goes to standard error.
+fn run_script(
+    work: &Runtime,
+    path: PathBuf,
+    instance: &Arc<Instance>,
+    user: String,
+) -> Result<(), StartError> {
+    let instance = Arc::clone(instance);
+    let script = work.spawn(async move {
+        let notice = |text: &str| eprintln!("{}: {text}", path.display());
+        init_script::run(&path, &instance, &user, notice).await
+    });
+    let ended = work.block_on(script).map_err(|error| StartError::Runtime(io::Error::other(error)))?;
+    ended.map_err(StartError::Init)
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: watch::Receiver<bool>) {

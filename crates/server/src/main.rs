@@ -30,6 +30,9 @@ struct Arguments {
     /// Do not wait for the disk at commit: a power cut may then lose committed work
     #[arg(long, conflicts_with = "in_memory")]
     no_sync: bool,
+    /// Run a script of T-SQL (batches separated by GO) before the first connection; may be given several times
+    #[arg(long, value_name = "FILE.sql")]
+    init: Vec<PathBuf>,
     /// The login's name
     #[arg(long, default_value = "sa")]
     user: String,
@@ -93,15 +96,16 @@ enum Failure {
 }
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
-    let password = arguments.password.clone().unwrap_or_else(|| {
-        let made = uuid::Uuid::new_v4().simple().to_string();
-        eprintln!("no password was given; this run's password is {made}");
-        made
-    });
+    let made = arguments.password.is_none().then(|| uuid::Uuid::new_v4().simple().to_string());
+    let password = arguments.password.clone().or_else(|| made.clone()).unwrap_or_default();
     let certificate_out = arguments.certificate_out.clone();
     let server = Server::start(options(arguments, password))?;
     if let (Some(path), Some(pem)) = (certificate_out, server.certificate_pem()) {
         fs::write(&path, pem).map_err(|source| Failure::CertificateOut { path, source })?;
+    }
+    // Only now: a server that does not start has no password to tell.
+    if let Some(made) = made {
+        eprintln!("no password was given; this run's password is {made}");
     }
     println!("listening on {}", server.url());
     wait_for_signal().map_err(Failure::Signal)?;
@@ -127,6 +131,7 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
     ServerOptions {
         listen: SocketAddr::new(arguments.address, arguments.port),
         data,
+        init: arguments.init,
         user: arguments.user,
         password: Password::new(password),
         certificate,

@@ -13,6 +13,8 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Where rows live.
     pub data: DataLocation,
+    /// Scripts to run, in this order, before the first connection is taken.
+    pub init: Vec<PathBuf>,
     /// The one login.
     pub user: String,
     /// Its password.

@@ -394,6 +394,7 @@ fn start(limits: Limits, data: DataLocation) -> RunningServer {
     Server::start(ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         data,
+        init: Vec::new(),
         user: "sa".into(),
         password: Password::new("pw"),
         certificate: Some(bulkwire_server::CertificateSource::SelfSigned),

@@ -195,6 +195,7 @@ fn server_for(messages: &[Captured]) -> (RunningServer, Login7) {
     let server = Server::start(ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         data: DataLocation::InMemory,
+        init: Vec::new(),
         user: login.user_name.clone(),
         password: Password::new(login.password.expose().clone()),
         certificate: None,

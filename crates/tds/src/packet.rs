@@ -90,6 +90,11 @@ impl Status {
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// True if the session is to be reset, with or without its transaction.
+    pub fn resets(self) -> bool {
+        self.contains(Self::RESET_CONNECTION) || self.contains(Self::RESET_CONNECTION_SKIP_TRAN)
+    }
 }
 
 impl BitOr for Status {

@@ -35,6 +35,7 @@ impl Fixture {
         let mut options = ServerOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data: DataLocation::InMemory,
+            init: Vec::new(),
             user: "sa".to_owned(),
             password: Password::new(PASSWORD),
             certificate: Some(CertificateSource::SelfSigned),

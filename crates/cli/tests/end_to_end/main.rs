@@ -8,4 +8,5 @@ mod kills;
 mod loads;
 mod queries;
 mod refusals;
+mod serve;
 mod types;

@@ -1,6 +1,7 @@
 //! The life of a session on the wire: one request, one answer, until the client leaves.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tds::done::{Done, DoneStatus, command};
 use tds::packet::{PacketType, Status};
@@ -128,10 +129,10 @@ impl Conversation {
 
     /// Resets the session if the request's first packet asks for it; the acknowledgement leads the answer.
     fn reset(&mut self, status: Status) -> Result<Vec<SessionChange>, ConnectionError> {
-        let keep_transaction = status.contains(Status::RESET_CONNECTION_SKIP_TRAN);
-        if !keep_transaction && !status.contains(Status::RESET_CONNECTION) {
+        if !status.resets() {
             return Ok(Vec::new());
         }
+        let keep_transaction = status.contains(Status::RESET_CONNECTION_SKIP_TRAN);
         let changes =
             self.session.as_mut().map(|session| session.reset(keep_transaction)).unwrap_or_default();
         self.writer.tokens(|w| {
@@ -146,6 +147,7 @@ impl Conversation {
         request: Request,
         changes: Vec<SessionChange>,
     ) -> Result<bool, ConnectionError> {
+        let began = Instant::now();
         let mut encoder = ResponseEncoder::new(self.version);
         for change in changes {
             encoder.event(Response::Change(change), &mut self.writer).await?;
@@ -195,6 +197,9 @@ impl Conversation {
         }
         drop(stop);
         self.bulk = bulk.filter(|_| !attention);
+        if self.shared.options.log_requests {
+            request_log::answered(self.spid, encoder.answer(), attention, began.elapsed());
+        }
         let fatal = encoder.finish(attention, &mut self.writer).await?;
         Ok(!fatal)
     }

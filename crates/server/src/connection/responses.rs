@@ -28,11 +28,21 @@ pub(super) struct ResponseEncoder {
     plan: Option<Plan>,
     rows: u64,
     fatal: bool,
+    answer: Answer,
+}
+
+/// What an answer came to, for the log.
+#[derive(Default)]
+pub(super) struct Answer {
+    /// Rows of all results, and rows that statements say they affected.
+    pub rows: u64,
+    /// The first error.
+    pub error: Option<tds::ServerMessage>,
 }
 
 impl ResponseEncoder {
     pub fn new(version: TdsVersion) -> ResponseEncoder {
-        ResponseEncoder { version, held: None, plan: None, rows: 0, fatal: false }
+        ResponseEncoder { version, held: None, plan: None, rows: 0, fatal: false, answer: Answer::default() }
     }
 
     /// Writes one event.
@@ -56,12 +66,18 @@ impl ResponseEncoder {
             Response::Info(message) => self.token(&Token::Info(message), writer)?,
             Response::Error(message) => {
                 self.fatal |= message.is_fatal();
+                self.answer.error.get_or_insert_with(|| message.clone());
                 self.token(&Token::Error(message), writer)?;
             }
             Response::Change(change) => self.token(&Token::EnvChange(env_change(change)), writer)?,
             Response::BulkExpected(_) => {}
         }
         writer.write_if_large().await
+    }
+
+    /// What has been answered so far.
+    pub fn answer(&self) -> &Answer {
+        &self.answer
     }
 
     /// Ends the answer. With `attention`, a DONE of its own acknowledges the client's cancellation. Returns whether the
@@ -94,6 +110,7 @@ impl ResponseEncoder {
     }
 
     fn hold(&mut self, done: &StatementDone) {
+        self.answer.rows += done.count.unwrap_or(0);
         let mut status = DoneStatus::FINAL;
         if done.error {
             status = status | DoneStatus::ERROR;

@@ -109,6 +109,11 @@ impl Session {
         &self.database
     }
 
+    /// BEGIN TRANSACTIONs without their COMMIT.
+    pub fn transaction_depth(&self) -> u32 {
+        self.work.depth()
+    }
+
     /// Makes the session as new, for a connection pool's next user: options, temporary tables and prepared statements
     /// go, an open transaction is rolled back unless it is to be kept.
     pub fn reset(&mut self, keep_transaction: bool) -> Vec<SessionChange> {

@@ -1,0 +1,149 @@
+//! `bulkwire serve` as a program: init scripts, the request log, what it says and when.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+use crate::fixture::{Fixture, PASSWORD, text};
+
+/// A server that runs, and what it writes to standard error.
+struct Serving {
+    process: Child,
+    url: String,
+    stderr: JoinHandle<String>,
+}
+
+impl Serving {
+    /// Starts it; `Err` is what it said before it gave up, with its exit code.
+    fn start(arguments: &[&str]) -> Result<Serving, (i32, String, String)> {
+        Self::start_with(arguments, Some(PASSWORD))
+    }
+
+    fn start_with(arguments: &[&str], password: Option<&str>) -> Result<Serving, (i32, String, String)> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        command.args(["serve", "--in-memory"]).args(arguments);
+        match password {
+            Some(password) => command.env("BULKWIRE_SERVER_PASSWORD", password),
+            None => command.env_remove("BULKWIRE_SERVER_PASSWORD"),
+        };
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = process.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        });
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        match line.trim().strip_prefix("listening on ") {
+            Some(url) => Ok(Serving { process, url: format!("{url}?Encrypt=Off"), stderr }),
+            None => Err((process.wait().unwrap().code().unwrap_or(-1), line, stderr.join().unwrap())),
+        }
+    }
+
+    fn rows(&self, fixture: &Fixture, sql: &str) -> String {
+        let ran = fixture.run_with(&self.url, PASSWORD, &["query", sql, "--output", "csv"], "");
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout.split_once('\n').map(|(_, rows)| rows.to_owned()).unwrap_or_default()
+    }
+
+    /// Ends it and returns what it wrote to standard error.
+    fn stop(mut self) -> String {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        self.stderr.join().unwrap()
+    }
+}
+
+#[test]
+fn init_scripts_run_in_order_before_the_server_listens() {
+    let fixture = Fixture::new();
+    let schema = fixture.file(
+        "schema.sql",
+        "CREATE DATABASE shop\nGO\nUSE shop\nGO\nCREATE TABLE t (n int IDENTITY PRIMARY KEY, s nvarchar(20))\nPRINT 'made'\nGO\n",
+    );
+    // As SSMS saves it: UTF-16 with a mark.
+    let rows = "USE shop\r\nGO\r\nINSERT INTO t (s) VALUES (N'größer\r\nGO\r\nals')\r\nGO 3\r\n";
+    let rows: Vec<u8> =
+        std::iter::once(0xFEFF).chain(rows.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let rows = fixture.file("rows.sql", rows);
+    let serving = Serving::start(&["--port", "0", "--init", text(&schema), "--init", text(&rows)])
+        .unwrap_or_else(|said| panic!("{said:?}"));
+    let found = serving.rows(&fixture, "SELECT COUNT(*), MAX(n), MAX(LEN(s)) FROM shop.dbo.t");
+    assert_eq!(found, "3,3,15\n");
+    let said = serving.stop();
+    assert!(said.contains("schema.sql: made"), "{said}");
+}
+
+#[test]
+fn a_failing_init_script_stops_the_start_and_names_the_place() {
+    let fixture = Fixture::new();
+    for (script, expected) in [
+        (
+            "SELECT 1\nGO\n\nCREATE TABLE t (n int)\nINSERT INTO nowhere VALUES (1)\nGO\n",
+            "failing.sql, line 5 (batch beginning at line 3): Msg 208, Level 16, State 1: Invalid object name 'nowhere'.",
+        ),
+        ("SELECT 1\nGO\nSELEC 2", "failing.sql, line 3 (batch beginning at line 3): Msg "),
+        ("RAISERROR('no %s', 16, 1, 'luck')", "Msg 50000, Level 16, State 1: no luck"),
+        ("BEGIN TRANSACTION\nCREATE TABLE t (n int)\nGO\n", "leaves a transaction open"),
+        ("SELECT 1\n:r other.sql\n", "failing.sql, line 2: commands of sqlcmd"),
+    ] {
+        let path = fixture.file("failing.sql", script);
+        let Err((code, stdout, stderr)) = Serving::start(&["--port", "0", "--init", text(&path)]) else {
+            panic!("{script:?} did not stop the start");
+        };
+        assert_eq!((code, stdout.as_str()), (1, ""), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+    }
+    let missing = fixture.path("missing.sql");
+    let Err((_, _, stderr)) = Serving::start(&["--port", "0", "--init", text(&missing)]) else {
+        panic!("a missing script did not stop the start");
+    };
+    assert!(stderr.contains("cannot read init script") && stderr.contains("missing.sql"), "{stderr}");
+}
+
+#[test]
+fn a_made_up_password_is_told_only_by_a_server_that_listens() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let Err((code, _, stderr)) = Serving::start_with(&["--port", &port], None) else {
+        panic!("the port was taken");
+    };
+    assert_eq!(code, 1);
+    assert!(stderr.contains("cannot listen") && !stderr.contains("password"), "{stderr}");
+    let serving = Serving::start_with(&["--port", "0"], None).unwrap_or_else(|said| panic!("{said:?}"));
+    let said = serving.stop();
+    assert!(said.contains("this run's password is "), "{said}");
+}
+
+#[test]
+fn the_request_log_shows_requests_and_how_they_ended_but_no_password() {
+    let fixture = Fixture::new();
+    let serving =
+        Serving::start(&["--port", "0", "--log-requests"]).unwrap_or_else(|said| panic!("{said:?}"));
+    serving.rows(&fixture, "SELECT 1 AS first_request UNION ALL SELECT 2");
+    let refused = fixture.run_with(&serving.url, PASSWORD, &["query", "SELECT * FROM nowhere"], "");
+    assert_ne!(refused.code, 0);
+    let refused = fixture.run_with(&serving.url, "Wrong-passw0rd", &["query", "SELECT 1"], "");
+    assert_ne!(refused.code, 0);
+    fixture.run_with(&serving.url, PASSWORD, &["query", "CREATE LOGIN l WITH PASSWORD = 'Secret-1'"], "");
+    fixture.file("t.csv", "n\n1\n2\n");
+    let loaded = fixture.run_with(&serving.url, PASSWORD, &["load", "t", "t.csv", "--create", "--quiet"], "");
+    assert_eq!(loaded.code, 0, "{}", loaded.stderr);
+    let log = serving.stop();
+    for shown in [
+        "LOGIN7 user=\"sa\"",
+        "BATCH SELECT 1 AS first_request",
+        "2 rows in ",
+        "error 208: Invalid object name 'nowhere'.",
+        "login refused",
+        "CREATE LOGIN l WITH PASSWORD = '***'",
+        "BULK 2 rows",
+    ] {
+        assert!(log.contains(shown), "{shown:?} is not in:\n{log}");
+    }
+    for secret in [PASSWORD, "Wrong-passw0rd", "Secret-1"] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}
