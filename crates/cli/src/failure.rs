@@ -45,6 +45,14 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
+    /// The file for refused rows cannot be written.
+    #[error("{file}: {source}")]
+    Rejects {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
     /// The server program could not be started.
     #[error("cannot start {}: {source}", program.display())]
     ServerProgram {
@@ -150,6 +158,9 @@ impl Failure {
                 }
                 _ => None,
             },
+            load::Error::RejectLimit => {
+                Some("--max-errors N lets N rows be refused, --rejects FILE keeps them")
+            }
             load::Error::NoTable { .. } if matches!(self, Failure::Plan { .. }) => {
                 Some("--create makes the table from the source's columns")
             }

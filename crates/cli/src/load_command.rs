@@ -1,6 +1,7 @@
 //! `bulkwire load`.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +11,9 @@ use formats::{
     BatchReader, Compression, CsvOptions, Format, FormatError, InferredSchema, Location, RowLines,
 };
 use load::report::grouped;
-use load::{Client, LoadOptions, LoadPlan, LoadReport, TableName, create_table_statement};
+use load::{
+    Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName, Tolerance, create_table_statement,
+};
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
 use rows::{CastOptions, Mapping};
@@ -18,7 +21,8 @@ use serde_json::json;
 
 use crate::args::{Choice, LoadArgs};
 use crate::failure::{FailedLoad, Failure};
-use crate::{connection, file_format, progress};
+use crate::rejects::{Rejected, Rejects};
+use crate::{connection, file_format, progress, rejects};
 
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;
@@ -31,8 +35,11 @@ struct Source {
     compression: Compression,
 }
 
+/// Refused rows that are shown; the file of `--rejects` has all of them.
+const REJECTS_SHOWN_MAX: u64 = 10;
+
 /// Loads the files one after another.
-pub fn run(arguments: &LoadArgs) -> Result<(), Failure> {
+pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
     let mut sources =
@@ -48,14 +55,50 @@ pub fn run(arguments: &LoadArgs) -> Result<(), Failure> {
         first.location = first.location.spool()?;
         create(&mut client, &table, first, arguments)?;
     }
+    let rejects = rejects(arguments)?;
+    let mut refused_before = 0;
     for (index, source) in sources.iter().enumerate() {
         let truncate = arguments.truncate && index == 0;
-        let report = load_file(&mut client, &table, source, truncate, arguments)?;
-        if let Some(report) = report {
-            show(&report, source, arguments)?;
+        let loaded = load_file(&mut client, &table, source, truncate, arguments, rejects.as_ref());
+        // Also after a failure: the refused rows are known.
+        let refused = rejects.as_ref().map_or(0, Rejects::count);
+        if let Some(rejects) = &rejects {
+            rejects.finish().map_err(|source| rejects_failure(arguments, source))?;
         }
+        if let Some(report) = loaded? {
+            show(&report, refused - refused_before, source, arguments)?;
+        }
+        refused_before = refused;
     }
-    Ok(())
+    Ok(if refused_before > 0 { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+/// What became of a load that did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every row is in the table.
+    Whole,
+    /// Rows were refused, and fewer than may be.
+    RowsRefused,
+}
+
+/// Where refused rows go; nothing if the first one is to end the load.
+fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> {
+    if arguments.rejects.is_none() && arguments.max_errors.is_none() && !arguments.bisect {
+        return Ok(None);
+    }
+    let limit = match (arguments.max_errors, &arguments.rejects) {
+        (Some(limit), _) => Some(limit),
+        (None, Some(_)) => None,
+        (None, None) => Some(0),
+    };
+    let opened = Rejects::open(arguments.rejects.as_ref(), limit);
+    opened.map(Some).map_err(|source| rejects_failure(arguments, source))
+}
+
+fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
+    let file = arguments.rejects.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    Failure::Rejects { file, source }
 }
 
 /// Opens a file and lets it go: one that is missing or of another kind is found before the table is touched. A pipe is
@@ -152,6 +195,7 @@ fn load_file(
     source: &Source,
     truncate: bool,
     arguments: &LoadArgs,
+    rejects: Option<&Rejects>,
 ) -> Result<Option<LoadReport>, Failure> {
     let reader = formats::open(&source.location, &source.format, source.compression, READ_BATCH_ROWS)?;
     let options = options(arguments, &source.format);
@@ -171,7 +215,20 @@ fn load_file(
     let bar = progress::bar(&source.name, reader.bytes_total(), arguments.quiet);
     let read = Arc::new(AtomicU64::new(0));
     let batches = Counted { reader, read: Arc::clone(&read) };
-    let loaded = load::load(client, &plan, batches, &mut |progress| {
+    let refuse = |row: RejectedRow| match rejects {
+        Some(rejects) => {
+            let line = lines.as_ref().and_then(|lines| lines.line_of_row(row.origin.row + 1));
+            let rejected = rejects::of_load(&source.name, line, &row);
+            if !arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
+                bar.suspend(|| eprintln!("refused: {}", described(&rejected)));
+            }
+            rejects.take(&rejected)
+        }
+        None => ControlFlow::Break(()),
+    };
+    let tolerance = Tolerance { reject: &refuse, bisect: arguments.bisect, keep_open_batch: false };
+    let tolerance = rejects.map(|_| &tolerance);
+    let loaded = load::load_tolerant(client, &plan, batches, tolerance, &mut |progress| {
         bar.set_position(read.load(Ordering::Relaxed));
         bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
     });
@@ -247,12 +304,27 @@ fn options(arguments: &LoadArgs, format: &Format) -> LoadOptions {
     }
 }
 
-fn show(report: &LoadReport, source: &Source, arguments: &LoadArgs) -> Result<(), Failure> {
+/// A refused row for people.
+fn described(rejected: &Rejected<'_>) -> String {
+    let mut place = format!("{}, row {}", rejected.file, rejected.row);
+    if let Some(line) = rejected.line {
+        place += &format!(" (line {line})");
+    }
+    match (rejected.column, rejected.value) {
+        (Some(column), Some(value)) => {
+            format!("{place}, column {column:?}: {} (value: {value})", rejected.reason)
+        }
+        _ => format!("{place}: {}", rejected.reason),
+    }
+}
+
+fn show(report: &LoadReport, refused: u64, source: &Source, arguments: &LoadArgs) -> Result<(), Failure> {
     if arguments.json {
         let phases = report.phases;
         let line = json!({
             "file": source.name,
             "rows": report.rows,
+            "rejected": refused,
             "batches": report.batches,
             "bytes_on_wire": report.bytes_on_wire,
             "seconds": report.elapsed.as_secs_f64(),
@@ -268,6 +340,9 @@ fn show(report: &LoadReport, source: &Source, arguments: &LoadArgs) -> Result<()
         writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })?;
     } else if !arguments.quiet {
         eprintln!("{}: {report}", source.name);
+        if refused > 0 {
+            eprintln!("{}: {} rows were refused", source.name, grouped(refused));
+        }
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The `bulkwire` command.
 //!
 //! Data goes to standard output and everything else to standard error. Exit code 0: done; 1: failed; 2: the command makes
-//! no sense.
+//! no sense; 3: loaded without rows that were refused, as `--rejects` or `--max-errors` allow.
 
 mod args;
 mod connection;
@@ -13,6 +13,7 @@ mod interrupt;
 mod load_command;
 mod progress;
 mod query_command;
+mod rejects;
 mod serve;
 mod table;
 
@@ -22,6 +23,9 @@ use std::process::ExitCode;
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
+
+/// The exit code of a load that left rows out.
+const EXIT_ROWS_REFUSED: u8 = 3;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -34,7 +38,10 @@ fn main() -> ExitCode {
         eprintln!("warning: cannot watch for signals: {error}");
     }
     let done = match arguments.command {
-        Command::Load(arguments) => load_command::run(&arguments),
+        Command::Load(arguments) => match load_command::run(&arguments) {
+            Ok(load_command::Outcome::RowsRefused) => return ExitCode::from(EXIT_ROWS_REFUSED),
+            loaded => loaded.map(|_| ()),
+        },
         Command::Export(arguments) => export_command::run(&arguments),
         Command::Query(arguments) => query_command::run(&arguments),
         Command::Describe(arguments) => describe_command::run(&arguments),

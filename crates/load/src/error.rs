@@ -122,6 +122,9 @@ pub enum Error {
     /// An earlier failure left the connection in the middle of a message.
     #[error("the connection broke during an earlier request; open a new one")]
     Broken,
+    /// More rows were refused than may be.
+    #[error("too many rows were refused")]
+    RejectLimit,
     /// A worker thread ended without a result.
     #[error("the {worker} thread stopped unexpectedly")]
     Worker {

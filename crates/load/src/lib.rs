@@ -10,6 +10,7 @@
 //! | [`TableDescription`] | what a load needs to know of a table |
 //! | [`LoadPlan`] | every choice of a load, with its reason |
 //! | [`BulkLoad`], [`load`](load()) | the load itself, in one thread or three |
+//! | [`load_tolerant`] | a load that goes on without the rows that cannot be loaded |
 //! | [`export`](export()) | results to a sink |
 //!
 //! ```no_run
@@ -47,8 +48,10 @@ mod login;
 mod options;
 mod plan;
 mod platform;
+mod reject;
 mod result;
 mod session;
+mod source;
 mod table_name;
 mod transport;
 
@@ -62,10 +65,12 @@ pub use describe::{
 };
 pub use error::{Error, ServerError};
 pub use export::{export, table_query};
-pub use load::{FailedBatch, LoadError, Progress, load};
+pub use load::{FailedBatch, LoadError, Progress, load, load_tolerant};
 pub use login::{Encryption, LoginError, ServerInfo};
 pub use options::{BatchTransaction, LoadOptions};
 pub use plan::{Choice, CountRule, LoadPlan};
+pub use reject::{RejectReason, RejectedRow, Tolerance};
 pub use report::{ExportReport, LoadReport, Phases};
 pub use result::{BATCH_ROWS, ResultStream};
+pub use source::{Origin, Origins, SourceBatch};
 pub use table_name::{TableName, literal, quoted};

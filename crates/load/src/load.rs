@@ -4,6 +4,9 @@
 //! sends them. Both queues are short, so memory does not grow with the load, and encoding goes on while the server
 //! commits.
 
+mod encoder;
+mod sender;
+
 use std::{
     fmt,
     ops::Range,
@@ -11,16 +14,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use arrow::record_batch::RecordBatch;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Sender, bounded};
+use encoder::encode_all;
+use sender::PieceSender;
 
 use crate::{
-    bulk::{BulkLoad, rows_of},
     client::Client,
     error::Error,
     plan::LoadPlan,
     platform::CpuWatch,
+    reject::Tolerance,
     report::{LoadReport, Phases},
+    source::SourceBatch,
 };
 
 /// Bytes of encoded rows handed over at a time: they still sit in the cache when they are sent.
@@ -93,15 +98,32 @@ impl std::error::Error for LoadError {
 /// Loads all batches of a source as planned. `progress` is called after every chunk and every batch.
 ///
 /// The source runs on a thread of its own. On an error the open batch is rolled back; batches before it stay committed.
-pub fn load<S, E>(
+pub fn load<S, E, B>(
     client: &mut Client,
     plan: &LoadPlan,
     source: S,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<LoadReport, LoadError>
 where
-    S: Iterator<Item = Result<RecordBatch, E>> + Send,
+    S: Iterator<Item = Result<B, E>> + Send,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: Into<SourceBatch>,
+{
+    load_tolerant(client, plan, source, None, progress)
+}
+
+/// The same, but rows that cannot be loaded are handed over while the others go on: see [`Tolerance`].
+pub fn load_tolerant<S, E, B>(
+    client: &mut Client,
+    plan: &LoadPlan,
+    source: S,
+    tolerance: Option<&Tolerance<'_>>,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<LoadReport, LoadError>
+where
+    S: Iterator<Item = Result<B, E>> + Send,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: Into<SourceBatch>,
 {
     let started = Instant::now();
     let cpu = CpuWatch::start();
@@ -113,8 +135,8 @@ where
     let (recycle, recycled) = bounded(CHUNKS_MAX + 2);
     let (sent, reader, encoder) = thread::scope(|scope| {
         let reader = scope.spawn(move || read_all(source, &batch_sender));
-        let encoder = scope.spawn(move || encode_all(plan, &batches, &piece_sender, &recycled));
-        let sent = send_all(&mut bulk, &pieces, &recycle, bytes_before, progress);
+        let encoder = scope.spawn(move || encode_all(plan, tolerance, &batches, &piece_sender, &recycled));
+        let sent = PieceSender::new(&mut bulk, plan, tolerance, progress).send_all(&pieces, &recycle);
         // The others stop when their queues are gone.
         drop((pieces, recycle));
         (sent, reader.join(), encoder.join())
@@ -122,7 +144,7 @@ where
     let done = bulk.progress().clone();
     if let Err(source) = sent {
         // A bad value is found before it is sent and names its own row.
-        let batch = (!matches!(source, Error::Cell(_) | Error::Source(_)))
+        let batch = (!matches!(source, Error::Cell(_) | Error::Source(_) | Error::RejectLimit))
             .then_some(FailedBatch { index: done.batches, rows: done.rows_committed..done.rows_sent });
         drop(bulk);
         return Err(LoadError { batch, rows_committed: done.rows_committed, source });
@@ -156,26 +178,32 @@ struct Effort {
 
 /// What the encoder hands to the sender.
 enum Piece {
-    Rows {
-        bytes: Vec<u8>,
-        rows: u64,
-    },
+    Rows(Rows),
     /// The batch has all its rows.
     BatchEnd,
     Failed(Error),
 }
 
-fn read_all<S, E>(source: S, batches: &Sender<Result<RecordBatch, Error>>) -> Effort
+/// Encoded rows.
+struct Rows {
+    bytes: Vec<u8>,
+    rows: u64,
+    /// The rows themselves, if they may have to be sent again.
+    source: Option<SourceBatch>,
+}
+
+fn read_all<S, E, B>(source: S, batches: &Sender<Result<SourceBatch, Error>>) -> Effort
 where
-    S: Iterator<Item = Result<RecordBatch, E>>,
+    S: Iterator<Item = Result<B, E>>,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: Into<SourceBatch>,
 {
     let cpu = CpuWatch::start();
     let mut busy = Duration::ZERO;
     let mut started = Instant::now();
     for item in source {
         busy += started.elapsed();
-        let item = item.map_err(|error| Error::Source(error.into()));
+        let item = item.map(Into::into).map_err(|error| Error::Source(error.into()));
         let failed = item.is_err();
         if batches.send(item).is_err() || failed {
             break;
@@ -183,110 +211,4 @@ where
         started = Instant::now();
     }
     Effort { busy, cpu: cpu.elapsed() }
-}
-
-fn encode_all(
-    plan: &LoadPlan,
-    batches: &Receiver<Result<RecordBatch, Error>>,
-    pieces: &Sender<Piece>,
-    recycled: &Receiver<Vec<u8>>,
-) -> Effort {
-    let cpu = CpuWatch::start();
-    let mut encoder =
-        Encoder { plan, pieces, recycled, rows_seen: 0, rows_in_batch: 0, busy: Duration::ZERO };
-    let outcome = batches.iter().try_for_each(|batch| match batch {
-        Ok(batch) => encoder.encode(&batch),
-        Err(error) => Err(Stop::Failed(error)),
-    });
-    let last = match outcome {
-        Ok(()) if encoder.rows_in_batch > 0 => Some(Piece::BatchEnd),
-        Err(Stop::Failed(error)) => Some(Piece::Failed(error)),
-        Ok(()) | Err(Stop::SenderGone) => None,
-    };
-    if let Some(last) = last {
-        // If the sender is gone it has an error of its own.
-        let _ = pieces.send(last);
-    }
-    Effort { busy: encoder.busy, cpu: cpu.elapsed() }
-}
-
-struct Encoder<'a> {
-    plan: &'a LoadPlan,
-    pieces: &'a Sender<Piece>,
-    recycled: &'a Receiver<Vec<u8>>,
-    rows_seen: u64,
-    rows_in_batch: u64,
-    busy: Duration,
-}
-
-enum Stop {
-    Failed(Error),
-    SenderGone,
-}
-
-impl Encoder<'_> {
-    fn encode(&mut self, batch: &RecordBatch) -> Result<(), Stop> {
-        let mut first = 0;
-        while first < batch.num_rows() {
-            let length = BIND_ROWS_MAX.min(batch.num_rows() - first);
-            self.encode_slice(&batch.slice(first, length))?;
-            first += length;
-        }
-        Ok(())
-    }
-
-    fn encode_slice(&mut self, batch: &RecordBatch) -> Result<(), Stop> {
-        let mut started = Instant::now();
-        let bound = self.plan.rows.bind(batch, self.rows_seen).map_err(|error| Stop::Failed(error.into()))?;
-        let chunk_rows = rows_of(CHUNK_BYTES, &bound);
-        let mut next = 0;
-        while next < bound.rows() {
-            let room = usize::try_from(self.plan.batch_rows - self.rows_in_batch).unwrap_or(usize::MAX);
-            let end = bound.rows().min(next.saturating_add(room)).min(next + chunk_rows);
-            let mut bytes = self.recycled.try_recv().unwrap_or_default();
-            bytes.clear();
-            bound.encode(next..end, &mut bytes);
-            let rows = (end - next) as u64;
-            self.busy += started.elapsed();
-            self.hand_over(Piece::Rows { bytes, rows })?;
-            self.rows_in_batch += rows;
-            if self.rows_in_batch >= self.plan.batch_rows {
-                self.rows_in_batch = 0;
-                self.hand_over(Piece::BatchEnd)?;
-            }
-            started = Instant::now();
-            next = end;
-        }
-        self.rows_seen += bound.rows() as u64;
-        Ok(())
-    }
-
-    fn hand_over(&self, piece: Piece) -> Result<(), Stop> {
-        self.pieces.send(piece).map_err(|_| Stop::SenderGone)
-    }
-}
-
-fn send_all(
-    bulk: &mut BulkLoad<'_>,
-    pieces: &Receiver<Piece>,
-    recycle: &Sender<Vec<u8>>,
-    bytes_before: u64,
-    progress: &mut dyn FnMut(&Progress),
-) -> Result<(), Error> {
-    for piece in pieces {
-        match piece {
-            Piece::Rows { bytes, rows } => {
-                bulk.send(&bytes, rows)?;
-                // A full recycling queue means that there are buffers enough.
-                let _ = recycle.try_send(bytes);
-            }
-            Piece::BatchEnd => bulk.close_batch()?,
-            Piece::Failed(error) => return Err(error),
-        }
-        let bytes_on_wire = bulk.bytes_sent().saturating_sub(bytes_before);
-        let done = bulk.progress();
-        let (rows_sent, rows_committed, batches) = (done.rows_sent, done.rows_committed, done.batches);
-        progress(&Progress { rows_sent, rows_committed, batches, bytes_on_wire });
-    }
-    Ok(())
 }

@@ -3,6 +3,8 @@
 mod connection;
 mod files;
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rows::text::DateOrder;
 
@@ -106,6 +108,16 @@ pub struct LoadArgs {
     /// How all-digit dates in text are ordered when the year does not come first
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Text")]
     pub date_order: Option<DateOrderName>,
+    /// Write refused rows to this file, a JSON object a line, and load the others
+    #[arg(long, value_name = "FILE", help_heading = "Refused rows")]
+    pub rejects: Option<PathBuf>,
+    /// Rows that may be refused before the load fails (default: none, or any number with --rejects)
+    #[arg(long, value_name = "ROWS", help_heading = "Refused rows")]
+    pub max_errors: Option<u64>,
+    /// When the server refuses a batch (a constraint, a duplicate key), load its good rows and refuse the others; every part
+    /// of the batch is then a transaction of its own
+    #[arg(long, help_heading = "Refused rows")]
+    pub bisect: bool,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,

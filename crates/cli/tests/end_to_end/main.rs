@@ -8,5 +8,6 @@ mod kills;
 mod loads;
 mod queries;
 mod refusals;
+mod rejected_rows;
 mod serve;
 mod types;

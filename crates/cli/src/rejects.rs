@@ -1,0 +1,212 @@
+//! Refused rows: counted, shown, and written as JSON, one object a line.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use arrow::record_batch::RecordBatch;
+use arrow::util::display::array_value_to_string;
+use load::{RejectReason, RejectedRow};
+use serde_json::{Map, Value, json};
+
+/// A row that was refused, as the file of `--rejects` tells it.
+#[derive(Debug, Default)]
+pub struct Rejected<'a> {
+    /// The data file.
+    pub file: &'a str,
+    /// Number of the row in it, from 1.
+    pub row: u64,
+    /// Line in which the row starts, where there are lines.
+    pub line: Option<u64>,
+    /// Offset of its first byte, after decompression.
+    pub byte_offset: Option<u64>,
+    /// Number of the field in the file, from 1.
+    pub field: Option<usize>,
+    /// The column.
+    pub column: Option<&'a str>,
+    /// The value, as text.
+    pub value: Option<&'a str>,
+    /// Number of the server's error, or SQLSTATE of one found here.
+    pub code: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The row's bytes as they stood in the file.
+    pub raw: Option<&'a [u8]>,
+    /// The row's columns, where it has no bytes to show.
+    pub values: Option<Value>,
+}
+
+impl Rejected<'_> {
+    /// The object of one line. Bytes that are not UTF-8 are given in hexadecimal.
+    fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                object.insert(key.to_owned(), value);
+            }
+        };
+        put("file", Some(self.file.into()));
+        put("row", Some(self.row.into()));
+        put("line", self.line.map(Into::into));
+        put("byte_offset", self.byte_offset.map(Into::into));
+        put("field", self.field.map(Into::into));
+        put("column", self.column.map(Into::into));
+        put("value", self.value.map(Into::into));
+        put("code", self.code.clone().map(Into::into));
+        put("reason", Some(self.reason.clone().into()));
+        match self.raw.map(|raw| (raw, std::str::from_utf8(raw))) {
+            Some((_, Ok(text))) => put("raw", Some(text.into())),
+            Some((raw, Err(_))) => put("raw_hex", Some(hex(raw).into())),
+            None => {}
+        }
+        put("values", self.values.clone());
+        Value::Object(object)
+    }
+}
+
+/// Where refused rows go; shared by the threads of a load.
+#[derive(Debug)]
+pub struct Rejects {
+    state: Mutex<State>,
+    /// How many may be refused; one more ends the load.
+    limit: Option<u64>,
+}
+
+#[derive(Debug)]
+struct State {
+    count: u64,
+    out: Option<BufWriter<File>>,
+    failure: Option<io::Error>,
+}
+
+impl Rejects {
+    /// Starts the file, if there is to be one.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn open(path: Option<&PathBuf>, limit: Option<u64>) -> io::Result<Self> {
+        let out = path.map(File::create).transpose()?.map(BufWriter::new);
+        Ok(Self { state: Mutex::new(State { count: 0, out, failure: None }), limit })
+    }
+
+    /// Counts a row and writes it. `Break` if that is one too many, or cannot be written.
+    pub fn take(&self, rejected: &Rejected<'_>) -> ControlFlow<()> {
+        let mut state = self.lock();
+        state.count += 1;
+        let written = match &mut state.out {
+            Some(out) => serde_json::to_writer(&mut *out, &rejected.to_json())
+                .map_err(io::Error::from)
+                .and_then(|()| out.write_all(b"\n")),
+            None => Ok(()),
+        };
+        if let Err(error) = written {
+            state.failure = Some(error);
+            return ControlFlow::Break(());
+        }
+        match self.limit {
+            Some(limit) if state.count > limit => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// How many rows were refused.
+    pub fn count(&self) -> u64 {
+        self.lock().count
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// What went wrong with the file, now or before.
+    pub fn finish(&self) -> io::Result<()> {
+        let mut state = self.lock();
+        if let Some(error) = state.failure.take() {
+            return Err(error);
+        }
+        state.out.as_mut().map_or(Ok(()), Write::flush)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is said of a row that a load refused.
+pub fn of_load<'a>(file: &'a str, line: Option<u64>, row: &'a RejectedRow) -> Rejected<'a> {
+    let origin = &row.origin;
+    let base = Rejected {
+        file,
+        row: origin.row + 1,
+        line,
+        byte_offset: origin.byte_offset,
+        raw: origin.raw.as_deref(),
+        values: origin.raw.is_none().then(|| values(&row.batch)),
+        ..Rejected::default()
+    };
+    match &row.reason {
+        RejectReason::Cell(cell) => Rejected {
+            column: Some(&cell.column),
+            value: Some(&cell.value),
+            reason: cell.reason.to_string(),
+            ..base
+        },
+        RejectReason::Server(error) => {
+            let message = error.first();
+            Rejected { code: Some(message.number.to_string()), reason: message.message.clone(), ..base }
+        }
+    }
+}
+
+/// The columns of a single row by name, as text.
+fn values(batch: &RecordBatch) -> Value {
+    let schema = batch.schema();
+    let cells = schema.fields().iter().zip(batch.columns()).map(|(field, array)| {
+        let value = match array.is_null(0) {
+            true => Value::Null,
+            false => array_value_to_string(array, 0).map_or(Value::Null, Into::into),
+        };
+        (field.name().clone(), value)
+    });
+    json!(cells.collect::<Map<String, Value>>())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        use std::fmt::Write;
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_holds_what_is_known() {
+        let rejected = Rejected {
+            file: "t.csv",
+            row: 3,
+            byte_offset: Some(17),
+            column: Some("n"),
+            value: Some("x"),
+            reason: "no number".to_owned(),
+            raw: Some(b"3,x"),
+            ..Rejected::default()
+        };
+        let expected = json!({
+            "file": "t.csv", "row": 3, "byte_offset": 17, "column": "n", "value": "x", "reason": "no number", "raw": "3,x"
+        });
+        assert_eq!(rejected.to_json(), expected);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_written_in_hexadecimal() {
+        let rejected = Rejected { raw: Some(b"a\xFF"), ..Rejected::default() };
+        assert_eq!(rejected.to_json().get("raw_hex"), Some(&json!("61ff")));
+        assert_eq!(rejected.to_json().get("raw"), None);
+    }
+}

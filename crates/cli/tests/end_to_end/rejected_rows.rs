@@ -1,0 +1,148 @@
+//! `bulkwire load --rejects`, `--max-errors` and `--bisect`.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Fixture;
+
+/// The objects of a file of refused rows.
+fn rejected(fixture: &Fixture, name: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(fixture.path(name)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Rows 1 to `count`; those for which `bad` holds have `bad_text` for a number.
+fn numbers(count: u64, bad: impl Fn(u64) -> bool) -> String {
+    let rows = (1..=count).map(|n| if bad(n) { format!("x{n},{n}\n") } else { format!("{n},{n}\n") });
+    std::iter::once("n,m\n".to_owned()).chain(rows).collect()
+}
+
+#[test]
+fn bad_values_are_refused_and_the_others_loaded() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, s varchar(3) NULL)");
+    fixture.file("t.csv", "n,s\n1,a\nx,b\n3,\"c\nd\"\n4,long\n5,e\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--rejects", "r.json", "--json"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stdout.contains("\"rows\":3") && ran.stdout.contains("\"rejected\":2"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("refused: t.csv, row 2 (line 3), column \"n\""), "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n3\n5\n");
+    let rows = rejected(&fixture, "r.json");
+    assert_eq!(rows.len(), 2);
+    let facts = |row: &Value| {
+        json!([row["file"], row["row"], row["line"], row["column"], row["value"], row["values"]])
+    };
+    assert_eq!(facts(&rows[0]), json!(["t.csv", 2, 3, "n", "x", {"n": "x", "s": "b"}]));
+    assert_eq!(facts(&rows[1]), json!(["t.csv", 4, 6, "s", "long", {"n": "4", "s": "long"}]));
+}
+
+#[test]
+fn the_limit_ends_the_load_and_earlier_batches_stay() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, m int NULL)");
+    fixture.file("t.csv", numbers(100, |n| n % 30 == 0));
+    let load = ["load", "t", "t.csv", "--batch-rows", "10", "--rejects", "r.json", "--max-errors"];
+    let refused = fixture.run(&[&load[..], &["1"]].concat());
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("too many rows were refused"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("hint: --max-errors"), "{}", refused.stderr);
+    assert_eq!(rejected(&fixture, "r.json").len(), 2);
+    // Rows 1 to 59 without row 30 were read when the second bad one came: five whole batches of ten.
+    assert_eq!(fixture.rows("SELECT COUNT(*), MAX(m) FROM t"), "50,51\n");
+    fixture.sql("TRUNCATE TABLE t");
+    assert_eq!(fixture.run(&[&load[..], &["3"]].concat()).code, 3);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "97\n");
+}
+
+#[test]
+fn without_the_options_the_first_bad_row_ends_the_load() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, m int NULL)");
+    fixture.file("t.csv", numbers(9, |n| n == 5));
+    assert_eq!(fixture.run(&["load", "t", "t.csv"]).code, 1);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+    assert_eq!(fixture.run(&["load", "t", "t.csv", "--max-errors", "0"]).code, 1);
+    assert_eq!(fixture.run(&["load", "t", "t.csv", "--max-errors", "1"]).code, 3);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "8\n");
+}
+
+#[test]
+fn every_row_may_be_bad() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, m int NULL)");
+    fixture.file("t.csv", numbers(5000, |_| true));
+    let ran = fixture.run(&["load", "t", "t.csv", "--rejects", "r.json", "--quiet"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (3, ""));
+    assert_eq!(rejected(&fixture, "r.json").len(), 5000);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+}
+
+#[test]
+fn duplicate_keys_are_found_by_halving() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NOT NULL PRIMARY KEY, m int NULL)");
+    fixture.sql("INSERT INTO t VALUES (500, -1)");
+    let rows: String = (1..=1000).map(|n| format!("{},{n}\n", if n == 777 { 3 } else { n })).collect();
+    fixture.file("t.csv", format!("n,m\n{rows}"));
+    let plain = fixture.run(&["load", "t", "t.csv", "--rejects", "r.json"]);
+    assert!(plain.code == 1 && plain.stderr.contains("2627"), "{}", plain.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "1\n");
+    let halved = fixture.run(&["load", "t", "t.csv", "--rejects", "r.json", "--bisect"]);
+    assert_eq!(halved.code, 3, "{}", halved.stderr);
+    // Of two rows with one key, the first in the file is kept.
+    assert_eq!(fixture.rows("SELECT COUNT(*), SUM(n) FROM t"), format!("999,{}\n", 500_500 - 777));
+    let rows = rejected(&fixture, "r.json");
+    let facts: Vec<Value> =
+        rows.iter().map(|row| json!([row["row"], row["code"], row["values"]["n"]])).collect();
+    assert_eq!(facts, [json!([500, "2627", "500"]), json!([777, "2627", "3"])]);
+}
+
+#[test]
+fn halving_works_across_batches_beside_bad_values() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NOT NULL CHECK (n <> 13), m int NULL)");
+    fixture.file("t.csv", numbers(60, |n| n == 5 || n == 31));
+    let arguments = [
+        "load",
+        "t",
+        "t.csv",
+        "--check-constraints",
+        "--bisect",
+        "--rejects",
+        "r.json",
+        "--batch-rows",
+        "7",
+        "--max-errors",
+        "3",
+    ];
+    let ran = fixture.run(&arguments);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*), COUNT(DISTINCT n) FROM t"), "57,57\n");
+    let mut rows: Vec<u64> =
+        rejected(&fixture, "r.json").iter().map(|row| row["row"].as_u64().unwrap()).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, [5, 13, 31]);
+}
+
+#[test]
+fn halving_alone_names_the_row_and_loads_what_came_before() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NOT NULL PRIMARY KEY, m int NULL)");
+    fixture.file("t.csv", "n,m\n1,1\n2,2\n1,3\n4,4\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--bisect"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("refused: t.csv, row 3 (line 4): "), "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n2\n");
+}
+
+#[test]
+fn what_is_no_fault_of_a_row_ends_the_load() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, m int NULL)");
+    fixture.file("t.csv", "n,m\n1,1\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--rejects", "no/such/folder/r.json"]);
+    assert!(ran.code == 1 && ran.stderr.contains("no/such/folder/r.json"), "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+    fixture.file("ragged.csv", "n,m\n1,1\n2\n");
+    let ragged = fixture.run(&["load", "t", "ragged.csv", "--bisect", "--rejects", "r.json"]);
+    assert_eq!(ragged.code, 1, "{}", ragged.stderr);
+}

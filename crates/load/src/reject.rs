@@ -1,0 +1,68 @@
+//! Rows that are refused while the others are loaded.
+
+use std::ops::ControlFlow;
+
+use arrow::record_batch::RecordBatch;
+use rows::CellError;
+
+use crate::{error::ServerError, source::Origin};
+
+/// A row that does not go into the table.
+#[derive(Debug, Clone)]
+pub struct RejectedRow {
+    /// Where it stood.
+    pub origin: Origin,
+    /// Why it is refused.
+    pub reason: RejectReason,
+    /// The row itself, with the source's columns.
+    pub batch: RecordBatch,
+}
+
+/// Why a row is refused.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RejectReason {
+    /// A value does not fit its column; found before anything was sent.
+    Cell(Box<CellError>),
+    /// The server refused the row.
+    Server(ServerError),
+}
+
+/// What becomes of rows that cannot be loaded, in place of failing at the first.
+pub struct Tolerance<'a> {
+    /// Takes every refused row, from several threads; `Break` ends the load with
+    /// [`Error::RejectLimit`](crate::Error::RejectLimit).
+    pub reject: &'a (dyn Fn(RejectedRow) -> ControlFlow<()> + Sync),
+    /// When the server refuses a batch for what is in its rows, load the batch in smaller and smaller parts until the
+    /// rows at fault stand alone. Each part is a transaction. Batches are then closed at 32 MiB, since their rows are
+    /// held until they are committed.
+    pub bisect: bool,
+    /// When the load ends early, commit the rows of the open batch, which are good, instead of rolling them back.
+    pub keep_open_batch: bool,
+}
+
+impl Tolerance<'_> {
+    /// Hands a row over; true if the load must end.
+    pub(crate) fn reject(&self, row: RejectedRow) -> bool {
+        (self.reject)(row).is_break()
+    }
+}
+
+/// Errors of SQL Server that one row causes and that the other rows of a batch have no part in: constraints, keys,
+/// NULL, lengths, ranges, conversions, XML and JSON that is not well formed, rows too large, row-level security, and
+/// whatever a trigger raises.
+pub(crate) fn is_row_fault(error: &ServerError) -> bool {
+    error.messages().any(|message| {
+        matches!(
+            message.number,
+            220 | 232 | 241 | 242 | 244 | 245 | 248 | 295 | 296
+                | 511 | 515 | 517 | 547 | 550 | 1946 | 2601 | 2627 | 2628
+                | 3609 | 4815 | 8114 | 8115 | 8134 | 8152
+                // XML parsing and validation
+                | 6900..=6999 | 9400..=9499
+                | 13608 | 13609 | 33504
+        ) || message.number >= USER_ERROR_MIN
+    }) && !error.is_fatal()
+}
+
+/// The first number that RAISERROR and THROW of users take.
+const USER_ERROR_MIN: i32 = 50_000;

@@ -1,0 +1,88 @@
+//! What a load reads: record batches that know where their rows came from.
+
+use std::{fmt, sync::Arc};
+
+use arrow::record_batch::RecordBatch;
+
+/// Where a row stood in its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Number of the row, counted from 0.
+    pub row: u64,
+    /// Offset of its first byte, after decompression, where the source has such.
+    pub byte_offset: Option<u64>,
+    /// Its bytes as they stood in the source, if they were kept.
+    pub raw: Option<Vec<u8>>,
+}
+
+/// Says where the rows of a batch came from; needed when a reader leaves rows out, or to show refused rows as they were.
+pub trait Origins: Send + Sync {
+    /// The origin of the row at `index` of the batch.
+    fn origin(&self, index: usize) -> Origin;
+}
+
+/// A record batch and the origins of its rows. Without origins, rows are numbered as they come.
+#[derive(Clone)]
+pub struct SourceBatch {
+    batch: RecordBatch,
+    origins: Option<Arc<dyn Origins>>,
+    /// Index of the batch's first row in `origins`.
+    first: usize,
+    /// Number of the batch's first row if there are no origins, counted from 0.
+    counted: u64,
+}
+
+impl SourceBatch {
+    /// A batch whose rows have these origins.
+    pub fn new(batch: RecordBatch, origins: Arc<dyn Origins>) -> Self {
+        Self { batch, origins: Some(origins), first: 0, counted: 0 }
+    }
+
+    /// The rows.
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Some of the rows.
+    pub fn slice(&self, offset: usize, length: usize) -> Self {
+        Self {
+            batch: self.batch.slice(offset, length),
+            origins: self.origins.clone(),
+            first: self.first + offset,
+            counted: self.counted + offset as u64,
+        }
+    }
+
+    /// The same rows, of which the first has this number if the source does not say.
+    pub(crate) fn counted_from(self, counted: u64) -> Self {
+        Self { counted, ..self }
+    }
+
+    /// Where the row at `index` came from.
+    pub fn origin(&self, index: usize) -> Origin {
+        match &self.origins {
+            Some(origins) => origins.origin(self.first + index),
+            None => Origin { row: self.counted + index as u64, byte_offset: None, raw: None },
+        }
+    }
+}
+
+impl From<RecordBatch> for SourceBatch {
+    fn from(batch: RecordBatch) -> Self {
+        Self { batch, origins: None, first: 0, counted: 0 }
+    }
+}
+
+impl fmt::Debug for SourceBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceBatch")
+            .field("rows", &self.rows())
+            .field("first", &self.first)
+            .finish_non_exhaustive()
+    }
+}
