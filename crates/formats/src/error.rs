@@ -129,6 +129,21 @@ pub enum Reason {
         /// What the decoder ran into.
         problem: String,
     },
+    /// A host file of bcp that ends inside a row.
+    #[error("the file ends inside this row")]
+    UnexpectedEnd,
+    /// A length in front of a value that no value has, most often because the format is another.
+    #[error("a value is said to be {length} bytes long; is the file of another format?")]
+    ImpossibleLength {
+        /// The length.
+        length: u64,
+    },
+    /// A row of a host file that does not load.
+    #[error("{0}")]
+    Refused(crate::bcp::RejectReason),
+    /// A format file of bcp.
+    #[error("{0}")]
+    FormatFile(#[source] Box<crate::bcp::FormatFileError>),
     /// The Arrow library's own error.
     #[error("{0}")]
     Arrow(#[source] ArrowError),

@@ -15,6 +15,7 @@
 //! ```
 
 mod batch;
+pub mod bcp;
 pub mod checksum;
 mod compression;
 pub mod csv;

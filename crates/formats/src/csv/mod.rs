@@ -9,7 +9,7 @@ mod encoding;
 mod lines;
 mod options;
 mod reader;
-mod scanner;
+pub(crate) mod scanner;
 mod splitter;
 mod text_input;
 mod text_output;

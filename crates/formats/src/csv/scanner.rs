@@ -4,7 +4,7 @@
 ///
 /// Fields are short (often under ten bytes), so a `memchr` call for each would cost more than the search; here one
 /// register holds the matches of eight bytes and is emptied before the next is loaded.
-pub(super) struct Scanner<'a> {
+pub(crate) struct Scanner<'a> {
     text: &'a [u8],
     needles: [u64; 3],
     word_start: usize,
@@ -17,7 +17,7 @@ const SEVEN_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
 
 impl<'a> Scanner<'a> {
     /// Starts at byte `start`. To look for fewer than three values give one of them twice.
-    pub(super) fn new(text: &'a [u8], start: usize, needles: [u8; 3]) -> Self {
+    pub(crate) fn new(text: &'a [u8], start: usize, needles: [u8; 3]) -> Self {
         let mut scanner = Self {
             text,
             needles: needles.map(|needle| u64::from(needle) * LOW_BITS),
@@ -30,7 +30,7 @@ impl<'a> Scanner<'a> {
 
     /// Position of the next match.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<usize> {
+    pub(crate) fn next(&mut self) -> Option<usize> {
         while self.matches == 0 {
             self.word_start += 8;
             if self.word_start >= self.text.len() {

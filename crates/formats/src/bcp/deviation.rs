@@ -1,0 +1,172 @@
+//! The cases in which the original bcp loads something other than what the file says, without a word.
+
+use std::fmt;
+
+/// One such case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Deviation {
+    /// A field holds the row terminator: fields are missing, and the next row was swallowed.
+    SwallowedRow,
+    /// The last field holds the field terminator: there are more fields than described.
+    SurplusFields,
+    /// The last row has no terminator.
+    MissingLastTerminator,
+    /// The file ends inside the first field of a row, or inside a prefix; what is left is dropped.
+    DroppedTail,
+    /// A byte-order mark was taken for data.
+    LoadedMark,
+    /// A prefix announces more than the field's length; the value was cut.
+    CutByLength,
+    /// A native value with fewer bytes than its type; zeros were added.
+    FilledUp,
+    /// Text longer than the column by so little that the original does not notice; it was cut.
+    CutToColumn,
+    /// An odd number of bytes of UTF-16; the last byte was dropped.
+    OddBytes,
+    /// An odd number of hex digits; the last one was dropped.
+    OddHexDigits,
+    /// A bit that is neither 0 nor 1; it became 1.
+    BitBeyondOne,
+    /// A float that is no number (NaN or infinity). SQL Server stores it, and then cannot use it.
+    NotFinite,
+    /// A fraction of a second with fewer digits than three was read as that many milliseconds.
+    MisreadFraction,
+    /// Bytes that are not text in the field's encoding; each became a replacement character.
+    InvalidText,
+    /// A character that the column's code page does not have became `?`.
+    UnmappableText,
+    /// Two fields fill the same column; the later one wins.
+    ColumnTwice,
+}
+
+impl Deviation {
+    /// All of them, in order.
+    pub const ALL: [Self; 16] = [
+        Self::SwallowedRow,
+        Self::SurplusFields,
+        Self::MissingLastTerminator,
+        Self::DroppedTail,
+        Self::LoadedMark,
+        Self::CutByLength,
+        Self::FilledUp,
+        Self::CutToColumn,
+        Self::OddBytes,
+        Self::OddHexDigits,
+        Self::BitBeyondOne,
+        Self::NotFinite,
+        Self::MisreadFraction,
+        Self::InvalidText,
+        Self::UnmappableText,
+        Self::ColumnTwice,
+    ];
+
+    /// What is wrong, for a message behind file, row and column.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::SwallowedRow => {
+                "the field contains the row terminator: fields are missing and rows run together"
+            }
+            Self::SurplusFields => {
+                "the last field contains the field terminator: the row has more fields than described"
+            }
+            Self::MissingLastTerminator => "the last row has no terminator",
+            Self::DroppedTail => {
+                "the file ends at the start of a row, inside its first field or a length; the bytes are dropped"
+            }
+            Self::LoadedMark => "a byte-order mark at the start of the file is taken for data",
+            Self::CutByLength => {
+                "the length in front of the value exceeds the field's length; the value is cut"
+            }
+            Self::FilledUp => "a native value has fewer bytes than its type; zeros are added",
+            Self::CutToColumn => "the text is a little longer than the column; it is cut",
+            Self::OddBytes => "UTF-16 text has an odd number of bytes; the last one is dropped",
+            Self::OddHexDigits => "an odd number of hex digits; the last one is dropped",
+            Self::BitBeyondOne => "a bit is neither 0 nor 1",
+            Self::NotFinite => "a float is not a finite number",
+            Self::MisreadFraction => {
+                "fewer than three digits behind the second's point are read as milliseconds"
+            }
+            Self::InvalidText => "bytes are not text in the field's encoding",
+            Self::UnmappableText => "the column's code page lacks a character of the text",
+            Self::ColumnTwice => "two fields fill this column; the later one wins",
+        }
+    }
+
+    fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+impl fmt::Display for Deviation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.description())
+    }
+}
+
+/// Which deviations are suffered; in the others the row is rejected.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tolerance(u32);
+
+impl Tolerance {
+    /// All, as the original does.
+    pub fn vendor() -> Self {
+        Self(Deviation::ALL.iter().fold(0, |set, deviation| set | deviation.bit()))
+    }
+
+    /// None (`--strict`).
+    pub fn strict() -> Self {
+        Self(0)
+    }
+
+    /// This set and `deviation`.
+    #[must_use]
+    pub fn suffer(self, deviation: Deviation) -> Self {
+        Self(self.0 | deviation.bit())
+    }
+
+    /// This set without `deviation`.
+    #[must_use]
+    pub fn refuse(self, deviation: Deviation) -> Self {
+        Self(self.0 & !deviation.bit())
+    }
+
+    /// Whether `deviation` is suffered.
+    pub fn suffers(self, deviation: Deviation) -> bool {
+        self.0 & deviation.bit() != 0
+    }
+}
+
+impl fmt::Debug for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(Deviation::ALL.iter().filter(|deviation| self.suffers(**deviation))).finish()
+    }
+}
+
+/// How often a deviation happened, and where first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suffered {
+    /// What happened.
+    pub deviation: Deviation,
+    /// How often.
+    pub count: u64,
+    /// Number of the first such row in the file, from 1.
+    pub row: u64,
+    /// Offset in the (decompressed) file of that row, in bytes.
+    pub byte_offset: u64,
+    /// Name of the column, if it is in one.
+    pub column: Option<String>,
+}
+
+impl fmt::Display for Suffered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "row {}, byte {}", self.row, self.byte_offset)?;
+        if let Some(column) = &self.column {
+            write!(f, ", column {column:?}")?;
+        }
+        write!(f, ": {}", self.deviation)?;
+        if self.count > 1 {
+            write!(f, " (and {} more)", self.count - 1)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! What is wrong with a format file, a layout or a terminator.
+
+use std::fmt;
+use std::io;
+
+/// A terminator that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TerminatorError {
+    /// `0x` and something that is not pairs of hex digits.
+    #[error("the terminator {text:?} is not pairs of hex digits behind 0x")]
+    Hex {
+        /// The argument.
+        text: String,
+    },
+}
+
+/// A format file that cannot be used, and where it is wrong.
+#[derive(Debug, thiserror::Error)]
+pub struct FormatFileError {
+    /// The format file's path.
+    pub file: String,
+    /// Number of the line, the first being 1.
+    pub line: Option<u64>,
+    /// What is wrong.
+    #[source]
+    pub problem: FormatFileProblem,
+}
+
+/// What is wrong with a format file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatFileProblem {
+    /// It cannot be opened or read.
+    #[error("{0}")]
+    Io(#[source] io::Error),
+    /// It is not text in UTF-8 (or, with a byte-order mark, in UTF-16).
+    #[error("expected text in UTF-8, found byte {byte:02X} at offset {offset}")]
+    NotText {
+        /// The offending byte.
+        byte: u8,
+        /// Its offset, in bytes.
+        offset: usize,
+    },
+    /// The first line is no version number.
+    #[error("expected a version from 7.0 to 16.0, found {found:?}")]
+    Version {
+        /// What stands there.
+        found: String,
+    },
+    /// The second line is no number of fields.
+    #[error("expected the number of fields, 1 or more, found {found:?}")]
+    FieldCount {
+        /// What stands there.
+        found: String,
+    },
+    /// Fewer lines than the second line says.
+    #[error("expected {expected} fields, found the end of the file after {found}")]
+    MissingFields {
+        /// Fields announced.
+        expected: usize,
+        /// Fields found.
+        found: usize,
+    },
+    /// The last line does not end in a line feed. The vendor's reader refuses such a file.
+    #[error("expected a line feed behind the last field, found the end of the file")]
+    NoFinalNewline,
+    /// A line has another number of tokens.
+    #[error("expected {expected} values (host order, host type, prefix length, data length, terminator, server order, server name{}), found {found}", if *.expected == 8 { ", collation" } else { "" })]
+    Tokens {
+        /// Tokens of this version.
+        expected: usize,
+        /// Tokens found.
+        found: usize,
+    },
+    /// A quotation mark that is not closed on its line.
+    #[error("expected a closing quotation mark, found the end of the line")]
+    OpenQuote,
+    /// Host fields are numbered 1, 2, 3 ….
+    #[error("expected host field {expected}, found {found:?}")]
+    HostOrder {
+        /// The field's number.
+        expected: usize,
+        /// What stands there.
+        found: String,
+    },
+    /// No such host type.
+    #[error("expected a host type such as SQLCHAR or SQLINT (upper case), found {found:?}")]
+    HostType {
+        /// What stands there.
+        found: String,
+    },
+    /// The prefix length is not 0, 1, 2, 4 or 8.
+    #[error("expected a prefix length of 0, 1, 2, 4 or 8, found {found:?}")]
+    PrefixLength {
+        /// What stands there.
+        found: String,
+    },
+    /// A number that is none, or too large.
+    #[error("expected {expected}, found {found:?}")]
+    Number {
+        /// What is counted, with its range.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A terminator without quotation marks.
+    #[error("expected a terminator in double quotation marks, found {found:?}")]
+    Terminator {
+        /// What stands there.
+        found: String,
+    },
+    /// A collation that is not known.
+    #[error("expected a collation of SQL Server, RAW or \"\", found {found:?}")]
+    Collation {
+        /// What stands there.
+        found: String,
+    },
+    /// A server column beyond the table's last.
+    #[error("expected a server column from 1 to {columns}, found {found}")]
+    ServerColumn {
+        /// The table's columns.
+        columns: usize,
+        /// The number given.
+        found: usize,
+    },
+    /// A field that has neither length nor terminator, or a fixed type of another length.
+    #[error("field {field}: {problem}")]
+    Field {
+        /// Number of the host field, the first being 1.
+        field: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The XML is not well-formed.
+    #[error("expected well-formed XML, found {found}")]
+    Xml {
+        /// What the XML parser ran into.
+        found: String,
+    },
+    /// An element, attribute or value that the schema does not have there.
+    #[error("expected {expected}, found {found}")]
+    Schema {
+        /// What the schema has there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+}
+
+impl FormatFileError {
+    pub(super) fn new(file: &str, line: Option<u64>, problem: FormatFileProblem) -> Self {
+        Self { file: file.to_owned(), line, problem }
+    }
+
+    /// What Microsoft's library says of such a file, word for word: SQLSTATE and text.
+    pub fn vendor_words(&self) -> (&'static str, &'static str) {
+        use FormatFileProblem::*;
+        let text = match &self.problem {
+            Io(_) => "Format file could not be opened. Invalid name specified or access denied.",
+            NotText { .. } => "Format File : Unknown error occurred while attempting to read.",
+            Version { found } if found.parse::<f64>().is_ok_and(|number| number < 15.0) => {
+                "Attempt to read unknown version of BCP format file"
+            }
+            Version { .. } => "Format File : Unknown error occurred while attempting to read.",
+            FieldCount { .. } => "BCP host-files must contain at least one column",
+            HostOrder { .. } | MissingFields { .. } => {
+                "Incorrect host-column number found in BCP format-file"
+            }
+            HostType { .. } => "Format File : Invalid Data type.",
+            ServerColumn { .. } => return ("07009", "Invalid Descriptor Index"),
+            Terminator { .. } | OpenQuote => "Unexpected EOF encountered in BCP data-file",
+            _ => "I/O error while reading BCP format file",
+        };
+        ("HY000", text)
+    }
+}
+
+impl fmt::Display for FormatFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}

@@ -1,0 +1,261 @@
+//! A format file: how the fields of a data file lie, and which columns they fill.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::str::FromStr;
+
+use tds::{Collation, SqlType};
+
+use super::HostType;
+use super::error::{FormatFileError, FormatFileProblem};
+use super::{format_text, format_xml};
+
+/// The content of a format file, of either kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatFile {
+    /// The version on the first line; XML format files have none and count as the newest.
+    pub version: FormatVersion,
+    /// The fields of the data file, in file order.
+    pub fields: Vec<HostField>,
+    /// The `ROW` of an XML format file: the columns of the rowset, in its order.
+    pub rowset: Option<Vec<RowsetColumn>>,
+}
+
+/// One field of a data file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostField {
+    /// What its bytes are.
+    pub host_type: HostType,
+    /// Width of the length in front of it, in bytes: 0 (none), 1, 2, 4 or 8.
+    pub prefix_length: u8,
+    /// Length in bytes. Exact if there is neither prefix nor terminator; else informative, 0 meaning none.
+    pub length: u32,
+    /// Bytes that end it; empty for none.
+    pub terminator: Vec<u8>,
+    /// The column it fills, from 1; `None` if it is only to be stepped over.
+    pub column: Option<usize>,
+    /// The column's name. Tells people what is meant; columns are found by number.
+    pub name: String,
+    /// The encoding of a [`HostType::Char`] field.
+    pub collation: FieldCollation,
+}
+
+/// The last token of a field's line: what encoding the text of a [`HostType::Char`] field has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum FieldCollation {
+    /// `""`: that of the reader's options (`-C`).
+    #[default]
+    Default,
+    /// `RAW`: the bytes are already in the column's own code page.
+    Raw,
+    /// That of a collation. Wins over `-C`.
+    Named {
+        /// The name as the file spells it.
+        name: String,
+        /// What it means.
+        collation: Collation,
+    },
+}
+
+/// One `COLUMN` of an XML format file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowsetColumn {
+    /// `SOURCE`: index (from 0) of the field in [`FormatFile::fields`].
+    pub field: usize,
+    /// `NAME`.
+    pub name: String,
+    /// `xsi:type` with its length, precision and scale. Ignored by `bcp`, which takes the table's types; the type of the
+    /// rowset for BULK INSERT and OPENROWSET.
+    pub sql_type: SqlType,
+    /// `NULLABLE`; absent means yes.
+    pub nullable: bool,
+}
+
+/// The version of a non-XML format file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FormatVersion(u8);
+
+/// Which kind of format file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FormatFileKind {
+    /// Lines of eight values.
+    Text,
+    /// XML (`-x`).
+    Xml,
+}
+
+impl FormatFile {
+    /// Reads a format file of either kind: XML if its first character is `<`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not as the documentation describes; the error says where, what was found, and what was
+    /// expected.
+    pub fn read(path: &Path) -> Result<Self, FormatFileError> {
+        let name = path.display().to_string();
+        let bytes = fs::read(path)
+            .map_err(|error| FormatFileError::new(&name, None, FormatFileProblem::Io(error)))?;
+        Self::parse(&bytes, &name)
+    }
+
+    /// Reads the bytes of a format file; `name` appears in errors. UTF-8, or with a byte-order mark UTF-16.
+    ///
+    /// # Errors
+    /// As [`FormatFile::read`].
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self, FormatFileError> {
+        let text = decode(bytes).map_err(|problem| FormatFileError::new(name, None, problem))?;
+        let file = if text.trim_start().starts_with('<') {
+            format_xml::parse(&text, name)
+        } else {
+            format_text::parse(&text, name)
+        }?;
+        Ok(file)
+    }
+
+    /// The file as lines of eight values (seven in version 7.0), as `bcp … format` writes it.
+    pub fn to_text(&self) -> String {
+        format_text::print(self)
+    }
+
+    /// The file in XML, as `bcp … format -x` writes it. `columns` are the table's.
+    ///
+    /// # Errors
+    /// A field with a prefix and a terminator, or with neither and no length: XML format files have no such fields.
+    pub fn to_xml(&self, columns: &[tds::Column]) -> Result<String, FormatFileError> {
+        format_xml::print(self, columns)
+    }
+
+    /// Steps over the fields that fill `column` (from 1) instead of loading them.
+    pub fn skip_column(&mut self, column: usize) {
+        for field in &mut self.fields {
+            if field.column == Some(column) {
+                field.column = None;
+            }
+        }
+    }
+
+    /// Checks that every field can be found in a file and that every column exists in a table of `columns` columns.
+    ///
+    /// # Errors
+    /// The first field that cannot or does not.
+    pub fn check(&self, name: &str, columns: usize) -> Result<(), FormatFileError> {
+        for (index, field) in self.fields.iter().enumerate() {
+            if let Some(found) = field.column.filter(|&column| column == 0 || column > columns) {
+                let problem = FormatFileProblem::ServerColumn { columns, found };
+                return Err(FormatFileError::new(name, Some(index as u64 + 3), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HostField {
+    /// A field without prefix that ends at `terminator`.
+    pub fn delimited(host_type: HostType, terminator: &[u8], column: usize, name: &str) -> Self {
+        Self {
+            host_type,
+            prefix_length: 0,
+            length: 0,
+            terminator: terminator.to_vec(),
+            column: Some(column),
+            name: name.to_owned(),
+            collation: FieldCollation::Default,
+        }
+    }
+}
+
+impl FieldCollation {
+    /// The meaning of the last token.
+    pub(super) fn from_token(token: &str) -> Result<Self, FormatFileProblem> {
+        match token {
+            "" => Ok(Self::Default),
+            "RAW" => Ok(Self::Raw),
+            name => match Collation::from_name(name) {
+                Some(collation) => Ok(Self::Named { name: name.to_owned(), collation }),
+                None => Err(FormatFileProblem::Collation { found: name.to_owned() }),
+            },
+        }
+    }
+
+    /// A column's own collation, as generated format files have it.
+    pub fn of(collation: Collation) -> Self {
+        match collation.name() {
+            Some(name) => Self::Named { name: name.to_string(), collation },
+            None => Self::Default,
+        }
+    }
+
+    /// The token as it is written.
+    pub fn token(&self) -> &str {
+        match self {
+            Self::Default => "\"\"",
+            Self::Raw => "RAW",
+            Self::Named { name, .. } => name,
+        }
+    }
+}
+
+impl FormatVersion {
+    /// 7.0, of seven values a line.
+    pub const V7: Self = Self(7);
+    /// 14.0, which the vendor's current library writes; it reads none that is newer.
+    pub const V14: Self = Self(14);
+    /// 16.0, the newest that is read here.
+    pub const V16: Self = Self(16);
+
+    /// Values on a field's line.
+    pub fn tokens(self) -> usize {
+        if self <= Self::V7 { 7 } else { 8 }
+    }
+}
+
+impl Default for FormatVersion {
+    fn default() -> Self {
+        Self::V14
+    }
+}
+
+impl fmt::Display for FormatVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.0", self.0)
+    }
+}
+
+impl FromStr for FormatVersion {
+    type Err = FormatFileProblem;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.strip_suffix(".0")
+            .and_then(|major| major.parse().ok())
+            .filter(|major| (7..=16).contains(major))
+            .map(Self)
+            .ok_or_else(|| FormatFileProblem::Version { found: text.to_owned() })
+    }
+}
+
+/// The text of a format file.
+fn decode(bytes: &[u8]) -> Result<String, FormatFileProblem> {
+    let not_text = |offset: usize| FormatFileProblem::NotText {
+        byte: bytes.get(offset).copied().unwrap_or_default(),
+        offset,
+    };
+    let units = |wide: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = wide.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err(not_text(bytes.len() - 1));
+        }
+        let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+        String::from_utf16(&units).map_err(|_| not_text(2))
+    };
+    match bytes {
+        [0xFF, 0xFE, wide @ ..] => units(wide, u16::from_le_bytes),
+        [0xFE, 0xFF, wide @ ..] => units(wide, u16::from_be_bytes),
+        _ => {
+            let plain = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+            let skipped = bytes.len() - plain.len();
+            std::str::from_utf8(plain)
+                .map(str::to_owned)
+                .map_err(|error| not_text(skipped + error.valid_up_to()))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Host files of `bcp`: character and native data files, and the format files that describe them.
+//!
+//! | Module | What it is |
+//! |---|---|
+//! | `format_file` | a format file, non-XML or XML: read and written |
+//! | `layout` | the layouts that follow from a table's columns (`-c`, `-w`, `-n`, `-N`, `-V`) |
+//! | `reader` | host file to batches, rows that do not load handed back as data |
+//! | `splitter`, `cells` | where rows and fields lie |
+//! | `column`, `text_column`, `value` | from bytes to values, by the rules of the original's client library |
+//!
+//! A native file has no header and no separators, and a character file no quoting: without its description it is noise,
+//! and with a wrong one it is often still loadable. What the original loads without a word in such cases is listed by
+//! [`Deviation`]; each is suffered and reported, or refused ([`Tolerance`]).
+
+mod cells;
+mod column;
+mod declare;
+mod deviation;
+mod error;
+mod format_file;
+mod format_text;
+mod format_xml;
+mod host_type;
+mod layout;
+mod options;
+mod reader;
+mod reject;
+mod splitter;
+pub mod terminator;
+mod text_column;
+mod value;
+mod window;
+
+pub use declare::{DeclarationError, declare};
+pub use deviation::{Deviation, Suffered, Tolerance};
+pub use error::{FormatFileError, FormatFileProblem, TerminatorError};
+pub use format_file::{FieldCollation, FormatFile, FormatFileKind, FormatVersion, HostField, RowsetColumn};
+pub use host_type::HostType;
+pub use layout::{DataMode, LayoutOptions, NativeVersion};
+pub use options::{ByteOrderMark, FileCodePage, HostReadOptions, TextFields};
+pub use reader::{HostBatch, HostReader, RowPositions};
+pub use reject::{RejectReason, RejectedField, RejectedRow};

@@ -1,0 +1,90 @@
+//! How a host file is read.
+
+use tds::CodePage;
+
+use super::deviation::Tolerance;
+use super::layout::NativeVersion;
+
+/// The encoding of `SQLCHAR` fields whose format file names none (`-C`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileCodePage {
+    /// This one.
+    Page(CodePage),
+    /// `RAW`: the column's own; bytes are taken as they are.
+    Raw,
+}
+
+impl Default for FileCodePage {
+    fn default() -> Self {
+        Self::Page(CodePage::Utf8)
+    }
+}
+
+/// What becomes of a byte-order mark at the start of a data file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ByteOrderMark {
+    /// As Microsoft's library has it: EF BB BF is stripped if text is UTF-8, also through a format file; FF FE is
+    /// data.
+    #[default]
+    Vendor,
+    /// FF FE is stripped too. For `-w`, whose output begins with one.
+    Strip,
+    /// Every mark is data.
+    Keep,
+}
+
+/// What text fields are turned into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TextFields {
+    /// Values of the column's type, by the rules of the vendor's client library.
+    #[default]
+    Convert,
+    /// Text: every text field becomes a Utf8 column. For a caller that converts by other rules (BULK INSERT uses those
+    /// of the server).
+    Keep,
+}
+
+/// How a host file is read. The default is `bcp in` on Linux.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostReadOptions {
+    /// Encoding of `SQLCHAR` fields without one of their own.
+    pub code_page: FileCodePage,
+    /// The native layout (`-V`).
+    pub native_version: NativeVersion,
+    /// What becomes of a byte-order mark.
+    pub byte_order_mark: ByteOrderMark,
+    /// First row to deliver, from 1 (`-F`). Rows before it are split, not converted.
+    pub first_row: u64,
+    /// Last row to deliver (`-L`).
+    pub last_row: Option<u64>,
+    /// What text fields are turned into.
+    pub text_fields: TextFields,
+    /// Which of the original's silent losses are suffered. Each one that happens is reported.
+    pub tolerance: Tolerance,
+    /// Whether batches keep the bytes of their rows, so that a row can be handed back as it stood in the file.
+    pub keep_raw_rows: bool,
+    /// Rows per batch.
+    pub batch_rows: usize,
+    /// A batch ends once it holds this many bytes of the file, even if it has fewer rows.
+    pub batch_bytes: usize,
+    /// Longest row accepted, in bytes. Bounds the reader's memory.
+    pub max_row_bytes: usize,
+}
+
+impl Default for HostReadOptions {
+    fn default() -> Self {
+        Self {
+            code_page: FileCodePage::default(),
+            native_version: NativeVersion::Current,
+            byte_order_mark: ByteOrderMark::Vendor,
+            first_row: 1,
+            last_row: None,
+            text_fields: TextFields::Convert,
+            tolerance: Tolerance::vendor(),
+            keep_raw_rows: false,
+            batch_rows: 65_536,
+            batch_bytes: 32 << 20,
+            max_row_bytes: 1 << 30,
+        }
+    }
+}

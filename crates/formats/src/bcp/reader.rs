@@ -1,0 +1,613 @@
+//! Host file to batches.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::array::BooleanArray;
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use rows::Form;
+use tds::{CodePage, Column};
+
+use super::HostType;
+use super::cells::SplitRows;
+use super::column::{self, ColumnFiller, Report};
+use super::deviation::{Deviation, Suffered};
+use super::format_file::{FieldCollation, FormatFile, HostField};
+use super::options::{ByteOrderMark, FileCodePage, HostReadOptions, TextFields};
+use super::reject::{RejectReason, RejectedField, RejectedRow};
+use super::splitter::{Splitter, Stop};
+use super::text_column::TextForm;
+use super::value::{Fault, native};
+use super::window::Window;
+use crate::{Compression, FormatError, Location, Place, Reason};
+
+/// Reads a host file. An iterator of batches; after an error it ends. Rows before an error are delivered.
+///
+/// Memory is bounded by [`HostReadOptions::batch_bytes`] and [`HostReadOptions::max_row_bytes`], whatever the size of the
+/// file.
+pub struct HostReader {
+    file: String,
+    schema: SchemaRef,
+    table_columns: Vec<usize>,
+    fields: Vec<FieldReader>,
+    splitter: Splitter,
+    window: Window,
+    options: HostReadOptions,
+    rows: SplitRows,
+    report: Report,
+    batch: Building,
+    rows_seen: u64,
+    suffered: Vec<Suffered>,
+    failure: Option<FormatError>,
+    finished: bool,
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: Option<u64>,
+}
+
+/// A batch, and what the file had in its place.
+#[derive(Debug)]
+pub struct HostBatch {
+    /// The rows that load, in [`HostReader::schema`]. May be empty.
+    pub batch: RecordBatch,
+    /// Where each row of the batch came from.
+    pub positions: RowPositions,
+    /// The rows that do not load, in file order.
+    pub rejected: Vec<RejectedRow>,
+}
+
+/// Where the rows of a batch stand in the file.
+#[derive(Debug, Clone, Default)]
+pub struct RowPositions {
+    rows: Vec<RowPosition>,
+    raw: Option<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RowPosition {
+    row: u64,
+    byte_offset: u64,
+    byte_len: u32,
+    /// Where the row's bytes begin among those kept.
+    raw_start: usize,
+}
+
+/// A batch being filled.
+#[derive(Default)]
+struct Building {
+    positions: RowPositions,
+    /// Rows of the batch, from 0, that are rejected.
+    dropped: Vec<usize>,
+    rejected: Vec<RejectedRow>,
+    bytes: usize,
+}
+
+/// One field of the file.
+struct FieldReader {
+    stored: HostField,
+    /// How its text is decoded, also for error messages.
+    text: TextForm,
+    /// The column it fills: its name, its type, and the values so far.
+    target: Option<Target>,
+}
+
+struct Target {
+    column: Column,
+    filler: Box<dyn ColumnFiller>,
+    /// Which column of the batch it becomes; none if a later field fills the same column.
+    batch_column: Option<usize>,
+}
+
+/// What is wrong with a row: the field, from 0, and the fault.
+type RowFault = (u32, u16, Fault);
+
+const BLOCK_BYTES: usize = 1 << 20;
+const CHUNK_ROWS: usize = 4096;
+
+impl HostReader {
+    /// Opens a host file that `format_file` describes, to be loaded into a table of these `columns` (all of the table's,
+    /// in its order).
+    ///
+    /// # Errors
+    /// The file cannot be opened; a field names a column that the table has not.
+    pub fn open(
+        location: &Location,
+        compression: Compression,
+        format_file: &FormatFile,
+        columns: &[Column],
+        options: &HostReadOptions,
+    ) -> Result<Self, FormatError> {
+        let source = location.open_source()?;
+        let name = source.name.clone();
+        let input = compression.decompress(source.input).map_err(|error| error.in_file(&name))?;
+        let mut reader = Self::new(input, &name, format_file, columns, options)?;
+        reader.bytes_read = source.bytes_read;
+        reader.bytes_total = source.bytes_total;
+        Ok(reader)
+    }
+
+    /// Reads a host file from any source of (uncompressed) bytes; `name` appears in errors.
+    ///
+    /// # Errors
+    /// As [`HostReader::open`].
+    pub fn new(
+        input: impl Read + Send + 'static,
+        name: &str,
+        format_file: &FormatFile,
+        columns: &[Column],
+        options: &HostReadOptions,
+    ) -> Result<Self, FormatError> {
+        Self::with_block_bytes(Box::new(input), name, format_file, columns, options, BLOCK_BYTES)
+    }
+
+    /// As [`HostReader::new`], reading `block_bytes` at a time. What is read does not depend on it.
+    ///
+    /// # Errors
+    /// As [`HostReader::open`].
+    pub fn with_block_bytes(
+        input: Box<dyn Read + Send>,
+        name: &str,
+        format_file: &FormatFile,
+        columns: &[Column],
+        options: &HostReadOptions,
+        block_bytes: usize,
+    ) -> Result<Self, FormatError> {
+        let fail = |error: super::FormatFileError| FormatError::new(Reason::FormatFile(Box::new(error)));
+        format_file.check("format file", columns.len()).map_err(fail)?;
+        let stored = format_file.stored_fields(options.native_version);
+        let splitter = Splitter::new(&stored, options.max_row_bytes.min(ROW_BYTES_LIMIT));
+        let mut fields: Vec<FieldReader> =
+            stored.into_iter().map(|field| FieldReader::new(field, columns, options)).collect();
+        let (table_columns, twice) = number_columns(&mut fields);
+        let schema = schema(&fields, &table_columns, columns, options);
+        let mut reader = Self {
+            file: name.to_owned(),
+            schema,
+            table_columns,
+            splitter,
+            window: Window::new(Box::new(input), block_bytes),
+            rows: SplitRows::default(),
+            report: Report::default(),
+            batch: Building::new(options),
+            rows_seen: 0,
+            suffered: Vec::new(),
+            failure: None,
+            finished: false,
+            bytes_read: Arc::default(),
+            bytes_total: None,
+            options: options.clone(),
+            fields,
+        };
+        for field in twice {
+            reader
+                .suffer_or_fail(Deviation::ColumnTwice, Some(field))
+                .map_err(|error| error.in_file(name))?;
+        }
+        reader.begin().map_err(|error| error.in_file(name))?;
+        Ok(reader)
+    }
+
+    /// The schema of every batch: the columns that fields fill, in the table's order, in the exact form of the type
+    /// mapping (or as text, by [`TextFields::Keep`]).
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// For each column of a batch its index, from 0, in the columns given at the start.
+    pub fn table_columns(&self) -> &[usize] {
+        &self.table_columns
+    }
+
+    /// Rows of the file passed so far: delivered, rejected or skipped.
+    pub fn rows_seen(&self) -> u64 {
+        self.rows_seen
+    }
+
+    /// What the original would not have mentioned, so far.
+    pub fn suffered(&self) -> &[Suffered] {
+        &self.suffered
+    }
+
+    /// Bytes taken from the file so far, as stored (before decompression).
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// Size of the file as stored, if it is known (not for a pipe).
+    pub fn bytes_total(&self) -> Option<u64> {
+        self.bytes_total
+    }
+
+    /// Reads the head of the file and deals with a byte-order mark.
+    fn begin(&mut self) -> Result<(), FormatError> {
+        while self.window.bytes().len() < 3 && !self.window.ended() {
+            self.window.fill()?;
+        }
+        let Some(first) = self.fields.first() else { return Ok(()) };
+        let mark: &[u8] = match first.stored.host_type {
+            HostType::Char => b"\xEF\xBB\xBF",
+            HostType::NChar if first.stored.prefix_length == 0 => b"\xFF\xFE",
+            _ => return Ok(()),
+        };
+        if !self.window.bytes().starts_with(mark) {
+            return Ok(());
+        }
+        let strip = match self.options.byte_order_mark {
+            ByteOrderMark::Keep => false,
+            ByteOrderMark::Strip => true,
+            ByteOrderMark::Vendor => {
+                first.stored.host_type == HostType::Char && first.text == TextForm::Page(CodePage::Utf8)
+            }
+        };
+        if strip {
+            self.window.advance(mark.len());
+            Ok(())
+        } else {
+            self.suffer_or_fail(Deviation::LoadedMark, Some(0))
+        }
+    }
+
+    /// Fills the batch until it is full, the file ends, or nothing more can be found.
+    fn fill(&mut self) -> Result<(), FormatError> {
+        while self.batch.positions.len() < self.options.batch_rows.max(1)
+            && self.batch.bytes < self.options.batch_bytes
+        {
+            let skipping = self.options.first_row.saturating_sub(1).saturating_sub(self.rows_seen);
+            let wanted = if skipping > 0 {
+                skipping
+            } else {
+                let room = self.options.batch_rows.max(1) - self.batch.positions.len();
+                let left = self.options.last_row.map_or(u64::MAX, |last| last.saturating_sub(self.rows_seen));
+                left.min(room as u64)
+            };
+            if wanted == 0 || self.options.last_row.is_some_and(|last| last <= self.rows_seen) {
+                self.finished = true;
+                return Ok(());
+            }
+            self.rows.clear();
+            let (start, ended) = (self.window.start(), self.window.ended());
+            let wanted = wanted.min(CHUNK_ROWS as u64) as usize;
+            let (next, stop) = self.splitter.split(self.window.bytes(), start, ended, wanted, &mut self.rows);
+            if skipping == 0 && self.rows.len() > 0 {
+                self.convert();
+            }
+            self.rows_seen += self.rows.len() as u64;
+            self.window.advance(next);
+            match stop {
+                Stop::Enough => {}
+                Stop::Window => self.window.fill()?,
+                Stop::End => {
+                    self.finished = true;
+                    return Ok(());
+                }
+                Stop::DroppedTail => {
+                    self.finished = true;
+                    return self.suffer_or_fail(Deviation::DroppedTail, None);
+                }
+                Stop::UnexpectedEnd { field } => return Err(self.here(Reason::UnexpectedEnd, Some(field))),
+                Stop::TooLong => {
+                    let limit_bytes = self.options.max_row_bytes;
+                    return Err(self.here(Reason::RowTooLong { limit_bytes }, None));
+                }
+                Stop::Length { field, length } => {
+                    return Err(self.here(Reason::ImpossibleLength { length }, Some(field)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts the rows that were split last and adds them to the batch.
+    fn convert(&mut self) {
+        let window = self.window.bytes();
+        let fields = self.fields.len();
+        let mut faults: Vec<RowFault> = Vec::new();
+        let mut remarks = std::mem::take(&mut self.rows.notes);
+        for (index, field) in self.fields.iter_mut().enumerate() {
+            let Some(target) = &mut field.target else { continue };
+            target.filler.fill(self.rows.cells(window, index, fields), &mut self.report);
+            faults.extend(self.report.faults.drain(..).map(|(row, fault)| (row, index as u16, fault)));
+            remarks.extend(self.report.remarks.drain(..).map(|(row, what)| (row, index as u16, what)));
+        }
+        for (row, field, deviation) in remarks {
+            if self.options.tolerance.suffers(deviation) {
+                let position = self.rows.bounds.get(row as usize).map_or(0, |bounds| bounds.0);
+                let place = (self.rows_seen + u64::from(row) + 1, self.window.offset_of(position as usize));
+                let column = self.fields.get(usize::from(field)).map(FieldReader::name);
+                tally(&mut self.suffered, deviation, place, column);
+            } else {
+                faults.push((row, field, Fault::Refused(deviation)));
+            }
+        }
+        // Of each row the first field at fault, as in the original.
+        faults.sort_by_key(|(row, field, _)| (*row, *field));
+        faults.dedup_by_key(|(row, ..)| *row);
+        let first_in_batch = self.batch.positions.len();
+        for (row, field, fault) in faults {
+            self.batch.dropped.push(first_in_batch + row as usize);
+            let rejected = self.rejected(row as usize, usize::from(field), fault);
+            self.batch.rejected.extend(rejected);
+        }
+        let window = self.window.bytes();
+        let (first_row, offset) = (self.rows_seen + 1, self.window.offset_of(0));
+        let raw = &mut self.batch.positions.raw;
+        for (row, &(start, end)) in (first_row..).zip(&self.rows.bounds) {
+            let raw_start = raw.as_ref().map_or(0, Vec::len);
+            if let Some(raw) = raw {
+                raw.extend_from_slice(window.get(start as usize..end as usize).unwrap_or_default());
+            }
+            let position =
+                RowPosition { row, byte_offset: offset + u64::from(start), byte_len: end - start, raw_start };
+            self.batch.positions.rows.push(position);
+        }
+        let bounds = (self.rows.bounds.first(), self.rows.bounds.last());
+        if let (Some((start, _)), Some((_, end))) = bounds {
+            self.batch.bytes += (end - start) as usize;
+        }
+    }
+
+    /// The row of the chunk, spelled out for those who ask why it does not load.
+    fn rejected(&self, row: usize, field: usize, fault: Fault) -> Option<RejectedRow> {
+        let window = self.window.bytes();
+        let &(start, end) = self.rows.bounds.get(row)?;
+        let fields: Vec<RejectedField> = self
+            .fields
+            .iter()
+            .enumerate()
+            .map(|(index, field)| field.spell(self.rows.cells(window, index, self.fields.len()).get(row)))
+            .collect();
+        let reader = self.fields.get(field)?;
+        let target = reader.target.as_ref().map(|target| target.column.sql_type().clone());
+        let target =
+            target.or_else(|| reader.stored.host_type.natural_sql_type()).unwrap_or(tds::SqlType::SqlVariant);
+        let value = match fields.get(field) {
+            Some(RejectedField::Text(text)) => shortened(text),
+            _ => String::new(),
+        };
+        Some(RejectedRow {
+            row: self.rows_seen + row as u64 + 1,
+            byte_offset: self.window.offset_of(start as usize),
+            field: field + 1,
+            column: reader.name().to_owned(),
+            value,
+            reason: fault.reason(&target),
+            raw: window.get(start as usize..end as usize).unwrap_or_default().to_vec(),
+            fields,
+        })
+    }
+
+    fn take_batch(&mut self) -> Result<HostBatch, FormatError> {
+        let Building { mut positions, dropped, rejected, .. } =
+            std::mem::replace(&mut self.batch, Building::new(&self.options));
+        let mut arrays = vec![None; self.table_columns.len()];
+        for target in self.fields.iter_mut().filter_map(|field| field.target.as_mut()) {
+            let array = target.filler.finish()?;
+            if let Some(slot) = target.batch_column.and_then(|index| arrays.get_mut(index)) {
+                *slot = Some(array);
+            }
+        }
+        let rows = arrow::record_batch::RecordBatchOptions::new().with_row_count(Some(positions.len()));
+        let arrays = arrays.into_iter().flatten().collect();
+        let mut batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &rows)?;
+        if !dropped.is_empty() {
+            let mut keep = vec![true; positions.len()];
+            for row in dropped {
+                if let Some(keep) = keep.get_mut(row) {
+                    *keep = false;
+                }
+            }
+            let mut kept = keep.iter();
+            positions.rows.retain(|_| kept.next().copied().unwrap_or(true));
+            batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
+        }
+        Ok(HostBatch { batch, positions, rejected })
+    }
+
+    /// Notes something that concerns the file rather than a row, or fails because of it.
+    fn suffer_or_fail(&mut self, deviation: Deviation, field: Option<usize>) -> Result<(), FormatError> {
+        if !self.options.tolerance.suffers(deviation) {
+            return Err(self.here(Reason::Refused(RejectReason::Refused(deviation)), field));
+        }
+        let place = (self.rows_seen + 1, self.window.offset_of(self.window.start()));
+        let column = field.and_then(|field| self.fields.get(field)).map(FieldReader::name);
+        tally(&mut self.suffered, deviation, place, column);
+        Ok(())
+    }
+
+    /// An error in the row that begins where the window does.
+    fn here(&self, reason: Reason, field: Option<usize>) -> FormatError {
+        let column = field.and_then(|field| self.fields.get(field)).map(|field| field.name().to_owned());
+        FormatError::new(reason).at(Place {
+            row: Some(self.rows_seen + 1),
+            byte_offset: Some(self.window.offset_of(self.window.start())),
+            column: column.filter(|name| !name.is_empty()),
+            ..Place::default()
+        })
+    }
+}
+
+impl Iterator for HostReader {
+    type Item = Result<HostBatch, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !self.finished && self.failure.is_none() {
+            self.failure = self.fill().err();
+        }
+        if !self.batch.positions.is_empty() {
+            return Some(self.take_batch().map_err(|error| error.in_file(&self.file)));
+        }
+        self.finished = true;
+        self.failure.take().map(|error| Err(error.in_file(&self.file)))
+    }
+}
+
+impl RowPositions {
+    /// Rows of the batch.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether the batch has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Number in the file, from 1, of row `index` of the batch; 0 if there is no such row.
+    pub fn row(&self, index: usize) -> u64 {
+        self.rows.get(index).map_or(0, |position| position.row)
+    }
+
+    /// Offset in the (decompressed) file of the first byte of row `index`.
+    pub fn byte_offset(&self, index: usize) -> u64 {
+        self.rows.get(index).map_or(0, |position| position.byte_offset)
+    }
+
+    /// Bytes that row `index` takes in the file.
+    pub fn byte_len(&self, index: usize) -> usize {
+        self.rows.get(index).map_or(0, |position| position.byte_len as usize)
+    }
+
+    /// Row `index` as it stands in the file; `None` unless [`HostReadOptions::keep_raw_rows`].
+    pub fn raw(&self, index: usize) -> Option<&[u8]> {
+        let position = self.rows.get(index)?;
+        self.raw.as_ref()?.get(position.raw_start..position.raw_start + position.byte_len as usize)
+    }
+}
+
+impl Building {
+    fn new(options: &HostReadOptions) -> Self {
+        let raw = options.keep_raw_rows.then(Vec::new);
+        Self { positions: RowPositions { raw, ..RowPositions::default() }, ..Self::default() }
+    }
+}
+
+impl FieldReader {
+    fn new(stored: HostField, columns: &[Column], options: &HostReadOptions) -> Self {
+        let column = stored.column.and_then(|number| columns.get(number - 1));
+        let own = || {
+            let collation = column.and_then(|column| column.type_info.collation).unwrap_or_default();
+            collation.code_page()
+        };
+        let text = match (stored.host_type, &stored.collation, options.code_page) {
+            (HostType::NChar, ..) => TextForm::Wide,
+            (_, FieldCollation::Named { collation, .. }, _) => TextForm::Page(collation.code_page()),
+            (_, FieldCollation::Default, FileCodePage::Page(page)) => TextForm::Page(page),
+            (_, FieldCollation::Raw, _) | (_, _, FileCodePage::Raw) => TextForm::Page(own()),
+        };
+        let target = column.map(|column| Target {
+            column: column.clone(),
+            filler: match options.text_fields {
+                TextFields::Keep if stored.host_type.is_text() => column::text_filler(column, text),
+                _ => column::filler(&stored, column, text),
+            },
+            batch_column: None,
+        });
+        Self { stored, text, target }
+    }
+
+    fn name(&self) -> &str {
+        self.target.as_ref().map_or(self.stored.name.as_str(), |target| target.column.name.as_str())
+    }
+
+    /// A cell for an error file.
+    fn spell(&self, cell: Option<&[u8]>) -> RejectedField {
+        let Some(cell) = cell else { return RejectedField::Null };
+        let mut text = Vec::new();
+        let text = match (self.stored.host_type, self.text) {
+            (HostType::Char, _) if cell == [0] => String::new(),
+            (HostType::NChar, _) if cell == [0, 0] => String::new(),
+            (HostType::Char, TextForm::Page(page)) => match page.decode(cell) {
+                Ok(text) => text.into_owned(),
+                Err(_) => String::from_utf8_lossy(cell).into_owned(),
+            },
+            (HostType::Char | HostType::NChar, _) => {
+                let units: Vec<u16> =
+                    cell.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+                String::from_utf16_lossy(&units)
+            }
+            (host_type, _) => {
+                native::spell(host_type, cell, &mut text);
+                String::from_utf8_lossy(&text).into_owned()
+            }
+        };
+        RejectedField::Text(text)
+    }
+}
+
+/// Rows may not be longer: a window's positions are 32-bit, and one bit of them is taken.
+const ROW_BYTES_LIMIT: usize = 1 << 30;
+
+/// Says which column of the batch each field becomes. Returns the table columns of the batch, and the fields whose column
+/// a later field fills as well.
+fn number_columns(fields: &mut [FieldReader]) -> (Vec<usize>, Vec<usize>) {
+    let mut columns: Vec<usize> =
+        fields.iter().filter_map(|field| field.stored.column).map(|n| n - 1).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let mut taken = vec![false; columns.len()];
+    let mut twice = Vec::new();
+    for (index, field) in fields.iter_mut().enumerate().rev() {
+        let (Some(number), Some(target)) = (field.stored.column, &mut field.target) else { continue };
+        if let Ok(place) = columns.binary_search(&(number - 1)) {
+            match taken.get_mut(place) {
+                Some(taken) if !*taken => {
+                    *taken = true;
+                    target.batch_column = Some(place);
+                }
+                _ => twice.push(index),
+            }
+        }
+    }
+    (columns, twice)
+}
+
+fn schema(
+    fields: &[FieldReader],
+    table_columns: &[usize],
+    columns: &[Column],
+    options: &HostReadOptions,
+) -> SchemaRef {
+    let of_table = table_columns.iter().filter_map(|index| columns.get(*index));
+    let schema: Vec<Field> = of_table
+        .enumerate()
+        .map(|(place, column)| {
+            let source = fields
+                .iter()
+                .find(|field| field.target.as_ref().is_some_and(|target| target.batch_column == Some(place)));
+            let text = source.is_some_and(|field| field.stored.host_type.is_text());
+            if text && options.text_fields == TextFields::Keep {
+                Field::new(&column.name, DataType::Utf8, true)
+            } else {
+                // A file may hold NULL for any column; whether the column takes it is the server's to say.
+                rows::mapping::field_for(column, &Form::Exact).with_nullable(true)
+            }
+        })
+        .collect();
+    Arc::new(Schema::new(schema))
+}
+
+/// Counts a deviation, and keeps the place of the first.
+fn tally(
+    suffered: &mut Vec<Suffered>,
+    deviation: Deviation,
+    (row, byte_offset): (u64, u64),
+    column: Option<&str>,
+) {
+    match suffered.iter_mut().find(|known| known.deviation == deviation) {
+        Some(known) => known.count += 1,
+        None => {
+            let column = column.filter(|name| !name.is_empty()).map(str::to_owned);
+            suffered.push(Suffered { deviation, count: 1, row, byte_offset, column });
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut kept: String = text.chars().take(RejectedRow::VALUE_CHARS_MAX).collect();
+    if kept.len() < text.len() {
+        kept.push('…');
+    }
+    kept
+}

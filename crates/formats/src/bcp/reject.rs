@@ -1,0 +1,130 @@
+//! Rows that do not load: data, not failures, so that the caller decides when there are too many.
+
+use std::fmt::Write as _;
+
+use tds::SqlType;
+
+use super::deviation::Deviation;
+
+/// A row of a host file that cannot be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedRow {
+    /// Number of the row in the file, from 1.
+    pub row: u64,
+    /// Offset of its first byte in the (decompressed) file.
+    pub byte_offset: u64,
+    /// Number of the host field at fault, from 1.
+    pub field: usize,
+    /// Name of the column it fills; empty if it fills none.
+    pub column: String,
+    /// The value at fault as text (bytes as hex), shortened to [`RejectedRow::VALUE_CHARS_MAX`] characters.
+    pub value: String,
+    /// What is wrong with it.
+    pub reason: RejectReason,
+    /// The row's bytes as they stand in the file, with terminators and prefixes.
+    pub raw: Vec<u8>,
+    /// Its fields, for error files that print rows.
+    pub fields: Vec<RejectedField>,
+}
+
+/// A field of a rejected row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RejectedField {
+    /// NULL.
+    Null,
+    /// A value as text: native values spelled out, bytes as hex.
+    Text(String),
+}
+
+/// Why a row is rejected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RejectReason {
+    /// The text is no value of the column's type.
+    #[error("not a value of type {target}")]
+    Syntax {
+        /// The column's type.
+        target: SqlType,
+    },
+    /// Longer than the column, or more digits behind the point than it keeps.
+    #[error("too long for {target}")]
+    TooLong {
+        /// The column's type.
+        target: SqlType,
+    },
+    /// Beyond the type's range.
+    #[error("out of the range of {target}")]
+    OutOfRange {
+        /// The column's type.
+        target: SqlType,
+    },
+    /// Date and time text that is no date or time.
+    #[error("not a date or time of type {target}")]
+    Date {
+        /// The column's type.
+        target: SqlType,
+    },
+    /// A fraction of a second finer than the column keeps, or a date beyond its range.
+    #[error("finer than {target} keeps, or out of its range")]
+    DateOverflow {
+        /// The column's type.
+        target: SqlType,
+    },
+    /// A native value whose length is not one its type has.
+    #[error("{found} bytes where {target} has another length")]
+    Length {
+        /// The column's type.
+        target: SqlType,
+        /// Bytes found.
+        found: usize,
+    },
+    /// A native value that contradicts itself.
+    #[error("{problem}")]
+    Malformed {
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// Something the original would have loaded as something else, refused by [`Tolerance`](super::Tolerance).
+    #[error("{0}")]
+    Refused(Deviation),
+}
+
+impl RejectedRow {
+    /// Longest value kept, in characters.
+    pub const VALUE_CHARS_MAX: usize = 80;
+
+    /// The row as the vendor's error file (`-e`) has it: a line that says where and why, and the fields separated by
+    /// tabs, NULL as `<NULL>`.
+    pub fn vendor_text(&self) -> String {
+        let mut text =
+            format!("#@ Row {}, Column {}: {} @#\n", self.row, self.field, self.reason.vendor_words().1);
+        let mut separator = "";
+        for field in &self.fields {
+            let _ = match field {
+                RejectedField::Null => write!(text, "{separator}<NULL>"),
+                RejectedField::Text(value) => write!(text, "{separator}{value}"),
+            };
+            separator = "\t";
+        }
+        text.push('\n');
+        text
+    }
+}
+
+impl RejectReason {
+    /// SQLSTATE and text that Microsoft's library has for such a value.
+    pub fn vendor_words(&self) -> (&'static str, &'static str) {
+        const CAST: (&str, &str) = ("22018", "Invalid character value for cast specification");
+        match self {
+            Self::Syntax { .. } | Self::Malformed { .. } => CAST,
+            Self::TooLong { .. } | Self::Length { .. } => ("22001", "String data, right truncation"),
+            Self::OutOfRange { .. } => ("22003", "Numeric value out of range"),
+            Self::Date { .. } => ("22007", "Invalid date format"),
+            Self::DateOverflow { .. } => (
+                "22008",
+                "Datetime field overflow. Fractional second precision exceeds the scale specified in the parameter binding.",
+            ),
+            Self::Refused(_) => CAST,
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Text into character columns: decoded from the file's encoding, held against what the column keeps.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringBuilder};
+use tds::{CodePage, Column, Length, SqlType};
+
+use super::cells::Cells;
+use super::column::{ColumnFiller, Report};
+use super::value::{Fault, native};
+use super::{Deviation, HostType};
+use crate::FormatError;
+
+/// The encoding of a text field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextForm {
+    /// A code page.
+    Page(CodePage),
+    /// UTF-16LE.
+    Wide,
+}
+
+/// Values of a character column.
+pub(super) struct TextColumn {
+    builder: StringBuilder,
+    source: TextSource,
+    limit: Limit,
+    /// The code page the column stores, unless it stores all of Unicode.
+    stored: Option<CodePage>,
+    scratch: Vec<u8>,
+}
+
+enum TextSource {
+    Text(TextForm),
+    Spelled(HostType),
+}
+
+/// What the original holds the bytes of a field against.
+enum Limit {
+    None,
+    /// Bytes of the file: of a char or varchar column.
+    Bytes(usize),
+    /// UTF-16 units: of an nchar or nvarchar column. One more is cut from text of a code page, without a word.
+    Units(usize),
+}
+
+impl TextColumn {
+    pub(super) fn new(column: &Column, form: TextForm) -> Self {
+        let wide = form == TextForm::Wide;
+        let limit = match column.sql_type() {
+            SqlType::Char { length } | SqlType::VarChar { length: Length::Units(length) } => {
+                Limit::Bytes(usize::from(*length) * if wide { 2 } else { 1 })
+            }
+            SqlType::NChar { length } | SqlType::NVarChar { length: Length::Units(length) } => {
+                Limit::Units(usize::from(*length))
+            }
+            _ => Limit::None,
+        };
+        Self { limit, ..Self::unlimited(column, form) }
+    }
+
+    /// A column that takes text as it is.
+    pub(super) fn unlimited(column: &Column, form: TextForm) -> Self {
+        let stored = match column.sql_type() {
+            SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text => {
+                let page = column.type_info.collation.unwrap_or_default().code_page();
+                (page != CodePage::Utf8).then_some(page)
+            }
+            _ => None,
+        };
+        Self {
+            builder: StringBuilder::new(),
+            source: TextSource::Text(form),
+            limit: Limit::None,
+            stored,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// A character column filled with native values, spelled out.
+    pub(super) fn spelled(column: &Column, host_type: HostType) -> Self {
+        Self { source: TextSource::Spelled(host_type), ..Self::new(column, TextForm::Page(CodePage::Utf8)) }
+    }
+
+    /// The text of one cell, and what there is to say about it.
+    #[inline]
+    fn append(&mut self, cell: &[u8], row: u32, report: &mut Report) -> Result<(), Fault> {
+        let form = match self.source {
+            TextSource::Text(form) => form,
+            TextSource::Spelled(host_type) => {
+                self.scratch.clear();
+                native::spell(host_type, cell, &mut self.scratch);
+                if matches!(self.limit, Limit::Bytes(limit) if self.scratch.len() > limit) {
+                    return Err(Fault::TooLong);
+                }
+                // Spelled values are ASCII.
+                self.builder.append_value(std::str::from_utf8(&self.scratch).unwrap_or_default());
+                return Ok(());
+            }
+        };
+        if let Limit::Bytes(limit) = self.limit
+            && cell.len() > limit
+        {
+            return Err(Fault::TooLong);
+        }
+        let text = match form {
+            TextForm::Page(page) => {
+                if cell == [0] {
+                    Cow::Borrowed("")
+                } else if page == CodePage::Utf8 {
+                    utf8(cell, row, report)
+                } else {
+                    match page.decode(cell) {
+                        Ok(text) => text,
+                        Err(_) => Cow::Owned(repaired(page, cell, row, report)),
+                    }
+                }
+            }
+            TextForm::Wide => utf16(cell, row, report),
+        };
+        if !text.is_ascii() || matches!(self.limit, Limit::Units(limit) if text.len() > limit) {
+            self.append_checked(&text, form, row, report)
+        } else {
+            self.builder.append_value(&*text);
+            Ok(())
+        }
+    }
+
+    /// Text that may be too long, or may hold characters that the column's code page has not.
+    fn append_checked(
+        &mut self,
+        text: &str,
+        form: TextForm,
+        row: u32,
+        report: &mut Report,
+    ) -> Result<(), Fault> {
+        let mut text = Cow::Borrowed(text);
+        if let Limit::Units(limit) = self.limit {
+            let units = text.encode_utf16().count();
+            if units > limit + 1 || (units > limit && form == TextForm::Wide) {
+                return Err(Fault::TooLong);
+            }
+            if units > limit {
+                report.remarks.push((row, Deviation::CutToColumn));
+                let last = text.char_indices().next_back().map_or(0, |(index, _)| index);
+                text = Cow::Owned(text.get(..last).unwrap_or_default().to_owned());
+            }
+        }
+        if let Some(page) = self.stored
+            && page.encode(&text).is_err()
+        {
+            text = Cow::Owned(encodable(&text, page, row, report));
+        }
+        self.builder.append_value(&*text);
+        Ok(())
+    }
+}
+
+impl ColumnFiller for TextColumn {
+    fn fill(&mut self, cells: Cells<'_>, report: &mut Report) {
+        for (row, cell) in (0_u32..).zip(cells.iter()) {
+            match cell {
+                None => self.builder.append_null(),
+                Some(cell) => {
+                    if let Err(fault) = self.append(cell, row, report) {
+                        self.builder.append_null();
+                        report.faults.push((row, fault));
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, FormatError> {
+        Ok(Arc::new(self.builder.finish()))
+    }
+}
+
+#[inline]
+fn utf8<'a>(cell: &'a [u8], row: u32, report: &mut Report) -> Cow<'a, str> {
+    let text = String::from_utf8_lossy(cell);
+    if matches!(text, Cow::Owned(_)) {
+        report.remarks.push((row, Deviation::InvalidText));
+    }
+    text
+}
+
+/// UTF-16LE. One NUL is the empty string; an odd byte at the end is dropped.
+fn utf16<'a>(cell: &[u8], row: u32, report: &mut Report) -> Cow<'a, str> {
+    if cell == [0, 0] {
+        return Cow::Borrowed("");
+    }
+    let (units, rest) = cell.as_chunks::<2>();
+    if !rest.is_empty() {
+        report.remarks.push((row, Deviation::OddBytes));
+    }
+    let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+    let mut text = String::with_capacity(cell.len() / 2);
+    let mut broken = false;
+    for character in char::decode_utf16(units) {
+        text.push(character.unwrap_or_else(|_| {
+            broken = true;
+            char::REPLACEMENT_CHARACTER
+        }));
+    }
+    if broken {
+        report.remarks.push((row, Deviation::InvalidText));
+    }
+    Cow::Owned(text)
+}
+
+/// What can be decoded of bytes that are not all text of the code page.
+fn repaired(page: CodePage, cell: &[u8], row: u32, report: &mut Report) -> String {
+    report.remarks.push((row, Deviation::InvalidText));
+    let mut text = String::new();
+    let mut rest = cell;
+    let longest = page.max_char_len_bytes();
+    while !rest.is_empty() {
+        let decoded = (1..=longest.min(rest.len())).find_map(|length| {
+            let (head, tail) = rest.split_at(length);
+            page.decode(head).ok().map(|text| (text.into_owned(), tail))
+        });
+        match decoded {
+            Some((character, tail)) => {
+                text.push_str(&character);
+                rest = tail;
+            }
+            None => {
+                text.push(char::REPLACEMENT_CHARACTER);
+                rest = rest.get(1..).unwrap_or_default();
+            }
+        }
+    }
+    text
+}
+
+/// The text with `?` for what the code page lacks. A byte-order mark inside text vanishes, as with the original.
+fn encodable(text: &str, page: CodePage, row: u32, report: &mut Report) -> String {
+    report.remarks.push((row, Deviation::UnmappableText));
+    let mut buffer = [0; 4];
+    text.chars()
+        .filter(|character| *character != '\u{FEFF}')
+        .map(|character| match page.encode(character.encode_utf8(&mut buffer)) {
+            Ok(_) => character,
+            Err(_) => '?',
+        })
+        .collect()
+}

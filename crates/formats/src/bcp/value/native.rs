@@ -1,0 +1,265 @@
+//! Native values: little-endian bytes of a size that the type decides (MS-TDS 2.2.5.5.1, but for time, whose scale is
+//! always 7 here, and decimal, which carries precision and scale).
+
+use rows::text::calendar::{DAYS_MAX, DAYS_TO_1753, DAYS_TO_1900};
+use rows::text::guid;
+
+use super::super::{Deviation, HostType};
+use super::instant::{Instant, TICKS_PER_DAY, TICKS_PER_MINUTE, milliseconds};
+use super::{Fault, Remark, hex};
+
+/// The value's bytes at its type's size. Longer ones are cut and shorter ones filled up with zeros, as the original
+/// does.
+#[inline]
+pub(in super::super) fn sized<const W: usize>(bytes: &[u8]) -> Result<([u8; W], Remark), Fault> {
+    if let Ok(exact) = bytes.try_into() {
+        return Ok((exact, None));
+    }
+    if bytes.is_empty() {
+        return Err(Fault::Length(0));
+    }
+    let mut value = [0; W];
+    for (slot, byte) in value.iter_mut().zip(bytes) {
+        *slot = *byte;
+    }
+    let deviation = if bytes.len() > W { Deviation::CutByLength } else { Deviation::FilledUp };
+    Ok((value, Some(deviation)))
+}
+
+/// Any whole number.
+pub(in super::super) fn integer(host_type: HostType, bytes: &[u8]) -> Result<(i64, Remark), Fault> {
+    Ok(match host_type {
+        HostType::Bit | HostType::TinyInt => {
+            let ([value], remark) = sized::<1>(bytes)?;
+            (i64::from(value), remark)
+        }
+        HostType::SmallInt => {
+            let (value, remark) = sized(bytes)?;
+            (i64::from(i16::from_le_bytes(value)), remark)
+        }
+        HostType::Int => {
+            let (value, remark) = sized(bytes)?;
+            (i64::from(i32::from_le_bytes(value)), remark)
+        }
+        _ => {
+            let (value, remark) = sized(bytes)?;
+            (i64::from_le_bytes(value), remark)
+        }
+    })
+}
+
+/// `money`: the high half first.
+#[inline]
+pub(in super::super) fn money([a, b, c, d, e, f, g, h]: [u8; 8]) -> i64 {
+    i64::from_le_bytes([e, f, g, h, a, b, c, d])
+}
+
+/// A decimal: value, scale. 4, 8, 12 or 16 bytes of magnitude behind precision, scale and sign.
+pub(in super::super) fn decimal(bytes: &[u8]) -> Result<(i128, u8), Fault> {
+    let [precision, scale, sign, magnitude @ ..] = bytes else { return Err(Fault::Length(bytes.len())) };
+    if !matches!(magnitude.len(), 4 | 8 | 12 | 16) {
+        return Err(Fault::Length(bytes.len()));
+    }
+    if !(1..=38).contains(precision) || scale > precision || *sign > 1 {
+        return Err(Fault::Malformed("the precision, scale or sign of a decimal is not one"));
+    }
+    let mut wide = [0; 16];
+    for (slot, byte) in wide.iter_mut().zip(magnitude) {
+        *slot = *byte;
+    }
+    let value = i128::try_from(u128::from_le_bytes(wide)).map_err(|_| Fault::Range)?;
+    Ok((if *sign == 0 { -value } else { value }, *scale))
+}
+
+/// A decimal at the column's scale. Digits that the column does not keep are refused.
+#[inline]
+pub(in super::super) fn rescaled(
+    (value, scale): (i128, u8),
+    precision: u8,
+    to_scale: u8,
+) -> Result<i128, Fault> {
+    let limit = 10_i128.checked_pow(u32::from(precision)).ok_or(Fault::Range)?;
+    let value = if scale <= to_scale {
+        10_i128
+            .checked_pow(u32::from(to_scale - scale))
+            .and_then(|factor| value.checked_mul(factor))
+            .ok_or(Fault::Range)?
+    } else {
+        let divisor = 10_i128.checked_pow(u32::from(scale - to_scale)).ok_or(Fault::Range)?;
+        if value % divisor != 0 {
+            return Err(Fault::TooLong);
+        }
+        value / divisor
+    };
+    if value.abs() < limit { Ok(value) } else { Err(Fault::Range) }
+}
+
+/// Any date or time.
+#[inline]
+pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(Instant, Remark), Fault> {
+    let (instant, remark) = match host_type {
+        HostType::DateTime => {
+            let ([a, b, c, d, e, f, g, h], remark) = sized(bytes)?;
+            let days = i32::from_le_bytes([a, b, c, d]);
+            let ticks = u32::from_le_bytes([e, f, g, h]);
+            let days = days.checked_add(DAYS_TO_1900).filter(|days| (DAYS_TO_1753..=DAYS_MAX).contains(days));
+            match days {
+                Some(days) if ticks < 86_400 * 300 => (
+                    Instant { days, ticks: milliseconds(ticks) as u64 * 10_000, ..Instant::default() },
+                    remark,
+                ),
+                _ => return Err(Fault::Date),
+            }
+        }
+        HostType::DateTim4 => {
+            let ([a, b, c, d], remark) = sized(bytes)?;
+            let minutes = u16::from_le_bytes([c, d]);
+            if minutes >= 1440 {
+                return Err(Fault::Date);
+            }
+            let days = i32::from(u16::from_le_bytes([a, b])) + DAYS_TO_1900;
+            let ticks = u64::from(minutes) * TICKS_PER_MINUTE as u64;
+            (Instant { days, ticks, ..Instant::default() }, remark)
+        }
+        HostType::Date => {
+            let ([a, b, c], remark) = sized(bytes)?;
+            (Instant { days: i32::from_le_bytes([a, b, c, 0]), ..Instant::default() }, remark)
+        }
+        HostType::Time => {
+            let ([a, b, c, d, e], remark) = sized(bytes)?;
+            let ticks = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+            (Instant { days: DAYS_TO_1900, ticks, ..Instant::default() }, remark)
+        }
+        HostType::DateTime2 => {
+            let ([a, b, c, d, e, f, g, h], remark) = sized(bytes)?;
+            let ticks = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+            (Instant { days: i32::from_le_bytes([f, g, h, 0]), ticks, ..Instant::default() }, remark)
+        }
+        _ => {
+            let ([a, b, c, d, e, f, g, h, i, j], remark) = sized(bytes)?;
+            let ticks = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+            let days = i32::from_le_bytes([f, g, h, 0]);
+            let offset_minutes = i16::from_le_bytes([i, j]);
+            if !(-840..=840).contains(&offset_minutes) || ticks >= TICKS_PER_DAY {
+                return Err(Fault::Date);
+            }
+            let utc = i64::from(days) * TICKS_PER_DAY as i64 + ticks as i64;
+            let local = utc + i64::from(offset_minutes) * TICKS_PER_MINUTE;
+            let days = local.div_euclid(TICKS_PER_DAY as i64) as i32;
+            let ticks = local.rem_euclid(TICKS_PER_DAY as i64) as u64;
+            (Instant { days, ticks, finer: false, offset_minutes }, remark)
+        }
+    };
+    if !(0..=DAYS_MAX).contains(&instant.days) || instant.ticks >= TICKS_PER_DAY {
+        return Err(Fault::Date);
+    }
+    Ok((instant, remark))
+}
+
+/// `uniqueidentifier` in the order of its text.
+#[inline]
+pub(in super::super) fn uniqueidentifier(bytes: &[u8]) -> Result<([u8; 16], Remark), Fault> {
+    let (value, remark) = sized(bytes)?;
+    Ok((guid::swap_order(value), remark))
+}
+
+/// A native value as `-c` would spell it, for conversion to another type and for error files; bytes that are no value
+/// of the type as hex.
+pub(in super::super) fn spell(host_type: HostType, bytes: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    if spell_value(host_type, bytes, out).is_err() {
+        out.truncate(start);
+        hex::spell(bytes, out);
+    }
+}
+
+fn spell_value(host_type: HostType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+    use std::io::Write as _;
+    let unwritten = |_| Fault::Syntax;
+    match host_type {
+        HostType::Bit | HostType::TinyInt | HostType::SmallInt | HostType::Int | HostType::BigInt => {
+            write!(out, "{}", integer(host_type, bytes)?.0).map_err(unwritten)
+        }
+        HostType::Flt4 => write!(out, "{}", f32::from_le_bytes(sized(bytes)?.0)).map_err(unwritten),
+        HostType::Flt8 => write!(out, "{}", f64::from_le_bytes(sized(bytes)?.0)).map_err(unwritten),
+        HostType::Money => fixed_point(i128::from(money(sized(bytes)?.0)), 4, out),
+        HostType::Money4 => fixed_point(i128::from(i32::from_le_bytes(sized(bytes)?.0)), 4, out),
+        HostType::Decimal | HostType::Numeric => {
+            let (value, scale) = decimal(bytes)?;
+            fixed_point(value, scale, out)
+        }
+        HostType::DateTime
+        | HostType::DateTim4
+        | HostType::Date
+        | HostType::Time
+        | HostType::DateTime2
+        | HostType::DateTimeOffset => {
+            spell_instant(host_type, instant(host_type, bytes)?.0, out);
+            Ok(())
+        }
+        HostType::UniqueId => {
+            let (value, _) = uniqueidentifier(bytes)?;
+            for (index, byte) in value.iter().enumerate() {
+                if matches!(index, 4 | 6 | 8 | 10) {
+                    out.push(b'-');
+                }
+                hex::spell(&[*byte], out);
+            }
+            Ok(())
+        }
+        HostType::Char
+        | HostType::NChar
+        | HostType::Binary
+        | HostType::Image
+        | HostType::Variant
+        | HostType::Udt => {
+            hex::spell(bytes, out);
+            Ok(())
+        }
+    }
+}
+
+fn fixed_point(value: i128, scale: u8, out: &mut Vec<u8>) -> Result<(), Fault> {
+    use std::io::Write as _;
+    let divisor = 10_u128.pow(u32::from(scale.min(38)));
+    let magnitude = value.unsigned_abs();
+    let sign = if value < 0 { "-" } else { "" };
+    let (whole, fraction) = (magnitude / divisor, magnitude % divisor);
+    let written = match (whole, scale) {
+        (_, 0) => write!(out, "{sign}{whole}"),
+        (0, _) => write!(out, "{sign}.{fraction:0width$}", width = usize::from(scale)),
+        _ => write!(out, "{sign}{whole}.{fraction:0width$}", width = usize::from(scale)),
+    };
+    written.map_err(|_| Fault::Syntax)
+}
+
+fn spell_instant(host_type: HostType, instant: Instant, out: &mut Vec<u8>) {
+    use rows::text::calendar::civil_from_days;
+    use std::io::Write as _;
+    let (year, month, day) = civil_from_days(instant.days);
+    let seconds = instant.ticks / super::instant::TICKS_PER_SECOND;
+    let fraction = instant.ticks % super::instant::TICKS_PER_SECOND;
+    let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    // Writing into a vector does not fail.
+    let _ = match host_type {
+        HostType::Date => write!(out, "{year:04}-{month:02}-{day:02}"),
+        HostType::Time => write!(out, "{h:02}:{m:02}:{s:02}.{fraction:07}"),
+        HostType::DateTim4 => write!(out, "{year:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02}"),
+        HostType::DateTime => {
+            write!(out, "{year:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02}.{:03}", fraction / 10_000)
+        }
+        HostType::DateTime2 => {
+            write!(out, "{year:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02}.{fraction:07}")
+        }
+        _ => {
+            let minutes = instant.offset_minutes.unsigned_abs();
+            let sign = if instant.offset_minutes < 0 { '-' } else { '+' };
+            write!(
+                out,
+                "{year:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02}.{fraction:07} {sign}{:02}:{:02}",
+                minutes / 60,
+                minutes % 60
+            )
+        }
+    };
+}
