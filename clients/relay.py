@@ -1,4 +1,4 @@
-"""A relay between a client and the server that keeps what the client sent, to see how much of it was encrypted."""
+"""A relay that keeps what a client sent, to see how much of it was encrypted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Relay:
         self._listener.close()
 
     def encryption(self, connection: int = 0) -> str:
-        """How a connection was encrypted: `none`, `login`, `full` or `strict`, judged by the client's own bytes."""
+        """`none`, `login`, `full` or `strict`, judged by the client's own bytes."""
         return encryption_of(bytes(self._sent[connection]))
 
     def _accept(self) -> None:

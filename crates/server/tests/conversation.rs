@@ -95,6 +95,20 @@ fn a_computing_query_is_cancelled() {
     assert_eq!(count(&mut client), 2000);
 }
 
+/// ODBC reports HY008 only if the statement itself ended with an error; SqlClient's "severe error on the current command" is the
+/// same bit.
+#[test]
+fn a_cancelled_statement_ends_with_the_error_bit_before_the_acknowledgement() {
+    let server = server_with_table(3);
+    let mut client = connect(&server);
+    send(&mut client, "SELECT 1 AS one; WAITFOR DELAY '00:10:00'; SELECT 2 AS two");
+    send_attention(&mut client);
+    let tokens = client.answer();
+    assert_cancelled(&tokens);
+    let [.., Token::Done(statement), Token::Done(_)] = tokens.as_slice() else { panic!("{tokens:?}") };
+    assert_eq!(statement.status, DoneStatus::ERROR | DoneStatus::MORE);
+}
+
 #[test]
 fn a_wait_for_a_lock_is_cancelled_and_the_transaction_stays() {
     let server = server_with_table(3);

@@ -29,7 +29,7 @@ impl Session {
     /// Runs a request and sends its events in order; returns when the last has been sent.
     ///
     /// `events` should be bounded: a client that reads slowly holds the query up. Cancellation is looked at between
-    /// batches and statements; a cancelled statement has no effect and ends the request without further events.
+    /// batches and statements; a cancelled statement has no effect and ends the request, with the error bit and no error.
     pub async fn execute(
         &mut self,
         request: Request,
@@ -51,11 +51,19 @@ impl Session {
             Request::Transaction(request) => self.transaction_request(request, &mut output).await,
             Request::Refused(error) => self.refuse(error, DoneKind::Statement, &mut output).await,
         }
-        // A cancelled statement leaves the transaction open, except under XACT_ABORT.
-        if output.stopped()
-            && let Some(change) = self.note_failure(&SqlError::cancelled())
-        {
-            output.send(Response::Change(change)).await;
+        if output.stopped() {
+            // A cancelled statement leaves the transaction open, except under XACT_ABORT.
+            if let Some(change) = self.note_failure(&SqlError::cancelled()) {
+                output.send(Response::Change(change)).await;
+            }
+            let done = StatementDone {
+                kind: DoneKind::Statement,
+                command: 0,
+                count: None,
+                error: true,
+                fatal: false,
+            };
+            output.send(Response::Done(done)).await;
         }
     }
 
