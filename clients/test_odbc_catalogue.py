@@ -58,7 +58,7 @@ def test_sqltables_lists_the_tables_of_a_schema(cursor):
 
 
 def test_sqltables_takes_patterns(cursor):
-    assert named(cursor.tables(table="par%").fetchall(), "table_name") == [("parent",)]
+    assert named(cursor.tables(table="par%", tableType="TABLE").fetchall(), "table_name") == [("parent",)]
     assert cursor.tables(table="no_such%").fetchall() == []
 
 

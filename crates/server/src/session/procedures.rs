@@ -189,12 +189,17 @@ impl Session {
                 let values = arguments.get(2..).unwrap_or_default();
                 self.parameterised(&statement, &declarations, values, 2, frame, output).await
             }
+            // What a pool's own reset does; SQLAlchemy's documentation calls it by name.
+            "sp_reset_connection" => {
+                for change in self.reset(false) {
+                    output.send(Response::Change(change)).await;
+                }
+                Ok(Outcome::plain())
+            }
             // Accepted: they change nothing that this server has.
-            "sp_reset_connection"
-            | "sp_tableoption"
-            | "sp_configure"
-            | "sp_updatestats"
-            | "sp_addextendedproperty" => Ok(Outcome::plain()),
+            "sp_tableoption" | "sp_configure" | "sp_updatestats" | "sp_addextendedproperty" => {
+                Ok(Outcome::plain())
+            }
             "sp_prepare" | "sp_prepexec" | "sp_execute" | "sp_unprepare" => {
                 self.prepared_call(name, arguments, frame, output).await
             }

@@ -46,6 +46,15 @@ SELECT name, definition FROM sys.default_constraints
 ----
 df_price | ((1.5))
 
+-- However it was written: one pair of parentheses, and two around a number.
+CREATE TABLE shown (a int DEFAULT 1, b int DEFAULT ((-2)), c varchar(9) DEFAULT ('(x)'), d datetime DEFAULT (getdate()), e int DEFAULT (1) + (2)); SELECT REPLACE(definition, ' ', '') FROM sys.default_constraints WHERE parent_object_id = OBJECT_ID('shown') ORDER BY parent_column_id; DROP TABLE shown
+----
+((1))
+((-2))
+('(x)')
+(getdate())
+((1)+(2))
+
 SELECT name, seed_value, increment_value, last_value FROM sys.identity_columns
 ----
 id | 1 | 1 | NULL

@@ -159,3 +159,10 @@ waited
 DECLARE @t TABLE (a int)
 ----
 error 40515: A table variable is not supported by this server.
+
+CREATE TABLE #left (n int); SET DATEFIRST 3; SET LOCK_TIMEOUT 77; BEGIN TRAN
+----
+
+EXEC sp_reset_connection; SELECT @@TRANCOUNT, @@DATEFIRST, @@LOCK_TIMEOUT, OBJECT_ID('tempdb..#left')
+----
+0 | 7 | -1 | NULL

@@ -118,7 +118,7 @@ EXEC sp_columns_100 'every', @ODBCVer = 3, @column_name = '[a-g]'
 master | dbo | every | a | 4 | int identity | 10 | 4 | 0 | 10 | 0 | NULL | NULL | 4 | NULL | NULL | 1 | NO | 0 | 0 | 0 | 1 | NULL | NULL | NULL | NULL | NULL | NULL | 56
 master | dbo | every | b | -6 | tinyint | 3 | 1 | 0 | 10 | 1 | NULL | NULL | -6 | NULL | NULL | 2 | YES | 0 | 0 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | 38
 master | dbo | every | c | -7 | bit | 1 | 1 | NULL | NULL | 1 | NULL | NULL | -7 | NULL | NULL | 3 | YES | 0 | 0 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | 50
-master | dbo | every | d | 3 | decimal | 10 | 12 | 2 | 10 | 1 | NULL | (1.5) | 3 | NULL | NULL | 4 | YES | 0 | 0 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | 106
+master | dbo | every | d | 3 | decimal | 10 | 12 | 2 | 10 | 1 | NULL | ((1.5)) | 3 | NULL | NULL | 4 | YES | 0 | 0 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | 106
 master | dbo | every | e | 3 | money | 19 | 21 | 4 | 10 | 1 | NULL | NULL | 3 | NULL | NULL | 5 | YES | 0 | 0 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | 110
 master | dbo | every | f | 6 | float | 53 | 8 | NULL | 2 | 1 | NULL | NULL | 6 | NULL | NULL | 6 | YES | 0 | 0 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | 109
 master | dbo | every | g | 7 | real | 24 | 4 | NULL | 2 | 1 | NULL | NULL | 7 | NULL | NULL | 7 | YES | 0 | 0 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | 109
@@ -223,7 +223,7 @@ error 2812: Could not find stored procedure 'sp_nosuch'.
 EXEC sp_describe_undeclared_parameters N'insert into every (d, q, k) values (@P1, @P2, @P3)'
 ----
 [parameter_ordinal int, name nvarchar(128), suggested_system_type_id int, suggested_system_type_name nvarchar(256) null, suggested_max_length smallint, suggested_precision tinyint, suggested_scale tinyint, suggested_user_type_id int null, suggested_user_type_database nvarchar(128) null, suggested_user_type_schema nvarchar(128) null, suggested_user_type_name nvarchar(128) null, suggested_assembly_qualified_type_name nvarchar(4000) null, suggested_xml_collection_id int null, suggested_xml_collection_database nvarchar(128) null, suggested_xml_collection_schema nvarchar(128) null, suggested_xml_collection_name nvarchar(128) null, suggested_is_xml_document bit, suggested_is_case_sensitive bit, suggested_is_fixed_length_clr_type bit, suggested_is_input bit, suggested_is_output bit, formal_parameter_name nvarchar(128) null, suggested_tds_type_id int, suggested_tds_length int]
-1 | @P1 | 106 | decimal(10, 2) | 9 | 10 | 2 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | NULL | 106 | 17
+1 | @P1 | 106 | decimal(10,2) | 9 | 10 | 2 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | NULL | 106 | 17
 2 | @P2 | 231 | nvarchar(50) | 100 | 0 | 0 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | NULL | 231 | 100
 3 | @P3 | 43 | datetimeoffset(7) | 10 | 34 | 7 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 0 | 0 | 0 | 1 | 0 | NULL | 43 | 10
 

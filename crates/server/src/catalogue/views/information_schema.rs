@@ -89,7 +89,7 @@ fn columns(tables: &[&Arc<TableDefinition>]) -> View {
             row.extend([
                 text(&column.name),
                 int(ordinal),
-                column.default.as_ref().map_or(Datum::Null, |default| text(&format!("({})", default.text))),
+                column.default.as_ref().map_or(Datum::Null, |default| text(&default.definition())),
                 text(if column.nullable { "YES" } else { "NO" }),
                 text(system_type(&column.sql_type).name),
             ]);

@@ -469,7 +469,7 @@ fn default_constraints(tables: &[Arc<TableDefinition>], context: &Context<'_>) -
             let Some(default) = &column.default else { continue };
             let names = (default.name.as_str(), default.object_id, table.object_id);
             let mut row = object_row(context, table, names, ("D", "DEFAULT_CONSTRAINT"));
-            row.extend([int(column.id), text(&format!("({})", default.text)), bit(false)]);
+            row.extend([int(column.id), text(&default.definition()), bit(false)]);
             view.push(row);
         }
     }

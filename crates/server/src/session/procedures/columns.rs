@@ -118,7 +118,7 @@ fn column_row(ordinal: i64, column: &ColumnDefinition, dialect: Dialect, long_fo
         maybe(described.radix),
         Datum::Int(i64::from(column.nullable)),
         Datum::Null,
-        column.default.as_ref().map_or(Datum::Null, |default| text(&format!("({})", default.text))),
+        column.default.as_ref().map_or(Datum::Null, |default| text(&default.definition())),
         Datum::Int(described.sql_data_type),
         maybe(described.datetime_sub),
         maybe(described.octets),

@@ -86,7 +86,7 @@ fn unknown_type() -> SqlType {
 fn described(ordinal: i64, name: &str, sql_type: &SqlType) -> Vec<Datum> {
     let spelled = match sql_type {
         SqlType::RowVersion => "timestamp".to_string(),
-        other => other.to_string(),
+        other => compact(other),
     };
     let base = spelled.split('(').next().unwrap_or_default();
     let column = tds::Column::new(name.to_string(), sql_type.clone(), true, None);
@@ -473,4 +473,9 @@ fn counted(function: &str, index: usize) -> bool {
         "SPACE" | "CHAR" | "NCHAR" => index == 0,
         _ => false,
     }
+}
+
+/// A type's name as `system_type_name` spells it: `decimal(10,2)`, without a blank.
+pub(super) fn compact(sql_type: &SqlType) -> String {
+    sql_type.to_string().replace(", ", ",")
 }

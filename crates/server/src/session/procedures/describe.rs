@@ -144,7 +144,7 @@ impl Session {
     fn described(&self, ordinal: i64, column: &OutputColumn, sources: bool) -> Vec<Datum> {
         let int = |value: i64| Datum::Int(value);
         let text = |value: &str| Datum::Text(value.to_string());
-        let spelled = column.sql_type.to_string();
+        let spelled = super::deduce::compact(&column.sql_type);
         let base = spelled.split('(').next().unwrap_or_default();
         let type_id = type_id_of_name(base).map_or(Datum::Null, |id| int(i64::from(id)));
         let wire = column.wire();
