@@ -3,11 +3,13 @@
 //! A table's definition is JSON in the store's `properties`, so it commits and rolls back with the table. The
 //! list of databases and schemas is the properties of one table of the store that no name of T-SQL reaches.
 
+mod definition_text;
 mod directory;
 mod names;
 mod table;
 pub mod views;
 
+pub use definition_text::definition_text;
 pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry};
 pub use names::{same_name, store_key};
 pub use table::{

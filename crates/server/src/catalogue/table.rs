@@ -7,6 +7,7 @@ use rows::mapping::{Form, field_for};
 use serde::{Deserialize, Serialize};
 use tds::{Collation, SqlType};
 
+use super::definition_text::definition_text;
 use super::names::same_name;
 use crate::sql_error::KeyKind;
 
@@ -89,32 +90,10 @@ pub struct Default {
 }
 
 impl Default {
-    /// The expression as sys.default_constraints shows it: in one pair of parentheses whatever was written, a number in two.
+    /// The expression as sys.default_constraints shows it.
     pub fn definition(&self) -> String {
-        let mut bare = self.text.trim();
-        while let Some(inner) = without_parentheses(bare) {
-            bare = inner.trim();
-        }
-        let digits = bare.strip_prefix(['-', '+']).unwrap_or(bare);
-        let number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-            && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
-        if number { format!("(({bare}))") } else { format!("({bare})") }
+        definition_text(&self.text)
     }
-}
-
-/// What is inside the parentheses that enclose the whole text; None if none do.
-fn without_parentheses(text: &str) -> Option<&str> {
-    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
-    let (mut depth, mut quoted) = (0_usize, false);
-    for c in inner.chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            '(' if !quoted => depth += 1,
-            ')' if !quoted => depth = depth.checked_sub(1)?,
-            _ => {}
-        }
-    }
-    (depth == 0 && !quoted).then_some(inner)
 }
 
 /// PRIMARY KEY or UNIQUE.

@@ -1,5 +1,9 @@
 //! The catalogue views: `sys.*` and `INFORMATION_SCHEMA.*`, made from the definitions when they are asked for.
 
+mod columns;
+mod compatibility;
+mod constraints;
+mod indexes;
 mod information_schema;
 mod objects;
 mod server;
@@ -11,7 +15,9 @@ use std::sync::Arc;
 pub use types::{PRODUCT_VERSION, max_length, precision, scale, type_id_of_name, type_name_of_id};
 pub use view::View;
 
-use crate::engine::Facts;
+use super::{DatabaseEntry, TableDefinition, same_name};
+use crate::engine::datum::{DAYS_TO_1970, TICKS_PER_DAY};
+use crate::engine::{Datum, Facts};
 use crate::tsql::parse_object_name;
 
 /// `object_id` of system views: negative, as in SQL Server, by their place in the list.
@@ -27,40 +33,138 @@ pub struct Context<'a> {
     pub rows: &'a dyn Fn(i32) -> i64,
 }
 
-/// Names of all views, schema first.
-pub fn names() -> Vec<(&'static str, &'static str)> {
-    objects::NAMES
-        .iter()
-        .chain(server::NAMES)
-        .map(|name| ("sys", *name))
-        .chain(information_schema::NAMES.iter().map(|name| ("INFORMATION_SCHEMA", *name)))
-        .collect()
+impl Context<'_> {
+    fn database(&self) -> Option<&DatabaseEntry> {
+        self.facts.directory.database(self.database)
+    }
+
+    /// The database's tables.
+    fn tables(&self) -> Vec<Arc<TableDefinition>> {
+        let tables = self.facts.tables().iter();
+        tables.filter(|table| same_name(&table.database, self.database)).cloned().collect()
+    }
+
+    fn schema_id(&self, schema: &str) -> Datum {
+        let schema = self.database().and_then(|database| database.schema(schema));
+        schema.map_or(Datum::Null, |schema| Datum::Int(i64::from(schema.id)))
+    }
 }
 
-/// The view of a schema and name, with its rows; None if there is none.
+/// A system view.
+struct Entry {
+    schema: &'static str,
+    name: &'static str,
+    /// Its columns, as [`View::shaped`] reads them.
+    shape: &'static str,
+    /// Adds its rows.
+    fill: fn(&Context<'_>, &mut View),
+}
+
+impl Entry {
+    const fn new(name: &'static str, shape: &'static str, fill: fn(&Context<'_>, &mut View)) -> Entry {
+        Entry { schema: "sys", name, shape, fill }
+    }
+
+    /// A view of things that this server does not have.
+    const fn empty(name: &'static str, shape: &'static str) -> Entry {
+        Entry::new(name, shape, |_, _| {})
+    }
+
+    const fn standard(name: &'static str, shape: &'static str, fill: fn(&Context<'_>, &mut View)) -> Entry {
+        Entry { schema: "INFORMATION_SCHEMA", name, shape, fill }
+    }
+}
+
+/// All views.
+fn all() -> impl Iterator<Item = &'static Entry> {
+    [
+        objects::ENTRIES,
+        columns::ENTRIES,
+        indexes::ENTRIES,
+        constraints::ENTRIES,
+        server::ENTRIES,
+        compatibility::ENTRIES,
+        information_schema::ENTRIES,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Names of all views, schema first.
+pub fn names() -> Vec<(&'static str, &'static str)> {
+    all().map(|entry| (entry.schema, entry.name)).collect()
+}
+
+/// The view of a schema and name, with its rows; None if there is none. Without a schema only the views of
+/// SQL Server 2000 are found (`sysobjects`).
 pub fn view(schema: &str, name: &str, context: &Context<'_>) -> Option<View> {
-    let name = name.to_ascii_lowercase();
-    if schema.eq_ignore_ascii_case("sys") {
-        return objects::view(&name, context).or_else(|| server::view(&name, context));
-    }
-    if schema.eq_ignore_ascii_case("INFORMATION_SCHEMA") {
-        return information_schema::view(&name, context);
-    }
-    // The old names without a schema of their own.
-    match name.as_str() {
-        "sysobjects" | "syscolumns" | "systypes" | "sysdatabases" | "sysindexes" => {
-            server::view(&name, context)
-        }
-        _ => None,
-    }
+    let named = |entry: &&Entry| entry.name.eq_ignore_ascii_case(name);
+    let entry = if schema.is_empty() || schema.eq_ignore_ascii_case("dbo") {
+        compatibility::ENTRIES.iter().find(named)?
+    } else {
+        all().filter(|entry| entry.schema.eq_ignore_ascii_case(schema)).find(named)?
+    };
+    let mut view = View::shaped(entry.shape);
+    (entry.fill)(context, &mut view);
+    Some(view)
+}
+
+fn id_of(schema: &str, name: &str) -> Option<i32> {
+    let position = all().position(|entry| {
+        entry.schema.eq_ignore_ascii_case(schema) && entry.name.eq_ignore_ascii_case(name)
+    })?;
+    Some(VIEW_ID_FIRST - i32::try_from(position).ok()?)
 }
 
 /// `object_id` of a view that a text such as `sys.tables` names.
 pub fn view_id(text: &str) -> Option<i32> {
     let wanted = parse_object_name(text).ok()?;
-    let schema = wanted.schema.as_deref().unwrap_or("sys");
-    let position = names().iter().position(|(own, name)| {
-        own.eq_ignore_ascii_case(schema) && name.eq_ignore_ascii_case(&wanted.name)
-    })?;
-    Some(VIEW_ID_FIRST - i32::try_from(position).ok()?)
+    id_of(wanted.schema.as_deref().unwrap_or("sys"), &wanted.name)
+}
+
+/// Schema and name of the view with an `object_id`.
+pub fn view_of_id(object_id: i64) -> Option<(&'static str, &'static str)> {
+    let position = i64::from(VIEW_ID_FIRST).checked_sub(object_id)?;
+    all().nth(usize::try_from(position).ok()?).map(|entry| (entry.schema, entry.name))
+}
+
+/// A moment to the millisecond, which a datetime keeps.
+fn moment(since_1970_us: i64) -> Datum {
+    Datum::Moment(DAYS_TO_1970 * TICKS_PER_DAY + since_1970_us / 1000 * 10_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_view_has_columns_of_known_types_and_a_name_of_its_own() {
+        let mut seen = std::collections::HashSet::new();
+        for entry in all() {
+            assert!(seen.insert((entry.schema, entry.name.to_lowercase())), "{} twice", entry.name);
+            for line in entry.shape.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                let (declared, _) = line.split_once(" = ").unwrap_or((line, ""));
+                let (name, kind) = declared.split_once(' ').unwrap_or((declared, ""));
+                let kind = kind.trim_end_matches('!');
+                let known =
+                    matches!(kind, "text" | "sysname" | "guid") || kind.parse::<tds::SqlType>().is_ok();
+                assert!(known, "{}.{name}: {kind:?} is no type", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_view_can_be_filled() {
+        let directory = Arc::new(super::super::Directory::default());
+        let facts = Arc::new(Facts::new("master", directory, Box::new(Vec::new)));
+        let context = Context { facts: &facts, database: "master", rows: &|_| 0 };
+        for entry in all() {
+            let view = view(entry.schema, entry.name, &context);
+            assert!(view.is_some_and(|view| view.batch().is_ok()), "{}", entry.name);
+            assert_eq!(
+                id_of(entry.schema, entry.name).and_then(|id| view_of_id(i64::from(id))),
+                Some((entry.schema, entry.name))
+            );
+        }
+    }
 }

@@ -35,6 +35,8 @@ pub struct Facts {
     pub row_count: i64,
     /// Depth of transactions.
     pub transaction_count: i64,
+    /// The isolation level asked for, as sys.dm_exec_sessions numbers it.
+    pub isolation_level: u8,
     /// The error that a CATCH block handles.
     pub error: Option<SqlError>,
     /// Last identity values by `object_id`.
@@ -67,6 +69,7 @@ impl Facts {
             scope_identity: None,
             row_count: 0,
             transaction_count: 0,
+            isolation_level: 2,
             error: None,
             identities: Box::new(|_| None),
             tables: OnceLock::new(),

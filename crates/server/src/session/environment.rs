@@ -101,6 +101,7 @@ impl Session {
         facts.scope_identity = self.last.scope_identity;
         facts.row_count = self.last.rows;
         facts.transaction_count = i64::from(self.work.depth());
+        facts.isolation_level = self.settings.isolation_level;
         facts.error = frame.error.clone();
         facts.identities = Box::new(move |object_id| instance.last_identity(object_id));
         facts

@@ -3,7 +3,7 @@ CREATE TABLE dbo.Item (id int IDENTITY(1,1) NOT NULL CONSTRAINT pk_item PRIMARY 
 
 SELECT name, type, type_desc FROM sys.tables
 ----
-[name nvarchar(128) null, type char(2) null, type_desc nvarchar(128) null]
+[name nvarchar(128), type char(2) null, type_desc nvarchar(60) null]
 Item | U  | USER_TABLE
 
 SELECT OBJECT_NAME(OBJECT_ID('dbo.item')), OBJECT_ID('nosuch'), OBJECT_ID('[dbo].[Item]', 'U') - OBJECT_ID(N'Item')
@@ -40,7 +40,7 @@ uq | UQ
 
 SELECT name, definition, is_not_trusted FROM sys.check_constraints
 ----
-ck | (price > 0) | 0
+ck | ([price]>(0)) | 0
 
 SELECT name, definition FROM sys.default_constraints
 ----

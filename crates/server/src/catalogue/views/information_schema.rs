@@ -1,120 +1,284 @@
 //! The views of the SQL standard.
 
-use std::sync::Arc;
-
 use tds::SqlType;
 
 use super::types::{max_length, precision, scale, system_type};
 use super::view::{int, text};
-use super::{Context, View};
-use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
+use super::{Context, Entry, View};
+use crate::catalogue::{ColumnDefinition, KeyConstraint, TableDefinition, definition_text, same_name};
 use crate::engine::Datum;
 
-pub(super) const NAMES: &[&str] =
-    &["TABLES", "COLUMNS", "SCHEMATA", "VIEWS", "TABLE_CONSTRAINTS", "KEY_COLUMN_USAGE", "ROUTINES"];
+const TABLES: &str = "
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME sysname!
+    TABLE_TYPE varchar(10)";
 
-pub(super) fn view(name: &str, context: &Context<'_>) -> Option<View> {
-    let tables: Vec<&Arc<TableDefinition>> =
-        context.facts.tables().iter().filter(|table| same_name(&table.database, context.database)).collect();
-    Some(match name {
-        "tables" | "views" => {
-            let mut view = View::new(&[
-                ("TABLE_CATALOG", "name"),
-                ("TABLE_SCHEMA", "name"),
-                ("TABLE_NAME", "name"),
-                ("TABLE_TYPE", "varchar"),
+const VIEWS: &str = "
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME sysname!
+    VIEW_DEFINITION nvarchar(4000)
+    CHECK_OPTION varchar(7) = NONE
+    IS_UPDATABLE varchar(2)! = NO";
+
+const COLUMNS: &str = "
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME sysname!
+    COLUMN_NAME sysname
+    ORDINAL_POSITION int!
+    COLUMN_DEFAULT nvarchar(4000)
+    IS_NULLABLE varchar(3)
+    DATA_TYPE nvarchar(128)
+    CHARACTER_MAXIMUM_LENGTH int
+    CHARACTER_OCTET_LENGTH int
+    NUMERIC_PRECISION tinyint
+    NUMERIC_PRECISION_RADIX smallint
+    NUMERIC_SCALE int
+    DATETIME_PRECISION smallint
+    CHARACTER_SET_CATALOG sysname
+    CHARACTER_SET_SCHEMA sysname
+    CHARACTER_SET_NAME sysname
+    COLLATION_CATALOG sysname
+    COLLATION_SCHEMA sysname
+    COLLATION_NAME sysname
+    DOMAIN_CATALOG sysname
+    DOMAIN_SCHEMA sysname
+    DOMAIN_NAME sysname";
+
+const SCHEMATA: &str = "
+    CATALOG_NAME nvarchar(128)
+    SCHEMA_NAME nvarchar(128)!
+    SCHEMA_OWNER nvarchar(128)
+    DEFAULT_CHARACTER_SET_CATALOG varchar(6)
+    DEFAULT_CHARACTER_SET_SCHEMA varchar(3)
+    DEFAULT_CHARACTER_SET_NAME sysname = iso_1";
+
+const TABLE_CONSTRAINTS: &str = "
+    CONSTRAINT_CATALOG nvarchar(128)
+    CONSTRAINT_SCHEMA nvarchar(128)
+    CONSTRAINT_NAME sysname!
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME sysname
+    CONSTRAINT_TYPE varchar(11)
+    IS_DEFERRABLE varchar(2)! = NO
+    INITIALLY_DEFERRED varchar(2)! = NO";
+
+const CONSTRAINT_COLUMN_USAGE: &str = "
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME nvarchar(128)
+    COLUMN_NAME nvarchar(128)
+    CONSTRAINT_CATALOG nvarchar(128)
+    CONSTRAINT_SCHEMA nvarchar(128)
+    CONSTRAINT_NAME sysname!";
+
+const CONSTRAINT_TABLE_USAGE: &str = "
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME sysname!
+    CONSTRAINT_CATALOG nvarchar(128)
+    CONSTRAINT_SCHEMA nvarchar(128)
+    CONSTRAINT_NAME sysname!";
+
+const KEY_COLUMN_USAGE: &str = "
+    CONSTRAINT_CATALOG nvarchar(128)
+    CONSTRAINT_SCHEMA nvarchar(128)
+    CONSTRAINT_NAME nvarchar(128)!
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME nvarchar(128)!
+    COLUMN_NAME nvarchar(128)
+    ORDINAL_POSITION int!";
+
+const REFERENTIAL_CONSTRAINTS: &str = "
+    CONSTRAINT_CATALOG nvarchar(128)
+    CONSTRAINT_SCHEMA nvarchar(128)
+    CONSTRAINT_NAME sysname!
+    UNIQUE_CONSTRAINT_CATALOG nvarchar(128)
+    UNIQUE_CONSTRAINT_SCHEMA nvarchar(128)
+    UNIQUE_CONSTRAINT_NAME sysname
+    MATCH_OPTION varchar(7) = SIMPLE
+    UPDATE_RULE varchar(11) = NO ACTION
+    DELETE_RULE varchar(11) = NO ACTION";
+
+const CHECK_CONSTRAINTS: &str = "
+    CONSTRAINT_CATALOG nvarchar(128)
+    CONSTRAINT_SCHEMA nvarchar(128)
+    CONSTRAINT_NAME sysname!
+    CHECK_CLAUSE nvarchar(4000)";
+
+const ROUTINES: &str = "
+    SPECIFIC_CATALOG nvarchar(128)
+    SPECIFIC_SCHEMA nvarchar(128)
+    SPECIFIC_NAME nvarchar(128)!
+    ROUTINE_CATALOG nvarchar(128)
+    ROUTINE_SCHEMA nvarchar(128)
+    ROUTINE_NAME nvarchar(128)!
+    ROUTINE_TYPE nvarchar(20)
+    MODULE_CATALOG nvarchar(128)
+    MODULE_SCHEMA nvarchar(128)
+    MODULE_NAME nvarchar(128)
+    DATA_TYPE nvarchar(128)
+    CHARACTER_MAXIMUM_LENGTH int
+    ROUTINE_BODY nvarchar(30) = SQL
+    ROUTINE_DEFINITION nvarchar(4000)
+    IS_DETERMINISTIC nvarchar(10) = NO
+    SQL_DATA_ACCESS nvarchar(30)
+    CREATED datetime
+    LAST_ALTERED datetime";
+
+const PARAMETERS: &str = "
+    SPECIFIC_CATALOG nvarchar(128)
+    SPECIFIC_SCHEMA nvarchar(128)
+    SPECIFIC_NAME nvarchar(128)!
+    ORDINAL_POSITION int!
+    PARAMETER_MODE nvarchar(10)
+    IS_RESULT nvarchar(10)
+    AS_LOCATOR nvarchar(10) = NO
+    PARAMETER_NAME nvarchar(128)
+    DATA_TYPE nvarchar(128)
+    CHARACTER_MAXIMUM_LENGTH int
+    CHARACTER_OCTET_LENGTH int
+    NUMERIC_PRECISION tinyint
+    NUMERIC_PRECISION_RADIX smallint
+    NUMERIC_SCALE int
+    DATETIME_PRECISION smallint";
+
+const SEQUENCES: &str = "
+    SEQUENCE_CATALOG nvarchar(128)
+    SEQUENCE_SCHEMA nvarchar(128)
+    SEQUENCE_NAME nvarchar(128)!
+    DATA_TYPE nvarchar(128)
+    NUMERIC_PRECISION tinyint
+    NUMERIC_PRECISION_RADIX smallint
+    NUMERIC_SCALE int
+    START_VALUE bigint
+    MINIMUM_VALUE bigint
+    MAXIMUM_VALUE bigint
+    INCREMENT bigint
+    CYCLE_OPTION int";
+
+const VIEW_USAGE: &str = "
+    VIEW_CATALOG nvarchar(128)
+    VIEW_SCHEMA nvarchar(128)
+    VIEW_NAME sysname!
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME sysname!";
+
+const PRIVILEGES: &str = "
+    GRANTOR nvarchar(128)
+    GRANTEE nvarchar(128)
+    TABLE_CATALOG nvarchar(128)
+    TABLE_SCHEMA nvarchar(128)
+    TABLE_NAME sysname!
+    PRIVILEGE_TYPE varchar(10)
+    IS_GRANTABLE varchar(3) = YES";
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::standard("TABLES", TABLES, |context, view| {
+        for table in context.tables() {
+            let [catalog, schema, name] = names(&table);
+            view.add([
+                ("TABLE_CATALOG", catalog),
+                ("TABLE_SCHEMA", schema),
+                ("TABLE_NAME", name),
+                ("TABLE_TYPE", text("BASE TABLE")),
             ]);
-            if name == "tables" {
-                for table in tables {
-                    view.push([qualified(table), vec![text("BASE TABLE")]].concat());
-                }
-            }
-            view
         }
-        "columns" => columns(&tables),
-        "schemata" => {
-            let mut view = View::new(&[
-                ("CATALOG_NAME", "name"),
-                ("SCHEMA_NAME", "name"),
-                ("SCHEMA_OWNER", "name"),
-                ("DEFAULT_CHARACTER_SET_NAME", "name"),
+    }),
+    Entry::standard("VIEWS", VIEWS, |_, _| {}),
+    Entry::standard("COLUMNS", COLUMNS, columns),
+    Entry::standard("SCHEMATA", SCHEMATA, |context, view| {
+        for schema in context.database().iter().flat_map(|database| &database.schemas) {
+            view.add([
+                ("CATALOG_NAME", text(context.database)),
+                ("SCHEMA_NAME", text(&schema.name)),
+                ("SCHEMA_OWNER", text(if schema.id <= 4 { &schema.name } else { "dbo" })),
             ]);
-            for schema in context.facts.directory.database(context.database).iter().flat_map(|d| &d.schemas) {
-                view.push(vec![text(context.database), text(&schema.name), text("dbo"), text("iso_1")]);
+        }
+    }),
+    Entry::standard("TABLE_CONSTRAINTS", TABLE_CONSTRAINTS, table_constraints),
+    Entry::standard("CONSTRAINT_COLUMN_USAGE", CONSTRAINT_COLUMN_USAGE, constraint_column_usage),
+    Entry::standard("CONSTRAINT_TABLE_USAGE", CONSTRAINT_TABLE_USAGE, constraint_table_usage),
+    Entry::standard("KEY_COLUMN_USAGE", KEY_COLUMN_USAGE, key_column_usage),
+    Entry::standard("REFERENTIAL_CONSTRAINTS", REFERENTIAL_CONSTRAINTS, referential_constraints),
+    Entry::standard("CHECK_CONSTRAINTS", CHECK_CONSTRAINTS, |context, view| {
+        for table in context.tables() {
+            for check in &table.checks {
+                view.add([
+                    ("CONSTRAINT_CATALOG", text(&table.database)),
+                    ("CONSTRAINT_SCHEMA", text(&table.schema)),
+                    ("CONSTRAINT_NAME", text(&check.name)),
+                    ("CHECK_CLAUSE", text(&definition_text(&check.text))),
+                ]);
             }
-            view
         }
-        "table_constraints" => table_constraints(&tables),
-        "key_column_usage" => key_column_usage(&tables),
-        "routines" => {
-            View::new(&[("ROUTINE_CATALOG", "name"), ("ROUTINE_SCHEMA", "name"), ("ROUTINE_NAME", "name")])
+    }),
+    Entry::standard("ROUTINES", ROUTINES, |_, _| {}),
+    Entry::standard("PARAMETERS", PARAMETERS, |_, _| {}),
+    Entry::standard("SEQUENCES", SEQUENCES, |_, _| {}),
+    Entry::standard("VIEW_TABLE_USAGE", VIEW_USAGE, |_, _| {}),
+    Entry::standard("TABLE_PRIVILEGES", PRIVILEGES, |context, view| {
+        for table in context.tables() {
+            for privilege in ["REFERENCES", "SELECT", "INSERT", "UPDATE", "DELETE"] {
+                let [catalog, schema, name] = names(&table);
+                view.add([
+                    ("GRANTOR", text("dbo")),
+                    ("GRANTEE", text("dbo")),
+                    ("TABLE_CATALOG", catalog),
+                    ("TABLE_SCHEMA", schema),
+                    ("TABLE_NAME", name),
+                    ("PRIVILEGE_TYPE", text(privilege)),
+                ]);
+            }
         }
-        _ => return None,
-    })
+    }),
+];
+
+fn names(table: &TableDefinition) -> [Datum; 3] {
+    [text(&table.database), text(&table.schema), text(&table.name)]
 }
 
-fn qualified(table: &TableDefinition) -> Vec<Datum> {
-    vec![text(&table.database), text(&table.schema), text(&table.name)]
-}
-
-fn columns(tables: &[&Arc<TableDefinition>]) -> View {
-    let mut view = View::new(&[
-        ("TABLE_CATALOG", "name"),
-        ("TABLE_SCHEMA", "name"),
-        ("TABLE_NAME", "name"),
-        ("COLUMN_NAME", "name"),
-        ("ORDINAL_POSITION", "int"),
-        ("COLUMN_DEFAULT", "text"),
-        ("IS_NULLABLE", "varchar"),
-        ("DATA_TYPE", "name"),
-        ("CHARACTER_MAXIMUM_LENGTH", "int"),
-        ("CHARACTER_OCTET_LENGTH", "int"),
-        ("NUMERIC_PRECISION", "tinyint"),
-        ("NUMERIC_PRECISION_RADIX", "smallint"),
-        ("NUMERIC_SCALE", "int"),
-        ("DATETIME_PRECISION", "smallint"),
-        ("CHARACTER_SET_CATALOG", "name"),
-        ("CHARACTER_SET_SCHEMA", "name"),
-        ("CHARACTER_SET_NAME", "name"),
-        ("COLLATION_CATALOG", "name"),
-        ("COLLATION_SCHEMA", "name"),
-        ("COLLATION_NAME", "name"),
-        ("DOMAIN_CATALOG", "name"),
-        ("DOMAIN_SCHEMA", "name"),
-        ("DOMAIN_NAME", "name"),
-    ]);
-    for table in tables {
+fn columns(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
         for (ordinal, column) in (1_i64..).zip(&table.columns) {
-            let mut row = qualified(table);
-            row.extend([
-                text(&column.name),
-                int(ordinal),
-                column.default.as_ref().map_or(Datum::Null, |default| text(&default.definition())),
-                text(if column.nullable { "YES" } else { "NO" }),
-                text(system_type(&column.sql_type).name),
-            ]);
-            row.extend(measures(column));
             let character_set = match column.sql_type.is_character() {
                 true if column.sql_type.is_unicode() => text("UNICODE"),
                 true => text("iso_1"),
                 false => Datum::Null,
             };
             let collation = column.collation().and_then(|collation| collation.name());
-            row.extend([
-                Datum::Null,
-                Datum::Null,
-                character_set,
-                Datum::Null,
-                Datum::Null,
-                collation.map_or(Datum::Null, |name| text(&name.to_string())),
-                Datum::Null,
-                Datum::Null,
-                Datum::Null,
+            let default = column.default.as_ref();
+            let [catalog, schema, name] = names(&table);
+            view.add([
+                ("TABLE_CATALOG", catalog),
+                ("TABLE_SCHEMA", schema),
+                ("TABLE_NAME", name),
+                ("COLUMN_NAME", text(&column.name)),
+                ("ORDINAL_POSITION", int(ordinal)),
+                ("COLUMN_DEFAULT", default.map_or(Datum::Null, |default| text(&default.definition()))),
+                ("IS_NULLABLE", text(if column.nullable { "YES" } else { "NO" })),
+                ("DATA_TYPE", text(system_type(&column.sql_type).name)),
+                ("CHARACTER_SET_NAME", character_set),
+                ("COLLATION_NAME", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
             ]);
-            view.push(row);
+            let names = [
+                "CHARACTER_MAXIMUM_LENGTH",
+                "CHARACTER_OCTET_LENGTH",
+                "NUMERIC_PRECISION",
+                "NUMERIC_PRECISION_RADIX",
+                "NUMERIC_SCALE",
+                "DATETIME_PRECISION",
+            ];
+            for (name, value) in names.into_iter().zip(measures(column)) {
+                view.set(name, value);
+            }
         }
     }
-    view
 }
 
 /// Character lengths, then numeric precision, radix and scale, then datetime precision.
@@ -150,51 +314,127 @@ fn measures(column: &ColumnDefinition) -> Vec<Datum> {
     }
 }
 
-fn table_constraints(tables: &[&Arc<TableDefinition>]) -> View {
-    let mut view = View::new(&[
-        ("CONSTRAINT_CATALOG", "name"),
-        ("CONSTRAINT_SCHEMA", "name"),
-        ("CONSTRAINT_NAME", "name"),
-        ("TABLE_CATALOG", "name"),
-        ("TABLE_SCHEMA", "name"),
-        ("TABLE_NAME", "name"),
-        ("CONSTRAINT_TYPE", "varchar"),
-    ]);
-    for table in tables {
-        let keys =
-            table.keys.iter().map(|key| (&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
-        let checks = table.checks.iter().map(|check| (&check.name, "CHECK"));
-        let foreign = table.foreign_keys.iter().map(|key| (&key.name, "FOREIGN KEY"));
-        for (name, kind) in keys.chain(checks).chain(foreign) {
-            let mut row = vec![text(&table.database), text(&table.schema), text(name)];
-            row.extend(qualified(table));
-            row.push(text(kind));
-            view.push(row);
-        }
-    }
-    view
+/// Names and kinds of a table's constraints.
+fn constraints(table: &TableDefinition) -> Vec<(&str, &'static str)> {
+    let keys =
+        table.keys.iter().map(|key| (key.name.as_str(), if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
+    let checks = table.checks.iter().map(|check| (check.name.as_str(), "CHECK"));
+    let foreign = table.foreign_keys.iter().map(|key| (key.name.as_str(), "FOREIGN KEY"));
+    keys.chain(checks).chain(foreign).collect()
 }
 
-fn key_column_usage(tables: &[&Arc<TableDefinition>]) -> View {
-    let mut view = View::new(&[
-        ("CONSTRAINT_CATALOG", "name"),
-        ("CONSTRAINT_SCHEMA", "name"),
-        ("CONSTRAINT_NAME", "name"),
-        ("TABLE_CATALOG", "name"),
-        ("TABLE_SCHEMA", "name"),
-        ("TABLE_NAME", "name"),
-        ("COLUMN_NAME", "name"),
-        ("ORDINAL_POSITION", "int"),
-    ]);
-    for table in tables {
-        for key in &table.keys {
-            for (ordinal, (column, _)) in (1_i64..).zip(&key.columns) {
-                let mut row = vec![text(&table.database), text(&table.schema), text(&key.name)];
-                row.extend(qualified(table));
-                row.extend([text(column), int(ordinal)]);
-                view.push(row);
+fn table_constraints(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
+        for (constraint, kind) in constraints(&table) {
+            let [catalog, schema, name] = names(&table);
+            view.add([
+                ("CONSTRAINT_CATALOG", catalog.clone()),
+                ("CONSTRAINT_SCHEMA", schema.clone()),
+                ("CONSTRAINT_NAME", text(constraint)),
+                ("TABLE_CATALOG", catalog),
+                ("TABLE_SCHEMA", schema),
+                ("TABLE_NAME", name),
+                ("CONSTRAINT_TYPE", text(kind)),
+            ]);
+        }
+    }
+}
+
+fn constraint_table_usage(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
+        for (constraint, _) in constraints(&table) {
+            let [catalog, schema, name] = names(&table);
+            view.add([
+                ("TABLE_CATALOG", catalog.clone()),
+                ("TABLE_SCHEMA", schema.clone()),
+                ("TABLE_NAME", name),
+                ("CONSTRAINT_CATALOG", catalog),
+                ("CONSTRAINT_SCHEMA", schema),
+                ("CONSTRAINT_NAME", text(constraint)),
+            ]);
+        }
+    }
+}
+
+/// Name and columns of the keys, foreign ones last.
+fn keyed(table: &TableDefinition) -> Vec<(&str, Vec<&str>)> {
+    let keys = table
+        .keys
+        .iter()
+        .map(|key| (key.name.as_str(), key.columns.iter().map(|(name, _)| name.as_str()).collect()));
+    let foreign = table
+        .foreign_keys
+        .iter()
+        .map(|key| (key.name.as_str(), key.columns.iter().map(String::as_str).collect()));
+    keys.chain(foreign).collect()
+}
+
+fn constraint_column_usage(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
+        let checks = table
+            .checks
+            .iter()
+            .filter_map(|check| Some((check.name.as_str(), vec![check.column.as_deref()?])));
+        for (constraint, columns) in keyed(&table).into_iter().chain(checks) {
+            for column in columns {
+                let [catalog, schema, name] = names(&table);
+                view.add([
+                    ("TABLE_CATALOG", catalog.clone()),
+                    ("TABLE_SCHEMA", schema.clone()),
+                    ("TABLE_NAME", name),
+                    ("COLUMN_NAME", text(column)),
+                    ("CONSTRAINT_CATALOG", catalog),
+                    ("CONSTRAINT_SCHEMA", schema),
+                    ("CONSTRAINT_NAME", text(constraint)),
+                ]);
             }
         }
     }
-    view
+}
+
+fn key_column_usage(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
+        for (constraint, columns) in keyed(&table) {
+            for (ordinal, column) in (1_i64..).zip(columns) {
+                let [catalog, schema, name] = names(&table);
+                view.add([
+                    ("CONSTRAINT_CATALOG", catalog.clone()),
+                    ("CONSTRAINT_SCHEMA", schema.clone()),
+                    ("CONSTRAINT_NAME", text(constraint)),
+                    ("TABLE_CATALOG", catalog),
+                    ("TABLE_SCHEMA", schema),
+                    ("TABLE_NAME", name),
+                    ("COLUMN_NAME", text(column)),
+                    ("ORDINAL_POSITION", int(ordinal)),
+                ]);
+            }
+        }
+    }
+}
+
+fn referential_constraints(context: &Context<'_>, view: &mut View) {
+    let tables = context.tables();
+    for table in &tables {
+        for key in &table.foreign_keys {
+            let target = tables
+                .iter()
+                .find(|other| same_name(&other.schema, &key.schema) && same_name(&other.name, &key.table));
+            let matching = |unique: &&KeyConstraint| {
+                unique.columns.len() == key.referenced.len()
+                    && unique
+                        .columns
+                        .iter()
+                        .all(|(name, _)| key.referenced.iter().any(|n| same_name(n, name)))
+            };
+            let unique = target.and_then(|target| target.keys.iter().find(matching));
+            view.add([
+                ("CONSTRAINT_CATALOG", text(&table.database)),
+                ("CONSTRAINT_SCHEMA", text(&table.schema)),
+                ("CONSTRAINT_NAME", text(&key.name)),
+                ("UNIQUE_CONSTRAINT_CATALOG", text(&table.database)),
+                ("UNIQUE_CONSTRAINT_SCHEMA", target.map_or(Datum::Null, |target| text(&target.schema))),
+                ("UNIQUE_CONSTRAINT_NAME", unique.map_or(Datum::Null, |unique| text(&unique.name))),
+            ]);
+        }
+    }
 }

@@ -1,174 +1,475 @@
-//! Views of the whole server: databases, types, configuration.
+//! Views of the whole server: databases, types, logins, sessions, configuration.
 
 use super::types::SYSTEM_TYPES;
-use super::view::{bit, int, text};
-use super::{Context, View};
+use super::view::{bit, int, optional, text};
+use super::{Context, Entry, View, moment};
 use crate::catalogue::DEFAULT_COLLATION;
 use crate::engine::Datum;
-use crate::engine::datum::{DAYS_TO_1900, TICKS_PER_DAY};
 
-pub(super) const NAMES: &[&str] = &[
-    "databases",
-    "types",
-    "database_principals",
-    "server_principals",
-    "configurations",
-    "filegroups",
-    "dm_exec_sessions",
+const DATABASES: &str = "
+    name sysname!
+    database_id int!
+    source_database_id int
+    owner_sid varbinary(85) = 0x01
+    create_date datetime!
+    compatibility_level tinyint! = 160
+    collation_name sysname
+    user_access tinyint = 0
+    user_access_desc nvarchar(60) = MULTI_USER
+    is_read_only bit = 0
+    is_auto_close_on bit! = 0
+    is_auto_shrink_on bit = 0
+    state tinyint = 0
+    state_desc nvarchar(60) = ONLINE
+    is_in_standby bit = 0
+    is_cleanly_shutdown bit = 0
+    is_supplemental_logging_enabled bit = 0
+    snapshot_isolation_state tinyint = 0
+    snapshot_isolation_state_desc nvarchar(60) = OFF
+    is_read_committed_snapshot_on bit = 1
+    recovery_model tinyint = 3
+    recovery_model_desc nvarchar(60) = SIMPLE
+    page_verify_option tinyint = 2
+    page_verify_option_desc nvarchar(60) = CHECKSUM
+    is_auto_create_stats_on bit = 0
+    is_auto_create_stats_incremental_on bit = 0
+    is_auto_update_stats_on bit = 0
+    is_auto_update_stats_async_on bit = 0
+    is_ansi_null_default_on bit = 0
+    is_ansi_nulls_on bit = 1
+    is_ansi_padding_on bit = 1
+    is_ansi_warnings_on bit = 1
+    is_arithabort_on bit = 1
+    is_concat_null_yields_null_on bit = 1
+    is_numeric_roundabort_on bit = 0
+    is_quoted_identifier_on bit = 1
+    is_recursive_triggers_on bit = 0
+    is_cursor_close_on_commit_on bit = 0
+    is_local_cursor_default bit = 0
+    is_fulltext_enabled bit = 0
+    is_trustworthy_on bit = 0
+    is_db_chaining_on bit = 0
+    is_parameterization_forced bit = 0
+    is_master_key_encrypted_by_server bit! = 0
+    is_query_store_on bit = 0
+    is_published bit! = 0
+    is_subscribed bit! = 0
+    is_merge_published bit! = 0
+    is_distributor bit! = 0
+    is_sync_with_backup bit! = 0
+    service_broker_guid uniqueidentifier
+    is_broker_enabled bit! = 0
+    log_reuse_wait tinyint = 0
+    log_reuse_wait_desc nvarchar(60) = NOTHING
+    is_date_correlation_on bit! = 0
+    is_cdc_enabled bit! = 0
+    is_encrypted bit = 0
+    is_honor_broker_priority_on bit = 0
+    replica_id uniqueidentifier
+    group_database_id uniqueidentifier
+    resource_pool_id int
+    default_language_lcid smallint
+    default_language_name nvarchar(128)
+    default_fulltext_language_lcid int
+    default_fulltext_language_name nvarchar(128)
+    is_nested_triggers_on bit
+    is_transform_noise_words_on bit
+    two_digit_year_cutoff smallint
+    containment tinyint = 0
+    containment_desc nvarchar(60) = NONE
+    target_recovery_time_in_seconds int = 0
+    delayed_durability int = 0
+    delayed_durability_desc nvarchar(60) = DISABLED
+    is_memory_optimized_elevate_to_snapshot_on bit = 0
+    is_federation_member bit = 0
+    is_remote_data_archive_enabled bit = 0
+    is_mixed_page_allocation_on bit = 0
+    is_temporal_history_retention_enabled bit = 0
+    catalog_collation_type int! = 0
+    catalog_collation_type_desc nvarchar(60) = DATABASE_DEFAULT
+    physical_database_name nvarchar(128)
+    is_result_set_caching_on bit = 0
+    is_accelerated_database_recovery_on bit = 0
+    is_ledger_on bit = 0
+    is_change_feed_enabled bit = 0";
+
+const TYPES: &str = "
+    name sysname!
+    system_type_id tinyint!
+    user_type_id int!
+    schema_id int! = 4
+    principal_id int
+    max_length smallint!
+    precision tinyint!
+    scale tinyint!
+    collation_name sysname
+    is_nullable bit
+    is_user_defined bit! = 0
+    is_assembly_type bit!
+    default_object_id int! = 0
+    rule_object_id int! = 0
+    is_table_type bit! = 0";
+
+const DATABASE_PRINCIPALS: &str = "
+    name sysname!
+    principal_id int!
+    type char(1)!
+    type_desc nvarchar(60)
+    default_schema_name sysname
+    create_date datetime!
+    modify_date datetime!
+    owning_principal_id int
+    sid varbinary(85)
+    is_fixed_role bit! = 0
+    authentication_type int = 0
+    authentication_type_desc nvarchar(60) = NONE
+    default_language_name sysname
+    default_language_lcid int
+    allow_encrypted_value_modifications bit! = 0";
+
+const SERVER_PRINCIPALS: &str = "
+    name sysname!
+    principal_id int!
+    sid varbinary(85) = 0x01
+    type char(1)!
+    type_desc nvarchar(60)
+    is_disabled bit = 0
+    create_date datetime!
+    modify_date datetime!
+    default_database_name sysname = master
+    default_language_name sysname = us_english
+    credential_id int
+    owning_principal_id int
+    is_fixed_role bit! = 0";
+
+const SESSIONS: &str = "
+    session_id smallint!
+    login_time datetime!
+    host_name nvarchar(128)
+    program_name nvarchar(128)
+    host_process_id int
+    client_version int
+    client_interface_name nvarchar(32)
+    security_id varbinary(85)! = 0x01
+    login_name nvarchar(128)!
+    nt_domain nvarchar(128)
+    nt_user_name nvarchar(128)
+    status nvarchar(30)! = running
+    context_info varbinary(128)
+    cpu_time int! = 0
+    memory_usage int! = 0
+    total_scheduled_time int! = 0
+    total_elapsed_time int! = 0
+    endpoint_id int! = 4
+    last_request_start_time datetime!
+    last_request_end_time datetime
+    reads bigint! = 0
+    writes bigint! = 0
+    logical_reads bigint! = 0
+    is_user_process bit! = 1
+    text_size int! = 2147483647
+    language nvarchar(128) = us_english
+    date_format nvarchar(3) = mdy
+    date_first smallint! = 7
+    quoted_identifier bit! = 1
+    arithabort bit! = 1
+    ansi_null_dflt_on bit! = 1
+    ansi_defaults bit! = 0
+    ansi_warnings bit! = 1
+    ansi_padding bit! = 1
+    ansi_nulls bit! = 1
+    concat_null_yields_null bit! = 1
+    transaction_isolation_level smallint!
+    lock_timeout int! = -1
+    deadlock_priority int! = 0
+    row_count bigint!
+    prev_error int! = 0
+    original_security_id varbinary(85)! = 0x01
+    original_login_name nvarchar(128)!
+    database_id smallint!
+    authenticating_database_id int = 1
+    open_transaction_count int!";
+
+const CONNECTIONS: &str = "
+    session_id int
+    most_recent_session_id int
+    connect_time datetime!
+    net_transport nvarchar(40)! = TCP
+    protocol_type nvarchar(40) = TSQL
+    protocol_version int = 1946157060
+    endpoint_id int = 4
+    encrypt_option nvarchar(40)!
+    auth_scheme nvarchar(40)! = SQL
+    node_affinity smallint! = 0
+    num_reads int = 0
+    num_writes int = 0
+    net_packet_size int = 4096
+    client_net_address varchar(48) = 127.0.0.1
+    client_tcp_port int
+    local_net_address varchar(48) = 127.0.0.1
+    local_tcp_port int
+    connection_id uniqueidentifier
+    parent_connection_id uniqueidentifier";
+
+const CONFIGURATIONS: &str = "
+    configuration_id int!
+    name nvarchar(35)!
+    value int
+    minimum int
+    maximum int
+    value_in_use int
+    description nvarchar(255)!
+    is_dynamic bit! = 1
+    is_advanced bit! = 0";
+
+const FILES: &str = "
+    database_id int
+    file_id int!
+    file_guid uniqueidentifier
+    type tinyint! = 0
+    type_desc nvarchar(60) = ROWS
+    data_space_id int! = 1
+    name sysname!
+    physical_name nvarchar(260)!
+    state tinyint = 0
+    state_desc nvarchar(60) = ONLINE
+    size int! = 0
+    max_size int! = -1
+    growth int! = 0
+    is_read_only bit! = 0";
+
+const FILEGROUPS: &str = "
+    name sysname!
+    data_space_id int!
+    type char(2)!
+    type_desc nvarchar(60)
+    is_default bit = 1
+    is_system bit = 0
+    filegroup_guid uniqueidentifier
+    log_filegroup_id int
+    is_read_only bit = 0
+    is_autogrow_all_files bit = 0";
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("databases", DATABASES, databases),
+    Entry::new("types", TYPES, types),
+    Entry::empty("table_types", TYPES),
+    Entry::empty("assembly_types", TYPES),
+    Entry::empty(
+        "assemblies",
+        "name sysname!\nprincipal_id int\nassembly_id int!\nclr_name nvarchar(4000)\npermission_set tinyint",
+    ),
+    Entry::new("database_principals", DATABASE_PRINCIPALS, database_principals),
+    Entry::new("server_principals", SERVER_PRINCIPALS, logins),
+    Entry::new("sql_logins", SERVER_PRINCIPALS, logins),
+    Entry::empty("database_role_members", "role_principal_id int!\nmember_principal_id int!"),
+    Entry::empty("server_role_members", "role_principal_id int!\nmember_principal_id int!"),
+    Entry::empty(
+        "database_permissions",
+        "class tinyint!\nclass_desc nvarchar(60)\nmajor_id int!\nminor_id int!\ngrantee_principal_id int!\ngrantor_principal_id int!\ntype char(4)!\npermission_name nvarchar(128)\nstate char(1)!\nstate_desc nvarchar(60)",
+    ),
+    Entry::new("configurations", CONFIGURATIONS, configurations),
+    Entry::new("filegroups", FILEGROUPS, |_, view| view.add(super::indexes::filegroup())),
+    Entry::new("data_spaces", FILEGROUPS, |_, view| view.add(super::indexes::filegroup())),
+    Entry::new("database_files", FILES, database_files),
+    Entry::new("master_files", FILES, master_files),
+    Entry::new("dm_exec_sessions", SESSIONS, sessions),
+    Entry::new("dm_exec_connections", CONNECTIONS, connections),
+    Entry::new(
+        "servers",
+        "server_id int!\nname sysname!\nproduct sysname! = bulkwire\nprovider sysname!\ndata_source nvarchar(4000)\nis_linked bit! = 0",
+        |context, view| {
+            view.add([
+                ("server_id", int(0)),
+                ("name", text(&context.facts.server)),
+                ("provider", text("SQLNCLI")),
+                ("data_source", text(&context.facts.server)),
+            ]);
+        },
+    ),
+    Entry::new(
+        "syslanguages",
+        "langid smallint!\ndateformat nchar(3)!\ndatefirst tinyint!\nname sysname!\nalias sysname\nlcid int!\nmsglangid smallint!",
+        |_, view| {
+            view.add([
+                ("langid", int(0)),
+                ("dateformat", text("mdy")),
+                ("datefirst", int(7)),
+                ("name", text("us_english")),
+                ("alias", text("English")),
+                ("lcid", int(1033)),
+                ("msglangid", int(1033)),
+            ]);
+        },
+    ),
+    Entry::empty(
+        "messages",
+        "message_id int!\nlanguage_id smallint!\nseverity tinyint\nis_event_logged bit!\ntext nvarchar(2048)!",
+    ),
+    Entry::empty(
+        "change_tracking_tables",
+        "object_id int!\nis_track_columns_updated_on bit!\nmin_valid_version bigint\nbegin_version bigint\ncleanup_version bigint",
+    ),
+    Entry::empty(
+        "change_tracking_databases",
+        "database_id int!\nis_auto_cleanup_on bit\nretention_period int\nretention_period_units tinyint",
+    ),
+    Entry::empty(
+        "column_master_keys",
+        "name sysname!\ncolumn_master_key_id int!\ncreate_date datetime!\nkey_store_provider_name sysname\nkey_path nvarchar(4000)",
+    ),
+    Entry::empty(
+        "column_encryption_keys",
+        "name sysname!\ncolumn_encryption_key_id int!\ncreate_date datetime!\nmodify_date datetime!",
+    ),
+    Entry::empty(
+        "xml_schema_collections",
+        "xml_collection_id int!\nschema_id int!\nprincipal_id int\nname sysname!\ncreate_date datetime!\nmodify_date datetime!",
+    ),
+    Entry::empty(
+        "sql_expression_dependencies",
+        "referencing_id int!\nreferencing_minor_id int!\nreferencing_class tinyint\nreferenced_class tinyint\nreferenced_server_name sysname\nreferenced_database_name sysname\nreferenced_schema_name sysname\nreferenced_entity_name sysname\nreferenced_id int\nreferenced_minor_id int!",
+    ),
+    Entry::empty("security_policies", "name sysname!\nobject_id int!\nschema_id int!\nis_enabled bit!"),
 ];
 
-pub(super) fn view(name: &str, context: &Context<'_>) -> Option<View> {
-    Some(match name {
-        "databases" => databases(context),
-        "sysdatabases" => {
-            let mut view = View::new(&[("name", "name"), ("dbid", "smallint"), ("status", "int")]);
-            for database in &context.facts.directory.databases {
-                view.push(vec![text(&database.name), int(database.id), int(0)]);
-            }
-            view
-        }
-        "types" => types(),
-        "database_principals" => {
-            let mut view = View::new(&[
-                ("name", "name"),
-                ("principal_id", "int"),
-                ("type", "char2"),
-                ("default_schema_name", "name"),
-            ]);
-            view.push(vec![text("dbo"), int(1), text("S "), text("dbo")]);
-            view
-        }
-        "server_principals" => {
-            let mut view = View::new(&[
-                ("name", "name"),
-                ("principal_id", "int"),
-                ("type", "char2"),
-                ("is_disabled", "bit"),
-            ]);
-            view.push(vec![text(&context.facts.login), int(1), text("S "), bit(false)]);
-            view
-        }
-        "configurations" => View::new(&[
-            ("configuration_id", "int"),
-            ("name", "name"),
-            ("value", "int"),
-            ("value_in_use", "int"),
-        ]),
-        "filegroups" => {
-            let mut view = View::new(&[
-                ("name", "name"),
-                ("data_space_id", "int"),
-                ("type", "char2"),
-                ("is_default", "bit"),
-            ]);
-            view.push(vec![text("PRIMARY"), int(1), text("FG"), bit(true)]);
-            view
-        }
-        "dm_exec_sessions" => {
-            let mut view = View::new(&[
-                ("session_id", "smallint"),
-                ("login_name", "name"),
-                ("host_name", "name"),
-                ("program_name", "name"),
-                ("transaction_isolation_level", "smallint"),
-            ]);
-            let facts = context.facts;
-            view.push(vec![
-                int(facts.spid),
-                text(&facts.login),
-                text(&facts.host),
-                text(&facts.application),
-                int(2),
-            ]);
-            view
-        }
-        _ => return None,
-    })
+/// When everything that has always been there began.
+fn beginning() -> Datum {
+    moment(0)
 }
 
-fn databases(context: &Context<'_>) -> View {
-    let mut view = View::new(&[
-        ("name", "name"),
-        ("database_id", "int"),
-        ("source_database_id", "int"),
-        ("create_date", "datetime"),
-        ("compatibility_level", "tinyint"),
-        ("collation_name", "name"),
-        ("user_access", "tinyint"),
-        ("user_access_desc", "name"),
-        ("is_read_only", "bit"),
-        ("state", "tinyint"),
-        ("state_desc", "name"),
-        ("snapshot_isolation_state", "tinyint"),
-        ("is_read_committed_snapshot_on", "bit"),
-        ("recovery_model", "tinyint"),
-        ("recovery_model_desc", "name"),
-        ("is_auto_close_on", "bit"),
-        ("containment", "tinyint"),
-    ]);
+fn databases(context: &Context<'_>, view: &mut View) {
     for database in &context.facts.directory.databases {
-        view.push(vec![
-            text(&database.name),
-            int(database.id),
-            Datum::Null,
-            Datum::Moment(DAYS_TO_1900 * TICKS_PER_DAY),
-            int(160),
-            text(DEFAULT_COLLATION),
-            int(0),
-            text("MULTI_USER"),
-            bit(false),
-            int(0),
-            text("ONLINE"),
-            int(0),
-            // Readers see committed rows and are not blocked.
-            bit(true),
-            int(3),
-            text("SIMPLE"),
-            bit(false),
-            int(0),
+        view.add([
+            ("name", text(&database.name)),
+            ("database_id", int(database.id)),
+            ("create_date", beginning()),
+            ("collation_name", text(DEFAULT_COLLATION)),
+            ("physical_database_name", text(&database.name)),
         ]);
     }
-    view
 }
 
-fn types() -> View {
-    let mut view = View::new(&[
-        ("name", "name"),
-        ("system_type_id", "tinyint"),
-        ("user_type_id", "int"),
-        ("schema_id", "int"),
-        ("principal_id", "int"),
-        ("max_length", "smallint"),
-        ("precision", "tinyint"),
-        ("scale", "tinyint"),
-        ("collation_name", "name"),
-        ("is_nullable", "bit"),
-        ("is_user_defined", "bit"),
-        ("is_assembly_type", "bit"),
-        ("default_object_id", "int"),
-        ("rule_object_id", "int"),
-        ("is_table_type", "bit"),
-    ]);
+fn types(_: &Context<'_>, view: &mut View) {
     for system in SYSTEM_TYPES {
         let character =
             matches!(system.name, "char" | "varchar" | "nchar" | "nvarchar" | "text" | "ntext" | "sysname");
-        view.push(vec![
-            text(system.name),
-            int(system.system_type_id),
-            int(system.user_type_id),
-            int(4),
-            Datum::Null,
-            int(system.max_length),
-            int(system.precision),
-            int(system.scale),
-            if character { text(DEFAULT_COLLATION) } else { Datum::Null },
-            bit(system.name != "sysname" && system.name != "timestamp"),
-            bit(false),
-            bit(system.system_type_id == 240),
-            int(0),
-            int(0),
-            bit(false),
+        view.add([
+            ("name", text(system.name)),
+            ("system_type_id", int(system.system_type_id)),
+            ("user_type_id", int(system.user_type_id)),
+            ("max_length", int(system.max_length)),
+            ("precision", int(system.precision)),
+            ("scale", int(system.scale)),
+            ("collation_name", optional(character.then_some(DEFAULT_COLLATION))),
+            ("is_nullable", bit(system.name != "sysname" && system.name != "timestamp")),
+            ("is_assembly_type", bit(system.system_type_id == 240)),
         ]);
     }
-    view
+}
+
+fn database_principals(_: &Context<'_>, view: &mut View) {
+    let principals = [
+        ("public", 0, "R", "DATABASE_ROLE", None),
+        ("dbo", 1, "S", "SQL_USER", Some("dbo")),
+        ("guest", 2, "S", "SQL_USER", Some("guest")),
+        ("INFORMATION_SCHEMA", 3, "S", "SQL_USER", None),
+        ("sys", 4, "S", "SQL_USER", None),
+        ("db_owner", 16384, "R", "DATABASE_ROLE", None),
+    ];
+    for (name, id, letter, description, schema) in principals {
+        view.add([
+            ("name", text(name)),
+            ("principal_id", int(id)),
+            ("type", text(letter)),
+            ("type_desc", text(description)),
+            ("default_schema_name", optional(schema)),
+            ("create_date", beginning()),
+            ("modify_date", beginning()),
+            ("is_fixed_role", bit(id >= 16384)),
+        ]);
+    }
+}
+
+fn logins(context: &Context<'_>, view: &mut View) {
+    view.add([
+        ("name", text(&context.facts.login)),
+        ("principal_id", int(1)),
+        ("type", text("S")),
+        ("type_desc", text("SQL_LOGIN")),
+        ("create_date", beginning()),
+        ("modify_date", beginning()),
+    ]);
+}
+
+fn configurations(_: &Context<'_>, view: &mut View) {
+    let options = [
+        (101, "recovery interval (min)", 0, 0, 32_767),
+        (103, "user connections", 0, 0, 32_767),
+        (124, "default language", 0, 0, 9_999),
+        (518, "show advanced options", 0, 0, 1),
+        (1539, "max degree of parallelism", 0, 0, 32_767),
+        (1544, "max server memory (MB)", i32::MAX, 128, i32::MAX),
+        (16_390, "xp_cmdshell", 0, 0, 1),
+    ];
+    for (id, name, value, low, high) in options {
+        view.add([
+            ("configuration_id", int(id)),
+            ("name", text(name)),
+            ("value", int(value)),
+            ("minimum", int(low)),
+            ("maximum", int(high)),
+            ("value_in_use", int(value)),
+            ("description", text(name)),
+        ]);
+    }
+}
+
+fn file(view: &mut View, database: &str, id: i32) {
+    view.add([
+        ("database_id", int(id)),
+        ("file_id", int(1)),
+        ("name", text(database)),
+        // Rows are in the server's data directory, whose place is nobody's business.
+        ("physical_name", text(database)),
+    ]);
+}
+
+fn database_files(context: &Context<'_>, view: &mut View) {
+    if let Some(database) = context.database() {
+        file(view, &database.name, database.id);
+    }
+}
+
+fn master_files(context: &Context<'_>, view: &mut View) {
+    for database in &context.facts.directory.databases {
+        file(view, &database.name, database.id);
+    }
+}
+
+fn sessions(context: &Context<'_>, view: &mut View) {
+    let facts = context.facts;
+    view.add([
+        ("session_id", int(facts.spid)),
+        ("login_time", facts.now_moment()),
+        ("host_name", text(&facts.host)),
+        ("program_name", text(&facts.application)),
+        ("login_name", text(&facts.login)),
+        ("last_request_start_time", facts.now_moment()),
+        ("transaction_isolation_level", int(facts.isolation_level)),
+        ("row_count", int(facts.row_count)),
+        ("original_login_name", text(&facts.login)),
+        ("database_id", facts.current().map_or(Datum::Null, |database| int(database.id))),
+        ("open_transaction_count", int(facts.transaction_count)),
+    ]);
+}
+
+fn connections(context: &Context<'_>, view: &mut View) {
+    let facts = context.facts;
+    view.add([
+        ("session_id", int(facts.spid)),
+        ("most_recent_session_id", int(facts.spid)),
+        ("connect_time", facts.now_moment()),
+        ("encrypt_option", text("FALSE")),
+    ]);
 }

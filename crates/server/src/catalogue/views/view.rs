@@ -15,6 +15,8 @@ pub struct View {
     pub columns: Vec<OutputColumn>,
     /// Its rows, one datum a column.
     pub rows: Vec<Vec<Datum>>,
+    /// What a row has in a column that it does not set.
+    defaults: Vec<Datum>,
 }
 
 impl View {
@@ -22,28 +24,46 @@ impl View {
     /// `text` (nvarchar(max)), `varchar` (varchar(254)), `char2`, `binary5`, `guid`. An exclamation mark after it says
     /// NOT NULL.
     pub fn new(columns: &[(&str, &str)]) -> View {
-        let columns = columns
-            .iter()
-            .map(|(name, kind)| {
-                let (kind, nullable) = match kind.strip_suffix('!') {
-                    Some(kind) => (kind, false),
-                    None => (*kind, true),
-                };
-                let sql_type = match kind {
-                    "guid" => SqlType::UniqueIdentifier,
-                    "name" => SqlType::NVarChar { length: Length::Units(128) },
-                    "text" => SqlType::NVarChar { length: Length::Max },
-                    "char2" => SqlType::Char { length: 2 },
-                    "varchar" => SqlType::VarChar { length: Length::Units(254) },
-                    "binary5" => SqlType::Binary { length: 5 },
-                    other => other.parse().unwrap_or(SqlType::Int),
-                };
-                let mut column = OutputColumn::expression(*name, sql_type, nullable);
-                column.flags = tds::ColumnFlags(tds::ColumnFlags::UPDATEABILITY_UNKNOWN);
-                column
-            })
-            .collect();
-        View { columns, rows: Vec::new() }
+        let columns: Vec<OutputColumn> = columns.iter().map(|(name, kind)| column(name, kind)).collect();
+        let defaults = vec![Datum::Null; columns.len()];
+        View { columns, rows: Vec::new(), defaults }
+    }
+
+    /// A view of columns that are written one a line as `name type`, and `name type = value` where rows that say
+    /// nothing else have that value rather than NULL.
+    pub fn shaped(shape: &str) -> View {
+        let (mut columns, mut defaults) = (Vec::new(), Vec::new());
+        for line in shape.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (declared, default) = line.split_once(" = ").map_or((line, None), |(d, v)| (d, Some(v)));
+            let (name, kind) = declared.split_once(' ').unwrap_or((declared, "int"));
+            let column = column(name, kind);
+            defaults.push(default.map_or(Datum::Null, |value| constant(value, &column.sql_type)));
+            columns.push(column);
+        }
+        View { columns, rows: Vec::new(), defaults }
+    }
+
+    /// Adds a row of the values given; the other columns have their defaults.
+    pub fn add<const N: usize>(&mut self, values: [(&str, Datum); N]) {
+        let mut row = self.defaults.clone();
+        for (name, value) in values {
+            let position = self.columns.iter().position(|column| column.name == name);
+            debug_assert!(position.is_some(), "no column {name} in the view's shape");
+            if let Some(cell) = position.and_then(|position| row.get_mut(position)) {
+                *cell = value;
+            }
+        }
+        self.rows.push(row);
+    }
+
+    /// Sets a value of the row that was added last.
+    pub fn set(&mut self, name: &str, value: Datum) {
+        let position = self.columns.iter().position(|column| column.name == name);
+        debug_assert!(position.is_some(), "no column {name} in the view's shape");
+        let row = self.rows.last_mut();
+        if let Some(cell) = position.zip(row).and_then(|(position, row)| row.get_mut(position)) {
+            *cell = value;
+        }
     }
 
     /// Adds a row.
@@ -77,6 +97,35 @@ impl View {
     }
 }
 
+fn column(name: &str, kind: &str) -> OutputColumn {
+    let (kind, nullable) = match kind.strip_suffix('!') {
+        Some(kind) => (kind, false),
+        None => (kind, true),
+    };
+    let sql_type = match kind {
+        "guid" => SqlType::UniqueIdentifier,
+        "name" | "sysname" => SqlType::NVarChar { length: Length::Units(128) },
+        "text" => SqlType::NVarChar { length: Length::Max },
+        "char2" => SqlType::Char { length: 2 },
+        "varchar" => SqlType::VarChar { length: Length::Units(254) },
+        "binary5" => SqlType::Binary { length: 5 },
+        other => other.parse().unwrap_or(SqlType::Int),
+    };
+    let mut column = OutputColumn::expression(name, sql_type, nullable);
+    column.flags = tds::ColumnFlags(tds::ColumnFlags::UPDATEABILITY_UNKNOWN);
+    column
+}
+
+/// A value in a shape: a number, or a text without quotes; `0x01` is binary.
+fn constant(value: &str, sql_type: &SqlType) -> Datum {
+    match sql_type {
+        SqlType::Bit => Datum::Bit(value == "1"),
+        sql_type if sql_type.is_character() => Datum::Text(value.to_string()),
+        sql_type if sql_type.is_binary() => Datum::Binary(vec![1]),
+        _ => value.parse().map_or(Datum::Null, Datum::Int),
+    }
+}
+
 /// A text.
 pub(super) fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())
@@ -85,6 +134,16 @@ pub(super) fn text(value: &str) -> Datum {
 /// A number.
 pub(super) fn int(value: impl Into<i64>) -> Datum {
     Datum::Int(value.into())
+}
+
+/// A text, or NULL.
+pub(super) fn optional(value: Option<&str>) -> Datum {
+    value.map_or(Datum::Null, text)
+}
+
+/// Two letters that say what an object is.
+pub(super) fn kind(letters: &str) -> Datum {
+    Datum::Text(format!("{letters:<2}"))
 }
 
 /// A bit.

@@ -1,0 +1,115 @@
+//! Columns, identity columns, computed columns.
+
+use super::types::{max_length, precision, scale, system_type};
+use super::view::{bit, int, optional, text};
+use super::{Context, Entry, View};
+use crate::catalogue::{DEFAULT_COLLATION, definition_text};
+use crate::engine::Datum;
+
+macro_rules! column_shape {
+    ($($more:literal),*) => {
+        concat!(
+            "object_id int!\nname sysname\ncolumn_id int!\nsystem_type_id tinyint!\nuser_type_id int!\n",
+            "max_length smallint!\nprecision tinyint! = 0\nscale tinyint! = 0\ncollation_name sysname\n",
+            "is_nullable bit = 1\nis_ansi_padded bit! = 1\nis_rowguidcol bit! = 0\nis_identity bit! = 0\n",
+            "is_computed bit = 0\nis_filestream bit! = 0\nis_replicated bit = 0\nis_non_sql_subscribed bit = 0\n",
+            "is_merge_published bit = 0\nis_dts_replicated bit = 0\nis_xml_document bit! = 0\n",
+            "xml_collection_id int! = 0\ndefault_object_id int! = 0\nrule_object_id int! = 0\n",
+            $($more,)*
+            "is_sparse bit = 0\nis_column_set bit = 0\ngenerated_always_type tinyint = 0\n",
+            "generated_always_type_desc nvarchar(60) = NOT_APPLICABLE\nencryption_type int\n",
+            "encryption_type_desc nvarchar(64)\nencryption_algorithm_name sysname\ncolumn_encryption_key_id int\n",
+            "column_encryption_key_database_name sysname\nis_hidden bit! = 0\nis_masked bit! = 0\ngraph_type int\n",
+            "graph_type_desc nvarchar(60)\nis_data_deletion_filter_column bit! = 0\nledger_view_column_type int\n",
+            "ledger_view_column_type_desc nvarchar(60)\nis_dropped_ledger_column bit! = 0"
+        )
+    };
+}
+
+const COLUMNS: &str = column_shape!();
+const COMPUTED: &str =
+    column_shape!("definition text\nuses_database_collation bit! = 1\nis_persisted bit! = 1\n");
+const IDENTITY: &str = column_shape!(
+    "seed_value bigint\nincrement_value bigint\nlast_value bigint\nis_not_for_replication bit = 0\n"
+);
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("columns", COLUMNS, |context, view| of_tables(context, view, Kept::All)),
+    Entry::new("all_columns", COLUMNS, |context, view| {
+        of_tables(context, view, Kept::All);
+        of_system_views(view);
+    }),
+    Entry::new("system_columns", COLUMNS, |_, view| of_system_views(view)),
+    Entry::new("computed_columns", COMPUTED, |context, view| of_tables(context, view, Kept::Computed)),
+    Entry::new("identity_columns", IDENTITY, |context, view| of_tables(context, view, Kept::Identity)),
+    Entry::empty("masked_columns", COLUMNS),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kept {
+    All,
+    Computed,
+    Identity,
+}
+
+fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
+    for table in context.tables() {
+        for column in &table.columns {
+            let keep = match kept {
+                Kept::All => true,
+                Kept::Computed => column.computed.is_some(),
+                Kept::Identity => column.identity.is_some(),
+            };
+            if !keep {
+                continue;
+            }
+            let system = system_type(&column.sql_type);
+            let collation = column.collation().and_then(|collation| collation.name());
+            view.add([
+                ("object_id", int(table.object_id)),
+                ("name", text(&column.name)),
+                ("column_id", int(column.id)),
+                ("system_type_id", int(system.system_type_id)),
+                ("user_type_id", int(system.user_type_id)),
+                ("max_length", int(max_length(&column.sql_type))),
+                ("precision", int(precision(&column.sql_type))),
+                ("scale", int(scale(&column.sql_type))),
+                ("collation_name", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
+                ("is_nullable", bit(column.nullable)),
+                ("is_identity", bit(column.identity.is_some())),
+                ("is_computed", bit(column.computed.is_some())),
+                ("default_object_id", int(column.default.as_ref().map_or(0, |default| default.object_id))),
+            ]);
+            if let (Kept::Computed, Some(definition)) = (kept, &column.computed) {
+                view.set("definition", text(&definition_text(definition)));
+            }
+            if let (Kept::Identity, Some(identity)) = (kept, column.identity) {
+                let last = (context.facts.identities)(table.object_id);
+                view.set("seed_value", int(identity.seed));
+                view.set("increment_value", int(identity.increment));
+                view.set("last_value", last.map_or(Datum::Null, int));
+            }
+        }
+    }
+}
+
+fn of_system_views(view: &mut View) {
+    for entry in super::all() {
+        let object_id = super::id_of(entry.schema, entry.name).unwrap_or(0);
+        for (column_id, column) in (1_i64..).zip(View::shaped(entry.shape).columns) {
+            let system = system_type(&column.sql_type);
+            view.add([
+                ("object_id", int(object_id)),
+                ("name", text(&column.name)),
+                ("column_id", int(column_id)),
+                ("system_type_id", int(system.system_type_id)),
+                ("user_type_id", int(system.user_type_id)),
+                ("max_length", int(max_length(&column.sql_type))),
+                ("precision", int(precision(&column.sql_type))),
+                ("scale", int(scale(&column.sql_type))),
+                ("collation_name", optional(column.sql_type.is_character().then_some(DEFAULT_COLLATION))),
+                ("is_nullable", bit(column.nullable)),
+            ]);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Keys, checks, defaults and foreign keys.
+
+use std::sync::Arc;
+
+use super::objects::{object, object_shape};
+use super::view::{bit, int, text};
+use super::{Context, Entry, View};
+use crate::catalogue::{TableDefinition, definition_text, same_name};
+use crate::engine::Datum;
+
+const KEYS: &str = object_shape!("unique_index_id int!\nis_system_named bit! = 0\nis_enforced bit = 1");
+
+const CHECKS: &str = object_shape!(
+    "is_disabled bit! = 0\nis_not_for_replication bit! = 0\nis_not_trusted bit! = 0\nparent_column_id int! = 0\n",
+    "definition text\nuses_database_collation bit = 1\nis_system_named bit! = 0"
+);
+
+const DEFAULTS: &str = object_shape!("parent_column_id int!\ndefinition text\nis_system_named bit! = 0");
+
+const FOREIGN_KEYS: &str = object_shape!(
+    "referenced_object_id int\nkey_index_id int = 1\nis_disabled bit! = 0\nis_not_for_replication bit! = 0\n",
+    "is_not_trusted bit! = 0\ndelete_referential_action tinyint = 0\n",
+    "delete_referential_action_desc nvarchar(60) = NO_ACTION\nupdate_referential_action tinyint = 0\n",
+    "update_referential_action_desc nvarchar(60) = NO_ACTION\nis_system_named bit! = 0"
+);
+
+const FOREIGN_KEY_COLUMNS: &str = "
+    constraint_object_id int!
+    constraint_column_id int!
+    parent_object_id int!
+    parent_column_id int!
+    referenced_object_id int!
+    referenced_column_id int!";
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("key_constraints", KEYS, keys),
+    Entry::new("check_constraints", CHECKS, checks),
+    Entry::new("default_constraints", DEFAULTS, defaults),
+    Entry::new("foreign_keys", FOREIGN_KEYS, foreign_keys),
+    Entry::new("foreign_key_columns", FOREIGN_KEY_COLUMNS, foreign_key_columns),
+];
+
+fn keys(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
+        for key in &table.keys {
+            let what =
+                if key.primary { ("PK", "PRIMARY_KEY_CONSTRAINT") } else { ("UQ", "UNIQUE_CONSTRAINT") };
+            view.add(object(context, &table, (&key.name, key.object_id, table.object_id), what));
+            view.set("unique_index_id", int(key.index_id));
+        }
+    }
+}
+
+fn column_id(table: &TableDefinition, name: &str) -> Option<i32> {
+    table.columns.iter().find(|column| same_name(&column.name, name)).map(|column| column.id)
+}
+
+fn checks(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
+        for check in &table.checks {
+            let names = (check.name.as_str(), check.object_id, table.object_id);
+            view.add(object(context, &table, names, ("C", "CHECK_CONSTRAINT")));
+            let column = check.column.as_ref().and_then(|name| column_id(&table, name));
+            view.set("is_not_trusted", bit(!check.trusted));
+            view.set("parent_column_id", int(column.unwrap_or(0)));
+            view.set("definition", text(&definition_text(&check.text)));
+        }
+    }
+}
+
+fn defaults(context: &Context<'_>, view: &mut View) {
+    for table in context.tables() {
+        for column in &table.columns {
+            let Some(default) = &column.default else { continue };
+            let names = (default.name.as_str(), default.object_id, table.object_id);
+            view.add(object(context, &table, names, ("D", "DEFAULT_CONSTRAINT")));
+            view.set("parent_column_id", int(column.id));
+            view.set("definition", text(&default.definition()));
+        }
+    }
+}
+
+/// The referenced table, if it exists.
+fn referenced<'t>(
+    tables: &'t [Arc<TableDefinition>],
+    schema: &str,
+    name: &str,
+) -> Option<&'t Arc<TableDefinition>> {
+    tables.iter().find(|table| same_name(&table.schema, schema) && same_name(&table.name, name))
+}
+
+fn foreign_keys(context: &Context<'_>, view: &mut View) {
+    let tables = context.tables();
+    for table in &tables {
+        for key in &table.foreign_keys {
+            let target = referenced(&tables, &key.schema, &key.table);
+            let names = (key.name.as_str(), key.object_id, table.object_id);
+            view.add(object(context, table, names, ("F", "FOREIGN_KEY_CONSTRAINT")));
+            view.set("referenced_object_id", target.map_or(Datum::Null, |target| int(target.object_id)));
+            // Recorded and not enforced: the catalogue says so.
+            view.set("is_disabled", bit(true));
+            view.set("is_not_trusted", bit(true));
+        }
+    }
+}
+
+fn foreign_key_columns(context: &Context<'_>, view: &mut View) {
+    let tables = context.tables();
+    for table in &tables {
+        for key in &table.foreign_keys {
+            let Some(target) = referenced(&tables, &key.schema, &key.table) else { continue };
+            for (ordinal, (own, other)) in (1_i64..).zip(key.columns.iter().zip(&key.referenced)) {
+                let id =
+                    |table: &TableDefinition, name: &str| column_id(table, name).map_or(Datum::Null, int);
+                view.add([
+                    ("constraint_object_id", int(key.object_id)),
+                    ("constraint_column_id", int(ordinal)),
+                    ("parent_object_id", int(table.object_id)),
+                    ("parent_column_id", id(table, own)),
+                    ("referenced_object_id", int(target.object_id)),
+                    ("referenced_column_id", id(target, other)),
+                ]);
+            }
+        }
+    }
+}
