@@ -171,14 +171,11 @@ fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn Colum
                 convert: move |cell: &[u8], out: &mut Vec<u8>| hex::append(source.text(cell)?, limit, out),
             })
         }
-        SqlType::SqlVariant => {
-            let wide = form == TextForm::Wide;
-            Box::new(Bytes {
-                builder: BinaryBuilder::new(),
-                scratch: Vec::new(),
-                convert: move |cell: &[u8], out: &mut Vec<u8>| variant_text(&mut source, wide, cell, out),
-            })
-        }
+        SqlType::SqlVariant => Box::new(Bytes {
+            builder: BinaryBuilder::new(),
+            scratch: Vec::new(),
+            convert: move |cell: &[u8], out: &mut Vec<u8>| variant_text(form, &mut source, cell, out),
+        }),
         SqlType::Char { .. }
         | SqlType::VarChar { .. }
         | SqlType::NChar { .. }
@@ -193,23 +190,30 @@ fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn Colum
     }
 }
 
-/// A sql_variant of text: varchar from a code page, nvarchar from UTF-16 (MS-TDS 2.2.5.5.4).
-fn variant_text(source: &mut Source, wide: bool, cell: &[u8], out: &mut Vec<u8>) -> Result<Remark, Fault> {
+/// A sql_variant of text: varchar if its code page has the characters, else nvarchar (MS-TDS 2.2.5.5.4).
+fn variant_text(
+    form: TextForm,
+    source: &mut Source,
+    cell: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Remark, Fault> {
     let text = match source {
-        Source::Text { .. } if wide && cell == [0, 0] => &[],
-        Source::Text { .. } if wide => cell,
-        _ => source.text(cell)?,
+        Source::Text { .. } => form.decode(cell).ok_or(Fault::Refused(Deviation::InvalidText))?,
+        Source::Spelled { .. } => String::from_utf8_lossy(source.text(cell)?),
     };
-    if text.len() > VARIANT_TEXT_BYTES_MAX {
-        return Err(Fault::TooLong);
-    }
-    let collation = tds::Collation::default().to_bytes();
-    out.push(if wide { 0xE7 } else { 0xA7 });
-    out.push(7);
-    out.extend_from_slice(&collation);
+    let collation = tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+    out.extend_from_slice(&[0xA7, 7]);
+    out.extend_from_slice(&collation.to_bytes());
     out.extend_from_slice(&(VARIANT_TEXT_BYTES_MAX as u16).to_le_bytes());
-    out.extend_from_slice(text);
-    Ok(None)
+    let head = out.len();
+    if collation.code_page().encode_into(&text, out).is_err() {
+        out.truncate(head);
+        if let Some(base_type) = out.first_mut() {
+            *base_type = 0xE7;
+        }
+        out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+    }
+    if out.len() - head > VARIANT_TEXT_BYTES_MAX { Err(Fault::TooLong) } else { Ok(None) }
 }
 
 const VARIANT_TEXT_BYTES_MAX: usize = 8000;

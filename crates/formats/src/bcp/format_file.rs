@@ -144,6 +144,16 @@ impl FormatFile {
                 let problem = FormatFileProblem::ServerColumn { columns, found };
                 return Err(FormatFileError::new(name, Some(index as u64 + 3), problem));
             }
+            if field.host_type == HostType::NChar && !field.terminator.len().is_multiple_of(2) {
+                let problem = FormatFileProblem::Field {
+                    field: index + 1,
+                    problem: format!(
+                        "the terminator \"{}\" of UTF-16 text has an odd number of bytes; is \\0 missing behind each character?",
+                        super::terminator::escape(&field.terminator)
+                    ),
+                };
+                return Err(FormatFileError::new(name, Some(index as u64 + 3), problem));
+            }
         }
         Ok(())
     }

@@ -47,7 +47,9 @@ pub struct LayoutOptions {
     pub native_version: NativeVersion,
     /// The version of the format file.
     pub format_version: FormatVersion,
-    /// Whether character fields name their column's collation: so for a table, not for a query (`queryout`).
+    /// Whether character fields name their column's collation, as generated format files of a table do (those of a query
+    /// do not). A named collation decides the field's encoding: leave it out to read or write data without a format
+    /// file, whose text is in the client's code page.
     pub collations: bool,
     /// The collation named by sql_variant fields; the library takes the database's.
     pub variant_collation: Option<Collation>,

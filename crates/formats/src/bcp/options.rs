@@ -10,8 +10,20 @@ use super::layout::NativeVersion;
 pub enum FileCodePage {
     /// This one.
     Page(CodePage),
+    /// 28591, ISO 8859-1: every byte is the character of that number. No collation has it.
+    Latin1,
     /// `RAW`: the column's own; bytes are taken as they are.
     Raw,
+}
+
+impl FileCodePage {
+    /// The code page of a number as `-C` has it, 28591 included.
+    pub fn from_number(number: u16) -> Option<Self> {
+        match number {
+            28591 => Some(Self::Latin1),
+            number => CodePage::from_number(number).map(Self::Page),
+        }
+    }
 }
 
 impl Default for FileCodePage {

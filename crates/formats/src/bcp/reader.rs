@@ -9,7 +9,7 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use rows::Form;
-use tds::{CodePage, Column};
+use tds::{CodePage, Column, Length, SqlType};
 
 use super::HostType;
 use super::cells::SplitRows;
@@ -32,6 +32,7 @@ pub struct HostReader {
     file: String,
     schema: SchemaRef,
     table_columns: Vec<usize>,
+    columns_missing: usize,
     fields: Vec<FieldReader>,
     splitter: Splitter,
     window: Window,
@@ -157,14 +158,16 @@ impl HostReader {
         let fail = |error: super::FormatFileError| FormatError::new(Reason::FormatFile(Box::new(error)));
         format_file.check("format file", columns.len()).map_err(fail)?;
         let stored = format_file.stored_fields(options.native_version);
-        let splitter = Splitter::new(&stored, options.max_row_bytes.min(ROW_BYTES_LIMIT));
         let mut fields: Vec<FieldReader> =
-            stored.into_iter().map(|field| FieldReader::new(field, columns, options)).collect();
+            stored.iter().map(|field| FieldReader::new(field.clone(), columns, options)).collect();
+        let cuts: Vec<usize> = fields.iter().map(FieldReader::cut).collect();
+        let splitter = Splitter::new(&stored, &cuts, options.max_row_bytes.min(ROW_BYTES_LIMIT));
         let (table_columns, twice) = number_columns(&mut fields);
         let schema = schema(&fields, &table_columns, columns, options);
         let mut reader = Self {
             file: name.to_owned(),
             schema,
+            columns_missing: columns.len().saturating_sub(table_columns.len()),
             table_columns,
             splitter,
             window: Window::new(Box::new(input), block_bytes),
@@ -361,7 +364,7 @@ impl HostReader {
         let reader = self.fields.get(field)?;
         let target = reader.target.as_ref().map(|target| target.column.sql_type().clone());
         let target =
-            target.or_else(|| reader.stored.host_type.natural_sql_type()).unwrap_or(tds::SqlType::SqlVariant);
+            target.or_else(|| reader.stored.host_type.natural_sql_type()).unwrap_or(SqlType::SqlVariant);
         let value = match fields.get(field) {
             Some(RejectedField::Text(text)) => shortened(text),
             _ => String::new(),
@@ -375,6 +378,7 @@ impl HostReader {
             reason: fault.reason(&target),
             raw: window.get(start as usize..end as usize).unwrap_or_default().to_vec(),
             fields,
+            columns_missing: self.columns_missing,
         })
     }
 
@@ -494,6 +498,7 @@ impl FieldReader {
             (HostType::NChar, ..) => TextForm::Wide,
             (_, FieldCollation::Named { collation, .. }, _) => TextForm::Page(collation.code_page()),
             (_, FieldCollation::Default, FileCodePage::Page(page)) => TextForm::Page(page),
+            (_, FieldCollation::Default, FileCodePage::Latin1) => TextForm::Latin1,
             (_, FieldCollation::Raw, _) | (_, _, FileCodePage::Raw) => TextForm::Page(own()),
         };
         let target = column.map(|column| Target {
@@ -514,25 +519,27 @@ impl FieldReader {
     /// A cell for an error file.
     fn spell(&self, cell: Option<&[u8]>) -> RejectedField {
         let Some(cell) = cell else { return RejectedField::Null };
+        if self.stored.host_type.is_text() {
+            let text = self.text.decode(cell).unwrap_or_else(|| String::from_utf8_lossy(cell));
+            return RejectedField::Text(text.into_owned());
+        }
         let mut text = Vec::new();
-        let text = match (self.stored.host_type, self.text) {
-            (HostType::Char, _) if cell == [0] => String::new(),
-            (HostType::NChar, _) if cell == [0, 0] => String::new(),
-            (HostType::Char, TextForm::Page(page)) => match page.decode(cell) {
-                Ok(text) => text.into_owned(),
-                Err(_) => String::from_utf8_lossy(cell).into_owned(),
-            },
-            (HostType::Char | HostType::NChar, _) => {
-                let units: Vec<u16> =
-                    cell.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
-                String::from_utf16_lossy(&units)
-            }
-            (host_type, _) => {
-                native::spell(host_type, cell, &mut text);
-                String::from_utf8_lossy(&text).into_owned()
-            }
+        native::spell(self.stored.host_type, cell, &mut text);
+        RejectedField::Text(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Bytes at which a value with a length in front of it is cut: those of the field, if the column would take more.
+    fn cut(&self) -> usize {
+        let length = self.stored.length as usize;
+        let Some(target) = self.target.as_ref().filter(|_| length > 0) else { return usize::MAX };
+        let unit = if self.stored.host_type == HostType::NChar { 2 } else { 1 };
+        let column = match target.column.sql_type() {
+            SqlType::Char { length } | SqlType::NChar { length } => usize::from(*length) * unit,
+            SqlType::VarChar { length: Length::Units(length) }
+            | SqlType::NVarChar { length: Length::Units(length) } => usize::from(*length) * unit,
+            sql_type => column::byte_limit(sql_type),
         };
-        RejectedField::Text(text)
+        if self.stored.host_type.size_bytes().is_none() && length < column { length } else { usize::MAX }
     }
 }
 

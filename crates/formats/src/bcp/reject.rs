@@ -25,6 +25,8 @@ pub struct RejectedRow {
     pub raw: Vec<u8>,
     /// Its fields, for error files that print rows.
     pub fields: Vec<RejectedField>,
+    /// Columns of the table that no field fills. The vendor's error file has an empty field for each.
+    pub columns_missing: usize,
 }
 
 /// A field of a rejected row.
@@ -64,8 +66,14 @@ pub enum RejectReason {
         /// The column's type.
         target: SqlType,
     },
-    /// A fraction of a second finer than the column keeps, or a date beyond its range.
-    #[error("finer than {target} keeps, or out of its range")]
+    /// A date beyond the column's range.
+    #[error("a date out of the range of {target}")]
+    DateOutOfRange {
+        /// The column's type.
+        target: SqlType,
+    },
+    /// A fraction of a second finer than the column keeps.
+    #[error("finer than {target} keeps")]
     DateOverflow {
         /// The column's type.
         target: SqlType,
@@ -106,6 +114,7 @@ impl RejectedRow {
             };
             separator = "\t";
         }
+        text.extend(std::iter::repeat_n('\t', self.columns_missing));
         text.push('\n');
         text
     }
@@ -120,6 +129,7 @@ impl RejectReason {
             Self::TooLong { .. } | Self::Length { .. } => ("22001", "String data, right truncation"),
             Self::OutOfRange { .. } => ("22003", "Numeric value out of range"),
             Self::Date { .. } => ("22007", "Invalid date format"),
+            Self::DateOutOfRange { .. } => ("22008", "Datetime field overflow"),
             Self::DateOverflow { .. } => (
                 "22008",
                 "Datetime field overflow. Fractional second precision exceeds the scale specified in the parameter binding.",

@@ -23,7 +23,7 @@ enum Shape {
     /// At its terminator.
     Terminated(Box<Terminator>),
     /// By the length in front of it; a terminator behind it is stepped over.
-    Prefixed { width: usize, length_max: usize, behind: usize },
+    Prefixed { width: usize, length_max: usize, behind: usize, empty_is_null: bool },
     /// By its length; a terminator behind it is stepped over.
     Fixed { length: usize, behind: usize },
 }
@@ -66,8 +66,10 @@ enum Found {
 const NULL_UNKNOWN_LENGTH: u64 = u64::MAX - 1;
 
 impl Splitter {
-    pub(super) fn new(fields: &[HostField], row_bytes_max: usize) -> Self {
-        let shapes: Vec<Shape> = fields.iter().map(Shape::new).collect();
+    /// `cuts` says for each field how many bytes of a value with a length in front of it are kept.
+    pub(super) fn new(fields: &[HostField], cuts: &[usize], row_bytes_max: usize) -> Self {
+        let shapes: Vec<Shape> =
+            fields.iter().zip(cuts).map(|(field, cut)| Shape::new(field, *cut)).collect();
         let ends = |range: &[HostField]| {
             let mut ends = range.iter().map(|field| (&field.terminator, field.host_type.is_text()));
             let first = ends.next()?;
@@ -283,13 +285,13 @@ impl Splitter {
                 }
                 step_over(Span::new(start, end), end, *behind, window, last)
             }
-            Shape::Prefixed { width, length_max, behind } => {
+            Shape::Prefixed { width, length_max, behind, empty_is_null } => {
                 let Some(prefix) = rest.get(..*width) else {
                     return if last { Found::Stop(Stop::DroppedTail) } else { Found::More };
                 };
                 let length = little_endian(prefix);
                 let start = start + width;
-                if length == u64::MAX >> (64 - 8 * width) {
+                if length == u64::MAX >> (64 - 8 * width) || (*empty_is_null && length == 0) {
                     return step_over(Span::NULL, start, *behind, window, last);
                 }
                 if *width == 8 && length == NULL_UNKNOWN_LENGTH {
@@ -321,13 +323,14 @@ impl Splitter {
 }
 
 impl Shape {
-    fn new(field: &HostField) -> Self {
+    fn new(field: &HostField, length_max: usize) -> Self {
         let behind = field.terminator.len();
         let natural = field.host_type.size_bytes();
         if field.prefix_length > 0 {
             let width = usize::from(field.prefix_length);
-            // Types of one size are cut, or filled up, to it where they are decoded.
-            return Self::Prefixed { width, length_max: usize::MAX, behind };
+            // Types of one size are cut, or filled up, to it where they are decoded. NULL of a sql_variant is length 0.
+            let empty_is_null = field.host_type == super::HostType::Variant;
+            return Self::Prefixed { width, length_max, behind, empty_is_null };
         }
         match natural {
             Some(length) => Self::Fixed { length, behind },

@@ -17,8 +17,28 @@ use crate::FormatError;
 pub(super) enum TextForm {
     /// A code page.
     Page(CodePage),
+    /// ISO 8859-1.
+    Latin1,
     /// UTF-16LE.
     Wide,
+}
+
+impl TextForm {
+    /// The text of a cell, if it is text; one NUL is the empty string.
+    pub(super) fn decode(self, cell: &[u8]) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Page(_) | Self::Latin1 if cell == [0] => Some(Cow::Borrowed("")),
+            Self::Latin1 => Some(latin1(cell)),
+            Self::Page(CodePage::Utf8) => std::str::from_utf8(cell).ok().map(Cow::Borrowed),
+            Self::Page(page) => page.decode(cell).ok(),
+            Self::Wide if cell == [0, 0] => Some(Cow::Borrowed("")),
+            Self::Wide => {
+                let (units, rest) = cell.as_chunks::<2>();
+                let units: Vec<u16> = units.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+                String::from_utf16(&units).ok().filter(|_| rest.is_empty()).map(Cow::Owned)
+            }
+        }
+    }
 }
 
 /// Values of a character column.
@@ -117,6 +137,8 @@ impl TextColumn {
                     }
                 }
             }
+            TextForm::Latin1 if cell == [0] => Cow::Borrowed(""),
+            TextForm::Latin1 => latin1(cell),
             TextForm::Wide => utf16(cell, row, report),
         };
         if !text.is_ascii() || matches!(self.limit, Limit::Units(limit) if text.len() > limit) {
@@ -184,6 +206,13 @@ fn utf8<'a>(cell: &'a [u8], row: u32, report: &mut Report) -> Cow<'a, str> {
         report.remarks.push((row, Deviation::InvalidText));
     }
     text
+}
+
+fn latin1(cell: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(cell) {
+        Ok(ascii) if ascii.is_ascii() => Cow::Borrowed(ascii),
+        _ => Cow::Owned(cell.iter().map(|byte| char::from(*byte)).collect()),
+    }
 }
 
 /// UTF-16LE. One NUL is the empty string; an odd byte at the end is dropped.

@@ -92,7 +92,7 @@ impl Instant {
             ticks = 86_400 * 300 - 1;
         }
         if !(DAYS_TO_1753..=DAYS_MAX).contains(&days) {
-            return Err(Fault::DateOverflow);
+            return Err(Fault::DateRange);
         }
         Ok(i64::from(days - DAYS_TO_1970) * 86_400_000 + milliseconds(ticks as u32))
     }
@@ -100,10 +100,10 @@ impl Instant {
     /// `smalldatetime` in seconds since 1970. Seconds are refused.
     pub(in super::super) fn smalldatetime(self) -> Result<i64, Fault> {
         let minute = TICKS_PER_MINUTE as u64;
-        if self.finer || !self.ticks.is_multiple_of(minute) {
-            return Err(Fault::DateOverflow);
-        }
         if !(DAYS_TO_1900..=DAYS_TO_1900 + 65_535).contains(&self.days) {
+            return Err(Fault::DateRange);
+        }
+        if self.finer || !self.ticks.is_multiple_of(minute) {
             return Err(Fault::DateOverflow);
         }
         Ok(i64::from(self.date()) * 86_400 + (self.ticks / minute) as i64 * 60)

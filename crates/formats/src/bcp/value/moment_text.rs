@@ -50,6 +50,7 @@ pub(in super::super) fn datetime2(text: &[u8], meridiem: bool) -> Result<(Instan
     };
     match parts {
         Ok(parts) => Ok((Instant { offset_minutes: 0, ..instant(parts) }, None)),
+        Err(_) if text.len() == 7 && begins_like_iso(text) => Err(Fault::Date),
         Err(fault) if begins_like_iso(text) => Err(fault),
         Err(_) => loose(text, meridiem),
     }
