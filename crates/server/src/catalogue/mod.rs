@@ -6,12 +6,14 @@
 mod definition_text;
 mod directory;
 mod names;
+mod object;
 mod table;
 pub mod views;
 
 pub use definition_text::definition_text;
 pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry};
 pub use names::{same_name, store_key};
+pub use object::Object;
 pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,
     TableDefinition, UniqueKey,

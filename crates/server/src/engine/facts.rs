@@ -1,6 +1,9 @@
 //! What functions such as DB_NAME, OBJECT_ID and GETDATE know, frozen for one statement.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+
+use tds::SqlType;
 
 use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::catalogue::{DatabaseEntry, Directory, TableDefinition, same_name};
@@ -10,6 +13,39 @@ use crate::tsql::parse_object_name;
 
 /// Reads the tables when a function first asks for them.
 type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
+
+/// The key-value pairs of a session.
+#[derive(Debug, Clone, Default)]
+pub struct SessionContext(HashMap<String, (Datum, SqlType, bool)>);
+
+impl SessionContext {
+    /// A key's value and type.
+    pub fn get(&self, key: &str) -> Option<(Datum, SqlType)> {
+        self.0.get(&key.to_lowercase()).map(|(value, sql_type, _)| (value.clone(), sql_type.clone()))
+    }
+
+    /// Sets a key, for good if `read_only`. Errors: 15664 for a key that was set for good.
+    pub fn set(
+        &mut self,
+        key: &str,
+        value: Datum,
+        sql_type: SqlType,
+        read_only: bool,
+    ) -> Result<(), SqlError> {
+        if self.0.get(&key.to_lowercase()).is_some_and(|(_, _, read_only)| *read_only) {
+            return Err(SqlError::new(
+                15664,
+                16,
+                1,
+                format!(
+                    "Cannot set key '{key}' in the session context. The key has been set as read_only for this session."
+                ),
+            ));
+        }
+        self.0.insert(key.to_lowercase(), (value, sql_type, read_only));
+        Ok(())
+    }
+}
 
 /// A statement's view of server, session and catalogue.
 pub struct Facts {
@@ -37,6 +73,10 @@ pub struct Facts {
     pub transaction_count: i64,
     /// The isolation level asked for, as sys.dm_exec_sessions numbers it.
     pub isolation_level: u8,
+    /// What sp_set_session_context has set.
+    pub session_context: Arc<SessionContext>,
+    /// What SET CONTEXT_INFO has set.
+    pub context_info: Option<Vec<u8>>,
     /// The error that a CATCH block handles.
     pub error: Option<SqlError>,
     /// Last identity values by `object_id`.
@@ -70,6 +110,8 @@ impl Facts {
             row_count: 0,
             transaction_count: 0,
             isolation_level: 2,
+            session_context: Arc::default(),
+            context_info: None,
             error: None,
             identities: Box::new(|_| None),
             tables: OnceLock::new(),

@@ -18,7 +18,7 @@ mod types;
 pub use bind::{Binder, BoundQuery, BoundTable, Environment, OutputColumn, Scope, ScopeColumn};
 pub use collation::{is_case_sensitive, text_key};
 pub use datum::Datum;
-pub use facts::Facts;
+pub use facts::{Facts, SessionContext};
 pub use like::Pattern;
 pub use provider::{MemoryTable, StoredTable};
 pub use run::{Engine, exact_schema};

@@ -102,6 +102,8 @@ impl Session {
         facts.row_count = self.last.rows;
         facts.transaction_count = i64::from(self.work.depth());
         facts.isolation_level = self.settings.isolation_level;
+        facts.session_context = Arc::clone(&self.context);
+        facts.context_info = self.settings.context_info.clone();
         facts.error = frame.error.clone();
         facts.identities = Box::new(move |object_id| instance.last_identity(object_id));
         facts

@@ -467,6 +467,13 @@ impl Session {
                         self.settings.text_size = i32::try_from(size).unwrap_or(i32::MAX)
                     }
                     ("ROWCOUNT", Some(rows)) => self.settings.row_count = u64::try_from(rows).unwrap_or(0),
+                    ("CONTEXT_INFO", _) => {
+                        let wide = SqlType::Binary { length: 128 };
+                        self.settings.context_info = match convert(value, &sql_type, &wide, 0)? {
+                            Datum::Binary(bytes) => Some(bytes),
+                            _ => None,
+                        };
+                    }
                     ("LOCK_TIMEOUT", _) => {
                         let value = convert(value, &sql_type, &SqlType::Int, 0)?.as_int().unwrap_or(-1);
                         self.settings.lock_timeout_ms = value as i32;

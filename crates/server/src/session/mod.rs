@@ -30,7 +30,7 @@ pub(crate) use cancellation::StopOnDrop;
 pub use execute::Request;
 pub use instance::Instance;
 
-use crate::engine::Datum;
+use crate::engine::{Datum, SessionContext};
 use crate::sql_error::SqlError;
 use response::SessionChange;
 use settings::Settings;
@@ -64,6 +64,7 @@ pub struct Session {
     cancellation: Cancellation,
     prepared: HashMap<i32, procedures::Prepared>,
     next_handle: i32,
+    context: Arc<SessionContext>,
     last: LastStatement,
 }
 
@@ -100,6 +101,7 @@ impl Session {
             cancellation: Cancellation::new(),
             prepared: HashMap::new(),
             next_handle: 1,
+            context: Arc::default(),
             last: LastStatement::default(),
         })
     }
@@ -127,6 +129,7 @@ impl Session {
         self.settings = Settings::new(self.login.ansi_defaults);
         self.work.set_lock_timeout(self.settings.lock_timeout());
         self.prepared.clear();
+        self.context = Arc::default();
         self.last = LastStatement::default();
         let wanted = if self.login.database.is_empty() { "master" } else { &self.login.database };
         if let Some(database) = self.instance.directory().database(wanted)
@@ -185,6 +188,10 @@ impl Session {
             "@@MICROSOFTVERSION" => int(0x1000_03E8),
             "@@TEXTSIZE" => int(i64::from(self.settings.text_size)),
             "@@LOCK_TIMEOUT" => int(i64::from(self.settings.lock_timeout_ms)),
+            "@@REMSERVER" => Some((Datum::Null, SqlType::NVarChar { length: tds::Length::Units(128) })),
+            "@@CONNECTIONS" | "@@CPU_BUSY" | "@@IDLE" | "@@IO_BUSY" | "@@PACK_RECEIVED" | "@@PACK_SENT"
+            | "@@PACKET_ERRORS" | "@@TOTAL_ERRORS" | "@@TOTAL_READ" | "@@TOTAL_WRITE" => int(0),
+            "@@TIMETICKS" => int(31_250),
             "@@NESTLEVEL" => int(0),
             "@@OPTIONS" => int(5432),
             "@@FETCH_STATUS" => int(-1),

@@ -14,6 +14,8 @@ mod tables;
 
 use tds::SqlType;
 
+use parameters::Signature;
+
 use super::Session;
 use super::interpreter::{Flow, Frame};
 use super::output::Output;
@@ -47,6 +49,7 @@ const NAMES: &[&str] = &[
     "sp_prepare",
     "sp_prepexec",
     "sp_server_info",
+    "sp_set_session_context",
     "sp_special_columns",
     "sp_special_columns_100",
     "sp_special_columns_90",
@@ -62,6 +65,9 @@ const NAMES: &[&str] = &[
     "sp_tableswc",
     "sp_unprepare",
 ];
+
+const SET_SESSION_CONTEXT: Signature =
+    Signature { name: "sp_set_session_context", parameters: &["@key", "@value", "@read_only"], required: 2 };
 
 /// An evaluated argument of a call.
 #[derive(Debug, Clone)]
@@ -198,6 +204,23 @@ impl Session {
             }
             // Accepted: they change nothing that this server has.
             "sp_tableoption" | "sp_configure" | "sp_updatestats" | "sp_addextendedproperty" => {
+                Ok(Outcome::plain())
+            }
+            "sp_set_session_context" => {
+                let parameters = SET_SESSION_CONTEXT.bind(arguments)?;
+                let key = parameters.text(0).filter(|key| !key.is_empty() && key.len() <= 256);
+                let key = key.ok_or_else(|| {
+                    SqlError::new(15666, 16, 1, "Cannot set key in the session context. The size of the key cannot exceed 256 bytes or be NULL.")
+                })?;
+                if let Some(value) = parameters.argument(1) {
+                    let read_only = matches!(parameters.text(2).as_deref(), Some("1"));
+                    std::sync::Arc::make_mut(&mut self.context).set(
+                        &key,
+                        value.value.clone(),
+                        value.sql_type.clone(),
+                        read_only,
+                    )?;
+                }
                 Ok(Outcome::plain())
             }
             "sp_prepare" | "sp_prepexec" | "sp_execute" | "sp_unprepare" => {

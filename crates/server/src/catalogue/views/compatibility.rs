@@ -165,33 +165,19 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 fn objects(context: &Context<'_>, view: &mut View) {
-    let mut add = |name: &str, id: i32, letters: &str, parent: i32, created_us: i64| {
-        // The old letter of keys of every kind is K.
-        let old = if matches!(letters, "PK" | "UQ") { "K" } else { letters };
-        view.add([
-            ("name", text(name)),
-            ("id", int(id)),
-            ("xtype", kind(letters)),
-            ("parent_obj", int(parent)),
-            ("crdate", moment(created_us)),
-            ("type", kind(old)),
-            ("refdate", moment(created_us)),
-        ]);
-    };
     for table in context.tables() {
-        let (own, created) = (table.object_id, table.created_us);
-        add(&table.name, own, "U", 0, created);
-        for key in &table.keys {
-            add(&key.name, key.object_id, if key.primary { "PK" } else { "UQ" }, own, created);
-        }
-        for check in &table.checks {
-            add(&check.name, check.object_id, "C", own, created);
-        }
-        for default in table.columns.iter().filter_map(|column| column.default.as_ref()) {
-            add(&default.name, default.object_id, "D", own, created);
-        }
-        for key in &table.foreign_keys {
-            add(&key.name, key.object_id, "F", own, created);
+        for object in table.objects() {
+            // The old letter of keys of both kinds is K.
+            let old = if matches!(object.letters, "PK" | "UQ") { "K" } else { object.letters };
+            view.add([
+                ("name", text(object.name)),
+                ("id", int(object.object_id)),
+                ("xtype", kind(object.letters)),
+                ("parent_obj", int(object.parent)),
+                ("crdate", moment(table.created_us)),
+                ("type", kind(old)),
+                ("refdate", moment(table.created_us)),
+            ]);
         }
     }
 }

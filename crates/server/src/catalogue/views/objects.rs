@@ -181,24 +181,9 @@ fn tables(context: &Context<'_>, view: &mut View) {
 
 fn objects(context: &Context<'_>, view: &mut View) {
     for table in context.tables() {
-        let own = table.object_id;
-        view.add(object(context, &table, (&table.name, own, 0), ("U", "USER_TABLE")));
-        for key in &table.keys {
-            let what =
-                if key.primary { ("PK", "PRIMARY_KEY_CONSTRAINT") } else { ("UQ", "UNIQUE_CONSTRAINT") };
-            view.add(object(context, &table, (&key.name, key.object_id, own), what));
-        }
-        for check in &table.checks {
-            let names = (check.name.as_str(), check.object_id, own);
-            view.add(object(context, &table, names, ("C", "CHECK_CONSTRAINT")));
-        }
-        for default in table.columns.iter().filter_map(|column| column.default.as_ref()) {
-            let names = (default.name.as_str(), default.object_id, own);
-            view.add(object(context, &table, names, ("D", "DEFAULT_CONSTRAINT")));
-        }
-        for key in &table.foreign_keys {
-            let names = (key.name.as_str(), key.object_id, own);
-            view.add(object(context, &table, names, ("F", "FOREIGN_KEY_CONSTRAINT")));
+        for found in table.objects() {
+            let names = (found.name, found.object_id, found.parent);
+            view.add(object(context, &table, names, (found.letters, found.description())));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod date;
 mod math;
+mod metadata;
 mod string;
 mod system;
 
@@ -18,7 +19,7 @@ use crate::sql_error::SqlError;
 
 /// Binds a call. Errors: 195 for an unknown name, 174 for a wrong number of arguments.
 pub fn call_function(name: &str, arguments: Vec<Typed>, facts: &Arc<Facts>) -> Result<Typed, SqlError> {
-    for family in [string::bind, math::bind, date::bind, system::bind] {
+    for family in [string::bind, math::bind, date::bind, metadata::bind, system::bind] {
         if let Some(typed) = family(name, &arguments, facts)? {
             return Ok(typed);
         }

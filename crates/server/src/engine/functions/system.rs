@@ -8,8 +8,9 @@ use super::super::datum::Datum;
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
 use super::super::{Facts, convert};
-use super::{name_type, strict, take};
-use crate::catalogue::{TableDefinition, same_name, views};
+use super::metadata::{lookup, pair, wide_text};
+use super::{name_type, take};
+use crate::catalogue::views;
 use crate::sql_error::SqlError;
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
@@ -34,101 +35,6 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         "DB_ID" => lookup(name, arguments, name_type(), SqlType::SmallInt, facts, |facts, value| {
             Some(Datum::Int(i64::from(facts.directory.database(value.as_text()?)?.id)))
         }),
-        "OBJECT_ID" => {
-            let first = arguments.first().cloned().ok_or_else(|| SqlError::argument_count("object_id", 1))?;
-            // The second argument asks for a kind of object; there are only tables and views.
-            let wants_table = arguments.get(1).is_none_or(|kind| {
-                matches!(&kind.constant, Some(Datum::Text(kind)) if ["U", "V", "IT", "S"].iter().any(|k| kind.trim().eq_ignore_ascii_case(k)))
-            });
-            if !wants_table {
-                return known(Datum::Null, int);
-            }
-            lookup(name, &[first], SqlType::NVarChar { length: Length::Max }, int, facts, |facts, value| {
-                let text = value.as_text()?;
-                let id = facts.find(text).map(|table| table.object_id).or_else(|| views::view_id(text))?;
-                Some(Datum::Int(i64::from(id)))
-            })
-        }
-        "OBJECT_NAME" => {
-            let first =
-                arguments.first().cloned().ok_or_else(|| SqlError::argument_count("object_name", 1))?;
-            lookup(name, &[first], int, name_type(), facts, |facts, value| {
-                Some(Datum::Text(facts.by_id(value.as_int()?)?.name.clone()))
-            })
-        }
-        "OBJECT_SCHEMA_NAME" => {
-            let first = arguments
-                .first()
-                .cloned()
-                .ok_or_else(|| SqlError::argument_count("object_schema_name", 1))?;
-            lookup(name, &[first], int, name_type(), facts, |facts, value| {
-                Some(Datum::Text(facts.by_id(value.as_int()?)?.schema.clone()))
-            })
-        }
-        "SCHEMA_NAME" if arguments.is_empty() => text("dbo"),
-        "SCHEMA_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
-            let schema = facts
-                .current()?
-                .schemas
-                .iter()
-                .find(|schema| Some(i64::from(schema.id)) == value.as_int())?;
-            Some(Datum::Text(schema.name.clone()))
-        }),
-        "SCHEMA_ID" if arguments.is_empty() => known(Datum::Int(1), int),
-        "SCHEMA_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
-            Some(Datum::Int(i64::from(facts.current()?.schema(value.as_text()?)?.id)))
-        }),
-        "TYPE_NAME" => lookup(name, arguments, int, name_type(), facts, |_, value| {
-            views::type_name_of_id(value.as_int()?).map(|name| Datum::Text(name.to_string()))
-        }),
-        "TYPE_ID" => lookup(name, arguments, name_type(), int, facts, |_, value| {
-            views::type_id_of_name(value.as_text()?).map(|id| Datum::Int(i64::from(id)))
-        }),
-        "COL_LENGTH" => pair(
-            name,
-            arguments,
-            (name_type(), name_type()),
-            SqlType::SmallInt,
-            facts,
-            |facts, table, column| {
-                let table = facts.find(table.as_text()?)?;
-                let column = column_of(&table, column.as_text()?)?;
-                Some(Datum::Int(i64::from(views::max_length(&column.sql_type))))
-            },
-        ),
-        "COL_NAME" => {
-            pair(name, arguments, (int.clone(), int), name_type(), facts, |facts, table, column| {
-                let table = facts.by_id(table.as_int()?)?;
-                let column = table
-                    .columns
-                    .iter()
-                    .find(|candidate| Some(i64::from(candidate.id)) == column.as_int())?;
-                Some(Datum::Text(column.name.clone()))
-            })
-        }
-        "COLUMNPROPERTY" => {
-            let [table, column, property] = take(name, arguments)?;
-            let facts = Arc::clone(facts);
-            strict(
-                name,
-                vec![(table, SqlType::Int), (column, name_type()), (property, name_type())],
-                SqlType::Int,
-                move |values| {
-                    let found = (|| {
-                        let table = facts.by_id(values[0].as_int()?)?;
-                        column_property(column_of(&table, values[1].as_text()?)?, values[2].as_text()?)
-                    })();
-                    Ok(found.map_or(Datum::Null, Datum::Int))
-                },
-            )
-            .map(Some)
-        }
-        "OBJECTPROPERTY" | "OBJECTPROPERTYEX" => {
-            pair(name, arguments, (int.clone(), name_type()), int, facts, |facts, table, property| {
-                let table = facts.by_id(table.as_int()?)?;
-                object_property(&table, property.as_text()?).map(Datum::Int)
-            })
-        }
         "SERVERPROPERTY" => {
             let [property] = take(name, arguments)?;
             match property.constant {
@@ -151,6 +57,32 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
                     "updateability" => "READ_WRITE",
                     "useraccess" => "MULTI_USER",
                     "version" => "957",
+                    "lcid" => "1033",
+                    "sqlsortorder" => "52",
+                    "comparisonstyle" => "196609",
+                    "isansinullsenabled"
+                    | "isansipaddingenabled"
+                    | "isansiwarningsenabled"
+                    | "isarithmeticabortenabled"
+                    | "isnullconcat"
+                    | "isquotedidentifiersenabled" => "1",
+                    "isautoclose"
+                    | "isautoshrink"
+                    | "isautocreatestatistics"
+                    | "isautoupdatestatistics"
+                    | "isansinulldefault"
+                    | "isclosecursorsoncommitenabled"
+                    | "isfulltextenabled"
+                    | "isinstandby"
+                    | "islocalcursorsdefault"
+                    | "ismergepublished"
+                    | "ispublished"
+                    | "isnumericroundabortenabled"
+                    | "isrecursivetriggersenabled"
+                    | "issubscribed"
+                    | "istornpagedetectionenabled"
+                    | "isxtpsupported"
+                    | "issyncwithbackup" => "0",
                     _ => return None,
                 };
                 Some(Datum::Text(value.to_string()))
@@ -160,10 +92,39 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             let [collation, property] = take(name, arguments)?;
             collation_property(&collation, &property).map(Some)
         }
-        "HAS_PERMS_BY_NAME" | "HAS_DBACCESS" | "IS_MEMBER" | "IS_SRVROLEMEMBER" | "IS_ROLEMEMBER" => {
-            known(Datum::Int(1), int)
+        "HAS_DBACCESS" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
+            facts.directory.database(value.as_text()?).map(|_| Datum::Int(1))
+        }),
+        "IS_MEMBER" | "IS_ROLEMEMBER" | "IS_SRVROLEMEMBER" => {
+            let server = name == "IS_SRVROLEMEMBER";
+            let role = arguments.get(..1).unwrap_or_default();
+            lookup(name, role, name_type(), int, facts, move |_, value| {
+                member_of(value.as_text()?, server).map(|is| Datum::Int(i64::from(is)))
+            })
         }
+        "SESSION_CONTEXT" => {
+            let [key] = take(name, arguments)?;
+            let Some(Datum::Text(key)) = key.cast(&name_type())?.constant else {
+                return Err(SqlError::unsupported("SESSION_CONTEXT of a computed key"));
+            };
+            let (value, sql_type) = facts.session_context.get(&key).unwrap_or((Datum::Null, wide_text()));
+            known(value, sql_type)
+        }
+        "CONTEXT_INFO" => known(
+            facts.context_info.clone().map_or(Datum::Null, Datum::Binary),
+            SqlType::VarBinary { length: Length::Units(128) },
+        ),
+        "CURRENT_TRANSACTION_ID" => known(Datum::Int(facts.transaction_count), SqlType::BigInt),
+        "CURRENT_REQUEST_ID" => known(Datum::Int(0), SqlType::SmallInt),
+        "GETANSINULL" => known(Datum::Int(1), int),
         "SUSER_NAME" | "SUSER_SNAME" | "ORIGINAL_LOGIN" | "SYSTEM_USER" => text(&facts.login),
+        "USER_NAME" if !arguments.is_empty() => {
+            lookup(name, arguments, int, name_type(), facts, |_, value| {
+                let users = ["public", "dbo", "guest", "INFORMATION_SCHEMA", "sys"];
+                let user = users.get(usize::try_from(value.as_int()?).ok()?)?;
+                Some(Datum::Text(user.to_string()))
+            })
+        }
         "USER_NAME" | "USER" | "CURRENT_USER" | "SESSION_USER" => text("dbo"),
         "USER_ID" | "DATABASE_PRINCIPAL_ID" | "SUSER_ID" => known(Datum::Int(1), int),
         "HOST_NAME" => text(&facts.host),
@@ -175,26 +136,6 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             facts.scope_identity.map_or(Datum::Null, |value| Datum::Decimal(i128::from(value))),
             SqlType::Numeric { precision: 38, scale: 0 },
         ),
-        "IDENT_CURRENT" | "IDENT_SEED" | "IDENT_INCR" => {
-            let which = name.to_string();
-            lookup(
-                name,
-                arguments,
-                name_type(),
-                SqlType::Numeric { precision: 38, scale: 0 },
-                facts,
-                move |facts, value| {
-                    let table = facts.find(value.as_text()?)?;
-                    let (_, identity) = table.identity()?;
-                    let number = match which.as_str() {
-                        "IDENT_SEED" => identity.seed,
-                        "IDENT_INCR" => identity.increment,
-                        _ => (facts.identities)(table.object_id).unwrap_or(identity.seed),
-                    };
-                    Some(Datum::Decimal(i128::from(number)))
-                },
-            )
-        }
         "NEWID" | "NEWSEQUENTIALID" => {
             let function = Scalar::by_value(name, Vec::new(), SqlType::UniqueIdentifier, |_| {
                 Ok(Datum::Guid(*uuid::Uuid::new_v4().as_bytes()))
@@ -232,88 +173,33 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             SqlType::NVarChar { length: Length::Units(4000) },
         ),
         "ERROR_PROCEDURE" => known(Datum::Null, name_type()),
-        "SESSIONPROPERTY" => known(Datum::Int(1), int),
+        "SESSIONPROPERTY" => lookup(name, arguments, name_type(), int, facts, |_, value| {
+            Some(Datum::Int(match value.as_text()?.to_ascii_uppercase().as_str() {
+                "ANSI_NULLS"
+                | "ANSI_PADDING"
+                | "ANSI_WARNINGS"
+                | "ARITHABORT"
+                | "CONCAT_NULL_YIELDS_NULL"
+                | "QUOTED_IDENTIFIER" => 1,
+                "NUMERIC_ROUNDABORT" => 0,
+                _ => return None,
+            }))
+        }),
         "CONNECTIONPROPERTY" => {
             let [property] = take(name, arguments)?;
-            match property.constant {
-                Some(Datum::Text(property)) if property.eq_ignore_ascii_case("net_transport") => text("TCP"),
-                Some(Datum::Text(property)) if property.eq_ignore_ascii_case("protocol_type") => text("TSQL"),
-                Some(Datum::Text(property)) if property.eq_ignore_ascii_case("auth_scheme") => text("SQL"),
+            let Some(Datum::Text(property)) = property.constant else {
+                return known(Datum::Null, name_type());
+            };
+            match property.to_ascii_lowercase().as_str() {
+                "net_transport" | "physical_net_transport" => text("TCP"),
+                "protocol_type" => text("TSQL"),
+                "auth_scheme" => text("SQL"),
+                "client_net_address" | "local_net_address" => text("127.0.0.1"),
                 _ => known(Datum::Null, name_type()),
             }
         }
         _ => Ok(None),
     }
-}
-
-type Lookup = Box<dyn Fn(&Facts, &Datum) -> Option<Datum> + Send + Sync>;
-
-fn lookup(
-    name: &str,
-    arguments: &[Typed],
-    argument: SqlType,
-    result: SqlType,
-    facts: &Arc<Facts>,
-    find: impl Fn(&Facts, &Datum) -> Option<Datum> + Send + Sync + 'static,
-) -> Result<Option<Typed>, SqlError> {
-    let [value] = take(name, arguments)?;
-    let facts = Arc::clone(facts);
-    let find: Lookup = Box::new(find);
-    strict(name, vec![(value, argument)], result, move |values| {
-        Ok(values.first().and_then(|value| find(&facts, value)).unwrap_or(Datum::Null))
-    })
-    .map(Some)
-}
-
-fn pair(
-    name: &str,
-    arguments: &[Typed],
-    types: (SqlType, SqlType),
-    result: SqlType,
-    facts: &Arc<Facts>,
-    find: impl Fn(&Facts, &Datum, &Datum) -> Option<Datum> + Send + Sync + 'static,
-) -> Result<Option<Typed>, SqlError> {
-    let [first, second] = take(name, arguments)?;
-    let facts = Arc::clone(facts);
-    strict(name, vec![(first, types.0), (second, types.1)], result, move |values| match values {
-        [first, second] => Ok(find(&facts, first, second).unwrap_or(Datum::Null)),
-        _ => Ok(Datum::Null),
-    })
-    .map(Some)
-}
-
-fn column_of<'t>(table: &'t TableDefinition, name: &str) -> Option<&'t crate::catalogue::ColumnDefinition> {
-    table.columns.iter().find(|column| same_name(&column.name, name))
-}
-
-fn column_property(column: &crate::catalogue::ColumnDefinition, property: &str) -> Option<i64> {
-    Some(match property.to_ascii_lowercase().as_str() {
-        "isidentity" => i64::from(column.identity.is_some()),
-        "iscomputed" => i64::from(column.computed.is_some()),
-        "allowsnull" => i64::from(column.nullable),
-        "columnid" => i64::from(column.id),
-        "isrowguidcol" | "ishidden" | "issparse" | "iscolumnset" | "generatedalwaystype" => 0,
-        "precision" => i64::from(views::precision(&column.sql_type)),
-        "scale" => i64::from(views::scale(&column.sql_type)),
-        "charmaxlen" => i64::from(views::max_length(&column.sql_type)),
-        _ => return None,
-    })
-}
-
-fn object_property(table: &TableDefinition, property: &str) -> Option<i64> {
-    Some(match property.to_ascii_lowercase().as_str() {
-        "isusertable" | "istable" => 1,
-        "isview" | "isprocedure" | "istrigger" | "ismsshipped" | "isschemabound" => 0,
-        "tablehasidentity" => i64::from(table.identity().is_some()),
-        "tablehasprimarykey" => i64::from(table.keys.iter().any(|key| key.primary)),
-        "tablehasclustindex" => i64::from(table.is_clustered()),
-        "tablehasindex" => i64::from(!table.keys.is_empty() || !table.indexes.is_empty()),
-        "tablehascheckcnst" => i64::from(!table.checks.is_empty()),
-        "tablehasforeignkey" => i64::from(!table.foreign_keys.is_empty()),
-        "tablehasinserttrigger" | "tablehasupdatetrigger" | "tablehasdeletetrigger" => 0,
-        "schemaid" => 1,
-        _ => return None,
-    })
 }
 
 fn server_property(property: &str, facts: &Facts) -> Result<Typed, SqlError> {
@@ -329,7 +215,22 @@ fn server_property(property: &str, facts: &Facts) -> Result<Typed, SqlError> {
         "engineedition" => number(3),
         "servername" | "machinename" | "computernamephysicalnetbios" => text(&facts.server),
         "collation" => text(crate::catalogue::DEFAULT_COLLATION),
-        "isintegratedsecurityonly"
+        "productbuild" => text("1000"),
+        "editionid" => number(0),
+        "licensetype" => text("DISABLED"),
+        "comparisonstyle" => number(196_609),
+        "sqlcharset" => number(1),
+        "sqlsortorder" => number(52),
+        "processid" => number(i64::from(std::process::id())),
+        "isexternalauthenticationonly"
+        | "istempdbmetadatamemoryoptimized"
+        | "isadvancedanalyticsinstalled"
+        | "isbigdatacluster"
+        | "islocaldb"
+        | "isserversuspendedforsnapshotbackup"
+        | "filestreamconfiguredlevel"
+        | "filestreameffectivelevel"
+        | "isintegratedsecurityonly"
         | "isclustered"
         | "ishadrenabled"
         | "issingleuser"
@@ -363,4 +264,42 @@ fn collation_property(collation: &Typed, property: &Typed) -> Result<Typed, SqlE
         "comparisonstyle" => number(0x30001),
         _ => Typed::constant(Datum::Null, SqlType::Int),
     }
+}
+
+/// Whether the login, which may do everything, is in a role; None if there is no such role.
+fn member_of(role: &str, server: bool) -> Option<bool> {
+    let role = role.to_ascii_lowercase();
+    let (every, fixed): (&[&str], &[&str]) = if server {
+        (
+            &["public", "sysadmin"],
+            &[
+                "serveradmin",
+                "setupadmin",
+                "securityadmin",
+                "processadmin",
+                "dbcreator",
+                "diskadmin",
+                "bulkadmin",
+            ],
+        )
+    } else {
+        (
+            &["public", "db_owner"],
+            &[
+                "db_accessadmin",
+                "db_securityadmin",
+                "db_ddladmin",
+                "db_backupoperator",
+                "db_datareader",
+                "db_datawriter",
+                "db_denydatareader",
+                "db_denydatawriter",
+            ],
+        )
+    };
+    if every.contains(&role.as_str()) {
+        return Some(true);
+    }
+    // A sysadmin has the rights of the server's fixed roles; dbo is no member of the database's others.
+    fixed.contains(&role.as_str()).then_some(server)
 }
