@@ -99,6 +99,11 @@ impl SqlError {
         Self::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))
     }
 
+    /// 1087: an undeclared table variable.
+    pub fn undeclared_table(name: &str) -> Self {
+        Self::new(1087, 15, 2, format!("Must declare the table variable \"{name}\"."))
+    }
+
     /// 134: a variable declared twice in one batch.
     pub fn variable_redeclared(name: &str) -> Self {
         Self::new(
@@ -153,6 +158,30 @@ impl SqlError {
             16,
             1,
             format!("Conversion failed when converting the {from} value '{value}' to data type {to}."),
+        )
+    }
+
+    /// 264: a column that is assigned twice.
+    pub fn column_named_twice(name: &str) -> Self {
+        Self::new(
+            264,
+            16,
+            1,
+            format!(
+                "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code."
+            ),
+        )
+    }
+
+    /// 271: a computed column that is assigned.
+    pub fn computed_column(name: &str) -> Self {
+        Self::new(
+            271,
+            16,
+            1,
+            format!(
+                "The column \"{name}\" cannot be modified because it is either a computed column or is the result of a UNION operator."
+            ),
         )
     }
 

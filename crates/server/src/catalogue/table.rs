@@ -10,6 +10,7 @@ use tds::{Collation, SqlType};
 use super::definition_text::definition_text;
 use super::names::same_name;
 use crate::sql_error::KeyKind;
+use crate::tsql::ast::ReferentialAction;
 
 /// The collation of columns that name none.
 pub const DEFAULT_COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
@@ -38,7 +39,7 @@ pub struct TableDefinition {
     /// CHECK constraints.
     #[serde(default)]
     pub checks: Vec<Check>,
-    /// FOREIGN KEY constraints: recorded, not enforced.
+    /// FOREIGN KEY constraints.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
 }
@@ -147,6 +148,9 @@ pub struct Check {
     pub column: Option<String>,
     /// Whether all rows are known to satisfy it; a bulk load without CHECK_CONSTRAINTS ends that.
     pub trusted: bool,
+    /// NOCHECK CONSTRAINT: not enforced.
+    #[serde(default)]
+    pub disabled: bool,
 }
 
 /// FOREIGN KEY.
@@ -164,6 +168,22 @@ pub struct ForeignKey {
     pub table: String,
     /// Referenced columns.
     pub referenced: Vec<String>,
+    /// ON DELETE.
+    #[serde(default)]
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    #[serde(default)]
+    pub on_update: ReferentialAction,
+    /// Whether all rows are known to satisfy it.
+    #[serde(default = "yes")]
+    pub trusted: bool,
+    /// NOCHECK CONSTRAINT: not enforced.
+    #[serde(default)]
+    pub disabled: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A unique key to enforce: a constraint's or an index's.
@@ -203,6 +223,18 @@ impl TableDefinition {
         Arc::new(Schema::new(
             self.columns.iter().map(|column| field_for(&column.wire(), &Form::Exact)).collect::<Vec<_>>(),
         ))
+    }
+
+    /// Whether a FOREIGN KEY is this table's reference to the table `parent` of the same database.
+    pub fn refers_to(&self, key: &ForeignKey, parent: &TableDefinition) -> bool {
+        same_name(&self.database, &parent.database)
+            && same_name(&key.schema, &parent.schema)
+            && same_name(&key.table, &parent.name)
+    }
+
+    /// Positions of columns by their names.
+    pub fn positions(&self, columns: &[String]) -> Vec<usize> {
+        columns.iter().filter_map(|column| self.position(column)).collect()
     }
 
     /// The next free `column_id`.

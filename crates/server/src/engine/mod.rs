@@ -15,7 +15,7 @@ mod scalar;
 mod typed;
 mod types;
 
-pub use bind::{Binder, BoundQuery, BoundTable, Environment, OutputColumn, Scope, ScopeColumn};
+pub use bind::{Binder, BoundQuery, BoundTable, Environment, JoinedRows, OutputColumn, Scope, ScopeColumn};
 pub use collation::{is_case_sensitive, text_key};
 pub use datum::Datum;
 pub use facts::{Facts, SessionContext};

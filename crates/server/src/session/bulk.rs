@@ -131,15 +131,20 @@ impl Session {
     ) -> Result<TableWriter, SqlError> {
         // TABLOCK is a bulk update lock: loads do not exclude each other.
         let alone = !plan.definition.unique_keys().is_empty();
+        let mut references = if hints.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
         let now = self.work.refresh(table)?;
         self.work.offer_keys(table.definition.object_id);
         let options = WriteOptions {
             statement: "INSERT",
+            conflict: "INSERT",
             default_for_null: !hints.keep_nulls,
             check_constraints: hints.check_constraints,
         };
-        TableWriter::new(Arc::clone(&self.instance), self.work.pair(), now, plan, options, false)
+        for reference in references.iter_mut().filter(|reference| reference.same_table) {
+            reference.parent = now.clone();
+        }
+        TableWriter::new(Arc::clone(&self.instance), self.work.pair(), now, plan, options, false, references)
     }
 }
 
@@ -181,10 +186,12 @@ impl BulkWriter {
 
     /// Ends the load: commits it, or makes it part of the open transaction. Returns the row count.
     pub fn finish(mut self) -> Result<u64, SqlError> {
-        self.finished = true;
-        let Some(writer) = self.writer.take() else {
+        let Some(mut writer) = self.writer.take() else {
             return Err(SqlError::internal("a bulk load that is over"));
         };
+        // A row that refers to nothing undoes the load, when the writer is dropped.
+        writer.finish()?;
+        self.finished = true;
         let rows = writer.rows;
         self.work.give_keys(writer.into_keys());
         self.work.end(true)?;

@@ -9,10 +9,15 @@ use tds::SqlType;
 use super::Session;
 use super::interpreter::Frame;
 use super::work::{OpenTable, key_of, store_error};
-use crate::catalogue::{Index, TableDefinition, same_name};
+use crate::catalogue::{ForeignKey, Index, TableDefinition, same_name};
 use crate::sql_error::SqlError;
 use crate::table::{InputRows, WriteOptions};
-use crate::tsql::ast::{AlterAction, ColumnClause, CreateIndex, CreateTable, ObjectName, StatementKind};
+use crate::tsql::ast::{
+    AlterAction, ColumnClause, ConstraintKind, CreateIndex, CreateTable, ObjectName, StatementKind,
+};
+
+/// Columns of a table.
+const COLUMNS_MAX: usize = 1024;
 
 impl Session {
     /// Runs a statement that changes what exists, within a transaction of its own unless one is open.
@@ -33,22 +38,53 @@ impl Session {
             StatementKind::CreateTable(create) => self.create_table(create, frame),
             StatementKind::DropTable { names, if_exists } => self.drop_tables(names, *if_exists),
             StatementKind::TruncateTable(name) => self.truncate(name),
-            StatementKind::AlterTable { table, action } => self.alter_table(table, action, frame),
+            StatementKind::AlterTable { table, check, action } => {
+                self.alter_table(table, *check, action, frame)
+            }
             StatementKind::CreateIndex(create) => self.create_index(create, frame),
             StatementKind::DropIndex { names, if_exists } => self.drop_indexes(names, *if_exists),
             StatementKind::CreateSchema(name) => self.create_schema(name),
             StatementKind::DropSchema { name, if_exists } => self.drop_schema(name, *if_exists),
             StatementKind::CreateDatabase(name) => self.create_database(name),
             StatementKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists),
-            _ => Err(SqlError::internal("a statement without a place")),
+            _ => Err(SqlError::unsupported("A view, procedure, function, sequence or synonym")),
         }
     }
 
     fn create_table(&mut self, create: &CreateTable, frame: &Frame) -> Result<(), SqlError> {
-        let mut definition = self.new_definition(&create.name, Vec::new())?;
         if self.work.find(&create.name, &self.database)?.is_some() {
             return Err(SqlError::object_exists(&create.name.name));
         }
+        let definition = self.declared(create, frame)?;
+        self.create(definition, &create.name)?;
+        Ok(())
+    }
+
+    /// DECLARE of a table variable.
+    pub(super) fn declare_table(&mut self, create: &CreateTable, frame: &Frame) -> Result<(), SqlError> {
+        let refused = create.constraints.iter().chain(create.columns.iter().flat_map(|c| &c.constraints));
+        if refused.into_iter().any(|clause| matches!(clause.kind, ConstraintKind::ForeignKey { .. })) {
+            return Err(SqlError::syntax_keyword("FOREIGN"));
+        }
+        let definition = self.declared(create, frame)?;
+        self.work.declare_table(&definition)
+    }
+
+    /// The definition that CREATE TABLE writes out.
+    fn declared(&self, create: &CreateTable, frame: &Frame) -> Result<TableDefinition, SqlError> {
+        if create.columns.len() > COLUMNS_MAX {
+            return Err(SqlError::new(
+                1702,
+                16,
+                1,
+                format!(
+                    "CREATE TABLE failed because column '{}' in table '{}' exceeds the maximum of 1024 columns.",
+                    create.columns.get(COLUMNS_MAX).map_or("", |column| &column.name),
+                    create.name.name
+                ),
+            ));
+        }
+        let mut definition = self.new_definition(&create.name, Vec::new())?;
         // Computed columns may name columns after them.
         let (plain, computed): (Vec<&ColumnClause>, Vec<&ColumnClause>) =
             create.columns.iter().partition(|column| column.computed.is_none());
@@ -63,8 +99,7 @@ impl Session {
         for constraint in &create.constraints {
             self.add_constraint(&mut definition, constraint, None, frame)?;
         }
-        self.create(definition, &create.name)?;
-        Ok(())
+        Ok(definition)
     }
 
     fn drop_tables(&mut self, names: &[ObjectName], if_exists: bool) -> Result<(), SqlError> {
@@ -75,6 +110,16 @@ impl Session {
                 }
                 return Err(SqlError::cannot_drop("table", &name.to_string()));
             };
+            if self.referring_from_elsewhere(&table)?.is_some() {
+                return Err(SqlError::new(
+                    3726,
+                    16,
+                    1,
+                    format!(
+                        "Could not drop object '{name}' because it is referenced by a FOREIGN KEY constraint."
+                    ),
+                ));
+            }
             self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
             self.work.forget_keys(table.definition.object_id);
             self.instance.set_identity(table.definition.object_id, None);
@@ -82,9 +127,31 @@ impl Session {
         Ok(())
     }
 
+    /// A FOREIGN KEY of another table that refers to this one.
+    fn referring_from_elsewhere(
+        &self,
+        table: &OpenTable,
+    ) -> Result<Option<(OpenTable, ForeignKey)>, SqlError> {
+        if table.place != super::work::Place::Shared {
+            return Ok(None);
+        }
+        let referring = self.referring(&table.definition)?;
+        Ok(referring.into_iter().find(|(other, _)| other.definition.object_id != table.definition.object_id))
+    }
+
     fn truncate(&mut self, name: &ObjectName) -> Result<(), SqlError> {
         let table =
             self.work.find(name, &self.database)?.ok_or_else(|| SqlError::cannot_truncate(&name.name))?;
+        if self.referring_from_elsewhere(&table)?.is_some() {
+            return Err(SqlError::new(
+                4712,
+                16,
+                1,
+                format!(
+                    "Cannot truncate table '{name}' because it is being referenced by a FOREIGN KEY constraint."
+                ),
+            ));
+        }
         self.work.write(table.place, |transaction| transaction.truncate(table.id))?;
         self.work.forget_keys(table.definition.object_id);
         // The next row gets the seed again.
@@ -97,7 +164,7 @@ impl Session {
     }
 
     /// Keeps a changed definition, rows unchanged.
-    fn redefine(&mut self, table: &OpenTable, definition: &TableDefinition) -> Result<(), SqlError> {
+    pub(super) fn redefine(&mut self, table: &OpenTable, definition: &TableDefinition) -> Result<(), SqlError> {
         let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
         self.work.forget_keys(definition.object_id);
         self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties))
@@ -106,6 +173,7 @@ impl Session {
     fn alter_table(
         &mut self,
         name: &ObjectName,
+        check: Option<bool>,
         action: &AlterAction,
         frame: &Frame,
     ) -> Result<(), SqlError> {
@@ -122,7 +190,24 @@ impl Session {
                     self.add_constraint(&mut definition, constraint, None, frame)?;
                 }
                 if columns.is_empty() && keyed.is_empty() {
-                    self.check_rows(&table, &definition, frame)?;
+                    if check == Some(false) {
+                        // New CHECK and FOREIGN KEY constraints are taken on trust; keys never are.
+                        let known = table.definition.as_ref();
+                        for check in definition.checks.iter_mut().skip(known.checks.len()) {
+                            check.trusted = false;
+                        }
+                        for key in definition.foreign_keys.iter_mut().skip(known.foreign_keys.len()) {
+                            key.trusted = false;
+                        }
+                        let keys_only = TableDefinition {
+                            keys: definition.keys.clone(),
+                            indexes: definition.indexes.clone(),
+                            ..known.clone()
+                        };
+                        self.check_rows(&table, &keys_only, frame)?;
+                    } else {
+                        self.check_rows(&table, &definition, frame)?;
+                    }
                     return self.redefine(&table, &definition);
                 }
                 if keyed.iter().any(|name| {
@@ -187,6 +272,7 @@ impl Session {
             }
             AlterAction::DropConstraints { names, if_exists } => {
                 for constraint in names {
+                    self.refuse_referenced_key(&definition, constraint)?;
                     if !remove_constraint(&mut definition, constraint) && !if_exists {
                         return Err(SqlError::new(
                             3728,
@@ -197,6 +283,9 @@ impl Session {
                     }
                 }
                 self.redefine(&table, &definition)
+            }
+            AlterAction::SwitchConstraints { names, enabled } => {
+                self.switch_constraints(&table, definition, names.as_deref(), *enabled, check, frame)
             }
             AlterAction::AlterColumn(clause) => {
                 let position = definition.position(&clause.name).ok_or_else(|| {
@@ -220,7 +309,7 @@ impl Session {
     }
 
     /// Checks that the rows satisfy the constraints of a changed definition.
-    fn check_rows(
+    pub(super) fn check_rows(
         &mut self,
         table: &OpenTable,
         definition: &TableDefinition,
@@ -232,7 +321,7 @@ impl Session {
         self.work.lock(table, LockMode::Exclusive)?;
         let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
         let options =
-            WriteOptions { statement: "ALTER TABLE", default_for_null: false, check_constraints: true };
+            super::modify::write_options("ALTER TABLE", "ALTER TABLE");
         let mut writer = self.writer_as_given(&changed, frame, options)?;
         for batch in (self.work.opener(table))(None).map_err(store_error)? {
             let batch = batch.map_err(store_error)?;
@@ -245,7 +334,7 @@ impl Session {
                 .collect();
             writer.complete(InputRows { columns, rows: batch.num_rows() })?;
         }
-        Ok(())
+        writer.finish()
     }
 
     /// Gives the rows another shape: columns are matched by their ids.
@@ -261,7 +350,7 @@ impl Session {
         self.work.forget_keys(definition.object_id);
         let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
         let options =
-            WriteOptions { statement: "ALTER TABLE", default_for_null: false, check_constraints: true };
+            super::modify::write_options("ALTER TABLE", "ALTER TABLE");
         let mut writer = self.writer_as_given(&changed, frame, options)?;
         let mut batches = Vec::new();
         for batch in (self.work.opener(table))(None).map_err(store_error)? {
@@ -304,6 +393,7 @@ impl Session {
                 &crate::engine::Binder::new(&environment),
             )?
         };
+        let references = self.references(table)?;
         crate::table::TableWriter::new(
             Arc::clone(&self.instance),
             self.work.pair(),
@@ -311,6 +401,7 @@ impl Session {
             plan,
             options,
             true,
+            references,
         )
     }
 

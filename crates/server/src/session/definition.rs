@@ -3,10 +3,11 @@
 use tds::SqlType;
 
 use super::Session;
+use super::constraint::ForeignKeyClause;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
 use crate::catalogue::{
-    Check, ColumnDefinition, Default, ForeignKey, Identity, KeyConstraint, TableDefinition, same_name,
+    Check, ColumnDefinition, Default, Identity, KeyConstraint, TableDefinition,
 };
 use crate::engine::{Binder, Scope};
 use crate::sql_error::SqlError;
@@ -155,56 +156,27 @@ impl Session {
                     text: source.text.clone(),
                     column: column.map(str::to_string),
                     trusted: true,
+                    disabled: false,
                 });
                 Ok(())
             }
-            ConstraintKind::ForeignKey { columns, table: other, referenced } => {
+            // SQL Server too leaves FOREIGN KEYs of temporary tables out.
+            ConstraintKind::ForeignKey { .. } if table.name.starts_with('#') => Ok(()),
+            ConstraintKind::ForeignKey { columns, table: other, referenced, on_delete, on_update } => {
                 let columns = match (columns.is_empty(), column) {
                     (true, Some(column)) => vec![column.to_string()],
                     _ => columns.clone(),
                 };
-                for column in &columns {
-                    if table.position(column).is_none() {
-                        return Err(SqlError::new(
-                            1769,
-                            16,
-                            1,
-                            format!(
-                                "Foreign key '{}' references invalid column '{column}' in referencing table '{}'.",
-                                made("FK"),
-                                table.name
-                            ),
-                        ));
-                    }
-                }
-                let name = made("FK");
-                let target = self.work.find(other, &self.database)?;
-                let itself = same_name(&other.name, &table.name);
-                if target.is_none() && !itself {
-                    return Err(SqlError::new(
-                        1767,
-                        16,
-                        0,
-                        format!("Foreign key '{name}' references invalid table '{other}'."),
-                    ));
-                }
-                let referenced = match (referenced.is_empty(), &target) {
-                    (true, Some(target)) => {
-                        let key = target.definition.keys.iter().find(|key| key.primary);
-                        key.map(|key| key.columns.iter().map(|(name, _)| name.clone()).collect())
-                            .unwrap_or_default()
-                    }
-                    _ => referenced.clone(),
-                };
-                table.foreign_keys.push(ForeignKey {
-                    name,
+                let clause = ForeignKeyClause {
+                    name: made("FK"),
                     object_id,
                     columns,
-                    schema: other.schema.clone().unwrap_or_else(|| "dbo".to_string()),
-                    table: other.name.clone(),
+                    table: other,
                     referenced,
-                });
-                Ok(())
+                    on_delete: *on_delete,
+                    on_update: *on_update,
+                };
+                self.add_foreign_key(table, clause)
             }
             ConstraintKind::Default { value, column } => {
                 let position = table.position(column).ok_or_else(|| SqlError::invalid_column(column))?;

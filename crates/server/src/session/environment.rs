@@ -54,6 +54,9 @@ impl Environment for SessionEnvironment<'_> {
         if let Some(table) = self.session.work.find(name, &self.session.database)? {
             return Ok(bound_table(self.session, &table));
         }
+        if name.is_variable() {
+            return Err(SqlError::undeclared_table(&name.name));
+        }
         self.view(name)?.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
 

@@ -78,7 +78,10 @@ impl Session {
             return output.done(DoneKind::Statement, 0, None).await;
         }
         self.last.scope_identity = None;
-        if let Err(error) = self.run(&statements, &mut frame, output).await {
+        self.work.enter_scope();
+        let result = self.run(&statements, &mut frame, output).await;
+        let left = self.work.leave_scope();
+        if let Err(error) = result.map(|_| ()).and(left) {
             self.refuse(error, DoneKind::Statement, output).await;
         }
     }
@@ -106,13 +109,15 @@ impl Session {
     ) -> Result<Flow, SqlError> {
         let statements = parse_batch(text, self.settings.quoted_identifier)?;
         let outer = (self.settings.format_only, self.settings.clone());
+        self.work.enter_scope();
         let flow = Box::pin(self.run(&statements, frame, output)).await;
+        let left = self.work.leave_scope();
         // SET options of a scope end with it.
         let identity_insert = self.settings.identity_insert.clone();
         self.settings = outer.1;
         self.settings.identity_insert = identity_insert;
         self.settings.format_only = outer.0;
         self.work.set_lock_timeout(self.settings.lock_timeout());
-        flow
+        left.and(flow)
     }
 }

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::ArrayRef;
 use store::LockMode;
 use tds::SqlType;
 
 use super::Session;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
-use super::output::Output;
-use super::response::{Response, ResultColumns, command};
+use super::output::{CapturedResult, Output};
+use super::output_clause::{RowSet, Shown};
+use super::response::command;
 use super::work::OpenTable;
 use crate::catalogue::TableDefinition;
-use crate::engine::{Binder, BoundTable, Datum, MemoryTable, OutputColumn, Scope, exact_schema};
+use crate::engine::{Binder, Datum, Scope};
 use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
-use crate::tsql::ast::{Insert, InsertSource, ObjectName, Output as OutputClause};
+use crate::tsql::ast::{Insert, InsertSource, ObjectName, StatementKind};
 use crate::tsql::expression::Expr;
-use crate::tsql::query::TableSource;
 
 impl Session {
     /// Runs an INSERT.
@@ -30,8 +30,14 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
         let table = self.writable(&insert.table)?;
-        let targets = self.targets(insert, &table.definition)?;
         let kind = frame.done_kind();
+        if let InsertSource::Execute(call) = &insert.source {
+            return self.insert_executed(insert, call, frame, output).await;
+        }
+        let targets = match &insert.source {
+            InsertSource::DefaultValues => Vec::new(),
+            _ => self.targets(&insert.table, insert.columns.as_deref(), &table.definition)?,
+        };
         if self.settings.format_only {
             output.done(kind, command::INSERT, None).await;
             return Ok(());
@@ -56,6 +62,7 @@ impl Session {
     pub(super) fn writable(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
         match self.work.find(name, &self.database)? {
             Some(table) => Ok(table),
+            None if name.is_variable() => Err(SqlError::undeclared_table(&name.name)),
             None => Err(SqlError::invalid_object(&name.to_string())),
         }
     }
@@ -68,7 +75,12 @@ impl Session {
         statement: &'static str,
         fresh: bool,
     ) -> Result<TableWriter, SqlError> {
-        let options = WriteOptions { statement, default_for_null: false, check_constraints: true };
+        let options = WriteOptions {
+            statement,
+            conflict: statement,
+            default_for_null: false,
+            check_constraints: true,
+        };
         self.writer_with(table, frame, options, fresh)
     }
 
@@ -85,20 +97,28 @@ impl Session {
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
         };
         let alone = fresh || !table.definition.unique_keys().is_empty();
+        // Referenced tables first: whoever deletes from one goes on to this table.
+        let mut references =
+            if options.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
         // The lock may have been waited for: what is in the table now is what counts.
         let now = self.work.refresh(table)?;
         self.work.offer_keys(table.definition.object_id);
-        TableWriter::new(Arc::clone(&self.instance), self.work.pair(), now, plan, options, fresh)
+        for reference in references.iter_mut().filter(|reference| reference.same_table) {
+            reference.parent = now.clone();
+        }
+        TableWriter::new(Arc::clone(&self.instance), self.work.pair(), now, plan, options, fresh, references)
     }
 
     /// Positions in the table of the columns that get values. Errors: 207, 264, 271, 273, 544, 545, 213.
-    fn targets(&self, insert: &Insert, table: &TableDefinition) -> Result<Vec<usize>, SqlError> {
+    pub(super) fn targets(
+        &self,
+        name: &ObjectName,
+        columns: Option<&[String]>,
+        table: &TableDefinition,
+    ) -> Result<Vec<usize>, SqlError> {
         let keeps = self.keeps_identity(table);
-        let Some(names) = &insert.columns else {
-            if insert.source == InsertSource::DefaultValues {
-                return Ok(Vec::new());
-            }
+        let Some(names) = columns else {
             let targets: Vec<usize> = table
                 .columns
                 .iter()
@@ -114,7 +134,7 @@ impl Session {
                     1,
                     format!(
                         "An explicit value for the identity column in table '{}' can only be specified when a column list is used and IDENTITY_INSERT is ON.",
-                        insert.table
+                        name
                     ),
                 ));
             }
@@ -124,26 +144,11 @@ impl Session {
         for name in names {
             let position = table.position(name).ok_or_else(|| SqlError::invalid_column(name))?;
             if targets.contains(&position) {
-                return Err(SqlError::new(
-                    264,
-                    16,
-                    1,
-                    format!(
-                        "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code."
-                    ),
-                ));
+                return Err(SqlError::column_named_twice(name));
             }
             if let Some(column) = table.columns.get(position) {
                 if column.computed.is_some() {
-                    return Err(SqlError::new(
-                        271,
-                        16,
-                        1,
-                        format!(
-                            "The column \"{}\" cannot be modified because it is either a computed column or is the result of a UNION operator.",
-                            column.name
-                        ),
-                    ));
+                    return Err(SqlError::computed_column(&column.name));
                 }
                 if column.sql_type == SqlType::RowVersion {
                     return Err(SqlError::new(
@@ -188,10 +193,13 @@ impl Session {
         let width = table.definition.columns.len();
         let mut written = Vec::new();
         let keep = insert.output.is_some();
+        let limit = self.limit(insert.top.as_ref(), usize::MAX, frame).await?;
         let mut writer;
         match &insert.source {
             InsertSource::Values(rows) => {
-                let input = self.values(rows, targets, &table.definition, frame).await?;
+                let listed = insert.columns.is_some();
+                let rows = rows.get(..limit.min(rows.len())).unwrap_or_default();
+                let input = self.values(rows, targets, &table.definition, listed, frame).await?;
                 writer = self.writer(&table, frame, "INSERT", false)?;
                 let batch = writer.write(input)?;
                 written.push(batch);
@@ -203,29 +211,40 @@ impl Session {
             }
             InsertSource::Query(query) => {
                 let bound = self.bind(query, frame)?;
-                self.count_matches(bound.columns.len(), targets.len(), insert.columns.is_some())?;
+                count_matches(bound.columns.len(), targets.len(), insert.columns.is_some())?;
+                if insert.top.as_ref().is_some_and(|top| top.percent) {
+                    return Err(SqlError::unsupported("INSERT TOP … PERCENT"));
+                }
                 let types: Vec<SqlType> =
                     bound.columns.iter().map(|column| column.sql_type.clone()).collect();
                 let instance = Arc::clone(&self.instance);
                 let mut stream = instance.engine().start(bound, &self.cancellation).await?;
                 writer = self.writer(&table, frame, "INSERT", false)?;
+                let mut left = limit;
                 while let Some(batch) = stream.next().await? {
-                    let mut columns: Vec<Option<(ArrayRef, SqlType)>> = (0..width).map(|_| None).collect();
-                    for ((position, array), sql_type) in targets.iter().zip(batch.columns()).zip(&types) {
-                        if let Some(slot) = columns.get_mut(*position) {
-                            *slot = Some((Arc::clone(array), sql_type.clone()));
-                        }
+                    let batch = batch.slice(0, batch.num_rows().min(left));
+                    left -= batch.num_rows();
+                    if batch.num_rows() == 0 {
+                        break;
                     }
-                    let batch = writer.write(InputRows { columns, rows: batch.num_rows() })?;
+                    let input =
+                        InputRows::placed(width, targets, batch.columns(), &types, batch.num_rows());
+                    let batch = writer.write(input)?;
                     if keep {
                         written.push(batch);
                     }
                 }
             }
+            InsertSource::Execute(_) => return Err(SqlError::internal("an EXECUTE that was not run")),
         }
+        writer.finish()?;
         let shown = match &insert.output {
             Some(clause) => {
-                Some(self.output_rows(clause, &table.definition, Some(written), None, frame).await?)
+                let schema = table.definition.arrow_schema();
+                let all = arrow::compute::concat_batches(&schema, &written).map_err(SqlError::internal)?;
+                let mut rows = RowSet::default();
+                rows.table("inserted", &table.definition, all)?;
+                self.output_rows(clause, rows, frame).await?
             }
             None => None,
         };
@@ -234,59 +253,25 @@ impl Session {
         Ok((rows, identity, shown))
     }
 
-    fn count_matches(&self, given: usize, wanted: usize, listed: bool) -> Result<(), SqlError> {
-        if given == wanted {
-            return Ok(());
-        }
-        if !listed {
-            return Err(SqlError::column_count_mismatch());
-        }
-        let (number, than) = if given < wanted { (120, "fewer") } else { (121, "more") };
-        Err(SqlError::new(
-            number,
-            15,
-            1,
-            format!(
-                "The select list for the INSERT statement contains {than} items than the insert list. The number of SELECT values must match the number of INSERT columns."
-            ),
-        ))
-    }
-
     /// The rows of VALUES.
     async fn values(
         &mut self,
         rows: &[Vec<Option<Expr>>],
         targets: &[usize],
         table: &TableDefinition,
+        listed: bool,
         frame: &Frame,
     ) -> Result<InputRows, SqlError> {
         for row in rows {
-            if row.len() != targets.len() {
-                if rows.len() > 1 && rows.iter().any(|other| other.len() != row.len()) {
-                    return Err(SqlError::new(
-                        10709,
-                        16,
-                        1,
-                        "The number of columns for each row in a table value constructor must be the same.",
-                    ));
-                }
-                let (number, text) = if row.len() < targets.len() {
-                    (
-                        109,
-                        "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.",
-                    )
-                } else {
-                    (
-                        110,
-                        "There are fewer columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.",
-                    )
-                };
-                return Err(if targets_are_whole(targets, table) {
-                    SqlError::column_count_mismatch()
-                } else {
-                    SqlError::new(number, 15, 1, text)
-                });
+            if row.len() != targets.len() && rows.iter().any(|other| other.len() != row.len()) {
+                return Err(SqlError::new(
+                    10709,
+                    16,
+                    1,
+                    "The number of columns for each row in a table value constructor must be the same.",
+                ));
             }
+            value_count_matches(row.len(), targets.len(), listed)?;
         }
         let plan = {
             let environment = SessionEnvironment::new(self, frame);
@@ -327,88 +312,114 @@ impl Session {
         Ok(InputRows { columns, rows: rows.len() })
     }
 
-    /// The rows of an OUTPUT clause.
-    pub(super) async fn output_rows(
+    /// INSERT … EXECUTE: every result of the call goes into the table.
+    async fn insert_executed(
         &mut self,
-        clause: &OutputClause,
-        table: &TableDefinition,
-        inserted: Option<Vec<RecordBatch>>,
-        deleted: Option<Vec<RecordBatch>>,
+        insert: &Insert,
+        call: &StatementKind,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        if insert.output.is_some() {
+            return Err(SqlError::new(483, 16, 2, "The OUTPUT clause cannot be used in an INSERT...EXEC statement."));
+        }
+        if self.settings.format_only {
+            output.done(frame.done_kind(), command::INSERT, None).await;
+            return Ok(());
+        }
+        if output.captures() {
+            return Err(SqlError::new(8164, 16, 1, "An INSERT EXEC statement cannot be nested."));
+        }
+        let in_procedure = std::mem::replace(&mut frame.in_procedure, true);
+        output.capture();
+        let flow = match call {
+            StatementKind::Execute(execute) => self.execute_procedure(execute, frame, output).await,
+            StatementKind::ExecuteText(text) => match self.value(text, frame).await {
+                Ok((text, sql_type)) => {
+                    let text = crate::engine::convert::display(&text, &sql_type);
+                    self.execute_text(&text, frame, output).await
+                }
+                Err(error) => Err(error),
+            },
+            _ => Err(SqlError::internal("INSERT … EXECUTE of another statement")),
+        };
+        let results = output.captured();
+        frame.in_procedure = in_procedure;
+        flow?;
+        output.check()?;
+        let mark = self.work.start_statement();
+        let result = self.insert_results(insert, &results, frame);
+        self.work.end_statement(&mark, result.is_ok())?;
+        let (rows, identity) = result?;
+        if identity.is_some() {
+            self.last.identity = identity;
+            self.last.scope_identity = identity;
+        }
+        self.last.rows = rows as i64;
+        self.last.error = 0;
+        let count = if self.settings.no_count { None } else { Some(rows) };
+        output.done(frame.done_kind(), command::INSERT, count).await;
+        Ok(())
+    }
+
+    fn insert_results(
+        &mut self,
+        insert: &Insert,
+        results: &[CapturedResult],
         frame: &Frame,
-    ) -> Result<Shown, SqlError> {
-        let tables = [("inserted", inserted), ("deleted", deleted)];
-        let mut sources = Vec::new();
-        for (name, batches) in tables {
-            let Some(batches) = batches else { continue };
-            let columns: Vec<OutputColumn> = table
-                .columns
-                .iter()
-                .map(|column| OutputColumn {
-                    collation: column.collation(),
-                    ..OutputColumn::expression(column.name.clone(), column.sql_type.clone(), column.nullable)
-                })
-                .collect();
-            let provider =
-                MemoryTable::provider(table.arrow_schema().as_ref(), batches).map_err(SqlError::internal)?;
-            sources.push((name, BoundTable { columns, provider }));
+    ) -> Result<(u64, Option<i64>), SqlError> {
+        let (mut rows, mut identity) = (0, None);
+        for result in results {
+            let types: Vec<SqlType> =
+                result.columns.iter().map(|column| column.sql_type().clone()).collect();
+            let inserted =
+                self.insert_batches(&insert.table, insert.columns.as_deref(), &types, &result.batches, frame)?;
+            rows += inserted.0;
+            identity = inserted.1.or(identity);
         }
-        let select = crate::tsql::query::Select {
-            items: clause.items.clone(),
-            from: vec![TableSource::Table {
-                name: ObjectName::bare(sources.first().map_or("inserted", |(name, _)| *name)),
-                alias: None,
-            }],
-            ..Default::default()
-        };
-        if sources.len() > 1 {
-            return Err(SqlError::unsupported("OUTPUT of an UPDATE"));
-        }
-        let query = crate::tsql::query::Query {
-            with: Vec::new(),
-            body: crate::tsql::query::QueryBody::Select(Box::new(select)),
-            order_by: Vec::new(),
-            offset: None,
-            fetch: None,
-        };
-        let bound = {
-            let environment = SessionEnvironment::new(self, frame);
-            let environment = super::modify::WithTables { inner: environment, tables: sources };
-            Binder::new(&environment).query(&query, None)?
-        };
-        let columns = ResultColumns {
-            columns: bound.columns.iter().map(OutputColumn::wire).collect(),
-            schema: exact_schema(&bound.columns),
-        };
-        let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound, &self.cancellation).await?;
-        Ok(Shown { columns, batches })
-    }
-
-    /// Sends the rows of an OUTPUT clause.
-    pub(super) async fn show(&self, shown: Option<Shown>, output: &mut Output) {
-        let Some(Shown { columns, batches }) = shown else { return };
-        output.send(Response::Columns(columns)).await;
-        for batch in batches {
-            output.send(Response::Batch(batch)).await;
-        }
+        Ok((rows, identity))
     }
 }
 
-/// The result of an OUTPUT clause.
-pub(super) struct Shown {
-    columns: ResultColumns,
-    batches: Vec<RecordBatch>,
+pub(super) fn count_matches(given: usize, wanted: usize, listed: bool) -> Result<(), SqlError> {
+    if given == wanted {
+        return Ok(());
+    }
+    if !listed {
+        return Err(SqlError::column_count_mismatch());
+    }
+    let (number, than) = if given < wanted { (120, "fewer") } else { (121, "more") };
+    Err(SqlError::new(
+        number,
+        15,
+        1,
+        format!(
+            "The select list for the INSERT statement contains {than} items than the insert list. The number of SELECT values must match the number of INSERT columns."
+        ),
+    ))
 }
 
-fn targets_are_whole(targets: &[usize], table: &TableDefinition) -> bool {
-    let insertable = table
-        .columns
-        .iter()
-        .filter(|column| {
-            column.computed.is_none() && column.sql_type != SqlType::RowVersion && column.identity.is_none()
-        })
-        .count();
-    targets.len() == insertable && targets.is_sorted()
+/// Whether VALUES has as many values as there are columns. Errors: 213, 109, 110.
+pub(super) fn value_count_matches(
+    given: usize,
+    wanted: usize,
+    listed: bool,
+) -> Result<(), SqlError> {
+    if given == wanted {
+        return Ok(());
+    }
+    if !listed {
+        return Err(SqlError::column_count_mismatch());
+    }
+    let (number, than) = if given < wanted { (109, "more") } else { (110, "fewer") };
+    Err(SqlError::new(
+        number,
+        15,
+        1,
+        format!(
+            "There are {than} columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement."
+        ),
+    ))
 }
 
 /// Values of several types as one column: in their own type if they agree, else each converted to the column's.

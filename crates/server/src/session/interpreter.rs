@@ -172,6 +172,8 @@ impl Session {
             StatementKind::Insert(insert) => self.insert(insert, frame, output).await?,
             StatementKind::Update(update) => self.update(update, frame, output).await?,
             StatementKind::Delete(delete) => self.delete(delete, frame, output).await?,
+            StatementKind::Merge(merge) => self.merge(merge, frame, output).await?,
+            StatementKind::DeclareTable(create) => self.declare_table(create, frame)?,
             StatementKind::InsertBulk(insert) => self.insert_bulk(insert, frame, output).await?,
             StatementKind::If { condition, then, otherwise } => {
                 if self.settings.format_only {

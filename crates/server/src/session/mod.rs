@@ -5,6 +5,8 @@
 
 mod bulk;
 mod cancellation;
+mod change;
+mod constraint;
 mod ddl;
 mod definition;
 mod environment;
@@ -12,12 +14,15 @@ mod execute;
 mod insert;
 mod instance;
 mod interpreter;
+mod merge;
 mod modify;
 mod output;
+mod output_clause;
 mod procedures;
 mod query;
 pub mod response;
 mod settings;
+mod target;
 mod transaction;
 pub(crate) mod work;
 

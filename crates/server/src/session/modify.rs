@@ -2,58 +2,26 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt64Array};
-use arrow::compute::{filter_record_batch, interleave, not, take_record_batch};
+use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow::compute::take;
 use store::LockMode;
 use tds::SqlType;
 
 use super::Session;
-use super::environment::SessionEnvironment;
-use super::insert::Shown;
+use super::change::RowChanges;
 use super::interpreter::Frame;
 use super::output::Output;
+use super::output_clause::{RowSet, Shown};
 use super::response::command;
-use super::work::{OpenTable, store_error};
-use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::{Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn};
+use super::target::{Chosen, Target};
+use crate::catalogue::TableDefinition;
+use crate::engine::Datum;
+use crate::engine::convert::convert;
 use crate::sql_error::SqlError;
-use crate::table::InputRows;
-use crate::tsql::ast::{Delete, ObjectName, Update};
+use crate::table::{InputRows, WriteOptions};
+use crate::tsql::ast::{Assignment, Delete, Update};
 use crate::tsql::expression::Expr;
-use crate::tsql::query::{Query, QueryBody, Select, SelectItem, TableSource};
-
-/// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
-const ROW: &str = " row";
-
-/// A session's tables, and some more.
-pub(super) struct WithTables<'a> {
-    pub inner: SessionEnvironment<'a>,
-    pub tables: Vec<(&'static str, BoundTable)>,
-}
-
-impl Environment for WithTables<'_> {
-    fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError> {
-        match self.tables.iter().find(|(own, _)| name.schema.is_none() && same_name(own, &name.name)) {
-            Some((_, table)) => Ok(table.clone()),
-            None => self.inner.table(name),
-        }
-    }
-
-    fn table_function(&self, name: &ObjectName, arguments: &[Datum]) -> Result<BoundTable, SqlError> {
-        self.inner.table_function(name, arguments)
-    }
-
-    fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
-        self.inner.variable(name)
-    }
-
-    fn facts(&self) -> Arc<Facts> {
-        self.inner.facts()
-    }
-}
-
-/// The name under which the target's rows are put before the binder.
-const TARGET: &str = " target";
+use crate::tsql::query::{Select, SelectItem};
 
 impl Session {
     /// Runs a DELETE.
@@ -64,14 +32,13 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
-        let (table, from, alias) = self.target(&delete.target, &delete.from)?;
-        let kind = frame.done_kind();
+        let target = self.target(&delete.target, &delete.from, &delete.with)?;
         if self.settings.format_only {
-            output.done(kind, command::DELETE, None).await;
+            output.done(frame.done_kind(), command::DELETE, None).await;
             return Ok(());
         }
         let mark = self.work.start_statement();
-        let result = self.delete_rows(delete, table, from, &alias, frame).await;
+        let result = self.delete_rows(delete, target, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (rows, shown) = result?;
         self.finish_change(rows, shown, command::DELETE, frame, output).await;
@@ -81,50 +48,64 @@ impl Session {
     async fn delete_rows(
         &mut self,
         delete: &Delete,
-        table: OpenTable,
-        from: Vec<TableSource>,
-        alias: &str,
+        target: Target,
         frame: &Frame,
     ) -> Result<(u64, Option<Shown>), SqlError> {
+        let table = target.table.clone();
         self.work.lock(&table, LockMode::Exclusive)?;
         let whole = self.contents(&table)?;
-        let items = Vec::new();
-        let (chosen, _) =
-            self.choose(&table, &whole, from, alias, delete.filter.as_ref(), items, frame).await?;
-        let mut keep = vec![true; whole.num_rows()];
-        let mut rows = 0;
-        for row in &chosen {
-            if let Some(keep) = keep.get_mut(*row as usize)
-                && *keep
-            {
-                *keep = false;
-                rows += 1;
+        let items = super::output_clause::further_items(delete.output.as_ref());
+        let select =
+            Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
+        let chosen = self.choose(&target, &whole, select, frame).await?;
+        let first = self.first_matches(&chosen, whole.num_rows(), delete.top.as_ref(), frame).await?;
+        let mut changes = RowChanges::new(table, whole);
+        for (row, _) in &first {
+            if let Some(gone) = changes.gone.get_mut(*row) {
+                *gone = true;
             }
         }
-        if rows == 0 {
-            let shown = match &delete.output {
-                Some(clause) => Some(
-                    self.output_rows(clause, &table.definition, None, Some(vec![whole.slice(0, 0)]), frame)
-                        .await?,
-                ),
-                None => None,
-            };
-            return Ok((0, shown));
-        }
-        let mask = BooleanArray::from(keep);
-        let kept = filter_record_batch(&whole, &mask).map_err(SqlError::internal)?;
         let shown = match &delete.output {
             Some(clause) => {
-                let gone = not(&mask)
-                    .and_then(|mask| filter_record_batch(&whole, &mask))
-                    .map_err(SqlError::internal)?;
-                Some(self.output_rows(clause, &table.definition, None, Some(vec![gone]), frame).await?)
+                let mut rows = RowSet::default();
+                rows.table("deleted", &changes.table.definition, changes.deleted()?)?;
+                rows.further(&chosen, 0, &first.iter().map(|(_, index)| *index).collect::<Vec<_>>())?;
+                self.output_rows(clause, rows, frame).await?
             }
             None => None,
         };
-        self.work.forget_keys(table.definition.object_id);
-        self.work.write(table.place, |transaction| transaction.replace(table.id, [kept]).map(|_| ()))?;
-        Ok((rows, shown))
+        if first.is_empty() {
+            return Ok((0, shown));
+        }
+        let options = write_options("UPDATE", "DELETE");
+        self.work.forget_keys(changes.table.definition.object_id);
+        let mut writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
+        writer.count_in(&changes.staying()?)?;
+        self.apply(changes, writer, "DELETE", frame)?;
+        Ok((first.len() as u64, shown))
+    }
+
+    /// The target's rows that are chosen, in their order, each with the first of its matches, as far as TOP allows.
+    pub(super) async fn first_matches(
+        &mut self,
+        chosen: &Chosen,
+        rows: usize,
+        top: Option<&crate::tsql::query::Top>,
+        frame: &Frame,
+    ) -> Result<Vec<(usize, usize)>, SqlError> {
+        let mut first: Vec<Option<usize>> = vec![None; rows];
+        for (index, row) in chosen.rows.iter().enumerate() {
+            if let Some(slot) = row.and_then(|row| first.get_mut(row))
+                && slot.is_none()
+            {
+                *slot = Some(index);
+            }
+        }
+        let mut matches: Vec<(usize, usize)> =
+            first.into_iter().enumerate().filter_map(|(row, index)| Some((row, index?))).collect();
+        let limit = self.limit(top, matches.len(), frame).await?;
+        matches.truncate(limit);
+        Ok(matches)
     }
 
     /// Runs an UPDATE.
@@ -135,14 +116,13 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
-        let (table, from, alias) = self.target(&update.target, &update.from)?;
-        let kind = frame.done_kind();
+        let target = self.target(&update.target, &update.from, &update.with)?;
         if self.settings.format_only {
-            output.done(kind, command::UPDATE, None).await;
+            output.done(frame.done_kind(), command::UPDATE, None).await;
             return Ok(());
         }
         let mark = self.work.start_statement();
-        let result = self.update_rows(update, table, from, &alias, frame).await;
+        let result = self.update_rows(update, target, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (rows, shown) = result?;
         self.finish_change(rows, shown, command::UPDATE, frame, output).await;
@@ -152,84 +132,127 @@ impl Session {
     async fn update_rows(
         &mut self,
         update: &Update,
-        table: OpenTable,
-        from: Vec<TableSource>,
-        alias: &str,
-        frame: &Frame,
+        target: Target,
+        frame: &mut Frame,
     ) -> Result<(u64, Option<Shown>), SqlError> {
+        let table = target.table.clone();
         let definition = Arc::clone(&table.definition);
-        let positions = assigned(update, &definition)?;
+        let positions = assigned(&update.assignments, &definition, |name| target.column(name).to_string())?;
         self.work.lock(&table, LockMode::Exclusive)?;
         let whole = self.contents(&table)?;
-        let mut items = Vec::new();
-        for ((_, value), position) in update.assignments.iter().zip(&positions) {
-            let expr = match value {
-                Some(value) => value.clone(),
-                None => default_of(&definition, *position)?,
-            };
-            items.push(SelectItem::Value { expr, alias: None });
-        }
-        let (chosen, values) =
-            self.choose(&table, &whole, from, alias, update.filter.as_ref(), items, frame).await?;
-        // Several matches of a row: the first one counts.
-        let mut source: Vec<Option<usize>> = vec![None; whole.num_rows()];
-        for (index, row) in chosen.iter().enumerate() {
-            if let Some(slot) = source.get_mut(*row as usize)
-                && slot.is_none()
-            {
-                *slot = Some(index);
+        let exprs = values_of(&update.assignments, &positions, &target)?;
+        // With variables the rows are gone through one by one: a variable may be used in what follows.
+        let one_by_one = update.assignments.iter().any(|assignment| assignment.variable.is_some());
+        let paths = column_paths(&exprs);
+        let wanted: Vec<Expr> =
+            if one_by_one { paths.iter().cloned().map(Expr::Column).collect() } else { exprs.clone() };
+        let values = wanted.len();
+        let mut items: Vec<SelectItem> =
+            wanted.into_iter().map(|expr| SelectItem::Value { expr, alias: None }).collect();
+        items.extend(super::output_clause::further_items(update.output.as_ref()));
+        let select =
+            Select { items, from: target.from.clone(), filter: update.filter.clone(), ..Select::default() };
+        let chosen = self.choose(&target, &whole, select, frame).await?;
+        let matches = self.first_matches(&chosen, whole.num_rows(), update.top.as_ref(), frame).await?;
+        let picks: Vec<usize> = matches.iter().map(|(_, index)| *index).collect();
+        let columns = if one_by_one {
+            self.values_one_by_one(update, &positions, &exprs, &paths, &chosen, &picks, frame).await?
+        } else {
+            let indices = UInt64Array::from_iter_values(picks.iter().map(|index| *index as u64));
+            let mut columns = Vec::with_capacity(values);
+            for (index, position) in positions.iter().enumerate() {
+                let (array, sql_type) = chosen.column(index)?;
+                let array = take(&array, &indices, None).map_err(SqlError::internal)?;
+                columns.extend(position.map(|position| (position, array, sql_type)));
             }
-        }
-        let changed: Vec<u64> = (0..source.len())
-            .filter(|row| source.get(*row).is_some_and(Option::is_some))
-            .map(|row| row as u64)
-            .collect();
-        let rows = changed.len() as u64;
-        if rows == 0 {
-            return Ok((0, None));
-        }
-        let picks = UInt64Array::from_iter_values(source.iter().flatten().map(|index| *index as u64));
-        let changed = UInt64Array::from(changed);
-        let old = take_record_batch(&whole, &changed).map_err(SqlError::internal)?;
-        let mut columns: Vec<Option<(ArrayRef, SqlType)>> = definition
-            .columns
-            .iter()
-            .zip(old.columns())
-            .map(|(column, array)| match &column.sql_type {
-                SqlType::RowVersion => None,
-                _ if column.computed.is_some() => None,
-                sql_type => Some((Arc::clone(array), sql_type.clone())),
-            })
-            .collect();
-        for (position, (array, sql_type)) in positions.iter().zip(values) {
-            let picked = arrow::compute::take(&array, &picks, None).map_err(SqlError::internal)?;
-            if let Some(slot) = columns.get_mut(*position) {
-                *slot = Some((picked, sql_type));
-            }
-        }
-        // All keys are counted anew: the rows that stay, then the changed ones.
-        self.work.forget_keys(definition.object_id);
-        let mut writer = self.writer(&table, frame, "UPDATE", true)?;
-        let stays = BooleanArray::from(source.iter().map(Option::is_none).collect::<Vec<bool>>());
-        let staying = filter_record_batch(&whole, &stays).map_err(SqlError::internal)?;
-        writer.count_in(&staying)?;
-        let new = writer.complete(InputRows { columns, rows: changed.len() })?;
-        let merged = merge(&whole, &new, &source)?;
-        self.work.write(table.place, |transaction| transaction.replace(table.id, [merged]).map(|_| ()))?;
-        self.work.keep_keys(writer.into_keys());
-        let shown = match &update.output {
-            Some(clause) => {
-                let uses = |name: &str| clause.items.iter().any(|item| mentions(item, name));
-                let (inserted, deleted) =
-                    if uses("deleted") { (None, Some(vec![old])) } else { (Some(vec![new]), None) };
-                Some(self.output_rows(clause, &definition, inserted, deleted, frame).await?)
-            }
-            None => None,
+            columns
         };
-        Ok((rows, shown))
+        let mut changes = RowChanges::new(table, whole);
+        changes.changed = matches.iter().map(|(row, _)| *row).collect();
+        let old = changes.old()?;
+        let rows = changes.changed.len();
+        if rows > 0 {
+            // All keys are counted anew: the rows that stay, then the changed ones.
+            self.work.forget_keys(definition.object_id);
+            let options = write_options("UPDATE", "UPDATE");
+            let mut writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
+            writer.count_in(&changes.staying()?)?;
+            changes.new = Some(writer.complete(updated_rows(&definition, &old, columns))?);
+            let new = changes.new.clone();
+            self.apply(changes, writer, "UPDATE", frame)?;
+            let shown = self.update_output(update, &definition, old, new, &chosen, values, &picks, frame);
+            return Ok((rows as u64, shown.await?));
+        }
+        let shown =
+            self.update_output(update, &definition, old.clone(), Some(old), &chosen, values, &picks, frame);
+        Ok((0, shown.await?))
     }
 
-    async fn finish_change(
+    #[allow(clippy::too_many_arguments)]
+    async fn update_output(
+        &mut self,
+        update: &Update,
+        definition: &TableDefinition,
+        old: RecordBatch,
+        new: Option<RecordBatch>,
+        chosen: &Chosen,
+        further: usize,
+        picks: &[usize],
+        frame: &Frame,
+    ) -> Result<Option<Shown>, SqlError> {
+        let Some(clause) = &update.output else { return Ok(None) };
+        let mut rows = RowSet::default();
+        if let Some(new) = new {
+            rows.table("inserted", definition, new)?;
+        }
+        rows.table("deleted", definition, old)?;
+        rows.further(chosen, further, picks)?;
+        self.output_rows(clause, rows, frame).await
+    }
+
+    /// The new values of an UPDATE that assigns variables, row by row in the table's order.
+    #[allow(clippy::too_many_arguments)]
+    async fn values_one_by_one(
+        &mut self,
+        update: &Update,
+        positions: &[Option<usize>],
+        exprs: &[Expr],
+        paths: &[Vec<String>],
+        chosen: &Chosen,
+        picks: &[usize],
+        frame: &mut Frame,
+    ) -> Result<Vec<(usize, ArrayRef, SqlType)>, SqlError> {
+        let rewritten: Vec<Expr> = exprs.iter().map(|expr| over_row(expr, paths)).collect();
+        let mut columns: Vec<Vec<Datum>> = positions.iter().map(|_| Vec::with_capacity(picks.len())).collect();
+        let mut column_types: Vec<Option<SqlType>> = positions.iter().map(|_| None).collect();
+        for pick in picks {
+            for (index, _) in paths.iter().enumerate() {
+                let (array, sql_type) = chosen.column(index)?;
+                let value = Datum::read(array.as_ref(), &sql_type, *pick)?;
+                frame.declare(&super::query::row_variable(index), sql_type, value);
+            }
+            for (index, (assignment, expr)) in update.assignments.iter().zip(&rewritten).enumerate() {
+                let (value, sql_type) = self.value(expr, frame).await?;
+                if let Some(variable) = &assignment.variable {
+                    frame.assign(variable, value.clone(), &sql_type)?;
+                }
+                if let (Some(values), Some(slot)) = (columns.get_mut(index), column_types.get_mut(index)) {
+                    let known = slot.get_or_insert_with(|| sql_type.clone()).clone();
+                    values.push(convert(value, &sql_type, &known, 0)?);
+                }
+            }
+        }
+        let mut values = Vec::new();
+        for ((position, data), sql_type) in positions.iter().zip(columns).zip(column_types) {
+            if let Some(position) = position {
+                let sql_type = sql_type.unwrap_or(SqlType::Int);
+                values.push((*position, Datum::array(&data, &sql_type), sql_type));
+            }
+        }
+        Ok(values)
+    }
+
+    pub(super) async fn finish_change(
         &mut self,
         rows: u64,
         shown: Option<Shown>,
@@ -243,143 +266,105 @@ impl Session {
         let count = if self.settings.no_count { None } else { Some(rows) };
         output.done(frame.done_kind(), code, count).await;
     }
-
-    /// The table to change, FROM with it in place, and the name it goes by there.
-    fn target(
-        &self,
-        target: &ObjectName,
-        from: &[TableSource],
-    ) -> Result<(OpenTable, Vec<TableSource>, String), SqlError> {
-        let mut from = from.to_vec();
-        let mut real = target.clone();
-        let mut alias = target.name.clone();
-        let mut found = false;
-        for source in &mut from {
-            if let Some((name, own)) = replace_target(source, target) {
-                (real, alias, found) = (name, own, true);
-                break;
-            }
-        }
-        if !found {
-            let own = TableSource::Table { name: ObjectName::bare(TARGET), alias: Some(alias.clone()) };
-            from.insert(0, own);
-        }
-        Ok((self.writable(&real)?, from, alias))
-    }
-
-    /// All rows of a table that is locked.
-    fn contents(&self, table: &OpenTable) -> Result<RecordBatch, SqlError> {
-        let scan = (self.work.opener(table))(None).map_err(store_error)?;
-        let schema = scan.schema();
-        let batches = scan.collect::<Result<Vec<_>, _>>().map_err(store_error)?;
-        arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)
-    }
-
-    /// Which rows match, and for each match the values of `items` with their types.
-    #[allow(clippy::too_many_arguments)]
-    async fn choose(
-        &mut self,
-        table: &OpenTable,
-        whole: &RecordBatch,
-        from: Vec<TableSource>,
-        alias: &str,
-        filter: Option<&Expr>,
-        items: Vec<SelectItem>,
-        frame: &Frame,
-    ) -> Result<(Vec<u64>, Vec<(ArrayRef, SqlType)>), SqlError> {
-        let bound = {
-            let environment = SessionEnvironment::new(self, frame);
-            let target = numbered(&table.definition, whole)?;
-            let environment = WithTables { inner: environment, tables: vec![(TARGET, target)] };
-            let row = Expr::Column(vec![alias.to_string(), ROW.to_string()]);
-            let mut all = vec![SelectItem::Value { expr: row, alias: None }];
-            all.extend(items);
-            let select = Select { items: all, from, filter: filter.cloned(), ..Select::default() };
-            let query = Query {
-                with: Vec::new(),
-                body: QueryBody::Select(Box::new(select)),
-                order_by: Vec::new(),
-                offset: None,
-                fetch: None,
-            };
-            Binder::new(&environment).query(&query, None)?
-        };
-        let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
-        let schema = crate::engine::exact_schema(&bound.columns);
-        let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound, &self.cancellation).await?;
-        let all = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
-        let mut columns = all.columns().iter().cloned().zip(types);
-        let Some((numbers, _)) = columns.next() else {
-            return Err(SqlError::internal("rows without numbers"));
-        };
-        let mut rows = Vec::with_capacity(numbers.len());
-        for row in 0..numbers.len() {
-            rows.push(
-                Datum::read(numbers.as_ref(), &SqlType::BigInt, row)?.as_int().unwrap_or(0).unsigned_abs(),
-            );
-        }
-        Ok((rows, columns.collect()))
-    }
 }
 
-/// Finds the target in FROM, by alias or name, and puts the numbered rows in its place.
-fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(ObjectName, String)> {
-    match source {
-        TableSource::Table { name, alias } => {
-            let matches = match alias {
-                Some(alias) => target.schema.is_none() && same_name(alias, &target.name),
-                None => same_name(&name.name, &target.name),
-            };
-            if !matches {
-                return None;
-            }
-            let own = alias.clone().unwrap_or_else(|| name.name.clone());
-            let real = std::mem::replace(name, ObjectName::bare(TARGET));
-            *alias = Some(own.clone());
-            Some((real, own))
-        }
-        TableSource::Join { left, right, .. } => {
-            replace_target(left, target).or_else(|| replace_target(right, target))
-        }
-        _ => None,
-    }
+/// Options of a statement that rewrites a table.
+pub(super) fn write_options(statement: &'static str, conflict: &'static str) -> WriteOptions {
+    WriteOptions { statement, conflict, default_for_null: false, check_constraints: true }
 }
 
-/// A table's rows with their numbers beside them.
-fn numbered(definition: &TableDefinition, whole: &RecordBatch) -> Result<BoundTable, SqlError> {
-    let mut columns: Vec<OutputColumn> = definition
+/// Rows as they were, with other values in some columns.
+pub(super) fn updated_rows(
+    definition: &TableDefinition,
+    old: &RecordBatch,
+    values: Vec<(usize, ArrayRef, SqlType)>,
+) -> InputRows {
+    let mut columns: Vec<Option<(ArrayRef, SqlType)>> = definition
         .columns
         .iter()
-        .map(|column| OutputColumn {
-            collation: column.collation(),
-            ..OutputColumn::expression(column.name.clone(), column.sql_type.clone(), column.nullable)
+        .zip(old.columns())
+        .map(|(column, array)| match &column.sql_type {
+            SqlType::RowVersion => None,
+            _ if column.computed.is_some() => None,
+            sql_type => Some((Arc::clone(array), sql_type.clone())),
         })
         .collect();
-    columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
-    let schema = crate::engine::exact_schema(&columns);
-    let numbers: ArrayRef = Arc::new(arrow::array::Int64Array::from_iter_values(0..whole.num_rows() as i64));
-    let mut arrays = whole.columns().to_vec();
-    arrays.push(numbers);
-    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(SqlError::internal)?;
-    let provider = MemoryTable::provider(schema.as_ref(), vec![batch]).map_err(SqlError::internal)?;
-    Ok(BoundTable { columns, provider })
+    for (position, array, sql_type) in values {
+        if let Some(slot) = columns.get_mut(position) {
+            *slot = Some((array, sql_type));
+        }
+    }
+    InputRows { columns, rows: old.num_rows() }
 }
 
-/// Positions of the columns that SET names. Errors: 207, 264, 271, 272, 8102.
-fn assigned(update: &Update, definition: &TableDefinition) -> Result<Vec<usize>, SqlError> {
-    let mut positions = Vec::with_capacity(update.assignments.len());
-    for (name, _) in &update.assignments {
-        let position = definition.position(name).ok_or_else(|| SqlError::invalid_column(name))?;
-        if positions.contains(&position) {
-            return Err(SqlError::new(
-                264,
-                16,
-                1,
-                format!(
-                    "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code."
-                ),
-            ));
+/// What each assignment assigns; DEFAULT and compound operators spelled out.
+pub(super) fn values_of(
+    assignments: &[Assignment],
+    positions: &[Option<usize>],
+    target: &Target,
+) -> Result<Vec<Expr>, SqlError> {
+    assignments
+        .iter()
+        .zip(positions)
+        .map(|(assignment, position)| match (&assignment.value, position) {
+            (Some(value), _) => Ok(match (assignment.compound, &assignment.column) {
+                (Some(operator), Some(column)) => {
+                    let own = Expr::Column(vec![target.alias.clone(), column.clone()]);
+                    Expr::Binary(Box::new(own), operator, Box::new(value.clone()))
+                }
+                _ => value.clone(),
+            }),
+            (None, Some(position)) => default_of(&target.table.definition, *position),
+            (None, None) => Err(SqlError::syntax_keyword("DEFAULT")),
+        })
+        .collect()
+}
+
+/// The columns that expressions name, each once.
+fn column_paths(exprs: &[Expr]) -> Vec<Vec<String>> {
+    let mut paths: Vec<Vec<String>> = Vec::new();
+    for expr in exprs {
+        expr.clone().rewrite(&mut |part| {
+            if let Expr::Column(path) = &part
+                && !paths.contains(path)
+            {
+                paths.push(path.clone());
+            }
+            part
+        });
+    }
+    paths
+}
+
+/// An expression over the variables that stand for the columns of the row at hand.
+fn over_row(expr: &Expr, paths: &[Vec<String>]) -> Expr {
+    expr.clone().rewrite(&mut |part| match &part {
+        Expr::Column(path) => match paths.iter().position(|known| known == path) {
+            Some(index) => Expr::Variable(super::query::row_variable(index)),
+            None => part,
+        },
+        _ => part,
+    })
+}
+
+/// Positions of the columns that SET names; None where only a variable is set. `column` finds the table's name of a
+/// column.
+///
+/// Errors: 207, 264, 271, 272, 8102.
+pub(super) fn assigned(
+    assignments: &[Assignment],
+    definition: &TableDefinition,
+    column: impl Fn(&str) -> String,
+) -> Result<Vec<Option<usize>>, SqlError> {
+    let mut positions: Vec<Option<usize>> = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        let Some(name) = &assignment.column else {
+            positions.push(None);
+            continue;
+        };
+        let position = definition.position(&column(name)).ok_or_else(|| SqlError::invalid_column(name))?;
+        if positions.contains(&Some(position)) {
+            return Err(SqlError::column_named_twice(name));
         }
         if let Some(column) = definition.columns.get(position) {
             if column.identity.is_some() {
@@ -394,18 +379,10 @@ fn assigned(update: &Update, definition: &TableDefinition) -> Result<Vec<usize>,
                 return Err(SqlError::new(272, 16, 1, "Cannot update a timestamp column."));
             }
             if column.computed.is_some() {
-                return Err(SqlError::new(
-                    271,
-                    16,
-                    1,
-                    format!(
-                        "The column \"{}\" cannot be modified because it is either a computed column or is the result of a UNION operator.",
-                        column.name
-                    ),
-                ));
+                return Err(SqlError::computed_column(&column.name));
             }
         }
-        positions.push(position);
+        positions.push(Some(position));
     }
     Ok(positions)
 }
@@ -414,43 +391,5 @@ fn default_of(definition: &TableDefinition, position: usize) -> Result<Expr, Sql
     match definition.columns.get(position).and_then(|column| column.default.as_ref()) {
         Some(default) => crate::tsql::parse_expression(&default.text),
         None => Ok(Expr::Literal(crate::tsql::expression::Literal::Null)),
-    }
-}
-
-/// The table's rows in their order, changed ones taken from `new`.
-fn merge(whole: &RecordBatch, new: &RecordBatch, source: &[Option<usize>]) -> Result<RecordBatch, SqlError> {
-    let mut indices = Vec::with_capacity(source.len());
-    let mut next = 0;
-    for (row, changed) in source.iter().enumerate() {
-        if changed.is_some() {
-            indices.push((1, next));
-            next += 1;
-        } else {
-            indices.push((0, row));
-        }
-    }
-    let columns = whole
-        .columns()
-        .iter()
-        .zip(new.columns())
-        .map(|(old, new)| interleave(&[old.as_ref(), new.as_ref()], &indices))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(SqlError::internal)?;
-    RecordBatch::try_new(new.schema(), columns).map_err(SqlError::internal)
-}
-
-fn mentions(item: &SelectItem, table: &str) -> bool {
-    match item {
-        SelectItem::Wildcard(path) => path.first().is_some_and(|part| same_name(part, table)),
-        SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } => {
-            let mut found = false;
-            expr.clone().rewrite(&mut |part| {
-                if let Expr::Column(path) = &part {
-                    found |= path.len() > 1 && path.first().is_some_and(|part| same_name(part, table));
-                }
-                part
-            });
-            found
-        }
     }
 }

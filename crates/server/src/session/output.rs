@@ -1,5 +1,6 @@
 //! Sending events, and the messages among them.
 
+use arrow::record_batch::RecordBatch;
 use tds::ServerMessage;
 use tokio::sync::mpsc;
 
@@ -12,18 +13,57 @@ use crate::sql_error::SqlError;
 pub(super) struct Output {
     events: mpsc::Sender<Response>,
     cancellation: Cancellation,
+    /// Results that are kept instead of sent, for INSERT … EXECUTE.
+    results: Option<Vec<CapturedResult>>,
+}
+
+/// A result that was kept.
+pub(super) struct CapturedResult {
+    pub columns: Vec<tds::Column>,
+    pub batches: Vec<RecordBatch>,
 }
 
 impl Output {
     pub fn new(events: mpsc::Sender<Response>, cancellation: Cancellation) -> Output {
-        Output { events, cancellation }
+        Output { events, cancellation, results: None }
     }
 
     /// Sends an event; waits while the client is behind. If nobody listens any more the request stops.
     pub async fn send(&mut self, event: Response) {
+        let event = match (event, &mut self.results) {
+            (Response::Columns(result), Some(results)) => {
+                results.push(CapturedResult { columns: result.columns, batches: Vec::new() });
+                return;
+            }
+            (Response::Batch(batch), Some(results)) => {
+                if let Some(result) = results.last_mut() {
+                    result.batches.push(batch);
+                }
+                return;
+            }
+            // What the call would say of its ends and counts; its errors are heard.
+            (Response::Done(done), Some(_)) if !done.error => return,
+            (Response::ReturnStatus(_), Some(_)) => return,
+            (event, _) => event,
+        };
         if self.events.send(event).await.is_err() {
             self.cancellation.cancel();
         }
+    }
+
+    /// From now on results are kept.
+    pub fn capture(&mut self) {
+        self.results = Some(Vec::new());
+    }
+
+    /// Whether they are.
+    pub fn captures(&self) -> bool {
+        self.results.is_some()
+    }
+
+    /// From now on results are sent again; those that were kept.
+    pub fn captured(&mut self) -> Vec<CapturedResult> {
+        self.results.take().unwrap_or_default()
     }
 
     /// The end of a statement that went well.

@@ -303,7 +303,7 @@ impl Session {
 
     /// Database and schema that a new table goes to, as they are spelled. Errors: 911, 2760.
     pub(super) fn home_of(&self, name: &ObjectName) -> Result<(String, String), SqlError> {
-        if name.is_temporary() {
+        if name.is_temporary() || name.is_variable() {
             return Ok(("tempdb".to_string(), "dbo".to_string()));
         }
         let directory = self.work.directory();
@@ -335,11 +335,14 @@ impl Session {
         let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
         let schema = definition.arrow_schema();
         let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
+        if place == Place::Temporary {
+            self.work.note_temporary(&definition);
+        }
         Ok(OpenTable { place, id, definition: Arc::new(definition), rows: 0 })
     }
 }
 
 /// The variable that stands for a column of the row at hand; no T-SQL name has a blank.
-fn row_variable(index: usize) -> String {
+pub(super) fn row_variable(index: usize) -> String {
     format!("@ {index}")
 }

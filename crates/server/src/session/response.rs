@@ -127,6 +127,8 @@ pub mod command {
     pub const DELETE: u16 = 0x00C4;
     /// UPDATE.
     pub const UPDATE: u16 = 0x00C5;
+    /// MERGE.
+    pub const MERGE: u16 = 0x0117;
     /// CREATE TABLE.
     pub const CREATE_TABLE: u16 = 0x00C6;
     /// DROP TABLE.

@@ -23,6 +23,8 @@ pub(crate) enum Place {
     Shared,
     /// The session's temporary tables.
     Temporary,
+    /// Its table variables, which no ROLLBACK undoes.
+    Variable,
 }
 
 /// A table as the session sees it now.
@@ -43,6 +45,25 @@ pub(crate) struct OpenTable {
 pub(crate) struct Pair {
     shared: Option<Transaction>,
     temporary: Option<Transaction>,
+    variables: Option<Transaction>,
+}
+
+impl Pair {
+    fn at(&self, place: Place) -> Option<&Transaction> {
+        match place {
+            Place::Shared => self.shared.as_ref(),
+            Place::Temporary => self.temporary.as_ref(),
+            Place::Variable => self.variables.as_ref(),
+        }
+    }
+
+    fn at_mut(&mut self, place: Place) -> Option<&mut Transaction> {
+        match place {
+            Place::Shared => self.shared.as_mut(),
+            Place::Temporary => self.temporary.as_mut(),
+            Place::Variable => self.variables.as_mut(),
+        }
+    }
 }
 
 /// What a scan and a bulk writer share with the session.
@@ -52,6 +73,9 @@ pub(crate) type SharedPair = Arc<Mutex<Pair>>;
 pub(crate) struct Work {
     instance: Arc<Instance>,
     temporary: Option<Database>,
+    variables: Option<Database>,
+    /// What batches and procedures that run have declared, the innermost last.
+    scopes: Vec<Arc<TableScope>>,
     pair: SharedPair,
     /// BEGIN TRANSACTIONs without their COMMIT.
     depth: u32,
@@ -66,6 +90,15 @@ pub(crate) struct Work {
     keys: HashMap<i32, TableKeys>,
 }
 
+/// The table variables and temporary tables that a batch or procedure has made.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct TableScope {
+    /// Name in lower case, and the name in the store of variables.
+    variables: HashMap<String, String>,
+    /// Temporary tables, which go when a procedure ends.
+    temporary: Vec<(String, i32)>,
+}
+
 /// A point of both transactions to go back to.
 pub(crate) struct Mark {
     shared: Option<Savepoint>,
@@ -78,6 +111,8 @@ impl Work {
         Work {
             instance,
             temporary: None,
+            variables: None,
+            scopes: Vec::new(),
             pair: SharedPair::default(),
             depth: 0,
             descriptor: 0,
@@ -196,7 +231,16 @@ impl Work {
             self.in_statement = true;
             self.open();
         }
+        self.open_variables();
         self.mark()
+    }
+
+    /// Table variables have a transaction for each statement.
+    fn open_variables(&mut self) {
+        let mut pair = self.pair.lock();
+        if pair.variables.is_none() {
+            pair.variables = self.variables.as_ref().map(Database::begin);
+        }
     }
 
     /// After it.
@@ -204,6 +248,13 @@ impl Work {
         if self.depth == 0 {
             self.in_statement = false;
             return self.close(succeeded);
+        }
+        if let Some(variables) = self.pair.lock().variables.take() {
+            if succeeded {
+                variables.commit().map_err(store_error)?;
+            } else {
+                variables.rollback();
+            }
         }
         if succeeded {
             return Ok(());
@@ -222,8 +273,8 @@ impl Work {
     }
 
     fn close(&mut self, commit: bool) -> Result<(), SqlError> {
-        let Pair { shared, temporary } = std::mem::take(&mut *self.pair.lock());
-        for transaction in [shared, temporary].into_iter().flatten() {
+        let Pair { shared, temporary, variables } = std::mem::take(&mut *self.pair.lock());
+        for transaction in [shared, temporary, variables].into_iter().flatten() {
             if commit {
                 waiting(|| transaction.commit()).map_err(store_error)?;
             } else {
@@ -276,6 +327,67 @@ impl Work {
         Ok(())
     }
 
+    /// A batch or procedure begins: it sees no table variable but its own.
+    pub fn enter_scope(&mut self) {
+        self.scopes.push(Arc::default());
+    }
+
+    /// It ends: its table variables go, and a procedure's temporary tables.
+    pub fn leave_scope(&mut self) -> Result<(), SqlError> {
+        let Some(scope) = self.scopes.pop() else { return Ok(()) };
+        if let Some(store) = self.variables.as_ref().filter(|_| !scope.variables.is_empty()) {
+            let mut transaction = store.begin();
+            for key in scope.variables.values() {
+                if let Some(info) = transaction.table(key) {
+                    transaction.drop_table(info.id).map_err(store_error)?;
+                }
+            }
+            transaction.commit().map_err(store_error)?;
+        }
+        if self.scopes.is_empty() || scope.temporary.is_empty() {
+            return Ok(());
+        }
+        let mark = self.start_statement();
+        let result = scope.temporary.iter().try_for_each(|(name, object_id)| {
+            let table = self.find(&ObjectName::bare(name.clone()), "")?;
+            match table.filter(|table| table.definition.object_id == *object_id) {
+                Some(table) => self.write(table.place, |transaction| transaction.drop_table(table.id)),
+                None => Ok(()),
+            }
+        });
+        self.end_statement(&mark, result.is_ok())?;
+        result
+    }
+
+    /// Makes a table variable of the innermost scope. Errors: 134 if it has one of that name.
+    pub fn declare_table(&mut self, definition: &TableDefinition) -> Result<(), SqlError> {
+        let store = self.variables.get_or_insert_with(Database::in_memory);
+        let name = definition.name.to_lowercase();
+        let Some(scope) = self.scopes.last_mut().map(Arc::make_mut) else {
+            return Err(SqlError::internal("a table variable outside of a batch"));
+        };
+        let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
+        let key = format!("{name} {}", definition.object_id);
+        let mut transaction = store.begin();
+        // DECLARE inside a loop is passed again and again; only its first time makes the table.
+        if scope.variables.contains_key(&name) {
+            return Ok(());
+        }
+        transaction
+            .create_table(key.clone(), definition.arrow_schema(), properties)
+            .map_err(store_error)?;
+        transaction.commit().map_err(store_error)?;
+        scope.variables.insert(name, key);
+        Ok(())
+    }
+
+    /// Notes a temporary table, for the end of the procedure that has made it.
+    pub fn note_temporary(&mut self, definition: &TableDefinition) {
+        if let Some(scope) = self.scopes.last_mut() {
+            Arc::make_mut(scope).temporary.push((definition.name.clone(), definition.object_id));
+        }
+    }
+
     /// All temporary tables go.
     pub fn drop_temporary(&mut self) {
         self.pair.lock().temporary = None;
@@ -303,6 +415,8 @@ impl Work {
         WorkView {
             instance: Arc::clone(&self.instance),
             temporary: self.temporary.clone(),
+            variables: self.variables.clone(),
+            scope: self.scopes.last().cloned().unwrap_or_default(),
             pair: self.pair(),
         }
     }
@@ -316,14 +430,11 @@ impl Work {
         let snapshot: Option<Snapshot> = match place {
             Place::Shared => Some(self.instance.store().snapshot()),
             Place::Temporary => self.temporary.as_ref().map(Database::snapshot),
+            Place::Variable => self.variables.as_ref().map(Database::snapshot),
         };
         move |projection| {
             let pair = pair.lock();
-            let transaction = match place {
-                Place::Shared => pair.shared.as_ref(),
-                Place::Temporary => pair.temporary.as_ref(),
-            };
-            match (transaction, &snapshot) {
+            match (pair.at(place), &snapshot) {
                 (Some(transaction), _) => transaction.scan(id, projection),
                 (None, Some(snapshot)) => snapshot.scan(id, projection),
                 (None, None) => Err(StoreError::NoSuchTable { table: id }),
@@ -361,11 +472,7 @@ impl Work {
         change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
     ) -> Result<T, SqlError> {
         let mut pair = self.pair.lock();
-        let transaction = match place {
-            Place::Shared => pair.shared.as_mut(),
-            Place::Temporary => pair.temporary.as_mut(),
-        };
-        let Some(transaction) = transaction else {
+        let Some(transaction) = pair.at_mut(place) else {
             return Err(SqlError::internal("a change outside of a transaction"));
         };
         waiting(|| change(transaction)).map_err(store_error)
@@ -393,36 +500,41 @@ impl Work {
 pub(crate) struct WorkView {
     instance: Arc<Instance>,
     temporary: Option<Database>,
+    variables: Option<Database>,
+    scope: Arc<TableScope>,
     pair: SharedPair,
 }
 
 impl WorkView {
     /// The table of a name. `database` is the current one.
     pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
-        let place = if name.is_temporary() { Place::Temporary } else { Place::Shared };
-        let key = key_of(name, database);
-        let info = {
-            let pair = self.pair.lock();
-            let transaction = match place {
-                Place::Shared => pair.shared.as_ref(),
-                Place::Temporary => pair.temporary.as_ref(),
-            };
-            match (transaction, place) {
-                (Some(transaction), _) => transaction.table(&key),
-                (None, Place::Shared) => self.instance.store().snapshot().table(&key),
-                (None, Place::Temporary) => {
-                    self.temporary.as_ref().and_then(|store| store.snapshot().table(&key))
-                }
-            }
+        let (place, key) = if name.is_variable() {
+            let Some(key) = self.scope.variables.get(&name.name.to_lowercase()) else { return Ok(None) };
+            (Place::Variable, key.clone())
+        } else if name.is_temporary() {
+            (Place::Temporary, key_of(name, database))
+        } else {
+            (Place::Shared, key_of(name, database))
         };
-        let Some(info) = info else { return Ok(None) };
+        let Some(info) = self.info(place, &key) else { return Ok(None) };
         self.opened(place, &info)
+    }
+
+    /// What a store says of a name.
+    fn info(&self, place: Place, key: &str) -> Option<TableInfo> {
+        let pair = self.pair.lock();
+        match (pair.at(place), place) {
+            (Some(transaction), _) => transaction.table(key),
+            (None, Place::Shared) => self.instance.store().snapshot().table(key),
+            (None, Place::Temporary) => self.temporary.as_ref()?.snapshot().table(key),
+            (None, Place::Variable) => self.variables.as_ref()?.snapshot().table(key),
+        }
     }
 
     fn opened(&self, place: Place, info: &TableInfo) -> Result<Option<OpenTable>, SqlError> {
         let definition = match place {
             Place::Shared => self.instance.definition(info)?,
-            Place::Temporary => {
+            Place::Temporary | Place::Variable => {
                 let definition =
                     serde_json::from_str::<TableDefinition>(&info.properties).map_err(SqlError::internal)?;
                 Some(Arc::new(definition))
@@ -513,11 +625,7 @@ impl WorkAccess {
         change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
     ) -> Result<T, SqlError> {
         let mut pair = self.pair.lock();
-        let transaction = match self.place {
-            Place::Shared => pair.shared.as_mut(),
-            Place::Temporary => pair.temporary.as_mut(),
-        };
-        let Some(transaction) = transaction else {
+        let Some(transaction) = pair.at_mut(self.place) else {
             return Err(SqlError::internal("a change outside of a transaction"));
         };
         waiting(|| change(transaction)).map_err(store_error)
@@ -550,8 +658,8 @@ impl BulkWork {
         if !self.alone {
             return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
         }
-        let Pair { shared, temporary } = std::mem::take(&mut *self.pair.lock());
-        for transaction in [shared, temporary].into_iter().flatten() {
+        let Pair { shared, temporary, variables } = std::mem::take(&mut *self.pair.lock());
+        for transaction in [shared, temporary, variables].into_iter().flatten() {
             if succeeded {
                 waiting(|| transaction.commit()).map_err(store_error)?;
             } else {

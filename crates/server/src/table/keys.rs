@@ -45,6 +45,18 @@ impl KeyCache {
         self.tables.lock().insert(object_id, keys);
     }
 
+    /// Whether any of `keys` is missing from a table of `rows` rows; None if that is not known here.
+    pub fn missing(
+        &self,
+        object_id: i32,
+        rows: u64,
+        columns: &[usize],
+        keys: &HashSet<Vec<u8>>,
+    ) -> Option<bool> {
+        let tables = self.tables.lock();
+        tables.get(&object_id).filter(|cached| cached.rows == rows)?.missing(columns, keys)
+    }
+
     /// Forgets a table.
     pub fn forget(&self, object_id: i32) {
         self.tables.lock().remove(&object_id);
@@ -64,6 +76,18 @@ impl TableKeys {
         columns.sort_unstable();
         columns.dedup();
         columns
+    }
+
+    /// Whether any of `keys` (encoded as [`encode`](super::reference::encode) does) is missing among the keys over
+    /// `columns`; None if these columns are no unique key in this order.
+    pub fn missing(&self, columns: &[usize], keys: &HashSet<Vec<u8>>) -> Option<bool> {
+        let position = self.keys.iter().position(|key| key.columns == columns)?;
+        let set = self.sets.get(position)?;
+        Some(keys.iter().any(|key| !set.contains(&self.fingerprint(key))))
+    }
+
+    fn fingerprint(&self, bytes: &[u8]) -> u128 {
+        u128::from(self.hashers.0.hash_one(bytes)) << 64 | u128::from(self.hashers.1.hash_one(bytes))
     }
 
     /// Counts rows in. `columns` gives the array of a column by its position in the table.
@@ -111,7 +135,7 @@ impl TableKeys {
 }
 
 /// What a key column is compared by.
-fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRef {
+pub(super) fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRef {
     match &column.sql_type {
         sql_type if sql_type.is_character() => {
             let fold = !is_case_sensitive(column.collation());

@@ -75,6 +75,7 @@ impl WritePlan {
         let checks = definition
             .checks
             .iter()
+            .filter(|check| !check.disabled)
             .map(|check| Ok((check.clone(), binder.condition(&parse_expression(&check.text)?, &scope)?)))
             .collect::<Result<Vec<_>, SqlError>>()?;
         Ok(WritePlan { definition, defaults, computed, checks })

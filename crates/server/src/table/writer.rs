@@ -14,6 +14,7 @@ use super::WritePlan;
 use super::column::to_column;
 use super::keys::TableKeys;
 use super::plan::column_name;
+use super::reference::{PendingKeys, Reference};
 use crate::catalogue::{ColumnDefinition, Identity};
 use crate::engine::datum::data_type;
 use crate::engine::{Datum, Typed};
@@ -29,11 +30,32 @@ pub(crate) struct InputRows {
     pub rows: usize,
 }
 
+impl InputRows {
+    /// Arrays of the types `types` at the positions `targets` of a table of `width` columns; nothing for the others.
+    pub fn placed(
+        width: usize,
+        targets: &[usize],
+        arrays: &[ArrayRef],
+        types: &[SqlType],
+        rows: usize,
+    ) -> InputRows {
+        let mut columns: Vec<Option<(ArrayRef, SqlType)>> = (0..width).map(|_| None).collect();
+        for ((position, array), sql_type) in targets.iter().zip(arrays).zip(types) {
+            if let Some(slot) = columns.get_mut(*position) {
+                *slot = Some((Arc::clone(array), sql_type.clone()));
+            }
+        }
+        InputRows { columns, rows }
+    }
+}
+
 /// How rows are written.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteOptions {
-    /// `INSERT` or `UPDATE`, for messages.
+    /// `INSERT` or `UPDATE`, for messages about single values.
     pub statement: &'static str,
+    /// The statement that a constraint stands against: `MERGE` is one of its own there.
+    pub conflict: &'static str,
     /// A NULL given for a column with a default becomes the default (bulk loads without KEEP_NULLS).
     pub default_for_null: bool,
     /// CHECK constraints are enforced (always, but for bulk loads without CHECK_CONSTRAINTS).
@@ -48,6 +70,7 @@ pub(crate) struct TableWriter {
     plan: WritePlan,
     options: WriteOptions,
     keys: Option<TableKeys>,
+    references: Vec<PendingKeys>,
     schema: Arc<Schema>,
     /// The last identity value given out or kept.
     pub last_identity: Option<i64>,
@@ -57,6 +80,7 @@ pub(crate) struct TableWriter {
 
 impl TableWriter {
     /// A writer; the table is locked already. `fresh` says that its rows are about to be replaced, so none counts.
+    /// `references` are the FOREIGN KEYs to enforce.
     pub fn new(
         instance: Arc<Instance>,
         pair: SharedPair,
@@ -64,6 +88,7 @@ impl TableWriter {
         plan: WritePlan,
         options: WriteOptions,
         fresh: bool,
+        references: Vec<Reference>,
     ) -> Result<TableWriter, SqlError> {
         let access = WorkAccess::new(pair, table.place);
         let unique = plan.definition.unique_keys();
@@ -78,7 +103,19 @@ impl TableWriter {
             });
         }
         let schema = plan.definition.arrow_schema();
-        Ok(TableWriter { instance, access, table, plan, options, keys, schema, last_identity: None, rows: 0 })
+        let references = references.into_iter().map(PendingKeys::new).collect();
+        Ok(TableWriter {
+            instance,
+            access,
+            table,
+            plan,
+            options,
+            keys,
+            references,
+            schema,
+            last_identity: None,
+            rows: 0,
+        })
     }
 
     fn read_keys(
@@ -157,9 +194,25 @@ impl TableWriter {
         if let Some(keys) = &mut self.keys {
             keys.add(&definition, rows, |position| columns.get(position).map(Arc::clone))?;
         }
+        for pending in &mut self.references {
+            pending.note(&definition, |position| columns.get(position).map(Arc::clone))?;
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map_err(SqlError::internal)
+    }
+
+    /// Once all rows are in their tables: looks up what they refer to. Errors: 547.
+    pub fn finish(&mut self) -> Result<(), SqlError> {
+        for pending in std::mem::take(&mut self.references) {
+            pending.settle(self.options.conflict, &self.access, &self.instance.keys, self.keys.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// What messages call the statement from now on.
+    pub fn set_statement(&mut self, statement: &'static str) {
+        self.options.statement = statement;
     }
 
     /// Counts rows that stay in the table while others are replaced. Errors: 2627, 2601.
@@ -272,7 +325,7 @@ impl TableWriter {
             if broken {
                 let definition = &self.plan.definition;
                 return Err(SqlError::constraint_conflict(
-                    self.options.statement,
+                    self.options.conflict,
                     "CHECK",
                     &check.name,
                     &definition.database,

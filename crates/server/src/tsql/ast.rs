@@ -3,7 +3,7 @@
 use tds::SqlType;
 
 use super::expression::Expr;
-use super::query::{Query, TableSource};
+use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
 
 /// A statement and the line it begins on.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +35,11 @@ impl ObjectName {
     pub fn is_temporary(&self) -> bool {
         self.name.starts_with('#')
     }
+
+    /// Whether it names a table variable.
+    pub fn is_variable(&self) -> bool {
+        self.name.starts_with('@')
+    }
 }
 
 impl std::fmt::Display for ObjectName {
@@ -59,6 +64,8 @@ pub enum StatementKind {
     Update(Box<Update>),
     /// DELETE.
     Delete(Box<Delete>),
+    /// MERGE.
+    Merge(Box<Merge>),
     /// INSERT BULK: the statement before a bulk-load message.
     InsertBulk(InsertBulk),
     /// CREATE TABLE.
@@ -76,6 +83,8 @@ pub enum StatementKind {
     AlterTable {
         /// The table.
         table: ObjectName,
+        /// WITH CHECK (true) or WITH NOCHECK (false), if written.
+        check: Option<bool>,
         /// What changes.
         action: AlterAction,
     },
@@ -108,6 +117,38 @@ pub enum StatementKind {
     },
     /// ALTER DATABASE: accepted, nothing to change.
     AlterDatabase(String),
+    /// CREATE or ALTER of a view, procedure or function.
+    CreateModule(Box<CreateModule>),
+    /// CREATE SEQUENCE.
+    CreateSequence {
+        /// The sequence.
+        name: ObjectName,
+        /// What was written.
+        options: SequenceOptions,
+    },
+    /// ALTER SEQUENCE.
+    AlterSequence {
+        /// The sequence.
+        name: ObjectName,
+        /// What was written.
+        options: SequenceOptions,
+    },
+    /// CREATE SYNONYM.
+    CreateSynonym {
+        /// The synonym.
+        name: ObjectName,
+        /// What it stands for.
+        target: ObjectName,
+    },
+    /// DROP of a view, procedure, function, sequence or synonym.
+    DropModule {
+        /// Which kind.
+        kind: ModuleWord,
+        /// The objects, in order.
+        names: Vec<ObjectName>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
     /// USE.
     Use(String),
     /// SET of session options.
@@ -121,6 +162,8 @@ pub enum StatementKind {
     },
     /// DECLARE of scalar variables.
     Declare(Vec<Declaration>),
+    /// DECLARE of a table variable, whose name has its `@`.
+    DeclareTable(CreateTable),
     /// IF.
     If {
         /// The condition.
@@ -190,13 +233,17 @@ pub enum StatementKind {
 /// INSERT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
+    /// WITH, if the rows are not a query's (a query has its own).
+    pub with: Vec<CommonTable>,
+    /// TOP.
+    pub top: Option<Top>,
     /// The table.
     pub table: ObjectName,
     /// Columns, if listed.
     pub columns: Option<Vec<String>>,
     /// Where the rows come from.
     pub source: InsertSource,
-    /// OUTPUT items.
+    /// OUTPUT.
     pub output: Option<Output>,
 }
 
@@ -209,41 +256,136 @@ pub enum InsertSource {
     Query(Box<Query>),
     /// DEFAULT VALUES.
     DefaultValues,
+    /// EXECUTE: every result that the call gives.
+    Execute(Box<StatementKind>),
 }
 
-/// OUTPUT clause: items over `inserted` and `deleted`.
-#[derive(Debug, Clone, PartialEq)]
+/// OUTPUT clauses: items over `inserted` and `deleted`.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Output {
+    /// OUTPUT … INTO.
+    pub into: Option<OutputInto>,
+    /// OUTPUT that is sent to the client.
+    pub shown: Option<Vec<SelectItem>>,
+}
+
+/// OUTPUT … INTO a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputInto {
     /// The select list.
-    pub items: Vec<super::query::SelectItem>,
+    pub items: Vec<SelectItem>,
+    /// The table.
+    pub table: ObjectName,
+    /// Its columns, if listed.
+    pub columns: Option<Vec<String>>,
+}
+
+/// One item of SET: `column = value`, `@v = value` or `@v = column = value`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assignment {
+    /// The variable with its `@`.
+    pub variable: Option<String>,
+    /// The column.
+    pub column: Option<String>,
+    /// The operator of `column += value` and the like.
+    pub compound: Option<super::expression::BinaryOperator>,
+    /// The value; None stands for DEFAULT.
+    pub value: Option<Expr>,
 }
 
 /// UPDATE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
+    /// WITH.
+    pub with: Vec<CommonTable>,
+    /// TOP.
+    pub top: Option<Top>,
     /// The table or an alias of FROM.
     pub target: ObjectName,
-    /// Column and value; None stands for DEFAULT.
-    pub assignments: Vec<(String, Option<Expr>)>,
+    /// SET.
+    pub assignments: Vec<Assignment>,
     /// FROM.
     pub from: Vec<TableSource>,
     /// WHERE.
     pub filter: Option<Expr>,
-    /// OUTPUT items.
+    /// OUTPUT.
     pub output: Option<Output>,
 }
 
 /// DELETE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// WITH.
+    pub with: Vec<CommonTable>,
+    /// TOP.
+    pub top: Option<Top>,
     /// The table or an alias of FROM.
     pub target: ObjectName,
     /// FROM.
     pub from: Vec<TableSource>,
     /// WHERE.
     pub filter: Option<Expr>,
-    /// OUTPUT items.
+    /// OUTPUT.
     pub output: Option<Output>,
+}
+
+/// MERGE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merge {
+    /// WITH.
+    pub with: Vec<CommonTable>,
+    /// TOP.
+    pub top: Option<Top>,
+    /// The table.
+    pub target: ObjectName,
+    /// Its alias.
+    pub alias: Option<String>,
+    /// USING.
+    pub source: TableSource,
+    /// ON.
+    pub condition: Expr,
+    /// WHEN clauses in order.
+    pub clauses: Vec<MergeClause>,
+    /// OUTPUT.
+    pub output: Option<Output>,
+}
+
+/// WHEN … THEN.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeClause {
+    /// Which rows.
+    pub when: MergeWhen,
+    /// AND.
+    pub condition: Option<Expr>,
+    /// What becomes of them.
+    pub action: MergeAction,
+}
+
+/// Which rows a WHEN clause is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeWhen {
+    /// WHEN MATCHED.
+    Matched,
+    /// WHEN NOT MATCHED [BY TARGET].
+    NotMatchedByTarget,
+    /// WHEN NOT MATCHED BY SOURCE.
+    NotMatchedBySource,
+}
+
+/// What a WHEN clause does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MergeAction {
+    /// UPDATE SET.
+    Update(Vec<Assignment>),
+    /// DELETE.
+    Delete,
+    /// INSERT.
+    Insert {
+        /// Columns, if listed.
+        columns: Option<Vec<String>>,
+        /// Values, None for DEFAULT; none at all for DEFAULT VALUES.
+        values: Vec<Option<Expr>>,
+    },
 }
 
 /// CREATE TABLE.
@@ -318,6 +460,10 @@ pub enum ConstraintKind {
         table: ObjectName,
         /// Its columns; empty for its primary key.
         referenced: Vec<String>,
+        /// ON DELETE.
+        on_delete: ReferentialAction,
+        /// ON UPDATE.
+        on_update: ReferentialAction,
     },
     /// DEFAULT … FOR column (ALTER TABLE ADD).
     Default {
@@ -326,6 +472,20 @@ pub enum ConstraintKind {
         /// The column.
         column: String,
     },
+}
+
+/// What becomes of rows whose referenced row is deleted, or gets another key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum ReferentialAction {
+    /// NO ACTION: the statement is refused.
+    #[default]
+    NoAction,
+    /// CASCADE.
+    Cascade,
+    /// SET NULL.
+    SetNull,
+    /// SET DEFAULT.
+    SetDefault,
 }
 
 /// What ALTER TABLE does.
@@ -354,8 +514,119 @@ pub enum AlterAction {
     },
     /// ALTER COLUMN.
     AlterColumn(Box<ColumnClause>),
-    /// Accepted and without effect (CHECK CONSTRAINT, ENABLE TRIGGER, REBUILD, SET).
+    /// CHECK CONSTRAINT or NOCHECK CONSTRAINT.
+    SwitchConstraints {
+        /// Names; None for ALL.
+        names: Option<Vec<String>>,
+        /// CHECK rather than NOCHECK.
+        enabled: bool,
+    },
+    /// Accepted and without effect (ENABLE TRIGGER, REBUILD, SET).
     Nothing,
+}
+
+/// The words for what is kept as text or by name alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModuleWord {
+    /// VIEW.
+    View,
+    /// PROCEDURE.
+    Procedure,
+    /// FUNCTION.
+    Function,
+    /// SEQUENCE.
+    Sequence,
+    /// SYNONYM.
+    Synonym,
+}
+
+/// CREATE, ALTER, or whichever fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateMode {
+    /// CREATE.
+    Create,
+    /// ALTER.
+    Alter,
+    /// CREATE OR ALTER.
+    CreateOrAlter,
+}
+
+/// CREATE or ALTER of a view, procedure or function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateModule {
+    /// CREATE or ALTER.
+    pub mode: CreateMode,
+    /// Its name.
+    pub name: ObjectName,
+    /// What it is.
+    pub body: ModuleBody,
+    /// The whole batch, as the catalogue keeps it.
+    pub text: String,
+}
+
+/// What a module is and does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModuleBody {
+    /// A view.
+    View {
+        /// Column names, if listed.
+        columns: Option<Vec<String>>,
+        /// Its query.
+        query: Box<Query>,
+        /// WITH CHECK OPTION.
+        check: bool,
+    },
+    /// A procedure.
+    Procedure {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// Its statements.
+        statements: Vec<Statement>,
+    },
+    /// A function that returns a value.
+    ScalarFunction {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// Type of the value.
+        returns: SqlType,
+        /// Its statements.
+        statements: Vec<Statement>,
+    },
+    /// A function that is a query.
+    InlineFunction {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// Its query.
+        query: Box<Query>,
+    },
+    /// A function whose statements fill a table variable.
+    TableFunction {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// The table variable.
+        result: CreateTable,
+        /// Its statements.
+        statements: Vec<Statement>,
+    },
+}
+
+/// The clauses of CREATE and ALTER SEQUENCE.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SequenceOptions {
+    /// AS.
+    pub sql_type: Option<SqlType>,
+    /// START WITH or RESTART WITH.
+    pub start: Option<i64>,
+    /// RESTART.
+    pub restart: bool,
+    /// INCREMENT BY.
+    pub increment: Option<i64>,
+    /// MINVALUE.
+    pub minimum: Option<i64>,
+    /// MAXVALUE.
+    pub maximum: Option<i64>,
+    /// CYCLE or NO CYCLE, if written.
+    pub cycle: Option<bool>,
 }
 
 /// CREATE INDEX.

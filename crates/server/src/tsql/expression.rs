@@ -2,6 +2,7 @@
 
 use tds::SqlType;
 
+use super::ast::ObjectName;
 use super::query::{OrderItem, Query};
 
 /// An expression or a condition (T-SQL keeps them apart; the binder checks it).
@@ -106,6 +107,8 @@ pub enum Expr {
     Function(Box<FunctionCall>),
     /// e COLLATE name.
     Collate(Box<Expr>, String),
+    /// NEXT VALUE FOR sequence.
+    NextValue(ObjectName),
 }
 
 /// A call, with everything that aggregates and windows add.
@@ -113,6 +116,8 @@ pub enum Expr {
 pub struct FunctionCall {
     /// Name, upper case, without a schema.
     pub name: String,
+    /// The schema before it: then it is a function of the user's own.
+    pub schema: Option<String>,
     /// Arguments; a bare datepart or type word is a one-part column name.
     pub arguments: Vec<Expr>,
     /// `(*)`.
@@ -128,6 +133,8 @@ pub struct FunctionCall {
 /// OVER (…).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Window {
+    /// The window of the WINDOW clause that it is or adds to, until the SELECT has been read.
+    pub base: Option<String>,
     /// PARTITION BY.
     pub partition_by: Vec<Expr>,
     /// ORDER BY.
@@ -286,6 +293,7 @@ impl Expr {
             | Expr::Column(_)
             | Expr::Variable(_)
             | Expr::Exists(_)
+            | Expr::NextValue(_)
             | Expr::Subquery(_)) => leaf,
         };
         change(rewritten)

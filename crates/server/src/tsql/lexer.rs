@@ -155,6 +155,11 @@ impl Lexer<'_> {
                 }
                 Ok(TokenKind::Money(self.text.get(start..self.at).unwrap_or_default().to_string()))
             }
+            // `$action`, `$identity`, `$rowguid`.
+            '$' if self.byte(1).is_ascii_alphabetic() => {
+                self.at += 1;
+                Ok(TokenKind::Word(format!("${}", self.word())))
+            }
             '0'..='9' => Ok(self.number()),
             '.' if self.byte(1).is_ascii_digit() && !self.after_name() => Ok(self.number()),
             '@' => Ok(TokenKind::Variable(self.word())),

@@ -1,7 +1,7 @@
 //! Queries of T-SQL, as written.
 
 use super::ast::ObjectName;
-use super::expression::Expr;
+use super::expression::{Expr, FunctionCall};
 
 /// A whole query: WITH, body, ORDER BY, OFFSET.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,20 @@ pub struct Query {
     pub offset: Option<Expr>,
     /// FETCH NEXT n ROWS ONLY.
     pub fetch: Option<Expr>,
+    /// OPTION (MAXRECURSION n).
+    pub max_recursion: Option<u64>,
+}
+
+impl Query {
+    /// A query of one body and nothing else.
+    pub fn of(body: QueryBody) -> Query {
+        Query { with: Vec::new(), body, order_by: Vec::new(), offset: None, fetch: None, max_recursion: None }
+    }
+
+    /// A query of one SELECT.
+    pub fn select(select: Select) -> Query {
+        Query::of(QueryBody::Select(Box::new(select)))
+    }
 }
 
 /// One name of WITH.
@@ -75,8 +89,10 @@ pub struct Select {
     pub from: Vec<TableSource>,
     /// WHERE.
     pub filter: Option<Expr>,
-    /// GROUP BY.
+    /// GROUP BY: every expression that is grouped by.
     pub group_by: Vec<Expr>,
+    /// The sets of ROLLUP, CUBE and GROUPING SETS, as positions in `group_by`.
+    pub grouping_sets: Option<Vec<Vec<usize>>>,
     /// HAVING.
     pub having: Option<Expr>,
 }
@@ -158,6 +174,34 @@ pub enum TableSource {
         arguments: Vec<Expr>,
         /// Alias.
         alias: Option<String>,
+        /// Column names, if listed.
+        columns: Option<Vec<String>>,
+    },
+    /// PIVOT.
+    Pivot {
+        /// What is turned.
+        source: Box<TableSource>,
+        /// The aggregate.
+        aggregate: FunctionCall,
+        /// FOR: the column whose values become columns.
+        column: String,
+        /// IN: those values, and the names of the new columns.
+        values: Vec<String>,
+        /// Alias.
+        alias: String,
+    },
+    /// UNPIVOT.
+    Unpivot {
+        /// What is turned.
+        source: Box<TableSource>,
+        /// The new column of values.
+        value: String,
+        /// FOR: the new column of names.
+        name: String,
+        /// IN: the columns that become rows.
+        columns: Vec<String>,
+        /// Alias.
+        alias: String,
     },
     /// A join.
     Join {

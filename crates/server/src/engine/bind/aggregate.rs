@@ -27,6 +27,8 @@ pub(super) struct Grouping<'s> {
     pub keys: Vec<(Typed, Typed)>,
     /// Aggregates by the name of their column.
     pub aggregates: RefCell<Vec<(String, Expr)>>,
+    /// With grouping sets: the column that tells which set a row is of.
+    pub set_column: Option<String>,
 }
 
 /// Whether a name is an aggregate's.
@@ -79,7 +81,12 @@ pub(super) fn has_aggregate(expr: &Ast) -> bool {
                 || otherwise.as_deref().is_some_and(has_aggregate)
                 || branches.iter().any(|(when, then)| has_aggregate(when) || has_aggregate(then))
         }
-        Ast::Literal(_) | Ast::Column(_) | Ast::Variable(_) | Ast::Subquery(_) | Ast::Exists(_) => false,
+        Ast::Literal(_)
+        | Ast::Column(_)
+        | Ast::Variable(_)
+        | Ast::Subquery(_)
+        | Ast::NextValue(_)
+        | Ast::Exists(_) => false,
     }
 }
 
@@ -124,7 +131,13 @@ impl Binder<'_> {
     pub(super) fn grouped(&self, expr: &Ast, grouping: &Grouping<'_>) -> Result<Option<Typed>, SqlError> {
         match expr {
             Ast::Literal(_) | Ast::Variable(_) | Ast::Subquery(_) => return Ok(None),
-            Ast::Function(call) if call.over.is_some() || is_aggregate(&call.name) => return Ok(None),
+            Ast::Function(call)
+                if call.over.is_some()
+                    || is_aggregate(&call.name)
+                    || matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") =>
+            {
+                return Ok(None);
+            }
             _ => {}
         }
         let bound = match self.value(expr, grouping.below) {

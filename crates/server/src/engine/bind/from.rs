@@ -39,7 +39,7 @@ impl Binder<'_> {
         Ok(left)
     }
 
-    fn source(&self, source: &TableSource, parent: Option<&Scope<'_>>) -> Result<Source, SqlError> {
+    pub(super) fn source(&self, source: &TableSource, parent: Option<&Scope<'_>>) -> Result<Source, SqlError> {
         match source {
             TableSource::Table { name, alias } => self.named(name, alias.as_deref(), parent),
             TableSource::Derived { query, alias, columns } => {
@@ -50,7 +50,15 @@ impl Binder<'_> {
                 let bound = self.values(rows, columns)?;
                 self.aliased(bound, alias, Some(columns))
             }
-            TableSource::Function { name, arguments, alias } => {
+            TableSource::Pivot { source, aggregate, column, values, alias } => {
+                let bound = self.pivot(source, aggregate, column, values, parent)?;
+                self.aliased(bound, alias, None)
+            }
+            TableSource::Unpivot { source, value, name, columns, alias } => {
+                let bound = self.unpivot(source, value, name, columns, parent)?;
+                self.aliased(bound, alias, None)
+            }
+            TableSource::Function { name, arguments, alias, columns } => {
                 let arguments = arguments
                     .iter()
                     .map(|argument| {
@@ -60,7 +68,10 @@ impl Binder<'_> {
                             .ok_or_else(|| SqlError::unsupported("A table function of a computed argument"))
                     })
                     .collect::<Result<Vec<_>, _>>()?;
-                let table = self.environment.table_function(name, &arguments)?;
+                let mut table = self.environment.table_function(name, &arguments)?;
+                for (column, name) in table.columns.iter_mut().zip(columns.iter().flatten()) {
+                    column.name.clone_from(name);
+                }
                 self.scan(table, alias.as_deref().unwrap_or(&name.name), name.schema.clone())
             }
             TableSource::Join { kind, left, right, on } => {
@@ -155,6 +166,23 @@ impl Binder<'_> {
         }
         let plan = scanned.project(projected).and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
         Ok(Source { plan, columns })
+    }
+
+    /// A select list over rows that are at hand.
+    pub fn over_rows(
+        &self,
+        rows: &super::JoinedRows,
+        items: &[crate::tsql::query::SelectItem],
+    ) -> Result<BoundQuery, SqlError> {
+        let provider =
+            super::super::MemoryTable::provider(rows.batch.schema().as_ref(), vec![rows.batch.clone()])
+                .map_err(plan_error)?;
+        let columns = rows.columns.iter().map(|(_, column)| column.clone()).collect();
+        let mut source = self.scan(BoundTable { columns, provider }, "", None)?;
+        for (column, (table, _)) in source.columns.iter_mut().zip(&rows.columns) {
+            column.table = Some(table.clone());
+        }
+        self.select_over(source, items)
     }
 
     /// A query's rows under an alias.

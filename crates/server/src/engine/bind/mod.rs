@@ -8,8 +8,10 @@
 mod aggregate;
 mod condition;
 mod from;
+mod grouping;
 mod scope;
 mod select;
+mod turn;
 mod value;
 mod window;
 
@@ -91,6 +93,15 @@ impl OutputColumn {
         column.flags = ColumnFlags(self.flags.0 | (u16::from(self.nullable) * ColumnFlags::NULLABLE));
         column
     }
+}
+
+/// Rows of several tables side by side: `inserted` and `deleted` for OUTPUT, source and target for MERGE.
+#[derive(Debug, Clone)]
+pub struct JoinedRows {
+    /// Each column with the name of its table.
+    pub columns: Vec<(String, OutputColumn)>,
+    /// Their values in the Exact form; the names of its fields are unique and otherwise of no account.
+    pub batch: arrow::array::RecordBatch,
 }
 
 /// A bound query.

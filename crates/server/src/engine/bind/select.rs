@@ -63,13 +63,7 @@ impl Binder<'_> {
     fn body(&self, body: &QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
         match body {
             QueryBody::Select(select) => {
-                let plain = Query {
-                    with: Vec::new(),
-                    body: QueryBody::Select(select.clone()),
-                    order_by: Vec::new(),
-                    offset: None,
-                    fetch: None,
-                };
+                let plain = Query::of(QueryBody::Select(select.clone()));
                 self.select(select, &plain, parent)
             }
             QueryBody::Nested(query) => self.deeper(|| self.query(query, parent)),
@@ -151,6 +145,7 @@ impl Binder<'_> {
                 .map_err(plan_error)?;
         }
         let aggregated = !select.group_by.is_empty()
+            || select.grouping_sets.is_some()
             || select.having.is_some()
             || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_aggregate(expr)))
             || query.order_by.iter().any(|item| has_aggregate(&item.expr));
@@ -160,8 +155,13 @@ impl Binder<'_> {
             scope.windows = Some(&windows);
             return self.project(select, query, plan, &scope, &windows);
         }
-        let keys = self.group_keys(&select.group_by, &scope)?;
-        let grouping = Grouping { below: &scope, keys, aggregates: RefCell::new(Vec::new()) };
+        let sets = select.grouping_sets.as_deref().filter(|_| !select.group_by.is_empty());
+        let mut keys = self.group_keys(&select.group_by, &scope)?;
+        for (_, above) in keys.iter_mut().filter(|_| sets.is_some()) {
+            above.nullable = true;
+        }
+        let set_column = sets.map(|_| self.fresh());
+        let grouping = Grouping { below: &scope, keys, aggregates: RefCell::new(Vec::new()), set_column };
         let mut above = Scope::of(Vec::new(), parent);
         above.columns = above_columns(&scope, &grouping);
         above.grouping = Some(&grouping);
@@ -172,26 +172,8 @@ impl Binder<'_> {
         above.windows = Some(&windows);
         let items = self.items(&select.items, &above)?;
         let hidden = self.order_values(query, &items, &above)?;
-        let group_exprs: Vec<Expr> = grouping
-            .keys
-            .iter()
-            .map(|(below, _)| below)
-            .map(|below| if is_lossy(below) { key(below) } else { below.expr.clone() })
-            .zip(&grouping.keys)
-            .map(|(expr, (below, above))| match (&above.expr, is_lossy(below)) {
-                (Expr::Column(column), false) => expr.alias(&column.name),
-                _ => expr.alias(self.fresh()),
-            })
-            .collect();
-        let mut aggregates: Vec<Expr> =
-            grouping.aggregates.borrow().iter().map(|(name, expr)| expr.clone().alias(name)).collect();
-        for (below, above) in grouping.keys.iter().filter(|(below, _)| is_lossy(below)) {
-            if let Expr::Column(column) = &above.expr {
-                aggregates.push(first_by_key(below, true).alias(&column.name));
-            }
-        }
-        let mut builder =
-            LogicalPlanBuilder::from(plan).aggregate(group_exprs, aggregates).map_err(plan_error)?;
+        let plan = self.grouped_plan(plan, &grouping, sets)?;
+        let mut builder = LogicalPlanBuilder::from(plan);
         if let Some(having) = having {
             builder = builder.filter(having).map_err(plan_error)?;
         }
@@ -217,6 +199,18 @@ impl Binder<'_> {
             keys.push((below, above));
         }
         Ok(keys)
+    }
+
+    /// A select list over one source, without anything else.
+    pub(super) fn select_over(
+        &self,
+        source: super::from::Source,
+        items: &[SelectItem],
+    ) -> Result<BoundQuery, SqlError> {
+        let scope = Scope::of(source.columns, None);
+        let select = Select { items: items.to_vec(), ..Select::default() };
+        let query = Query::select(Select::default());
+        self.project(&select, &query, source.plan, &scope, &Windows::default())
     }
 
     fn project(

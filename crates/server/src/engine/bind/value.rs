@@ -64,6 +64,7 @@ impl Binder<'_> {
                 Ok(value.with_collation(Some(collation)))
             }
             Ast::Subquery(query) => self.scalar_subquery(query, scope),
+            Ast::NextValue(_) => Err(SqlError::unsupported("NEXT VALUE FOR")),
             Ast::Function(call) => self.function(call, scope),
             // A condition where a value must be.
             Ast::Compare(..)
@@ -211,6 +212,9 @@ impl Binder<'_> {
     fn function(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
         if call.over.is_some() {
             return self.window_call(call, scope);
+        }
+        if matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") {
+            return self.grouping_call(call, scope);
         }
         if super::aggregate::is_aggregate(&call.name) {
             return self.aggregate_call(call, scope);

@@ -4,13 +4,13 @@ use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{
-    AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateIndex, CreateTable, SourceText,
-    StatementKind,
+    AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateIndex, CreateTable, ReferentialAction,
+    SourceText, StatementKind,
 };
-use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
     pub(crate) fn create(&mut self) -> Parsed<StatementKind> {
+        let start = self.at;
         self.advance();
         if self.accept_word("TABLE") {
             return self.create_table();
@@ -38,12 +38,7 @@ impl Parser<'_> {
         if self.accept_word("INDEX") {
             return self.create_index(unique, clustered, columnstore);
         }
-        match self.kind() {
-            Some(TokenKind::Word(word)) => {
-                Err(SqlError::unsupported(&format!("CREATE {}", word.to_ascii_uppercase())))
-            }
-            _ => Err(self.unexpected()),
-        }
+        self.create_module(start)
     }
 
     /// `ON filegroup`, `WITH (…)`, `COLLATE x` and the like after a definition, up to the next statement.
@@ -87,7 +82,7 @@ impl Parser<'_> {
         }
     }
 
-    fn table_elements(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
+    pub(crate) fn table_elements(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
         let (mut columns, mut constraints) = (Vec::new(), Vec::new());
         loop {
             if self.is_symbol(")") {
@@ -268,19 +263,26 @@ impl Parser<'_> {
     fn references(&mut self, columns: Vec<String>) -> Parsed<ConstraintKind> {
         let table = self.object_name()?;
         let referenced = if self.is_symbol("(") { self.names_in_parentheses()? } else { Vec::new() };
+        let (mut on_delete, mut on_update) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
         while self.is_word("ON") && (self.is_word_ahead(1, "DELETE") || self.is_word_ahead(1, "UPDATE")) {
+            let delete = self.is_word_ahead(1, "DELETE");
             self.advance();
             self.advance();
-            let known = self.accept_words(&["NO", "ACTION"])
-                || self.accept_word("CASCADE")
-                || self.accept_words(&["SET", "NULL"])
-                || self.accept_words(&["SET", "DEFAULT"]);
-            if !known {
+            let action = if self.accept_words(&["NO", "ACTION"]) {
+                ReferentialAction::NoAction
+            } else if self.accept_word("CASCADE") {
+                ReferentialAction::Cascade
+            } else if self.accept_words(&["SET", "NULL"]) {
+                ReferentialAction::SetNull
+            } else if self.accept_words(&["SET", "DEFAULT"]) {
+                ReferentialAction::SetDefault
+            } else {
                 return Err(self.unexpected());
-            }
+            };
+            *(if delete { &mut on_delete } else { &mut on_update }) = action;
         }
         self.accept_words(&["NOT", "FOR", "REPLICATION"]);
-        Ok(ConstraintKind::ForeignKey { columns, table, referenced })
+        Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update })
     }
 
     fn create_index(&mut self, unique: bool, clustered: bool, columnstore: bool) -> Parsed<StatementKind> {
@@ -304,6 +306,7 @@ impl Parser<'_> {
     }
 
     pub(crate) fn alter(&mut self) -> Parsed<StatementKind> {
+        let start = self.at;
         self.advance();
         if self.accept_word("DATABASE") {
             let name = if self.accept_word("CURRENT") { String::new() } else { self.name()? };
@@ -319,15 +322,14 @@ impl Parser<'_> {
             return Ok(StatementKind::Nothing);
         }
         if !self.accept_word("TABLE") {
-            return match self.kind() {
-                Some(TokenKind::Word(word)) => {
-                    Err(SqlError::unsupported(&format!("ALTER {}", word.to_ascii_uppercase())))
-                }
-                _ => Err(self.unexpected()),
-            };
+            return self.alter_module(start);
         }
         let table = self.object_name()?;
-        let _ = self.accept_words(&["WITH", "CHECK"]) || self.accept_words(&["WITH", "NOCHECK"]);
+        let check = if self.accept_words(&["WITH", "CHECK"]) {
+            Some(true)
+        } else {
+            self.accept_words(&["WITH", "NOCHECK"]).then_some(false)
+        };
         let action = if self.accept_word("ADD") {
             let (columns, constraints) = self.table_elements()?;
             AlterAction::Add { columns, constraints }
@@ -335,7 +337,13 @@ impl Parser<'_> {
             self.alter_drop()?
         } else if self.accept_words(&["ALTER", "COLUMN"]) {
             AlterAction::AlterColumn(Box::new(self.column()?))
-        } else if ["CHECK", "NOCHECK", "ENABLE", "DISABLE", "REBUILD", "SET"]
+        } else if (self.is_word("CHECK") || self.is_word("NOCHECK")) && self.is_word_ahead(1, "CONSTRAINT") {
+            let enabled = self.is_word("CHECK");
+            self.advance();
+            self.advance();
+            let names = if self.accept_word("ALL") { None } else { Some(self.name_list()?) };
+            AlterAction::SwitchConstraints { names, enabled }
+        } else if ["ENABLE", "DISABLE", "REBUILD", "SET"]
             .iter()
             .any(|word| self.is_word(word))
         {
@@ -346,7 +354,15 @@ impl Parser<'_> {
         } else {
             return Err(self.unexpected());
         };
-        Ok(StatementKind::AlterTable { table, action })
+        Ok(StatementKind::AlterTable { table, check, action })
+    }
+
+    fn name_list(&mut self) -> Parsed<Vec<String>> {
+        let mut names = vec![self.name()?];
+        while self.accept_symbol(",") {
+            names.push(self.name()?);
+        }
+        Ok(names)
     }
 
     fn alter_drop(&mut self) -> Parsed<AlterAction> {
@@ -355,10 +371,7 @@ impl Parser<'_> {
             self.accept_word("CONSTRAINT");
         }
         let if_exists = self.accept_words(&["IF", "EXISTS"]);
-        let mut names = vec![self.name()?];
-        while self.accept_symbol(",") {
-            names.push(self.name()?);
-        }
+        let names = self.name_list()?;
         Ok(if column {
             AlterAction::DropColumns { names, if_exists }
         } else {

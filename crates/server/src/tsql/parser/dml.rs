@@ -1,75 +1,112 @@
-//! INSERT, UPDATE, DELETE.
+//! INSERT, UPDATE, DELETE, and the clauses that they share with MERGE.
 
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Delete, Insert, InsertSource, Output, StatementKind, Update};
+use crate::tsql::ast::{
+    Assignment, Delete, Insert, InsertSource, ObjectName, Output, OutputInto, StatementKind, Update,
+};
 use crate::tsql::expression::Expr;
 use crate::tsql::lexer::TokenKind;
+use crate::tsql::query::{CommonTable, Top};
 
 impl Parser<'_> {
-    pub(crate) fn insert(&mut self) -> Parsed<StatementKind> {
+    /// The name of a table, or a table variable.
+    pub(crate) fn table_name(&mut self) -> Parsed<ObjectName> {
+        match self.kind().cloned() {
+            Some(TokenKind::Variable(name)) if !name.starts_with("@@") => {
+                self.advance();
+                Ok(ObjectName::bare(name))
+            }
+            _ => self.object_name(),
+        }
+    }
+
+    pub(crate) fn insert(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
         if self.accept_word("BULK") {
             return self.insert_bulk();
         }
-        self.refuse_top("INSERT")?;
+        let top = self.row_limit()?;
         self.accept_word("INTO");
-        let table = self.object_name()?;
+        let table = self.table_name()?;
         self.table_hints()?;
         let columns =
             if self.is_symbol("(") && !self.at_query() { Some(self.names_in_parentheses()?) } else { None };
         let output = self.output()?;
-        let source = if self.accept_words(&["DEFAULT", "VALUES"]) {
+        let mut insert = Insert { with, top, table, columns, source: InsertSource::DefaultValues, output };
+        insert.source = if self.accept_words(&["DEFAULT", "VALUES"]) {
             InsertSource::DefaultValues
         } else if self.accept_word("VALUES") {
             InsertSource::Values(self.value_rows()?)
         } else if self.is_word("EXEC") || self.is_word("EXECUTE") {
-            return Err(SqlError::unsupported("INSERT … EXECUTE").at_line(self.line()));
+            InsertSource::Execute(Box::new(self.execute()?))
         } else {
-            InsertSource::Query(Box::new(self.query()?))
+            let mut query = self.query()?;
+            if query.with.is_empty() {
+                query.with = std::mem::take(&mut insert.with);
+            }
+            InsertSource::Query(Box::new(query))
         };
-        Ok(StatementKind::Insert(Box::new(Insert { table, columns, source, output })))
+        Ok(StatementKind::Insert(Box::new(insert)))
     }
 
-    fn refuse_top(&mut self, statement: &str) -> Parsed<()> {
-        if self.is_word("TOP") {
-            return Err(SqlError::unsupported(&format!("{statement} TOP")).at_line(self.line()));
+    /// TOP of a statement that changes rows.
+    pub(crate) fn row_limit(&mut self) -> Parsed<Option<Top>> {
+        if !self.accept_word("TOP") {
+            return Ok(None);
         }
-        Ok(())
+        self.top().map(Some)
     }
 
-    fn value_rows(&mut self) -> Parsed<Vec<Vec<Option<Expr>>>> {
+    pub(crate) fn value_rows(&mut self) -> Parsed<Vec<Vec<Option<Expr>>>> {
         let mut rows = Vec::new();
         loop {
-            self.expect_symbol("(")?;
-            let mut row = Vec::new();
-            loop {
-                row.push(if self.accept_word("DEFAULT") { None } else { Some(self.expression()?) });
-                if !self.accept_symbol(",") {
-                    break;
-                }
-            }
-            self.expect_symbol(")")?;
-            rows.push(row);
+            rows.push(self.value_row()?);
             if !self.accept_symbol(",") {
                 return Ok(rows);
             }
         }
     }
 
-    fn output(&mut self) -> Parsed<Option<Output>> {
-        if !self.accept_word("OUTPUT") {
-            return Ok(None);
+    /// `(e, DEFAULT, …)`.
+    pub(crate) fn value_row(&mut self) -> Parsed<Vec<Option<Expr>>> {
+        self.expect_symbol("(")?;
+        let mut row = Vec::new();
+        loop {
+            row.push(if self.accept_word("DEFAULT") { None } else { Some(self.expression()?) });
+            if !self.accept_symbol(",") {
+                break;
+            }
         }
-        let items = self.select_items()?;
-        if self.is_word("INTO") {
-            return Err(SqlError::unsupported("OUTPUT INTO").at_line(self.line()));
-        }
-        Ok(Some(Output { items }))
+        self.expect_symbol(")")?;
+        Ok(row)
     }
 
-    pub(crate) fn update(&mut self) -> Parsed<StatementKind> {
+    /// `OUTPUT … INTO t`, `OUTPUT …`, or both in that order.
+    pub(crate) fn output(&mut self) -> Parsed<Option<Output>> {
+        if !self.is_word("OUTPUT") {
+            return Ok(None);
+        }
+        let mut output = Output::default();
+        while output.shown.is_none() && self.accept_word("OUTPUT") {
+            let items = self.select_items()?;
+            if output.into.is_none() && self.accept_word("INTO") {
+                let table = self.table_name()?;
+                let columns = if self.is_symbol("(") && !self.at_query() {
+                    Some(self.names_in_parentheses()?)
+                } else {
+                    None
+                };
+                output.into = Some(OutputInto { items, table, columns });
+            } else {
+                output.shown = Some(items);
+            }
+        }
+        Ok(Some(output))
+    }
+
+    pub(crate) fn update(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
         if self.accept_word("STATISTICS") {
             self.object_name()?;
@@ -78,65 +115,74 @@ impl Parser<'_> {
             }
             return Ok(StatementKind::Nothing);
         }
-        self.refuse_top("UPDATE")?;
-        let target = self.object_name()?;
+        let top = self.row_limit()?;
+        let target = self.table_name()?;
         self.table_hints()?;
         self.expect_word("SET")?;
+        let assignments = self.assignments()?;
+        let output = self.output()?;
+        let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
+        let filter = self.where_clause()?;
+        Ok(StatementKind::Update(Box::new(Update { with, top, target, assignments, from, filter, output })))
+    }
+
+    /// The items of SET.
+    pub(crate) fn assignments(&mut self) -> Parsed<Vec<Assignment>> {
         let mut assignments = Vec::new();
         loop {
             assignments.push(self.assignment()?);
             if !self.accept_symbol(",") {
-                break;
+                return Ok(assignments);
             }
         }
-        let output = self.output()?;
-        let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
-        let filter = self.where_clause()?;
-        Ok(StatementKind::Update(Box::new(Update { target, assignments, from, filter, output })))
     }
 
-    fn assignment(&mut self) -> Parsed<(String, Option<Expr>)> {
-        let mut name = match self.kind() {
-            Some(TokenKind::Variable(_)) => {
-                return Err(SqlError::unsupported("UPDATE … SET of a variable").at_line(self.line()));
+    fn assignment(&mut self) -> Parsed<Assignment> {
+        let mut variable = None;
+        if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
+            self.advance();
+            // `@v = column = value` gives both the new value of the column.
+            let both = self.is_symbol("=")
+                && matches!(self.kind_ahead(1), Some(TokenKind::Word(_) | TokenKind::Quoted(_)))
+                && matches!(self.kind_ahead(2), Some(TokenKind::Symbol(symbol)) if assignment_operator(symbol).is_some());
+            if !both {
+                let operator = self.expect_assignment()?;
+                let value = compound(&name, operator, self.expression()?);
+                return Ok(Assignment { variable: Some(name), column: None, compound: None, value: Some(value) });
             }
-            _ => self.name()?,
-        };
+            self.advance();
+            variable = Some(name);
+        }
+        let mut name = self.name()?;
         while self.accept_symbol(".") {
             name = self.name()?;
         }
+        let operator = self.expect_assignment()?;
+        let default = operator.is_none() && self.accept_word("DEFAULT");
+        let value = if default { None } else { Some(self.expression()?) };
+        Ok(Assignment { variable, column: Some(name), compound: operator, value })
+    }
+
+    fn expect_assignment(&mut self) -> Parsed<Option<crate::tsql::expression::BinaryOperator>> {
         let operator = match self.kind() {
             Some(TokenKind::Symbol(symbol)) => assignment_operator(symbol),
             _ => None,
         };
         let Some(operator) = operator else { return Err(self.unexpected()) };
         self.advance();
-        if self.accept_word("DEFAULT") {
-            return Ok((name, None));
-        }
-        let value = self.expression()?;
-        let value = match operator {
-            None => value,
-            Some(_) => match compound("", operator, value) {
-                Expr::Binary(_, operator, right) => {
-                    Expr::Binary(Box::new(Expr::Column(vec![name.clone()])), operator, right)
-                }
-                other => other,
-            },
-        };
-        Ok((name, Some(value)))
+        Ok(operator)
     }
 
-    pub(crate) fn delete(&mut self) -> Parsed<StatementKind> {
+    pub(crate) fn delete(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
-        self.refuse_top("DELETE")?;
+        let top = self.row_limit()?;
         self.accept_word("FROM");
-        let target = self.object_name()?;
+        let target = self.table_name()?;
         self.table_hints()?;
         let output = self.output()?;
         let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
-        Ok(StatementKind::Delete(Box::new(Delete { target, from, filter, output })))
+        Ok(StatementKind::Delete(Box::new(Delete { with, top, target, from, filter, output })))
     }
 
     fn where_clause(&mut self) -> Parsed<Option<Expr>> {

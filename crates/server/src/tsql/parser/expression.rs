@@ -269,6 +269,14 @@ impl Parser<'_> {
             "CASE" => self.case(),
             "CAST" | "TRY_CAST" if call => self.cast(upper == "TRY_CAST"),
             "CONVERT" | "TRY_CONVERT" if call => self.convert(upper == "TRY_CONVERT"),
+            "NEXT" if self.is_word_ahead(1, "VALUE") && self.is_word_ahead(2, "FOR") => {
+                self.at += 3;
+                let sequence = self.object_name()?;
+                if self.accept_word("OVER") {
+                    return Err(SqlError::unsupported("NEXT VALUE FOR … OVER").at_line(self.line()));
+                }
+                Ok(Expr::NextValue(sequence))
+            }
             _ if NILADIC_WORDS.contains(&upper.as_str()) => {
                 self.advance();
                 Ok(function(&upper, Vec::new()))
@@ -337,8 +345,11 @@ impl Parser<'_> {
             while self.accept_symbol(".") {}
         }
         if self.is_symbol("(") {
-            let name = parts.pop().unwrap_or_default().to_ascii_uppercase();
-            return self.call(name);
+            let name = parts.pop().unwrap_or_default();
+            // Only a function of the user's own has a schema before its name.
+            let schema = parts.pop().filter(|schema| !schema.eq_ignore_ascii_case("sys"));
+            let name = if schema.is_none() { name.to_ascii_uppercase() } else { name };
+            return self.call(schema, name);
         }
         if parts.len() > 4 {
             return Err(self.unexpected());
@@ -346,10 +357,11 @@ impl Parser<'_> {
         Ok(Expr::Column(parts))
     }
 
-    fn call(&mut self, name: String) -> Parsed<Expr> {
+    fn call(&mut self, schema: Option<String>, name: String) -> Parsed<Expr> {
         self.expect_symbol("(")?;
         let mut call = FunctionCall {
             name,
+            schema,
             arguments: Vec::new(),
             star: false,
             distinct: false,
@@ -383,9 +395,17 @@ impl Parser<'_> {
         Ok(Expr::Function(Box::new(call)))
     }
 
-    fn window(&mut self) -> Parsed<Window> {
+    pub(crate) fn window(&mut self) -> Parsed<Window> {
         let mut window = Window::default();
+        if let Some(name) = self.accept_name() {
+            window.base = Some(name);
+            return Ok(window);
+        }
         self.expect_symbol("(")?;
+        let clause = ["PARTITION", "ROWS", "RANGE"].iter().any(|word| self.is_word(word));
+        if !clause {
+            window.base = self.accept_name();
+        }
         if self.accept_words(&["PARTITION", "BY"]) {
             window.partition_by = self.expressions()?;
         }
@@ -430,6 +450,7 @@ impl Parser<'_> {
 pub(crate) fn function(name: &str, arguments: Vec<Expr>) -> Expr {
     Expr::Function(Box::new(FunctionCall {
         name: name.to_string(),
+        schema: None,
         arguments,
         star: false,
         distinct: false,

@@ -8,13 +8,17 @@ mod bulk;
 mod ddl;
 mod dml;
 mod expression;
+mod grouping;
+mod merge;
+mod module;
 mod query;
 mod routine;
 mod statement;
+mod turn;
 mod types;
 
 use super::ast::{Declaration, ObjectName, Statement};
-use super::expression::Expr;
+use super::expression::{Expr, Window};
 use super::keywords::is_reserved;
 use super::lexer::{Token, TokenKind, tokenize};
 use crate::sql_error::SqlError;
@@ -69,11 +73,13 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    /// Of the WINDOW clause of the SELECT that has just been read.
+    windows: Vec<(String, Window)>,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, quoted_identifier: bool) -> Parsed<Self> {
-        Ok(Parser { text, tokens: tokenize(text, quoted_identifier)?, at: 0, depth: 0 })
+        Ok(Parser { text, tokens: tokenize(text, quoted_identifier)?, at: 0, depth: 0, windows: Vec::new() })
     }
 
     pub(crate) fn at_end(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Queries: WITH, set operators, SELECT, FROM, ORDER BY, OFFSET.
 
+use super::grouping::name_windows;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{BinaryOperator, Expr};
@@ -35,7 +36,7 @@ impl Parser<'_> {
     }
 
     pub(crate) fn query_tail(&mut self, with: Vec<CommonTable>, body: QueryBody) -> Parsed<Query> {
-        let mut query = Query { with, body, order_by: Vec::new(), offset: None, fetch: None };
+        let mut query = Query { with, ..Query::of(body) };
         if self.accept_words(&["ORDER", "BY"]) {
             query.order_by = self.order_items()?;
             if self.accept_word("OFFSET") {
@@ -60,9 +61,32 @@ impl Parser<'_> {
         }
         self.accept_words(&["FOR", "BROWSE"]);
         if self.accept_word("OPTION") {
-            self.skip_parentheses()?;
+            query.max_recursion = self.query_hints()?;
         }
+        name_windows(&mut [], &mut query.order_by, &std::mem::take(&mut self.windows))
+            .map_err(|error| error.at_line(self.line()))?;
         Ok(query)
+    }
+
+    /// OPTION (…): MAXRECURSION counts, everything else is read and without effect.
+    fn query_hints(&mut self) -> Parsed<Option<u64>> {
+        let start = self.at;
+        self.skip_parentheses()?;
+        let end = self.at;
+        let position = (start..end).find(|at| {
+            matches!(self.tokens.get(*at).map(|token| &token.kind), Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("MAXRECURSION"))
+        });
+        let Some(position) = position else { return Ok(None) };
+        self.at = position + 1;
+        let limit = self.unsigned()?;
+        if limit > 32_767 {
+            let text = format!(
+                "The value {limit} specified for the MAXRECURSION option exceeds the allowed maximum of 32767."
+            );
+            return Err(SqlError::new(310, 15, 1, text).at_line(self.line()));
+        }
+        self.at = end;
+        Ok(Some(limit))
     }
 
     fn query_body(&mut self) -> Parsed<QueryBody> {
@@ -121,20 +145,22 @@ impl Parser<'_> {
             select.filter = Some(self.condition()?);
         }
         if self.accept_words(&["GROUP", "BY"]) {
-            if ["ROLLUP", "CUBE", "GROUPING"].iter().any(|word| self.is_word(word)) {
-                return Err(
-                    SqlError::unsupported("GROUP BY with ROLLUP, CUBE or GROUPING SETS").at_line(self.line())
-                );
-            }
-            select.group_by = self.expressions()?;
+            self.accept_word("ALL");
+            self.group_by(&mut select)?;
         }
         if self.accept_word("HAVING") {
             select.having = Some(self.condition()?);
         }
+        self.windows = Vec::new();
+        if self.is_word("WINDOW") && self.is_word_ahead(2, "AS") {
+            self.advance();
+            self.windows = self.window_clause()?;
+        }
+        name_windows(&mut select.items, &mut [], &self.windows).map_err(|error| error.at_line(self.line()))?;
         Ok(select)
     }
 
-    fn top(&mut self) -> Parsed<Top> {
+    pub(crate) fn top(&mut self) -> Parsed<Top> {
         let count = if self.accept_symbol("(") {
             let count = self.expression()?;
             self.expect_symbol(")")?;
@@ -237,7 +263,7 @@ impl Parser<'_> {
         Ok(sources)
     }
 
-    fn joined_source(&mut self) -> Parsed<TableSource> {
+    pub(crate) fn joined_source(&mut self) -> Parsed<TableSource> {
         self.nested(|parser| {
             let mut left = parser.source()?;
             while let Some(kind) = parser.accept_join() {
@@ -308,7 +334,7 @@ impl Parser<'_> {
         if self.is_symbol("(") {
             return self.parenthesised_source();
         }
-        let name = self.object_name()?;
+        let name = self.table_name()?;
         if self.is_symbol("(") {
             // `FROM t (NOLOCK)` is an old spelling of a hint.
             if ["NOLOCK", "READPAST", "HOLDLOCK", "TABLOCK"].iter().any(|hint| self.is_word_ahead(1, hint)) {
@@ -318,15 +344,14 @@ impl Parser<'_> {
                 let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
                 self.expect_symbol(")")?;
                 let alias = self.table_alias()?;
-                return Ok(TableSource::Function { name, arguments, alias });
+                let columns =
+                    if alias.is_some() && self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
+                return self.turned(TableSource::Function { name, arguments, alias, columns });
             }
         }
         let alias = self.table_alias()?;
         self.table_hints()?;
-        if self.is_word("PIVOT") || self.is_word("UNPIVOT") {
-            return Err(SqlError::unsupported("PIVOT").at_line(self.line()));
-        }
-        Ok(TableSource::Table { name, alias })
+        self.turned(TableSource::Table { name, alias })
     }
 
     /// `WITH (NOLOCK, …)`: read and without effect.
@@ -341,6 +366,9 @@ impl Parser<'_> {
     fn table_alias(&mut self) -> Parsed<Option<String>> {
         if self.accept_word("AS") {
             return self.name().map(Some);
+        }
+        if self.is_word("WINDOW") && self.is_word_ahead(2, "AS") {
+            return Ok(None);
         }
         Ok(self.accept_name())
     }
@@ -360,14 +388,14 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
             let alias = self.table_alias()?.ok_or_else(|| self.unexpected())?;
             let columns = self.names_in_parentheses()?;
-            return Ok(TableSource::Values { rows, alias, columns });
+            return self.turned(TableSource::Values { rows, alias, columns });
         }
         if self.at_query() {
             let query = Box::new(self.query()?);
             self.expect_symbol(")")?;
             let alias = self.table_alias()?.ok_or_else(|| self.unexpected())?;
             let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
-            return Ok(TableSource::Derived { query, alias, columns });
+            return self.turned(TableSource::Derived { query, alias, columns });
         }
         let source = self.joined_source()?;
         self.expect_symbol(")")?;

@@ -4,7 +4,7 @@ use super::query::{assignment_operator, compound};
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Argument, Declaration, Execute, SetOption, StatementKind};
+use crate::tsql::ast::{Argument, CreateTable, Declaration, Execute, ObjectName, SetOption, StatementKind};
 use crate::tsql::expression::{Expr, Literal};
 use crate::tsql::lexer::TokenKind;
 
@@ -98,7 +98,22 @@ impl Parser<'_> {
 
     pub(crate) fn declare(&mut self) -> Parsed<StatementKind> {
         self.advance();
+        if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
+            let typed = usize::from(self.is_word_ahead(1, "AS"));
+            if self.is_word_ahead(1 + typed, "TABLE") {
+                self.at += 2 + typed;
+                return self.table_variable(name).map(StatementKind::DeclareTable);
+            }
+        }
         Ok(StatementKind::Declare(self.declarations()?))
+    }
+
+    /// The columns of a table variable, after TABLE.
+    pub(crate) fn table_variable(&mut self, name: String) -> Parsed<CreateTable> {
+        self.expect_symbol("(")?;
+        let (columns, constraints) = self.table_elements()?;
+        self.expect_symbol(")")?;
+        Ok(CreateTable { name: ObjectName::bare(name), columns, constraints })
     }
 
     pub(crate) fn declarations(&mut self) -> Parsed<Vec<Declaration>> {
@@ -107,9 +122,6 @@ impl Parser<'_> {
             let Some(TokenKind::Variable(name)) = self.kind().cloned() else { return Err(self.unexpected()) };
             self.advance();
             self.accept_word("AS");
-            if self.is_word("TABLE") {
-                return Err(SqlError::unsupported("A table variable").at_line(self.line()));
-            }
             if self.is_word("CURSOR") {
                 return Err(SqlError::unsupported("A cursor variable").at_line(self.line()));
             }

@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{ObjectName, Statement, StatementKind};
+use crate::tsql::ast::{ModuleWord, ObjectName, Statement, StatementKind};
 use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
@@ -32,7 +32,7 @@ impl Parser<'_> {
     }
 
     /// Statements up to the end or to one of `ends` (not consumed).
-    fn statements_into(&mut self, statements: &mut Vec<Statement>, ends: &[&str]) -> Parsed<()> {
+    pub(crate) fn statements_into(&mut self, statements: &mut Vec<Statement>, ends: &[&str]) -> Parsed<()> {
         loop {
             while self.accept_symbol(";") {}
             if self.at_end() || ends.iter().any(|end| self.is_word(end)) {
@@ -56,9 +56,10 @@ impl Parser<'_> {
         let Some(TokenKind::Word(word)) = self.kind() else { return Err(self.unexpected()) };
         match word.to_ascii_uppercase().as_str() {
             "WITH" => self.with_statement(),
-            "INSERT" => self.insert(),
-            "UPDATE" => self.update(),
-            "DELETE" => self.delete(),
+            "INSERT" => self.insert(Vec::new()),
+            "UPDATE" => self.update(Vec::new()),
+            "DELETE" => self.delete(Vec::new()),
+            "MERGE" => self.merge(Vec::new()),
             "CREATE" => self.create(),
             "DROP" => self.drop_statement(),
             "ALTER" => self.alter(),
@@ -103,7 +104,7 @@ impl Parser<'_> {
                 Ok(StatementKind::WaitForDelay(self.expression()?))
             }
             "GRANT" | "DENY" | "REVOKE" => self.permission(),
-            "MERGE" | "BACKUP" | "RESTORE" | "DBCC" | "OPEN" | "CLOSE" | "FETCH" | "DEALLOCATE" | "KILL"
+            "BACKUP" | "RESTORE" | "DBCC" | "OPEN" | "CLOSE" | "FETCH" | "DEALLOCATE" | "KILL"
             | "BULK" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
                 Err(SqlError::unsupported(&word.to_ascii_uppercase()))
             }
@@ -139,16 +140,16 @@ impl Parser<'_> {
             self.at = mark;
             return Ok(StatementKind::Query(Box::new(self.query()?)));
         }
-        if self.is_word("INSERT") {
-            let mut statement = self.insert()?;
-            if let StatementKind::Insert(insert) = &mut statement
-                && let crate::tsql::ast::InsertSource::Query(query) = &mut insert.source
-            {
-                query.with = tables;
-                return Ok(statement);
-            }
+        match self.kind() {
+            Some(TokenKind::Word(word)) => match word.to_ascii_uppercase().as_str() {
+                "INSERT" => self.insert(tables),
+                "UPDATE" => self.update(tables),
+                "DELETE" => self.delete(tables),
+                "MERGE" => self.merge(tables),
+                _ => Err(self.unexpected()),
+            },
+            _ => Err(self.unexpected()),
         }
-        Err(SqlError::unsupported("WITH before UPDATE, DELETE or MERGE"))
     }
 
     fn if_statement(&mut self) -> Parsed<StatementKind> {
@@ -302,18 +303,30 @@ impl Parser<'_> {
                 }
                 Ok(StatementKind::DropDatabase { names, if_exists })
             }
+            other @ ("VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "SEQUENCE" | "SYNONYM") => {
+                let kind = match other {
+                    "VIEW" => ModuleWord::View,
+                    "FUNCTION" => ModuleWord::Function,
+                    "SEQUENCE" => ModuleWord::Sequence,
+                    "SYNONYM" => ModuleWord::Synonym,
+                    _ => ModuleWord::Procedure,
+                };
+                let mut names = vec![self.object_name()?];
+                while self.accept_symbol(",") {
+                    names.push(self.object_name()?);
+                }
+                Ok(StatementKind::DropModule { kind, names, if_exists })
+            }
             // Objects that cannot exist here: with IF EXISTS there is nothing to do.
-            other @ ("VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "TRIGGER" | "SEQUENCE" | "TYPE"
-            | "SYNONYM") => {
+            other @ ("TRIGGER" | "TYPE") => {
                 let mut last: ObjectName = self.object_name()?;
                 while self.accept_symbol(",") {
                     last = self.object_name()?;
                 }
-                let kind = if other == "PROC" { "procedure".to_string() } else { other.to_ascii_lowercase() };
                 if if_exists {
                     Ok(StatementKind::Nothing)
                 } else {
-                    Err(SqlError::cannot_drop(&kind, &last.to_string()))
+                    Err(SqlError::cannot_drop(&other.to_ascii_lowercase(), &last.to_string()))
                 }
             }
             other => Err(SqlError::unsupported(&format!("DROP {other}"))),

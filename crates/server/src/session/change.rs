@@ -1,0 +1,420 @@
+//! What a statement does to a table's rows, and what follows from it in the tables that refer to them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
+};
+use arrow::compute::{filter_record_batch, interleave_record_batch, take, take_record_batch};
+use store::LockMode;
+use tds::SqlType;
+
+use super::Session;
+use super::interpreter::Frame;
+use super::work::{OpenTable, Place, store_error};
+use crate::catalogue::{ForeignKey, TableDefinition};
+use crate::engine::datum::data_type;
+use crate::sql_error::SqlError;
+use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, single};
+use crate::tsql::ast::ReferentialAction;
+
+/// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
+/// only a database of more tables in one chain gets there.
+const CASCADES_MAX: u32 = 32;
+
+/// Rows of one table before and after a statement.
+pub(super) struct RowChanges {
+    /// The table, locked alone.
+    pub table: OpenTable,
+    /// All its rows before.
+    pub whole: RecordBatch,
+    /// For each of them whether it goes.
+    pub gone: Vec<bool>,
+    /// Numbers of those that change.
+    pub changed: Vec<usize>,
+    /// What they become, complete and checked, in that order.
+    pub new: Option<RecordBatch>,
+    /// New rows, complete and checked.
+    pub inserted: Vec<RecordBatch>,
+}
+
+impl RowChanges {
+    /// Nothing happens yet.
+    pub fn new(table: OpenTable, whole: RecordBatch) -> RowChanges {
+        let gone = vec![false; whole.num_rows()];
+        RowChanges { table, whole, gone, changed: Vec::new(), new: None, inserted: Vec::new() }
+    }
+
+    /// The rows that neither go nor change.
+    pub fn staying(&self) -> Result<RecordBatch, SqlError> {
+        let mut stays: Vec<bool> = self.gone.iter().map(|gone| !gone).collect();
+        for row in &self.changed {
+            if let Some(stays) = stays.get_mut(*row) {
+                *stays = false;
+            }
+        }
+        filter_record_batch(&self.whole, &BooleanArray::from(stays)).map_err(SqlError::internal)
+    }
+
+    /// The rows that go.
+    pub fn deleted(&self) -> Result<RecordBatch, SqlError> {
+        filter_record_batch(&self.whole, &BooleanArray::from(self.gone.clone())).map_err(SqlError::internal)
+    }
+
+    /// The changed rows as they were.
+    pub fn old(&self) -> Result<RecordBatch, SqlError> {
+        take_rows(&self.whole, &self.changed)
+    }
+
+    /// The table's rows in their order afterwards, without the inserted ones.
+    fn kept(&self) -> Result<RecordBatch, SqlError> {
+        let changed: HashMap<usize, usize> =
+            self.changed.iter().enumerate().map(|(index, row)| (*row, index)).collect();
+        let indices: Vec<(usize, usize)> = (0..self.whole.num_rows())
+            .filter(|row| !self.gone.get(*row).copied().unwrap_or(false))
+            .map(|row| changed.get(&row).map_or((0, row), |index| (1, *index)))
+            .collect();
+        match &self.new {
+            Some(new) => {
+                let options = RecordBatchOptions::new().with_row_count(Some(self.whole.num_rows()));
+                let whole = RecordBatch::try_new_with_options(
+                    new.schema(),
+                    self.whole.columns().to_vec(),
+                    &options,
+                )
+                .map_err(SqlError::internal)?;
+                interleave_record_batch(&[&whole, new], &indices).map_err(SqlError::internal)
+            }
+            None => {
+                let rows: Vec<usize> = indices.into_iter().map(|(_, row)| row).collect();
+                take_rows(&self.whole, &rows)
+            }
+        }
+    }
+}
+
+/// Rows by their numbers.
+pub(super) fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch, SqlError> {
+    if batch.num_columns() == 0 {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options)
+            .map_err(SqlError::internal);
+    }
+    let rows = UInt64Array::from_iter_values(rows.iter().map(|row| *row as u64));
+    take_record_batch(batch, &rows).map_err(SqlError::internal)
+}
+
+/// What became of a key that rows of another table refer to.
+#[derive(Clone, Copy)]
+enum Loss {
+    Deleted,
+    /// The changed row of this index has another one.
+    Changed(usize),
+}
+
+impl Session {
+    /// Puts changes into the table, looks up what its rows refer to, and carries on to the tables that refer to them.
+    ///
+    /// Errors: 547.
+    pub(super) fn apply(
+        &mut self,
+        changes: RowChanges,
+        mut writer: TableWriter,
+        statement: &'static str,
+        frame: &Frame,
+    ) -> Result<(), SqlError> {
+        let rows = [changes.kept()?].into_iter().chain(changes.inserted.iter().cloned());
+        let (place, id) = (changes.table.place, changes.table.id);
+        self.work.write(place, |transaction| transaction.replace(id, rows).map(|_| ()))?;
+        writer.finish()?;
+        self.work.keep_keys(writer.into_keys());
+        self.follow(&changes, statement, frame, 0)
+    }
+
+    /// The FOREIGN KEYs that rows of a table must satisfy, their tables locked against deletions.
+    pub(super) fn references(&mut self, table: &OpenTable) -> Result<Vec<Reference>, SqlError> {
+        let mut references = Vec::new();
+        if table.place != Place::Shared {
+            return Ok(references);
+        }
+        for key in table.definition.foreign_keys.iter().filter(|key| !key.disabled) {
+            let same_table = table.definition.refers_to(key, &table.definition);
+            let parent = if same_table {
+                table.clone()
+            } else {
+                let Some(parent) = self.referenced(&table.definition, key)? else { continue };
+                self.work.lock(&parent, LockMode::Append)?;
+                self.work.refresh(&parent)?
+            };
+            let columns = table.definition.positions(&key.columns);
+            let referenced = parent.definition.positions(&key.referenced);
+            references.push(Reference { key: key.clone(), columns, parent, referenced, same_table });
+        }
+        Ok(references)
+    }
+
+    fn referenced(&self, table: &TableDefinition, key: &ForeignKey) -> Result<Option<OpenTable>, SqlError> {
+        let name = crate::tsql::ast::ObjectName {
+            database: Some(table.database.clone()),
+            schema: Some(key.schema.clone()),
+            name: key.table.clone(),
+        };
+        self.work.find(&name, &table.database)
+    }
+
+    /// The tables that refer to a table, and how.
+    pub(super) fn referring(
+        &self,
+        parent: &TableDefinition,
+    ) -> Result<Vec<(OpenTable, ForeignKey)>, SqlError> {
+        let mut referring = Vec::new();
+        for table in self.work.view().tables()? {
+            if table.place != Place::Shared {
+                continue;
+            }
+            for key in &table.definition.foreign_keys {
+                if table.definition.refers_to(key, parent) {
+                    referring.push((table.clone(), key.clone()));
+                }
+            }
+        }
+        Ok(referring)
+    }
+
+    fn follow(
+        &mut self,
+        changes: &RowChanges,
+        statement: &'static str,
+        frame: &Frame,
+        depth: u32,
+    ) -> Result<(), SqlError> {
+        let parent = Arc::clone(&changes.table.definition);
+        if changes.table.place != Place::Shared || parent.unique_keys().is_empty() {
+            return Ok(());
+        }
+        for (child, key) in self.referring(&parent)? {
+            if key.disabled {
+                continue;
+            }
+            let lost = lost_keys(changes, &key)?;
+            if !lost.is_empty() {
+                self.answer(changes, child, &key, &lost, statement, frame, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does to the rows of `child` what its FOREIGN KEY says of lost keys.
+    #[allow(clippy::too_many_arguments)]
+    fn answer(
+        &mut self,
+        parent: &RowChanges,
+        child: OpenTable,
+        key: &ForeignKey,
+        lost: &HashMap<Vec<u8>, (Loss, bool)>,
+        statement: &'static str,
+        frame: &Frame,
+        depth: u32,
+    ) -> Result<(), SqlError> {
+        let child = self.work.refresh(&child)?;
+        let definition = Arc::clone(&child.definition);
+        let columns = definition.positions(&key.columns);
+        let mut matches: Vec<(usize, Loss)> = Vec::new();
+        let mut first = 0;
+        for batch in (self.work.opener(&child))(Some(columns.clone())).map_err(store_error)? {
+            let batch = batch.map_err(store_error)?;
+            let place = |position: usize| {
+                let index = columns.iter().position(|column| *column == position)?;
+                batch.columns().get(index).cloned()
+            };
+            for (row, value) in encode(&definition, &columns, place)?.into_iter().enumerate() {
+                let Some((loss, remains)) = value.and_then(|value| lost.get(&value)) else { continue };
+                let action = match loss {
+                    Loss::Deleted => key.on_delete,
+                    Loss::Changed(_) => key.on_update,
+                };
+                match action {
+                    ReferentialAction::NoAction if *remains => {}
+                    ReferentialAction::NoAction => {
+                        return Err(conflict(statement, &parent.table.definition, &definition, key));
+                    }
+                    _ => matches.push((first + row, *loss)),
+                }
+            }
+            first += batch.num_rows();
+        }
+        if matches.is_empty() {
+            return Ok(());
+        }
+        if depth >= CASCADES_MAX {
+            return Err(SqlError::unsupported("A chain of more than 32 referential actions"));
+        }
+        self.cascade(parent, child, key, &matches, statement, frame, depth)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn cascade(
+        &mut self,
+        parent: &RowChanges,
+        child: OpenTable,
+        key: &ForeignKey,
+        matches: &[(usize, Loss)],
+        statement: &'static str,
+        frame: &Frame,
+        depth: u32,
+    ) -> Result<(), SqlError> {
+        self.work.lock(&child, LockMode::Exclusive)?;
+        let whole = self.contents(&child)?;
+        let definition = Arc::clone(&child.definition);
+        let mut changes = RowChanges::new(child, whole);
+        let (mut deleted, mut moved) = (Vec::new(), Vec::new());
+        for (row, loss) in matches {
+            match loss {
+                Loss::Deleted if key.on_delete == ReferentialAction::Cascade => {
+                    if let Some(gone) = changes.gone.get_mut(*row) {
+                        *gone = true;
+                    }
+                }
+                Loss::Deleted => deleted.push(*row),
+                Loss::Changed(index) => moved.push((*row, *index)),
+            }
+        }
+        changes.changed = deleted.iter().copied().chain(moved.iter().map(|(row, _)| *row)).collect();
+        let options = WriteOptions {
+            statement: "UPDATE",
+            conflict: statement,
+            default_for_null: false,
+            check_constraints: true,
+        };
+        self.work.forget_keys(definition.object_id);
+        let table = changes.table.clone();
+        let mut writer = self.writer_with(&table, frame, options, true)?;
+        writer.count_in(&changes.staying()?)?;
+        let mut batches = Vec::new();
+        if !deleted.is_empty() {
+            let rows = take_rows(&changes.whole, &deleted)?;
+            batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_delete, None)?)?);
+        }
+        if !moved.is_empty() {
+            let rows: Vec<usize> = moved.iter().map(|(row, _)| *row).collect();
+            let rows = take_rows(&changes.whole, &rows)?;
+            let indices = UInt64Array::from_iter_values(moved.iter().map(|(_, index)| *index as u64));
+            let values = match &parent.new {
+                Some(new) => parent
+                    .table
+                    .definition
+                    .positions(&key.referenced)
+                    .into_iter()
+                    .filter_map(|position| new.columns().get(position))
+                    .map(|array| take(array, &indices, None).map_err(SqlError::internal))
+                    .collect::<Result<Vec<ArrayRef>, _>>()?,
+                None => Vec::new(),
+            };
+            batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_update, Some(values))?)?);
+        }
+        if let Some(batch) = batches.first() {
+            let schema = batch.schema();
+            changes.new =
+                Some(arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?);
+        }
+        let (place, id) = (changes.table.place, changes.table.id);
+        let kept = changes.kept()?;
+        self.work.write(place, |transaction| transaction.replace(id, [kept]).map(|_| ()))?;
+        writer.finish()?;
+        self.work.keep_keys(writer.into_keys());
+        self.follow(&changes, statement, frame, depth + 1)
+    }
+
+    /// All rows of a table that is locked.
+    pub(super) fn contents(&self, table: &OpenTable) -> Result<RecordBatch, SqlError> {
+        let scan = (self.work.opener(table))(None).map_err(store_error)?;
+        let schema = scan.schema();
+        let batches = scan.collect::<Result<Vec<_>, _>>().map_err(store_error)?;
+        arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)
+    }
+}
+
+/// Keys that rows could refer to and that were deleted or changed; true if another row has the key now.
+fn lost_keys(changes: &RowChanges, key: &ForeignKey) -> Result<HashMap<Vec<u8>, (Loss, bool)>, SqlError> {
+    let definition = &changes.table.definition;
+    let referenced = definition.positions(&key.referenced);
+    let keys = |batch: &RecordBatch| {
+        encode(definition, &referenced, |position| batch.columns().get(position).cloned())
+    };
+    let mut after: HashSet<Vec<u8>> = HashSet::new();
+    for batch in changes.new.iter().chain(&changes.inserted) {
+        after.extend(keys(batch)?.into_iter().flatten());
+    }
+    let mut lost = HashMap::new();
+    for value in keys(&changes.deleted()?)?.into_iter().flatten() {
+        // A key that was deleted and inserted again by one statement was never away.
+        if !after.contains(&value) {
+            lost.insert(value, (Loss::Deleted, false));
+        }
+    }
+    if let Some(new) = &changes.new {
+        let pairs = keys(&changes.old()?)?.into_iter().zip(keys(new)?);
+        for (index, (old, new)) in pairs.enumerate() {
+            if let Some(old) = old
+                && Some(&old) != new.as_ref()
+            {
+                let remains = after.contains(&old);
+                lost.insert(old, (Loss::Changed(index), remains));
+            }
+        }
+    }
+    Ok(lost)
+}
+
+/// 547 for rows that are referred to.
+fn conflict(
+    statement: &str,
+    parent: &TableDefinition,
+    child: &TableDefinition,
+    key: &ForeignKey,
+) -> SqlError {
+    let same = parent.object_id == child.object_id;
+    SqlError::constraint_conflict(
+        statement,
+        if same { "SAME TABLE REFERENCE" } else { "REFERENCE" },
+        &key.name,
+        &child.database,
+        &child.qualified_name(),
+        single(&key.columns),
+    )
+}
+
+/// Rows with other values in the columns of a FOREIGN KEY: NULL, the defaults, or (CASCADE) `values`.
+fn rewritten(
+    definition: &TableDefinition,
+    rows: &RecordBatch,
+    key: &ForeignKey,
+    action: ReferentialAction,
+    values: Option<Vec<ArrayRef>>,
+) -> Result<InputRows, SqlError> {
+    let positions = definition.positions(&key.columns);
+    let columns = definition
+        .columns
+        .iter()
+        .zip(rows.columns())
+        .enumerate()
+        .map(|(position, (column, array))| {
+            let sql_type = column.sql_type.clone();
+            if column.computed.is_some() || sql_type == SqlType::RowVersion {
+                return None;
+            }
+            let Some(index) = positions.iter().position(|own| *own == position) else {
+                return Some((Arc::clone(array), sql_type));
+            };
+            match action {
+                ReferentialAction::SetDefault => None,
+                ReferentialAction::Cascade => {
+                    Some((values.as_ref()?.get(index).map(Arc::clone)?, sql_type))
+                }
+                _ => Some((new_null_array(&data_type(&sql_type), array.len()), sql_type)),
+            }
+        })
+        .collect();
+    Ok(InputRows { columns, rows: rows.num_rows() })
+}

@@ -1,0 +1,348 @@
+//! The table that UPDATE, DELETE and MERGE change, as it stands in their FROM: its rows with their numbers.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use tds::SqlType;
+
+use super::Session;
+use super::environment::SessionEnvironment;
+use super::interpreter::Frame;
+use super::work::OpenTable;
+use crate::catalogue::{TableDefinition, same_name};
+use crate::engine::{
+    Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, exact_schema,
+};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::ObjectName;
+use crate::tsql::expression::Expr;
+use crate::tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
+
+/// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
+pub(super) const ROW: &str = " row";
+/// The name under which the target's rows are put before the binder.
+const TARGET: &str = " target";
+
+/// A session's tables, and some more.
+pub(super) struct WithTables<'a> {
+    pub inner: SessionEnvironment<'a>,
+    pub tables: Vec<(&'static str, BoundTable)>,
+}
+
+impl Environment for WithTables<'_> {
+    fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError> {
+        match self.tables.iter().find(|(own, _)| name.schema.is_none() && same_name(own, &name.name)) {
+            Some((_, table)) => Ok(table.clone()),
+            None => self.inner.table(name),
+        }
+    }
+
+    fn table_function(&self, name: &ObjectName, arguments: &[Datum]) -> Result<BoundTable, SqlError> {
+        self.inner.table_function(name, arguments)
+    }
+
+    fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
+        self.inner.variable(name)
+    }
+
+    fn facts(&self) -> Arc<Facts> {
+        self.inner.facts()
+    }
+}
+
+/// A target and the sources around it.
+pub(super) struct Target {
+    /// The table.
+    pub table: OpenTable,
+    /// WITH, in which a common table may stand for the table.
+    pub with: Vec<CommonTable>,
+    /// FROM, with the numbered rows in the place of the table.
+    pub from: Vec<TableSource>,
+    /// What the target is called there.
+    pub alias: String,
+    /// Names that columns have in a common table or view, and their names in the table; None if they are the same.
+    names: Option<Vec<(String, String)>>,
+}
+
+impl Target {
+    /// The table's column behind a name of the statement.
+    pub fn column<'n>(&'n self, name: &'n str) -> &'n str {
+        let names = self.names.as_deref().unwrap_or_default();
+        names.iter().find(|(own, _)| same_name(own, name)).map_or(name, |(_, real)| real)
+    }
+
+    /// The row number of the target.
+    pub fn row(&self) -> Expr {
+        Expr::Column(vec![self.alias.clone(), ROW.to_string()])
+    }
+}
+
+/// What choosing rows gives.
+pub(super) struct Chosen {
+    /// For each match the number of the target's row, if it has one.
+    pub rows: Vec<Option<usize>>,
+    /// The further columns, one entry for each match.
+    pub columns: Vec<OutputColumn>,
+    /// Their values.
+    pub values: RecordBatch,
+}
+
+impl Chosen {
+    /// The values of one further column, with their type.
+    pub fn column(&self, index: usize) -> Result<(ArrayRef, SqlType), SqlError> {
+        match (self.values.columns().get(index), self.columns.get(index)) {
+            (Some(array), Some(column)) => Ok((Arc::clone(array), column.sql_type.clone())),
+            _ => Err(SqlError::internal("a chosen column that is not there")),
+        }
+    }
+}
+
+impl Session {
+    /// Finds the target of a statement in its FROM, by alias or name, or beside it; behind common tables and views too.
+    ///
+    /// Errors: 208, 1087, and 4403 or 4405 for a view or common table that cannot be changed through.
+    pub(super) fn target(
+        &self,
+        target: &ObjectName,
+        from: &[TableSource],
+        with: &[CommonTable],
+    ) -> Result<Target, SqlError> {
+        let mut from = from.to_vec();
+        let mut with = with.to_vec();
+        let mut real = target.clone();
+        let mut alias = target.name.clone();
+        let mut found = false;
+        for source in &mut from {
+            if let Some((name, own)) = replace_target(source, target) {
+                (real, alias, found) = (name, own, true);
+                break;
+            }
+        }
+        let mut names = None;
+        let mut place = TARGET.to_string();
+        if real.schema.is_none()
+            && let Some(position) = with.iter().position(|table| same_name(&table.name, &real.name))
+        {
+            place = real.name.clone();
+            (real, names) = self.through(&mut with, position)?;
+        }
+        if found {
+            for source in &mut from {
+                rename_target(source, &place);
+            }
+        } else {
+            let own = TableSource::Table { name: ObjectName::bare(place), alias: Some(alias.clone()) };
+            from.insert(0, own);
+        }
+        Ok(Target { table: self.writable(&real)?, with, from, alias, names })
+    }
+
+    /// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
+    fn through(
+        &self,
+        with: &mut Vec<CommonTable>,
+        position: usize,
+    ) -> Result<(ObjectName, Option<Vec<(String, String)>>), SqlError> {
+        let Some(common) = with.get_mut(position) else {
+            return Err(SqlError::internal("a common table that is not there"));
+        };
+        let name = common.name.clone();
+        let refused = || {
+            SqlError::new(
+                4403,
+                16,
+                1,
+                format!(
+                    "Cannot update the view or function '{name}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator."
+                ),
+            )
+        };
+        let QueryBody::Select(select) = &mut common.query.body else { return Err(refused()) };
+        if select.distinct || !select.group_by.is_empty() || select.having.is_some() {
+            return Err(refused());
+        }
+        let first = select.from.first_mut().and_then(first_table).ok_or_else(refused)?;
+        let TableSource::Table { name: base, alias } = first else { return Err(refused()) };
+        let own = alias.clone().unwrap_or_else(|| base.name.clone());
+        let mut real = std::mem::replace(base, ObjectName::bare(TARGET));
+        *alias = Some(own.clone());
+        let starred = select.items.iter().any(|item| match item {
+            SelectItem::Wildcard(path) => path.last().is_none_or(|last| same_name(last, &own)),
+            _ => false,
+        });
+        let mut names = Vec::new();
+        for (index, item) in select.items.iter().enumerate() {
+            let SelectItem::Value { expr: Expr::Column(path), alias } = item else { continue };
+            let Some(column) = path.last() else { continue };
+            let visible = common.columns.as_ref().and_then(|columns| columns.get(index));
+            let visible = visible.or(alias.as_ref()).unwrap_or(column);
+            names.push((visible.clone(), column.clone()));
+        }
+        if !starred {
+            let row = Expr::Column(vec![own, ROW.to_string()]);
+            select.items.push(SelectItem::Value { expr: row, alias: Some(ROW.to_string()) });
+            if let Some(columns) = &mut common.columns {
+                columns.push(ROW.to_string());
+            }
+        }
+        // A common table over a common table.
+        let before = with.get(..position).unwrap_or_default();
+        let inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
+        if let Some(inner) = inner {
+            let place = real.clone();
+            let (base, inner_names) = self.through(with, inner)?;
+            if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
+                with.get_mut(position)
+            {
+                for source in &mut select.from {
+                    rename_target(source, &place.name);
+                }
+            }
+            real = base;
+            if let Some(inner_names) = inner_names {
+                for (_, column) in &mut names {
+                    if let Some((_, base)) = inner_names.iter().find(|(own, _)| same_name(own, column)) {
+                        *column = base.clone();
+                    }
+                }
+            }
+        }
+        Ok((real, Some(names)))
+    }
+
+    /// Which rows match, and for each match the values of `items`.
+    pub(super) async fn choose(
+        &mut self,
+        target: &Target,
+        whole: &RecordBatch,
+        select: Select,
+        frame: &Frame,
+    ) -> Result<Chosen, SqlError> {
+        let bound = {
+            let environment = SessionEnvironment::new(self, frame);
+            let table = numbered(&target.table.definition, whole)?;
+            let environment = WithTables { inner: environment, tables: vec![(TARGET, table)] };
+            let mut items = vec![SelectItem::Value { expr: target.row(), alias: None }];
+            items.extend(select.items);
+            let select = Select { items, ..select };
+            let query = Query { with: target.with.clone(), ..Query::select(select) };
+            Binder::new(&environment).query(&query, None)?
+        };
+        let schema = exact_schema(&bound.columns);
+        let mut columns = bound.columns.clone();
+        let instance = Arc::clone(&self.instance);
+        let batches = instance.engine().collect(bound, &self.cancellation).await?;
+        let mut values = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
+        if columns.is_empty() {
+            return Err(SqlError::internal("rows without numbers"));
+        }
+        columns.remove(0);
+        let numbers = values.remove_column(0);
+        let rows = (0..numbers.len())
+            .map(|row| {
+                let number = Datum::read(numbers.as_ref(), &SqlType::BigInt, row)?.as_int();
+                Ok(number.and_then(|number| usize::try_from(number).ok()))
+            })
+            .collect::<Result<Vec<_>, SqlError>>()?;
+        Ok(Chosen { rows, columns, values })
+    }
+
+    /// How many of `rows` rows TOP lets through. Errors: 1060, 127.
+    pub(super) async fn limit(
+        &mut self,
+        top: Option<&Top>,
+        rows: usize,
+        frame: &Frame,
+    ) -> Result<usize, SqlError> {
+        let Some(top) = top else { return Ok(rows) };
+        let (value, sql_type) = self.value(&top.count, frame).await?;
+        if top.percent {
+            let percent = crate::engine::convert::convert(value, &sql_type, &SqlType::Float, 0)?;
+            let Datum::Float(percent) = percent else { return Ok(0) };
+            if !(0.0..=100.0).contains(&percent) {
+                return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
+            }
+            return Ok((rows as f64 * percent / 100.0).ceil() as usize);
+        }
+        let value = crate::engine::convert::convert(value, &sql_type, &SqlType::BigInt, 0)?;
+        match value.as_int() {
+            Some(count) => usize::try_from(count).map(|count| count.min(rows)).map_err(|_| {
+                SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")
+            }),
+            None => Err(SqlError::new(
+                1060,
+                15,
+                1,
+                "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
+            )),
+        }
+    }
+}
+
+/// Finds the target in FROM, by alias or name, and puts the numbered rows in its place.
+fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(ObjectName, String)> {
+    match source {
+        TableSource::Table { name, alias } => {
+            let matches = match alias {
+                Some(alias) => target.schema.is_none() && same_name(alias, &target.name),
+                None => same_name(&name.name, &target.name),
+            };
+            if !matches {
+                return None;
+            }
+            let own = alias.clone().unwrap_or_else(|| name.name.clone());
+            let real = std::mem::replace(name, ObjectName::bare(TARGET));
+            *alias = Some(own.clone());
+            Some((real, own))
+        }
+        TableSource::Join { left, right, .. } => {
+            replace_target(left, target).or_else(|| replace_target(right, target))
+        }
+        _ => None,
+    }
+}
+
+/// Gives the place of the numbered rows another name.
+fn rename_target(source: &mut TableSource, place: &str) {
+    match source {
+        TableSource::Table { name, .. } if name.name == TARGET => name.name = place.to_string(),
+        TableSource::Join { left, right, .. } => {
+            rename_target(left, place);
+            rename_target(right, place);
+        }
+        _ => {}
+    }
+}
+
+fn first_table(source: &mut TableSource) -> Option<&mut TableSource> {
+    match source {
+        TableSource::Table { .. } => Some(source),
+        TableSource::Join { left, .. } => first_table(left),
+        _ => None,
+    }
+}
+
+/// A table's columns as queries see them.
+pub(super) fn output_columns(definition: &TableDefinition) -> Vec<OutputColumn> {
+    definition
+        .columns
+        .iter()
+        .map(|column| OutputColumn {
+            collation: column.collation(),
+            ..OutputColumn::expression(column.name.clone(), column.sql_type.clone(), column.nullable)
+        })
+        .collect()
+}
+
+/// A table's rows with their numbers beside them.
+fn numbered(definition: &TableDefinition, whole: &RecordBatch) -> Result<BoundTable, SqlError> {
+    let mut columns = output_columns(definition);
+    columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
+    let schema = exact_schema(&columns);
+    let numbers: ArrayRef = Arc::new(arrow::array::Int64Array::from_iter_values(0..whole.num_rows() as i64));
+    let mut arrays = whole.columns().to_vec();
+    arrays.push(numbers);
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(SqlError::internal)?;
+    let provider = MemoryTable::provider(schema.as_ref(), vec![batch]).map_err(SqlError::internal)?;
+    Ok(BoundTable { columns, provider })
+}

@@ -1,0 +1,54 @@
+//! PIVOT and UNPIVOT, after the source that they turn.
+
+use super::{Parsed, Parser};
+use crate::tsql::expression::Expr;
+use crate::tsql::query::TableSource;
+
+impl Parser<'_> {
+    /// Any number of PIVOT and UNPIVOT behind a source.
+    pub(crate) fn turned(&mut self, mut source: TableSource) -> Parsed<TableSource> {
+        loop {
+            source = if self.accept_word("PIVOT") {
+                self.pivot(source)?
+            } else if self.accept_word("UNPIVOT") {
+                self.unpivot(source)?
+            } else {
+                return Ok(source);
+            };
+        }
+    }
+
+    /// `(SUM(v) FOR c IN ([1], [2])) AS p`.
+    fn pivot(&mut self, source: TableSource) -> Parsed<TableSource> {
+        self.expect_symbol("(")?;
+        let Expr::Function(aggregate) = self.expression()? else { return Err(self.unexpected()) };
+        self.expect_word("FOR")?;
+        let mut column = self.name()?;
+        while self.accept_symbol(".") {
+            column = self.name()?;
+        }
+        self.expect_word("IN")?;
+        let values = self.names_in_parentheses()?;
+        self.expect_symbol(")")?;
+        let alias = self.turned_alias()?;
+        Ok(TableSource::Pivot { source: Box::new(source), aggregate: *aggregate, column, values, alias })
+    }
+
+    /// `(v FOR name IN (a, b)) AS u`.
+    fn unpivot(&mut self, source: TableSource) -> Parsed<TableSource> {
+        self.expect_symbol("(")?;
+        let value = self.name()?;
+        self.expect_word("FOR")?;
+        let name = self.name()?;
+        self.expect_word("IN")?;
+        let columns = self.names_in_parentheses()?;
+        self.expect_symbol(")")?;
+        let alias = self.turned_alias()?;
+        Ok(TableSource::Unpivot { source: Box::new(source), value, name, columns, alias })
+    }
+
+    fn turned_alias(&mut self) -> Parsed<String> {
+        self.accept_word("AS");
+        self.name()
+    }
+}
