@@ -78,12 +78,9 @@ impl RowChanges {
         match &self.new {
             Some(new) => {
                 let options = RecordBatchOptions::new().with_row_count(Some(self.whole.num_rows()));
-                let whole = RecordBatch::try_new_with_options(
-                    new.schema(),
-                    self.whole.columns().to_vec(),
-                    &options,
-                )
-                .map_err(SqlError::internal)?;
+                let whole =
+                    RecordBatch::try_new_with_options(new.schema(), self.whole.columns().to_vec(), &options)
+                        .map_err(SqlError::internal)?;
                 interleave_record_batch(&[&whole, new], &indices).map_err(SqlError::internal)
             }
             None => {
@@ -311,7 +308,13 @@ impl Session {
                     .collect::<Result<Vec<ArrayRef>, _>>()?,
                 None => Vec::new(),
             };
-            batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_update, Some(values))?)?);
+            batches.push(writer.complete(rewritten(
+                &definition,
+                &rows,
+                key,
+                key.on_update,
+                Some(values),
+            )?)?);
         }
         if let Some(batch) = batches.first() {
             let schema = batch.schema();
@@ -409,9 +412,7 @@ fn rewritten(
             };
             match action {
                 ReferentialAction::SetDefault => None,
-                ReferentialAction::Cascade => {
-                    Some((values.as_ref()?.get(index).map(Arc::clone)?, sql_type))
-                }
+                ReferentialAction::Cascade => Some((values.as_ref()?.get(index).map(Arc::clone)?, sql_type)),
                 _ => Some((new_null_array(&data_type(&sql_type), array.len()), sql_type)),
             }
         })

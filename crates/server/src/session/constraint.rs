@@ -27,15 +27,19 @@ impl Session {
         table: &mut TableDefinition,
         clause: ForeignKeyClause<'_>,
     ) -> Result<(), SqlError> {
-        let ForeignKeyClause { name, object_id, columns, table: other, referenced, on_delete, on_update } = clause;
+        let ForeignKeyClause { name, object_id, columns, table: other, referenced, on_delete, on_update } =
+            clause;
         let error = |number: i32, text: String| Err(SqlError::new(number, 16, 0, text));
         let mut spelled = Vec::with_capacity(columns.len());
         for column in &columns {
-            let Some(definition) = table.position(column).and_then(|position| table.columns.get(position)) else {
+            let Some(definition) = table.position(column).and_then(|position| table.columns.get(position))
+            else {
                 let own = &table.name;
                 return error(
                     1769,
-                    format!("Foreign key '{name}' references invalid column '{column}' in referencing table '{own}'."),
+                    format!(
+                        "Foreign key '{name}' references invalid column '{column}' in referencing table '{own}'."
+                    ),
                 );
             };
             spelled.push(definition.name.clone());
@@ -51,7 +55,9 @@ impl Session {
             (Some(_), false) => {
                 return error(
                     1763,
-                    format!("Cross-database foreign key references are not supported. Foreign key '{other}'."),
+                    format!(
+                        "Cross-database foreign key references are not supported. Foreign key '{other}'."
+                    ),
                 );
             }
             (None, false) => {
@@ -87,7 +93,9 @@ impl Session {
             let Some(position) = parent.position(column) else {
                 return error(
                     1770,
-                    format!("Foreign key '{name}' references invalid column '{column}' in referenced table '{other}'."),
+                    format!(
+                        "Foreign key '{name}' references invalid column '{column}' in referenced table '{other}'."
+                    ),
                 );
             };
             targets.push(position);
@@ -181,7 +189,9 @@ impl Session {
                 while let Some(parent) = next.pop() {
                     for child in &tables {
                         for foreign in &child.foreign_keys {
-                            if action(foreign) == ReferentialAction::NoAction || !child.refers_to(foreign, parent) {
+                            if action(foreign) == ReferentialAction::NoAction
+                                || !child.refers_to(foreign, parent)
+                            {
                                 continue;
                             }
                             if reached.contains(&child.object_id) {
@@ -252,7 +262,10 @@ impl Session {
         let Some(own) = table.keys.iter().find(|key| same_name(&key.name, constraint)) else { return Ok(()) };
         for (other, key) in self.referring(table)? {
             let same = key.referenced.len() == own.columns.len()
-                && own.columns.iter().all(|(name, _)| key.referenced.iter().any(|other| same_name(other, name)));
+                && own
+                    .columns
+                    .iter()
+                    .all(|(name, _)| key.referenced.iter().any(|other| same_name(other, name)));
             if same {
                 return Err(SqlError::new(
                     3725,
@@ -274,7 +287,10 @@ fn same_type(own: &tds::SqlType, other: &tds::SqlType) -> bool {
     use tds::SqlType;
     match (own, other) {
         (SqlType::Char { .. } | SqlType::VarChar { .. }, SqlType::Char { .. } | SqlType::VarChar { .. })
-        | (SqlType::NChar { .. } | SqlType::NVarChar { .. }, SqlType::NChar { .. } | SqlType::NVarChar { .. })
+        | (
+            SqlType::NChar { .. } | SqlType::NVarChar { .. },
+            SqlType::NChar { .. } | SqlType::NVarChar { .. },
+        )
         | (
             SqlType::Binary { .. } | SqlType::VarBinary { .. },
             SqlType::Binary { .. } | SqlType::VarBinary { .. },

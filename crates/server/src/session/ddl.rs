@@ -164,7 +164,11 @@ impl Session {
     }
 
     /// Keeps a changed definition, rows unchanged.
-    pub(super) fn redefine(&mut self, table: &OpenTable, definition: &TableDefinition) -> Result<(), SqlError> {
+    pub(super) fn redefine(
+        &mut self,
+        table: &OpenTable,
+        definition: &TableDefinition,
+    ) -> Result<(), SqlError> {
         let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
         self.work.forget_keys(definition.object_id);
         self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties))
@@ -320,8 +324,7 @@ impl Session {
         }
         self.work.lock(table, LockMode::Exclusive)?;
         let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
-        let options =
-            super::modify::write_options("ALTER TABLE", "ALTER TABLE");
+        let options = super::modify::write_options("ALTER TABLE", "ALTER TABLE");
         let mut writer = self.writer_as_given(&changed, frame, options)?;
         for batch in (self.work.opener(table))(None).map_err(store_error)? {
             let batch = batch.map_err(store_error)?;
@@ -349,8 +352,7 @@ impl Session {
         let old = Arc::clone(&table.definition);
         self.work.forget_keys(definition.object_id);
         let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
-        let options =
-            super::modify::write_options("ALTER TABLE", "ALTER TABLE");
+        let options = super::modify::write_options("ALTER TABLE", "ALTER TABLE");
         let mut writer = self.writer_as_given(&changed, frame, options)?;
         let mut batches = Vec::new();
         for batch in (self.work.opener(table))(None).map_err(store_error)? {

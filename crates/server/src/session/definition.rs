@@ -6,9 +6,7 @@ use super::Session;
 use super::constraint::ForeignKeyClause;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
-use crate::catalogue::{
-    Check, ColumnDefinition, Default, Identity, KeyConstraint, TableDefinition,
-};
+use crate::catalogue::{Check, ColumnDefinition, Default, Identity, KeyConstraint, TableDefinition};
 use crate::engine::{Binder, Scope};
 use crate::sql_error::SqlError;
 use crate::table::scope_of;

@@ -75,12 +75,8 @@ impl Session {
         statement: &'static str,
         fresh: bool,
     ) -> Result<TableWriter, SqlError> {
-        let options = WriteOptions {
-            statement,
-            conflict: statement,
-            default_for_null: false,
-            check_constraints: true,
-        };
+        let options =
+            WriteOptions { statement, conflict: statement, default_for_null: false, check_constraints: true };
         self.writer_with(table, frame, options, fresh)
     }
 
@@ -98,8 +94,7 @@ impl Session {
         };
         let alone = fresh || !table.definition.unique_keys().is_empty();
         // Referenced tables first: whoever deletes from one goes on to this table.
-        let mut references =
-            if options.check_constraints { self.references(table)? } else { Vec::new() };
+        let mut references = if options.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
         // The lock may have been waited for: what is in the table now is what counts.
         let now = self.work.refresh(table)?;
@@ -227,8 +222,7 @@ impl Session {
                     if batch.num_rows() == 0 {
                         break;
                     }
-                    let input =
-                        InputRows::placed(width, targets, batch.columns(), &types, batch.num_rows());
+                    let input = InputRows::placed(width, targets, batch.columns(), &types, batch.num_rows());
                     let batch = writer.write(input)?;
                     if keep {
                         written.push(batch);
@@ -321,7 +315,12 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         if insert.output.is_some() {
-            return Err(SqlError::new(483, 16, 2, "The OUTPUT clause cannot be used in an INSERT...EXEC statement."));
+            return Err(SqlError::new(
+                483,
+                16,
+                2,
+                "The OUTPUT clause cannot be used in an INSERT...EXEC statement.",
+            ));
         }
         if self.settings.format_only {
             output.done(frame.done_kind(), command::INSERT, None).await;
@@ -370,10 +369,14 @@ impl Session {
     ) -> Result<(u64, Option<i64>), SqlError> {
         let (mut rows, mut identity) = (0, None);
         for result in results {
-            let types: Vec<SqlType> =
-                result.columns.iter().map(|column| column.sql_type().clone()).collect();
-            let inserted =
-                self.insert_batches(&insert.table, insert.columns.as_deref(), &types, &result.batches, frame)?;
+            let types: Vec<SqlType> = result.columns.iter().map(|column| column.sql_type().clone()).collect();
+            let inserted = self.insert_batches(
+                &insert.table,
+                insert.columns.as_deref(),
+                &types,
+                &result.batches,
+                frame,
+            )?;
             rows += inserted.0;
             identity = inserted.1.or(identity);
         }
@@ -400,11 +403,7 @@ pub(super) fn count_matches(given: usize, wanted: usize, listed: bool) -> Result
 }
 
 /// Whether VALUES has as many values as there are columns. Errors: 213, 109, 110.
-pub(super) fn value_count_matches(
-    given: usize,
-    wanted: usize,
-    listed: bool,
-) -> Result<(), SqlError> {
+pub(super) fn value_count_matches(given: usize, wanted: usize, listed: bool) -> Result<(), SqlError> {
     if given == wanted {
         return Ok(());
     }

@@ -99,7 +99,8 @@ impl Session {
                     }
                 }
                 MergeAction::Update(assignments) => {
-                    let positions = assigned(assignments, &definition, |name| target.column(name).to_string())?;
+                    let positions =
+                        assigned(assignments, &definition, |name| target.column(name).to_string())?;
                     if positions.iter().any(Option::is_none) {
                         return Err(SqlError::unsupported("MERGE … UPDATE SET of a variable"));
                     }
@@ -118,14 +119,24 @@ impl Session {
                 }
                 MergeAction::Insert { columns, values } => {
                     let input = self
-                        .merge_insert(merge, &target, &alias, &chosen, &own, columns.as_deref(), values, frame)
+                        .merge_insert(
+                            merge,
+                            &target,
+                            &alias,
+                            &chosen,
+                            &own,
+                            columns.as_deref(),
+                            values,
+                            frame,
+                        )
                         .await?;
                     inserts.push((own, input));
                 }
             }
         }
         if acts.is_empty() {
-            let shown = self.merge_output(merge, &definition, &changes, &chosen, &alias, &[], &[], &[], frame);
+            let shown =
+                self.merge_output(merge, &definition, &changes, &chosen, &alias, &[], &[], &[], frame);
             return Ok((0, None, shown.await?));
         }
         self.work.forget_keys(definition.object_id);
@@ -238,8 +249,8 @@ impl Session {
         if values.is_empty() {
             return Ok(InputRows { columns: (0..width).map(|_| None).collect(), rows: acts.len() });
         }
-        let names: Option<Vec<String>> = columns
-            .map(|columns| columns.iter().map(|name| target.column(name).to_string()).collect());
+        let names: Option<Vec<String>> =
+            columns.map(|columns| columns.iter().map(|name| target.column(name).to_string()).collect());
         let targets = self.targets(&merge.target, names.as_deref(), definition)?;
         super::insert::value_count_matches(values.len(), targets.len(), columns.is_some())?;
         let (mut places, mut exprs) = (Vec::new(), Vec::new());
@@ -317,12 +328,7 @@ impl Session {
 }
 
 /// The source's columns of some joined rows.
-fn source_columns(
-    set: &mut RowSet,
-    alias: &str,
-    chosen: &Chosen,
-    pairs: &[usize],
-) -> Result<(), SqlError> {
+fn source_columns(set: &mut RowSet, alias: &str, chosen: &Chosen, pairs: &[usize]) -> Result<(), SqlError> {
     let values = take_rows(&chosen.values, pairs)?;
     // The first column is the clause; the last, or the one of that name, the mark.
     for (column, array) in chosen.columns.iter().zip(values.columns()).skip(1) {
@@ -363,7 +369,9 @@ fn present(source: &TableSource) -> Result<(TableSource, String), SqlError> {
         | TableSource::Pivot { alias, .. }
         | TableSource::Unpivot { alias, .. } => alias.clone(),
         TableSource::Function { name, alias, .. } => alias.clone().unwrap_or_else(|| name.name.clone()),
-        TableSource::Join { .. } => return Err(SqlError::unsupported("MERGE … USING a join without parentheses")),
+        TableSource::Join { .. } => {
+            return Err(SqlError::unsupported("MERGE … USING a join without parentheses"));
+        }
     };
     let mark = SelectItem::Value {
         expr: Expr::Literal(Literal::Integer("1".to_string())),
@@ -389,10 +397,12 @@ fn joined(source: TableSource, target: &Target, merge: &Merge) -> TableSource {
     TableSource::Join {
         kind: if by_source { JoinKind::Full } else { JoinKind::Left },
         left: Box::new(source),
-        right: Box::new(own.unwrap_or(TableSource::Table {
-            name: merge.target.clone(),
-            alias: Some(target.alias.clone()),
-        })),
+        right: Box::new(
+            own.unwrap_or(TableSource::Table {
+                name: merge.target.clone(),
+                alias: Some(target.alias.clone()),
+            }),
+        ),
         on: Some(merge.condition.clone()),
     }
 }

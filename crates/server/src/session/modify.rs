@@ -223,7 +223,8 @@ impl Session {
         frame: &mut Frame,
     ) -> Result<Vec<(usize, ArrayRef, SqlType)>, SqlError> {
         let rewritten: Vec<Expr> = exprs.iter().map(|expr| over_row(expr, paths)).collect();
-        let mut columns: Vec<Vec<Datum>> = positions.iter().map(|_| Vec::with_capacity(picks.len())).collect();
+        let mut columns: Vec<Vec<Datum>> =
+            positions.iter().map(|_| Vec::with_capacity(picks.len())).collect();
         let mut column_types: Vec<Option<SqlType>> = positions.iter().map(|_| None).collect();
         for pick in picks {
             for (index, _) in paths.iter().enumerate() {

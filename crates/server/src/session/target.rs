@@ -10,9 +10,7 @@ use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
 use super::work::OpenTable;
 use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::{
-    Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, exact_schema,
-};
+use crate::engine::{Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, exact_schema};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::expression::Expr;
@@ -60,9 +58,12 @@ pub(super) struct Target {
     pub from: Vec<TableSource>,
     /// What the target is called there.
     pub alias: String,
-    /// Names that columns have in a common table or view, and their names in the table; None if they are the same.
-    names: Option<Vec<(String, String)>>,
+    /// None if columns have their own names.
+    names: Option<ColumnNames>,
 }
+
+/// Names that columns have in a common table or view, each with its name in the table.
+type ColumnNames = Vec<(String, String)>;
 
 impl Target {
     /// The table's column behind a name of the statement.
@@ -142,7 +143,7 @@ impl Session {
         &self,
         with: &mut Vec<CommonTable>,
         position: usize,
-    ) -> Result<(ObjectName, Option<Vec<(String, String)>>), SqlError> {
+    ) -> Result<(ObjectName, Option<ColumnNames>), SqlError> {
         let Some(common) = with.get_mut(position) else {
             return Err(SqlError::internal("a common table that is not there"));
         };
@@ -187,7 +188,8 @@ impl Session {
         }
         // A common table over a common table.
         let before = with.get(..position).unwrap_or_default();
-        let inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
+        let inner =
+            before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
         if let Some(inner) = inner {
             let place = real.clone();
             let (base, inner_names) = self.through(with, inner)?;

@@ -373,9 +373,7 @@ impl Work {
         if scope.variables.contains_key(&name) {
             return Ok(());
         }
-        transaction
-            .create_table(key.clone(), definition.arrow_schema(), properties)
-            .map_err(store_error)?;
+        transaction.create_table(key.clone(), definition.arrow_schema(), properties).map_err(store_error)?;
         transaction.commit().map_err(store_error)?;
         scope.variables.insert(name, key);
         Ok(())

@@ -488,6 +488,28 @@ pub enum ReferentialAction {
     SetDefault,
 }
 
+impl ReferentialAction {
+    /// As the sys views and INFORMATION_SCHEMA (with a blank for the underscore) spell it.
+    pub fn description(self) -> &'static str {
+        match self {
+            ReferentialAction::NoAction => "NO_ACTION",
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET_NULL",
+            ReferentialAction::SetDefault => "SET_DEFAULT",
+        }
+    }
+
+    /// As the sys views number it.
+    pub fn number(self) -> i64 {
+        match self {
+            ReferentialAction::NoAction => 0,
+            ReferentialAction::Cascade => 1,
+            ReferentialAction::SetNull => 2,
+            ReferentialAction::SetDefault => 3,
+        }
+    }
+}
+
 /// What ALTER TABLE does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AlterAction {

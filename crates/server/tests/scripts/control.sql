@@ -156,10 +156,6 @@ WAITFOR DELAY '00:00:00.01'; SELECT 'waited'
 ----
 waited
 
-DECLARE @t TABLE (a int)
-----
-error 40515: A table variable is not supported by this server.
-
 CREATE TABLE #left (n int); SET DATEFIRST 3; SET LOCK_TIMEOUT 77; BEGIN TRAN
 ----
 

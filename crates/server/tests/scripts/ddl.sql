@@ -151,10 +151,6 @@ INSERT computed (c) VALUES (1)
 ----
 error 271
 
-CREATE VIEW v AS SELECT 1 AS a
-----
-error 40515: CREATE VIEW is not supported by this server.
-
 CREATE TABLE ref (a int FOREIGN KEY REFERENCES nosuch (b))
 ----
 error 1767

@@ -175,7 +175,3 @@ SET NOCOUNT ON; INSERT ident (v) VALUES ('q'); SELECT @@ROWCOUNT; SET NOCOUNT OF
 SET ROWCOUNT 1; SELECT id FROM ident ORDER BY id; SET ROWCOUNT 0
 ----
 15
-
-MERGE t USING s ON t.id = s.id WHEN MATCHED THEN DELETE;
-----
-error 40515: MERGE is not supported by this server.

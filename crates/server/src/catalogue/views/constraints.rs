@@ -61,6 +61,7 @@ fn checks(context: &Context<'_>, view: &mut View) {
             let names = (check.name.as_str(), check.object_id, table.object_id);
             view.add(object(context, &table, names, ("C", "CHECK_CONSTRAINT")));
             let column = check.column.as_ref().and_then(|name| column_id(&table, name));
+            view.set("is_disabled", bit(check.disabled));
             view.set("is_not_trusted", bit(!check.trusted));
             view.set("parent_column_id", int(column.unwrap_or(0)));
             view.set("definition", text(&definition_text(&check.text)));
@@ -97,9 +98,12 @@ fn foreign_keys(context: &Context<'_>, view: &mut View) {
             let names = (key.name.as_str(), key.object_id, table.object_id);
             view.add(object(context, table, names, ("F", "FOREIGN_KEY_CONSTRAINT")));
             view.set("referenced_object_id", target.map_or(Datum::Null, |target| int(target.object_id)));
-            // Recorded and not enforced: the catalogue says so.
-            view.set("is_disabled", bit(true));
-            view.set("is_not_trusted", bit(true));
+            view.set("is_disabled", bit(key.disabled));
+            view.set("is_not_trusted", bit(!key.trusted));
+            view.set("delete_referential_action", int(key.on_delete.number()));
+            view.set("delete_referential_action_desc", text(key.on_delete.description()));
+            view.set("update_referential_action", int(key.on_update.number()));
+            view.set("update_referential_action_desc", text(key.on_update.description()));
         }
     }
 }

@@ -434,6 +434,8 @@ fn referential_constraints(context: &Context<'_>, view: &mut View) {
                 ("UNIQUE_CONSTRAINT_CATALOG", text(&table.database)),
                 ("UNIQUE_CONSTRAINT_SCHEMA", target.map_or(Datum::Null, |target| text(&target.schema))),
                 ("UNIQUE_CONSTRAINT_NAME", unique.map_or(Datum::Null, |unique| text(&unique.name))),
+                ("UPDATE_RULE", text(&key.on_update.description().replace('_', " "))),
+                ("DELETE_RULE", text(&key.on_delete.description().replace('_', " "))),
             ]);
         }
     }

@@ -39,7 +39,11 @@ impl Binder<'_> {
         Ok(left)
     }
 
-    pub(super) fn source(&self, source: &TableSource, parent: Option<&Scope<'_>>) -> Result<Source, SqlError> {
+    pub(super) fn source(
+        &self,
+        source: &TableSource,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Source, SqlError> {
         match source {
             TableSource::Table { name, alias } => self.named(name, alias.as_deref(), parent),
             TableSource::Derived { query, alias, columns } => {

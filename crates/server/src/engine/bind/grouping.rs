@@ -60,12 +60,13 @@ impl Binder<'_> {
                 // The expressions are computed below, so that the sets are of plain columns.
                 let names: Vec<String> =
                     group_exprs.iter().map(|expr| expr.schema_name().to_string()).collect();
-                let mut below: Vec<Expr> =
-                    builder.schema().columns().into_iter().map(Expr::Column).collect();
+                let mut below: Vec<Expr> = builder.schema().columns().into_iter().map(Expr::Column).collect();
                 below.extend(group_exprs);
                 let sets = sets
                     .iter()
-                    .map(|set| set.iter().filter_map(|position| Some(reference(names.get(*position)?))).collect())
+                    .map(|set| {
+                        set.iter().filter_map(|position| Some(reference(names.get(*position)?))).collect()
+                    })
                     .collect();
                 let set = Expr::GroupingSet(GroupingSet::GroupingSets(sets));
                 builder = builder

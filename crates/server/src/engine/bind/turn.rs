@@ -50,8 +50,7 @@ impl Binder<'_> {
         for name in values {
             let text = Ast::Literal(Literal::Text { value: name.clone(), unicode: true });
             let fits = Ast::Compare(Box::new(named(column)), Comparison::Equal, Box::new(text));
-            let argument =
-                Ast::Case { operand: None, branches: vec![(fits, named(value))], otherwise: None };
+            let argument = Ast::Case { operand: None, branches: vec![(fits, named(value))], otherwise: None };
             let call = FunctionCall { arguments: vec![argument], ..aggregate.clone() };
             items.push(item(Ast::Function(Box::new(call)), Some(name)));
         }
@@ -101,8 +100,7 @@ impl Binder<'_> {
         let mut items: Vec<SelectItem> = rest.map(|own| item(named(&own), None)).collect();
         let own_name = Ast::Column(vec![NAMES.to_string(), NAMES.to_string()]);
         let branches = columns.iter().map(|column| (text(column), named(column))).collect();
-        let turned =
-            Ast::Case { operand: Some(Box::new(own_name.clone())), branches, otherwise: None };
+        let turned = Ast::Case { operand: Some(Box::new(own_name.clone())), branches, otherwise: None };
         items.push(item(turned.clone(), Some(value)));
         items.push(item(own_name, Some(name)));
         let listed = TableSource::Values {

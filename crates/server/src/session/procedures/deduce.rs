@@ -139,15 +139,15 @@ impl Deduction<'_> {
                 let own = [TableSource::Table { name: update.target.clone(), alias: None }];
                 let from = if update.from.is_empty() { &own[..] } else { &update.from };
                 let place = Place { with: &[], from };
-                for (column, value) in &update.assignments {
-                    if let Some(value) = value {
-                        let expected =
-                            self.type_of(&Expr::Column(vec![column.clone()]), place).or_else(|| {
-                                let path = vec![update.target.name.clone(), column.clone()];
-                                self.type_of(&Expr::Column(path), place)
-                            });
-                        self.expr(value, place, expected.as_ref())?;
-                    }
+                for assignment in &update.assignments {
+                    let Some(value) = &assignment.value else { continue };
+                    let expected = assignment.column.as_ref().and_then(|column| {
+                        self.type_of(&Expr::Column(vec![column.clone()]), place).or_else(|| {
+                            let path = vec![update.target.name.clone(), column.clone()];
+                            self.type_of(&Expr::Column(path), place)
+                        })
+                    });
+                    self.expr(value, place, expected.as_ref())?;
                 }
                 self.sources(from, &[])?;
                 self.optional(update.filter.as_ref(), place)
@@ -385,7 +385,7 @@ impl Deduction<'_> {
                 }
                 Ok(())
             }
-            Expr::Literal(_) | Expr::Column(_) => Ok(()),
+            Expr::Literal(_) | Expr::NextValue(_) | Expr::Column(_) => Ok(()),
         }
     }
 
@@ -452,13 +452,7 @@ impl Deduction<'_> {
         }
         let item = SelectItem::Value { expr: expr.clone(), alias: None };
         let select = Select { items: vec![item], from: place.from.to_vec(), ..Select::default() };
-        let query = Query {
-            with: place.with.to_vec(),
-            body: QueryBody::Select(Box::new(select)),
-            order_by: Vec::new(),
-            offset: None,
-            fetch: None,
-        };
+        let query = Query { with: place.with.to_vec(), ..Query::select(select) };
         let bound = self.session.bind(&query, self.frame).ok()?;
         Some(bound.columns.first()?.sql_type.clone())
     }

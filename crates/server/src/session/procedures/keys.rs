@@ -7,6 +7,7 @@ use crate::catalogue::views::View;
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
+use crate::tsql::ast::ReferentialAction;
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())
@@ -106,8 +107,8 @@ pub(super) fn foreign_keys(shown: &Shown, arguments: &[Argument]) -> Result<View
                 text(&table.name),
                 text(own),
                 Datum::Int(ordinal),
-                Datum::Int(NO_ACTION),
-                Datum::Int(NO_ACTION),
+                Datum::Int(rule(key.on_update)),
+                Datum::Int(rule(key.on_delete)),
                 text(&key.name),
                 referenced_key(shown, key).map_or(Datum::Null, |name| text(&name)),
                 Datum::Int(NOT_DEFERRABLE),
@@ -117,8 +118,16 @@ pub(super) fn foreign_keys(shown: &Shown, arguments: &[Argument]) -> Result<View
     Ok(view)
 }
 
-/// SQL_NO_ACTION, as sp_fkeys numbers it.
-const NO_ACTION: i64 = 1;
+/// A referential action as sp_fkeys and ODBC number it.
+fn rule(action: ReferentialAction) -> i64 {
+    match action {
+        ReferentialAction::Cascade => 0,
+        ReferentialAction::NoAction => 1,
+        ReferentialAction::SetNull => 2,
+        ReferentialAction::SetDefault => 3,
+    }
+}
+
 /// SQL_NOT_DEFERRABLE.
 const NOT_DEFERRABLE: i64 = 7;
 

@@ -343,10 +343,7 @@ impl Parser<'_> {
             self.advance();
             let names = if self.accept_word("ALL") { None } else { Some(self.name_list()?) };
             AlterAction::SwitchConstraints { names, enabled }
-        } else if ["ENABLE", "DISABLE", "REBUILD", "SET"]
-            .iter()
-            .any(|word| self.is_word(word))
-        {
+        } else if ["ENABLE", "DISABLE", "REBUILD", "SET"].iter().any(|word| self.is_word(word)) {
             while !self.at_end() && !self.is_symbol(";") {
                 self.advance();
             }

@@ -148,7 +148,12 @@ impl Parser<'_> {
             if !both {
                 let operator = self.expect_assignment()?;
                 let value = compound(&name, operator, self.expression()?);
-                return Ok(Assignment { variable: Some(name), column: None, compound: None, value: Some(value) });
+                return Ok(Assignment {
+                    variable: Some(name),
+                    column: None,
+                    compound: None,
+                    value: Some(value),
+                });
             }
             self.advance();
             variable = Some(name);

@@ -155,7 +155,8 @@ impl Parser<'_> {
     }
 
     fn too_many_sets(&self) -> SqlError {
-        SqlError::new(10703, 15, 1, "Too many grouping sets. The maximum number is 4096.").at_line(self.line())
+        SqlError::new(10703, 15, 1, "Too many grouping sets. The maximum number is 4096.")
+            .at_line(self.line())
     }
 
     /// `WINDOW w AS (…), v AS (w ORDER BY …)`.
@@ -185,9 +186,10 @@ fn cube(columns: &[Vec<usize>]) -> Sets {
     (0..=all)
         .rev()
         .map(|mask| {
-            let chosen = columns.iter().enumerate().filter(|(position, _)| {
-                mask & (1 << (columns.len() - 1 - position)) != 0
-            });
+            let chosen = columns
+                .iter()
+                .enumerate()
+                .filter(|(position, _)| mask & (1 << (columns.len() - 1 - position)) != 0);
             chosen.flat_map(|(_, set)| set.iter().copied()).collect()
         })
         .collect()

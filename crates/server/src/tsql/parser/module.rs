@@ -3,9 +3,7 @@
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{
-    CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, StatementKind,
-};
+use crate::tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, StatementKind};
 use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {

@@ -156,7 +156,8 @@ impl Parser<'_> {
             self.advance();
             self.windows = self.window_clause()?;
         }
-        name_windows(&mut select.items, &mut [], &self.windows).map_err(|error| error.at_line(self.line()))?;
+        name_windows(&mut select.items, &mut [], &self.windows)
+            .map_err(|error| error.at_line(self.line()))?;
         Ok(select)
     }
 
@@ -344,8 +345,11 @@ impl Parser<'_> {
                 let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
                 self.expect_symbol(")")?;
                 let alias = self.table_alias()?;
-                let columns =
-                    if alias.is_some() && self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
+                let columns = if alias.is_some() && self.is_symbol("(") {
+                    Some(self.names_in_parentheses()?)
+                } else {
+                    None
+                };
                 return self.turned(TableSource::Function { name, arguments, alias, columns });
             }
         }

@@ -104,10 +104,8 @@ impl Parser<'_> {
                 Ok(StatementKind::WaitForDelay(self.expression()?))
             }
             "GRANT" | "DENY" | "REVOKE" => self.permission(),
-            "BACKUP" | "RESTORE" | "DBCC" | "OPEN" | "CLOSE" | "FETCH" | "DEALLOCATE" | "KILL"
-            | "BULK" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
-                Err(SqlError::unsupported(&word.to_ascii_uppercase()))
-            }
+            "BACKUP" | "RESTORE" | "DBCC" | "OPEN" | "CLOSE" | "FETCH" | "DEALLOCATE" | "KILL" | "BULK"
+            | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => Err(SqlError::unsupported(&word.to_ascii_uppercase())),
             _ => Err(self.unexpected()),
         }
     }
