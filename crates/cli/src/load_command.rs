@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::args::{Choice, LoadArgs};
 use crate::failure::{FailedLoad, Failure};
 use crate::rejects::{Rejected, Rejects};
-use crate::{connection, file_format, progress, rejects};
+use crate::{connection, file_format, progress, rejects, server_side};
 
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;
@@ -42,6 +42,9 @@ const REJECTS_SHOWN_MAX: u64 = 10;
 pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     let table: TableName =
         arguments.table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
+    if arguments.server_side {
+        return server_side::run(&table, arguments).map(|()| Outcome::Whole);
+    }
     let mut sources =
         arguments.files.iter().map(|file| source(file, arguments)).collect::<Result<Vec<_>, _>>()?;
     for later in sources.iter().skip(1) {

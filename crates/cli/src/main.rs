@@ -4,6 +4,7 @@
 //! no sense; 3: loaded without rows that were refused, as `--rejects` or `--max-errors` allow.
 
 mod args;
+mod bcp;
 mod connection;
 mod describe_command;
 mod export_command;
@@ -15,9 +16,12 @@ mod progress;
 mod query_command;
 mod rejects;
 mod serve;
+mod server_side;
 mod table;
 
+use std::env;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
@@ -28,10 +32,13 @@ use failure::Failure;
 const EXIT_ROWS_REFUSED: u8 = 3;
 
 fn main() -> ExitCode {
+    if let Some(code) = as_bcp() {
+        return code;
+    }
     let arguments = Arguments::parse();
     let watched = match arguments.command {
         // The server program that takes over this process has signals of its own.
-        Command::Serve(_) => Ok(()),
+        Command::Serve(_) | Command::Bcp(_) => Ok(()),
         _ => interrupt::watch(),
     };
     if let Err(error) = watched {
@@ -49,6 +56,9 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
+        Command::Bcp(arguments) => {
+            return bcp::run("bulkwire bcp", arguments.arguments.into_iter().map(Into::into));
+        }
         Command::Completions { shell } => {
             // Written whole: the generator itself panics when its output is closed.
             let mut script = Vec::new();
@@ -57,4 +67,22 @@ fn main() -> ExitCode {
         }
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+/// Runs as bcp if that is the verb, or the name of the program. Its command line has rules of its own.
+fn as_bcp() -> Option<ExitCode> {
+    let mut words = env::args_os();
+    let program = words.next()?;
+    let name = Path::new(&program).file_stem()?.to_str()?.to_ascii_lowercase();
+    let mut words = words.peekable();
+    let shown = if name == "bcp" {
+        "bcp"
+    } else {
+        words.next_if(|verb| verb == "bcp")?;
+        "bulkwire bcp"
+    };
+    if let Err(error) = interrupt::watch() {
+        eprintln!("warning: cannot watch for signals: {error}");
+    }
+    Some(bcp::run(shown, words))
 }

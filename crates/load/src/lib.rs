@@ -38,6 +38,7 @@ pub mod tcp;
 pub mod tls;
 
 mod bulk;
+mod bulk_insert;
 mod client;
 mod create_table;
 mod describe;
@@ -56,6 +57,7 @@ mod table_name;
 mod transport;
 
 pub use bulk::{BulkLoad, BulkProgress};
+pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
 pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
 pub use config::{Config, ConfigError};
 pub use create_table::create_table_statement;

@@ -102,7 +102,7 @@ impl LoadPlan {
         choose("ORDER", order, &reason);
         choose("logging", logging(target, table_lock).0.to_owned(), logging(target, table_lock).1);
         constraint_choices(target, options, &mut choose);
-        let (count_rule, reason) = count_rule(target, options);
+        let (count_rule, reason) = count_rule(target, options.fire_triggers);
         let rule = match count_rule {
             CountRule::Exact => "exact",
             CountRule::AtMost => "at most",
@@ -135,9 +135,28 @@ impl LoadPlan {
             rows_per_batch: Some(batch_rows),
             kilobytes_per_batch: None,
             order: options.order.clone(),
+            as_written: None,
         };
         let table = target.name.clone();
         Ok(Self { table, rows, batch_rows, hints, transaction: options.transaction, count_rule, choices })
+    }
+
+    /// A plan in which the caller has made every choice; it has no [`choices`](Self::choices) to print.
+    pub fn decided(target: &TableDescription, rows: Plan, batch_rows: u64, hints: BulkHints) -> Self {
+        let fire_triggers = hints.fire_triggers
+            || hints
+                .as_written
+                .as_ref()
+                .is_some_and(|text| text.to_ascii_uppercase().contains("FIRE_TRIGGERS"));
+        Self {
+            table: target.name.clone(),
+            rows,
+            batch_rows: batch_rows.max(1),
+            hints,
+            transaction: BatchTransaction::Explicit,
+            count_rule: count_rule(target, fire_triggers).0,
+            choices: Vec::new(),
+        }
     }
 
     /// The INSERT BULK statement that starts every batch.
@@ -343,9 +362,9 @@ fn constraint_choices(
     }
 }
 
-fn count_rule(target: &TableDescription, options: &LoadOptions) -> (CountRule, &'static str) {
+fn count_rule(target: &TableDescription, fire_triggers: bool) -> (CountRule, &'static str) {
     let instead = target.triggers.iter().any(|trigger| trigger.is_instead_of && !trigger.is_disabled);
-    if instead && options.fire_triggers {
+    if instead && fire_triggers {
         return (CountRule::Unchecked, "an INSTEAD OF trigger does the inserting");
     }
     match target.indexes.iter().any(|index| index.ignores_duplicate_keys && !index.is_disabled) {

@@ -21,6 +21,8 @@ pub struct BulkHints {
     pub kilobytes_per_batch: Option<u64>,
     /// The order of the clustered key, which the rows keep: column, descending. The server verifies it.
     pub order: Vec<(String, bool)>,
+    /// Further hints as a user wrote them, separated by commas; the server says what it thinks of them.
+    pub as_written: Option<String>,
 }
 
 /// `INSERT BULK` for `table` and the columns as they are declared in the table.
@@ -84,6 +86,7 @@ fn options(hints: &BulkHints) -> Vec<String> {
             .collect();
         options.push(format!("ORDER ({})", keys.join(", ")));
     }
+    options.extend(hints.as_written.clone());
     options
 }
 
@@ -114,11 +117,12 @@ mod tests {
             rows_per_batch: Some(1000),
             kilobytes_per_batch: Some(64),
             order: vec![("id".to_owned(), false), ("a]b".to_owned(), true)],
+            as_written: Some("SOMETHING(x), ELSE=1".to_owned()),
         };
         assert_eq!(
             insert_bulk_statement("t", &columns[..1], &hints),
             "INSERT BULK t ([id] int) WITH (CHECK_CONSTRAINTS, FIRE_TRIGGERS, KEEP_NULLS, TABLOCK, \
-             ROWS_PER_BATCH = 1000, KILOBYTES_PER_BATCH = 64, ORDER ([id] ASC, [a]]b] DESC))"
+             ROWS_PER_BATCH = 1000, KILOBYTES_PER_BATCH = 64, ORDER ([id] ASC, [a]]b] DESC), SOMETHING(x), ELSE=1)"
         );
     }
 }

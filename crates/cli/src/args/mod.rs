@@ -31,6 +31,9 @@ pub enum Command {
     Query(QueryArgs),
     /// Show a table's columns, keys and indexes, and what a load would do
     Describe(DescribeArgs),
+    /// Copy like the bcp utility: bcp TABLE|QUERY in|out|queryout|format FILE, with its flags (`bulkwire bcp -?`)
+    #[command(disable_help_flag = true)]
+    Bcp(BcpArgs),
     /// Start the embedded server (all flags go to bulkwire-server; see `bulkwire serve --help`)
     #[command(disable_help_flag = true)]
     Serve(ServeArgs),
@@ -108,6 +111,21 @@ pub struct LoadArgs {
     /// How all-digit dates in text are ordered when the year does not come first
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Text")]
     pub date_order: Option<DateOrderName>,
+    /// The files are paths that the server sees: have it read them itself (BULK INSERT)
+    #[arg(
+        long,
+        help_heading = "Server side",
+        conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
+            "replacement", "nested_as_json", "date_order", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
+            "compression"]
+    )]
+    pub server_side: bool,
+    /// What ends a row of the server's files, as T-SQL spells it (default: 0x0a, a line feed)
+    #[arg(long, value_name = "TEXT", requires = "server_side", help_heading = "Server side")]
+    pub row_terminator: Option<String>,
+    /// Where the server writes refused rows; the file must not exist
+    #[arg(long, value_name = "PATH", requires = "server_side", help_heading = "Server side")]
+    pub error_file: Option<String>,
     /// Write refused rows to this file, a JSON object a line, and load the others
     #[arg(long, value_name = "FILE", help_heading = "Refused rows")]
     pub rejects: Option<PathBuf>,
@@ -187,6 +205,14 @@ pub struct DescribeArgs {
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Flags of bulkwire-server
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// `bulkwire bcp`. Only for help and completions: its command line is read by rules of its own.
+#[derive(Debug, Args)]
+pub struct BcpArgs {
+    /// The words of a bcp command line
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
 }

@@ -68,18 +68,39 @@ impl Fixture {
     }
 
     pub fn run_with(&self, url: &str, password: &str, arguments: &[&str], stdin: &str) -> Ran {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
-            .args(arguments)
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        command.args(arguments).env("BULKWIRE_URL", url).env("BULKWIRE_PASSWORD", password);
+        self.run_command(command, stdin)
+    }
+
+    fn run_command(&self, mut command: Command, stdin: &str) -> Ran {
+        let mut child = command
             .current_dir(self.folder.path())
-            .env("BULKWIRE_URL", url)
-            .env("BULKWIRE_PASSWORD", password)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+        // A command that fails early does not wait for its input.
+        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
         ran(child.wait_with_output().unwrap())
+    }
+
+    /// Runs the command without a connection string and without a password in the environment.
+    pub fn run_without_password(&self, arguments: &[&str], stdin: &str) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        command.args(arguments).env_remove("BULKWIRE_URL").env_remove("BULKWIRE_PASSWORD");
+        self.run_command(command, stdin)
+    }
+
+    /// Runs a program that stands for the command, without encryption.
+    pub fn run_program(&self, program: &Path, arguments: &[&str]) -> Ran {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("BULKWIRE_URL", self.url("Encrypt=Off"))
+            .env("BULKWIRE_PASSWORD", PASSWORD);
+        self.run_command(command, "")
     }
 
     /// Runs the command and insists that it succeeds.

@@ -139,3 +139,35 @@ fn a_dry_run_prints_the_plan_and_loads_nothing() {
     }
     assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
 }
+
+#[test]
+fn the_server_is_told_to_read_files_that_it_sees() {
+    let fixture = Fixture::new();
+    let said = |words: &[&str]| {
+        let ran = fixture.ok(&[&["load", "t", "--server-side", "--dry-run"], words].concat());
+        ran.stderr
+    };
+    assert_eq!(
+        said(&["/data/it's.csv", "--keep-nulls", "--table-lock", "--batch-rows", "5", "--max-errors", "3"]),
+        "BULK INSERT [t] FROM '/data/it''s.csv' WITH (FORMAT = 'CSV', FIELDTERMINATOR = ',', ROWTERMINATOR = '0x0a', \
+         CODEPAGE = '65001', FIRSTROW = 2, MAXERRORS = 3, BATCHSIZE = 5, TABLOCK, KEEPNULLS)\n"
+    );
+    assert_eq!(
+        said(&[
+            r"d:\t.txt",
+            "--no-header",
+            "--no-quote",
+            "--delimiter",
+            "|",
+            "--row-terminator",
+            "\\n",
+            "--encoding",
+            "1252"
+        ]),
+        "BULK INSERT [t] FROM 'd:\\t.txt' WITH (FIELDTERMINATOR = '|', ROWTERMINATOR = '\\n', CODEPAGE = '1252', MAXERRORS = 0)\n"
+    );
+    for words in [&["-"][..], &["t.parquet"], &["t.csv", "--bisect"], &["t.csv", "--map", "a=b"]] {
+        let ran = fixture.run(&[&["load", "t", "--server-side", "--dry-run"], words].concat());
+        assert_eq!(ran.code, 2, "{words:?}: {}", ran.stderr);
+    }
+}

@@ -1,0 +1,262 @@
+//! `bcp … in`: a host file into a table.
+
+use std::fs::{self, File};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use formats::bcp::{
+    ByteOrderMark, FormatFile, HostReadOptions, HostReader, RowPositions, Suffered,
+    Tolerance as FileTolerance,
+};
+use formats::{Compression, FormatError, Location, Reason};
+use load::{Client, LoadPlan, Origin, Origins, SourceBatch, TableDescription, TableName, Tolerance};
+use rows::{BulkHints, CastOptions, Mapping, Plan};
+use tds::{Column, ColumnFlags, TypeInfo};
+
+use super::arguments::{Job, Layout};
+use super::console::{Console, Progress};
+use super::diagnostic::Diagnostic;
+use super::refusals::Refusals;
+use super::{End, dialogue, layout, session};
+
+/// Runs the copy.
+pub fn run(job: &Job, console: &Console) -> Result<(), End> {
+    let table: TableName = job.source.parse().map_err(|error: load::Error| End::client("37000", error))?;
+    let mut client = session::connect(job)?;
+    let location = Location::source(&job.file);
+    check_data_file(&location)?;
+    let refusals = Refusals::open(console, job)?;
+    let target = client.describe(&table)?;
+    let columns: Vec<Column> = target.columns.iter().map(|column| column.column.clone()).collect();
+    let answered = match job.layout {
+        Layout::Dialogue => {
+            let mut dialogue = dialogue::Dialogue::open(job)?;
+            let answered = dialogue.layout(&columns)?;
+            dialogue.save(&answered)?;
+            Some(answered)
+        }
+        _ => None,
+    };
+    console.line("\nStarting copy...");
+    let described = match answered {
+        Some(answered) => answered,
+        None => described_layout(job, &columns, console).map_err(End::of_copy)?,
+    };
+    let copy = Copy { job, console, target: &target, location: &location, refusals: &refusals };
+    copy.run(&mut client, described, &columns).map_err(End::of_copy)
+}
+
+/// The data file must be there before anything else happens.
+fn check_data_file(location: &Location) -> Result<(), End> {
+    let Location::Path(path) = location else { return Ok(()) };
+    let usable = fs::metadata(path).is_ok_and(|metadata| {
+        // A pipe can be opened only once.
+        !metadata.is_dir() && (!metadata.is_file() || File::open(path).is_ok())
+    });
+    match usable {
+        true => Ok(()),
+        false => Err(End::words("HY000", "Unable to open BCP host data-file")),
+    }
+}
+
+/// The layout of a file that a format file or a letter describes.
+fn described_layout(job: &Job, columns: &[Column], console: &Console) -> Result<FormatFile, End> {
+    let Some(path) = job.format_file.as_ref().filter(|_| job.layout == Layout::FormatFile) else {
+        return Ok(layout::of_letters(job, columns)?);
+    };
+    let file = FormatFile::read(path.as_ref()).map_err(layout::LayoutError::from)?;
+    file.check(path, columns.len()).map_err(layout::LayoutError::from)?;
+    if file.fields.iter().any(|field| field.host_type.is_text() && !field.terminator.is_empty()) {
+        console.diagnostic(&Diagnostic::client("HY000", EMPTY_STRINGS));
+    }
+    Ok(file)
+}
+
+/// What the original says of every delimited format file.
+const EMPTY_STRINGS: &str =
+    "Warning: BCP import with a format file will convert empty strings in delimited columns to NULL.";
+
+/// A copy whose parts are all there.
+struct Copy<'a> {
+    job: &'a Job,
+    console: &'a Console,
+    target: &'a TableDescription,
+    location: &'a Location,
+    refusals: &'a Refusals<'a>,
+}
+
+impl Copy<'_> {
+    fn run(&self, client: &mut Client, mut file: FormatFile, columns: &[Column]) -> Result<(), End> {
+        let started = Instant::now();
+        let job = self.job;
+        for (number, column) in (1..).zip(&self.target.columns) {
+            let generated =
+                column.is_computed || column.is_rowversion || (column.is_identity && !job.keep_identity);
+            if generated {
+                file.skip_column(number);
+            }
+        }
+        let receiving: Vec<Column> = columns.iter().map(receiving).collect();
+        let reader =
+            HostReader::open(self.location, self.compression(), &file, &receiving, &self.read_options()?)
+                .map_err(|error| End::reading(&error))?;
+        let loaded: Vec<Column> =
+            reader.table_columns().iter().filter_map(|index| receiving.get(*index).cloned()).collect();
+        let plan = Plan::new(&reader.schema(), &loaded, &Mapping::ByPosition, CastOptions::default())
+            .map_err(load::Error::from)?;
+        let plan = LoadPlan::decided(self.target, plan, job.batch_rows.unwrap_or(u64::MAX), self.hints());
+        let shared = Mutex::new(Ended::default());
+        let source = HostRows { reader, refusals: self.refusals, shared: &shared, over: false };
+        let refuse = |row: load::RejectedRow| self.refusals.of_load(&row);
+        let tolerance = Tolerance { reject: &refuse, bisect: job.bisect, keep_open_batch: true };
+        let mut progress = Progress::new(self.console, job);
+        let outcome = load::load_tolerant(client, &plan, source, Some(&tolerance), &mut |done| {
+            progress.reached(done.rows_sent);
+        });
+        let ended = std::mem::take(&mut *lock(&shared));
+        for suffered in &ended.suffered {
+            self.console.warn(&format!("{}: {suffered}", self.location));
+        }
+        let report = outcome.map_err(|error| End::from(error.source))?;
+        for message in &report.messages {
+            self.console.diagnostic(&Diagnostic::information(message));
+        }
+        self.refusals.finish().map_err(|error| End::client("HY000", error))?;
+        if ended.limit_reached {
+            return Err(End::silent());
+        }
+        let cut_off = match &ended.failure {
+            Some(error) if matches!(*error.reason, Reason::UnexpectedEnd) => {
+                self.console.diagnostic(&Diagnostic::client("HY000", UNEXPECTED_EOF));
+                self.console.warn(&format!("{error}; the rows before it are loaded"));
+                true
+            }
+            Some(error) => return Err(End::reading(error)),
+            None => false,
+        };
+        let packet_size_bytes = client.server_info().packet_size_bytes;
+        self.console.summary(report.rows, packet_size_bytes, started.elapsed());
+        self.judge(cut_off)
+    }
+
+    /// What the original ends with code 0 ends so here too, with a warning; `--strict` makes it a failure.
+    fn judge(&self, cut_off: bool) -> Result<(), End> {
+        let refused = self.refusals.count();
+        if refused > 0 {
+            self.console.warn(&format!("{refused} rows were refused and are not in the table"));
+        }
+        match self.job.strict && (refused > 0 || cut_off) {
+            true => Err(End::quiet()),
+            false => Ok(()),
+        }
+    }
+
+    fn compression(&self) -> Compression {
+        match self.location {
+            Location::Path(path) => Compression::from_path(path).0,
+            _ => Compression::None,
+        }
+    }
+
+    fn read_options(&self) -> Result<HostReadOptions, End> {
+        let job = self.job;
+        Ok(HostReadOptions {
+            code_page: layout::code_page(job.code_page)?,
+            native_version: layout::native_version(job),
+            byte_order_mark: match job.layout {
+                Layout::UnicodeCharacter => ByteOrderMark::Strip,
+                _ => ByteOrderMark::Vendor,
+            },
+            first_row: job.first_row,
+            last_row: job.last_row,
+            tolerance: if job.strict { FileTolerance::strict() } else { FileTolerance::vendor() },
+            keep_raw_rows: job.rejects_file.is_some() || job.error_file.is_some() || job.bisect,
+            ..HostReadOptions::default()
+        })
+    }
+
+    /// The hints of bcp: `-b` announces the size of its batches, `-k` keeps NULLs, `-h` goes as it is written.
+    fn hints(&self) -> BulkHints {
+        BulkHints {
+            keep_nulls: self.job.keep_nulls,
+            rows_per_batch: self.job.batch_rows,
+            as_written: self.job.hints.clone().filter(|hints| !hints.trim().is_empty()),
+            ..BulkHints::default()
+        }
+    }
+}
+
+const UNEXPECTED_EOF: &str = "Unexpected EOF encountered in BCP data-file";
+
+/// A column as it is sent: NULL can always be said, and the server answers with the column's default or an error.
+fn receiving(column: &Column) -> Column {
+    let flags = ColumnFlags(column.flags.0 | ColumnFlags::NULLABLE);
+    let xml_schema = column.type_info.xml_schema.clone();
+    let type_info = TypeInfo::new(column.sql_type().clone(), true, column.type_info.collation);
+    Column { flags, type_info: TypeInfo { xml_schema, ..type_info }, ..column.clone() }
+}
+
+/// How reading ended, for the thread that reports it.
+#[derive(Default)]
+struct Ended {
+    failure: Option<FormatError>,
+    limit_reached: bool,
+    suffered: Vec<Suffered>,
+}
+
+fn lock(shared: &Mutex<Ended>) -> MutexGuard<'_, Ended> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The rows of the file that load. What ends them early, an error or the limit of refused rows, is no error of the load:
+/// the rows before it are committed.
+struct HostRows<'a> {
+    reader: HostReader,
+    refusals: &'a Refusals<'a>,
+    shared: &'a Mutex<Ended>,
+    over: bool,
+}
+
+impl Iterator for HostRows<'_> {
+    type Item = Result<SourceBatch, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.over {
+            let Some(item) = self.reader.next() else { break };
+            lock(self.shared).suffered = self.reader.suffered().to_vec();
+            let batch = match item {
+                Ok(batch) => batch,
+                Err(error) => {
+                    lock(self.shared).failure = Some(error);
+                    break;
+                }
+            };
+            let mut rows = batch.batch.num_rows();
+            if let Some(last) = batch.rejected.iter().find(|row| self.refusals.of_file(row).is_break()) {
+                lock(self.shared).limit_reached = true;
+                self.over = true;
+                rows = (0..rows).take_while(|index| batch.positions.row(*index) < last.row).count();
+            }
+            if rows > 0 {
+                let origins = Arc::new(HostOrigins(batch.positions));
+                return Some(Ok(SourceBatch::new(batch.batch, origins).slice(0, rows)));
+            }
+        }
+        self.over = true;
+        lock(self.shared).suffered = self.reader.suffered().to_vec();
+        None
+    }
+}
+
+/// Positions in the file as a load sees them.
+struct HostOrigins(RowPositions);
+
+impl Origins for HostOrigins {
+    fn origin(&self, index: usize) -> Origin {
+        Origin {
+            row: self.0.row(index).saturating_sub(1),
+            byte_offset: Some(self.0.byte_offset(index)),
+            raw: self.0.raw(index).map(<[u8]>::to_vec),
+        }
+    }
+}

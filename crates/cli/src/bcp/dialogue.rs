@@ -1,0 +1,259 @@
+//! The questions that bcp asks when nothing describes the file: storage type, prefix, length and terminator of every field,
+//! and whether the answers are to be kept in a format file.
+//!
+//! Answers come from the terminal or, line by line, from a response file (`-i`). An answer that makes no sense is asked for
+//! again.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+
+use formats::bcp::{DataMode, FormatFile, HostField, HostType, LayoutOptions, terminator};
+use tds::Column;
+
+use super::arguments::Job;
+
+/// The questions' file, unless another is named.
+const FORMAT_FILE_DEFAULT: &str = "bcp.fmt";
+
+/// Why there are no answers.
+#[derive(Debug, thiserror::Error)]
+pub enum DialogueError {
+    /// The response file cannot be opened.
+    #[error("Unable to open the response file {file}: {source}")]
+    ResponseFile {
+        /// Its name.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The answers end before the questions do.
+    #[error("The answers end at the question \"{question}\".")]
+    Over {
+        /// The open question.
+        question: String,
+    },
+    /// Asking or reading failed.
+    #[error("The answer cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// The format file cannot be written.
+    #[error("Unable to write the format file {file}: {source}")]
+    FormatFile {
+        /// Its name.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+/// Where questions go and answers come from.
+pub struct Dialogue {
+    answers: Box<dyn BufRead>,
+    questions: Box<dyn Write>,
+}
+
+impl Dialogue {
+    /// The dialogue of a job. Questions go to standard error where standard output carries the data.
+    pub fn open(job: &Job) -> Result<Self, DialogueError> {
+        let answers: Box<dyn BufRead> = match &job.response_file {
+            Some(file) => {
+                let failed = |source| DialogueError::ResponseFile { file: file.clone(), source };
+                Box::new(BufReader::new(File::open(file).map_err(failed)?))
+            }
+            None => Box::new(io::stdin().lock()),
+        };
+        let questions: Box<dyn Write> =
+            if job.writes_to_stdout() { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+        Ok(Self { answers, questions })
+    }
+
+    /// Asks for the layout of a file with these columns. The defaults are the native layout.
+    pub fn layout(&mut self, columns: &[Column]) -> Result<FormatFile, DialogueError> {
+        let options = LayoutOptions::default();
+        let native = FormatFile::for_columns(columns, DataMode::Native, &options);
+        let text = FormatFile::for_columns(columns, DataMode::Character, &options);
+        let wide = FormatFile::for_columns(columns, DataMode::UnicodeCharacter, &options);
+        let mut fields = Vec::with_capacity(columns.len());
+        for (index, column) in columns.iter().enumerate() {
+            let at = |file: &FormatFile| file.fields.get(index).map_or(0, |field| field.length);
+            let Some(proposal) = native.fields.get(index) else { break };
+            fields.push(self.field(column, proposal, at(&text), at(&wide))?);
+        }
+        Ok(FormatFile { fields, ..native })
+    }
+
+    /// Asks whether the answers are to be kept, and where.
+    pub fn save(&mut self, layout: &FormatFile) -> Result<(), DialogueError> {
+        let question = "Do you want to save this format information in a file? [Y/n] ";
+        let keep = self.ask(question, |answer| match answer.trim() {
+            "" | "y" | "Y" | "yes" | "Yes" | "YES" => Ok(true),
+            "n" | "N" | "no" | "No" | "NO" => Ok(false),
+            _ => Err("Please answer y or n."),
+        })?;
+        if !keep {
+            return Ok(());
+        }
+        let file = self.ask(&format!("Host filename [{FORMAT_FILE_DEFAULT}]: "), |answer| {
+            Ok(if answer.trim().is_empty() { FORMAT_FILE_DEFAULT } else { answer.trim() }.to_owned())
+        })?;
+        std::fs::write(&file, layout.to_text()).map_err(|source| DialogueError::FormatFile { file, source })
+    }
+
+    fn field(
+        &mut self,
+        column: &Column,
+        native: &HostField,
+        text_length: u32,
+        wide_length: u32,
+    ) -> Result<HostField, DialogueError> {
+        let name = &column.name;
+        let type_name = column.sql_type().to_string();
+        let type_name = type_name.split('(').next().unwrap_or_default();
+        let question = format!("Enter the file storage type of field {name} [{type_name}]: ");
+        let host_type = self.ask(&question, |answer| match answer {
+            "" => Ok(native.host_type),
+            code => storage_type(code).ok_or(STORAGE_TYPES),
+        })?;
+        let prefix_default =
+            if host_type == native.host_type { native.prefix_length } else { prefix(column, host_type) };
+        let question = format!("Enter prefix-length of field {name} [{prefix_default}]: ");
+        let prefix_length = self.ask(&question, |answer| match answer.trim() {
+            "" => Ok(prefix_default),
+            digits => match digits.parse::<u8>() {
+                Ok(length) if matches!(length, 0 | 1 | 2 | 4 | 8) => Ok(length),
+                _ => Err("The prefix-length is 0, 1, 2, 4 or 8."),
+            },
+        })?;
+        let length_default = match host_type {
+            HostType::Char => text_length,
+            HostType::NChar => wide_length,
+            HostType::Binary if native.host_type == HostType::Binary => native.length,
+            HostType::Binary => text_length,
+            _ if host_type == native.host_type => native.length,
+            _ => host_type.size_bytes().and_then(|size| u32::try_from(size).ok()).unwrap_or(0),
+        };
+        let length = if prefix_length == 0
+            && matches!(host_type, HostType::Char | HostType::NChar | HostType::Binary)
+        {
+            self.ask(&format!("Enter length of field {name} [{length_default}]: "), |answer| {
+                match answer.trim() {
+                    "" => Ok(length_default),
+                    digits => digits.parse::<u32>().map_err(|_| "The length is a number of bytes."),
+                }
+            })?
+        } else {
+            length_default
+        };
+        let terminator = self.ask("Enter field terminator [none]: ", |answer| {
+            let answer = if cfg!(windows) && answer == "\\n" { "\\r\\n" } else { answer };
+            match answer {
+                "" | "none" => Ok(Vec::new()),
+                text => terminator::parse_argument(text)
+                    .map(|bytes| if host_type == HostType::NChar { terminator::widen(&bytes) } else { bytes })
+                    .map_err(|_| "The terminator is not understood; \\t \\n \\r \\0 \\\\ and 0x… are."),
+            }
+        })?;
+        writeln!(self.questions)?;
+        Ok(HostField { host_type, prefix_length, length, terminator, ..native.clone() })
+    }
+
+    /// Asks until the answer makes sense.
+    fn ask<T>(
+        &mut self,
+        question: &str,
+        read: impl Fn(&str) -> Result<T, &'static str>,
+    ) -> Result<T, DialogueError> {
+        loop {
+            write!(self.questions, "{question}")?;
+            self.questions.flush()?;
+            let mut line = String::new();
+            if self.answers.read_line(&mut line)? == 0 {
+                writeln!(self.questions)?;
+                return Err(DialogueError::Over {
+                    question: question.trim_end_matches([':', ' ']).to_owned(),
+                });
+            }
+            match read(line.trim_end_matches(['\n', '\r'])) {
+                Ok(value) => return Ok(value),
+                Err(hint) => writeln!(self.questions, "{hint}")?,
+            }
+        }
+    }
+}
+
+/// What is said of a storage type that does not exist.
+const STORAGE_TYPES: &str = "Valid file storage types:\n  \
+     <cr>    the column's own       c[har]    text\n  \
+     w       Unicode text           T[ext]    text\n  \
+     W       Unicode text           x         binary\n  \
+     I[mage] binary                 i[nt]     int\n  \
+     s[mallint]                     t[inyint]\n  \
+     B[igint]                       b[it]\n  \
+     f[loat]                        r[eal]\n  \
+     m[oney]                        M         smallmoney\n  \
+     d[ate]  datetime               D         smalldatetime\n  \
+     de      date                   te        time\n  \
+     d2      datetime2              do        datetimeoffset\n  \
+     n       decimal, numeric       u         uniqueidentifier\n  \
+     V[ariant]                      U         CLR type\n  \
+     X       xml";
+
+/// The storage type of a code, which may be spelled out. Case counts; `d` is datetime and `de` date.
+fn storage_type(code: &str) -> Option<HostType> {
+    const CODES: [(&str, &str, HostType); 24] = [
+        ("c", "char", HostType::Char),
+        ("w", "wchar", HostType::NChar),
+        ("T", "Text", HostType::Char),
+        ("W", "WText", HostType::NChar),
+        ("x", "xbinary", HostType::Binary),
+        ("I", "Image", HostType::Image),
+        ("i", "int", HostType::Int),
+        ("s", "smallint", HostType::SmallInt),
+        ("t", "tinyint", HostType::TinyInt),
+        ("B", "Bigint", HostType::BigInt),
+        ("b", "bit", HostType::Bit),
+        ("f", "float", HostType::Flt8),
+        ("r", "real", HostType::Flt4),
+        ("m", "money", HostType::Money),
+        ("M", "Money4", HostType::Money4),
+        ("d", "date", HostType::DateTime),
+        ("D", "Date4", HostType::DateTim4),
+        ("te", "time", HostType::Time),
+        ("d2", "d2", HostType::DateTime2),
+        ("do", "do", HostType::DateTimeOffset),
+        ("n", "numeric", HostType::Numeric),
+        ("u", "uniqueidentifier", HostType::UniqueId),
+        ("V", "Variant", HostType::Variant),
+        ("U", "Udt", HostType::Udt),
+    ];
+    match code {
+        "de" => return Some(HostType::Date),
+        "X" => return Some(HostType::NChar),
+        _ => {}
+    }
+    let fits = |short: &str, long: &str| code.starts_with(short) && long.starts_with(code);
+    CODES
+        .into_iter()
+        .find(|(short, long, _)| code == *short || fits(short, long))
+        .map(|(.., host_type)| host_type)
+}
+
+/// Prefix proposed for a storage type that is not the column's own.
+fn prefix(column: &Column, host_type: HostType) -> u8 {
+    let nullable = u8::from(column.flags.is_nullable());
+    match host_type {
+        HostType::Char | HostType::NChar | HostType::Binary => match column.sql_type() {
+            sql_type if sql_type.is_plp() => 8,
+            sql_type if sql_type.is_character() => 2,
+            tds::SqlType::Binary { .. } | tds::SqlType::VarBinary { .. } => 2,
+            tds::SqlType::Decimal { .. } | tds::SqlType::Numeric { .. } => 1,
+            _ => nullable,
+        },
+        HostType::Image | HostType::Variant => 4,
+        HostType::Udt => 8,
+        HostType::Decimal | HostType::Numeric | HostType::Bit | HostType::UniqueId => 1,
+        _ => nullable,
+    }
+}
+
+#[cfg(test)]
+mod tests;

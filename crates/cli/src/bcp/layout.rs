@@ -1,0 +1,150 @@
+//! How a job's file is laid out: from its letters, its format file, or the answers to questions.
+
+use std::env;
+
+use formats::bcp::{
+    DataMode, FileCodePage, FormatFile, FormatFileError, LayoutOptions, NativeVersion, TerminatorError,
+    terminator,
+};
+use tds::{CodePage, Column};
+
+use super::arguments::{CodePageChoice, Direction, Job, Layout};
+
+/// Why a layout cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// The format file.
+    #[error(transparent)]
+    FormatFile(#[from] FormatFileError),
+    /// `-t` or `-r`.
+    #[error("{option}: {source}")]
+    Terminator {
+        /// Which.
+        option: &'static str,
+        /// What is wrong with it.
+        source: TerminatorError,
+    },
+    /// `-C`: no such code page.
+    #[error("The code page specified for bcp operation is not supported on the machine.")]
+    CodePage(u32),
+}
+
+/// The layout that the letters of a job ask for. Only a format file that is to be written names collations; in a copy the
+/// encoding of the file is that of `-C`.
+pub fn of_letters(job: &Job, columns: &[Column]) -> Result<FormatFile, LayoutError> {
+    let mode = mode(job.layout);
+    let mut options = LayoutOptions {
+        native_version: native_version(job),
+        collations: job.direction == Direction::Format,
+        ..LayoutOptions::default()
+    };
+    options.row_terminator = row_terminator("\\n")?;
+    if let Some(text) = &job.field_terminator {
+        options.field_terminator = field_terminator(text)?;
+    }
+    if let Some(text) = &job.row_terminator {
+        options.row_terminator = row_terminator(text)?;
+    }
+    Ok(FormatFile::for_columns(columns, mode, &options))
+}
+
+/// The mode that a letter stands for.
+fn mode(layout: Layout) -> DataMode {
+    match layout {
+        Layout::Character => DataMode::Character,
+        Layout::UnicodeCharacter => DataMode::UnicodeCharacter,
+        Layout::UnicodeNative => DataMode::UnicodeNative,
+        Layout::Native | Layout::FormatFile | Layout::Dialogue => DataMode::Native,
+    }
+}
+
+/// The native layout that `-V` names.
+pub fn native_version(job: &Job) -> NativeVersion {
+    job.version.and_then(|version| NativeVersion::from_number(version.into())).unwrap_or_default()
+}
+
+/// A field terminator as it is typed.
+pub fn field_terminator(text: &str) -> Result<Vec<u8>, LayoutError> {
+    terminator::parse_argument(text).map_err(|source| LayoutError::Terminator { option: "-t", source })
+}
+
+/// A row terminator as it is typed. On Windows a line feed alone means the end of a line there, CR LF.
+pub fn row_terminator(text: &str) -> Result<Vec<u8>, LayoutError> {
+    let text = if cfg!(windows) && matches!(text, "\\n" | "\n") { "\\r\\n" } else { text };
+    terminator::parse_argument(text).map_err(|source| LayoutError::Terminator { option: "-r", source })
+}
+
+/// The encoding of text in the file.
+pub fn code_page(choice: CodePageChoice) -> Result<FileCodePage, LayoutError> {
+    Ok(match choice {
+        CodePageChoice::Raw => FileCodePage::Raw,
+        CodePageChoice::Number(number) => match u16::try_from(number).ok().and_then(known_code_page) {
+            Some(page) => FileCodePage::Page(page),
+            None => return Err(LayoutError::CodePage(number)),
+        },
+        CodePageChoice::Acp if cfg!(windows) => FileCodePage::Page(CodePage::Cp1252),
+        CodePageChoice::Oem | CodePageChoice::Unsaid if cfg!(windows) => FileCodePage::Page(CodePage::Cp437),
+        // Elsewhere there is one page, that of the locale, as the vendor's library has it.
+        CodePageChoice::Acp | CodePageChoice::Oem | CodePageChoice::Unsaid => {
+            FileCodePage::Page(locale_code_page(|name| env::var(name).ok()))
+        }
+    })
+}
+
+/// A supported code page; 28591 (ISO 8859-1) is read and written as 1252, which has the same letters.
+fn known_code_page(number: u16) -> Option<CodePage> {
+    CodePage::from_number(if number == 28591 { 1252 } else { number })
+}
+
+/// The code page of the locale: what stands behind the point in LC_ALL, LC_CTYPE or LANG; UTF-8 where nothing does.
+fn locale_code_page(variable: impl Fn(&str) -> Option<String>) -> CodePage {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+        .unwrap_or_default();
+    let charset = locale.split_once('.').map_or("", |(_, rest)| rest.split('@').next().unwrap_or_default());
+    let charset = charset.to_ascii_uppercase().replace(['-', '_'], "");
+    match charset.as_str() {
+        "CP1252" | "ISO88591" | "ISO885915" => CodePage::Cp1252,
+        name => name
+            .strip_prefix("CP")
+            .and_then(|number| number.parse().ok())
+            .and_then(known_code_page)
+            .unwrap_or(CodePage::Utf8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_locale_names_a_code_page() {
+        let page = |lang: &str| locale_code_page(|name| (name == "LANG").then(|| lang.to_owned()));
+        assert_eq!(page("C.UTF-8"), CodePage::Utf8);
+        assert_eq!(page("en_US.CP1252"), CodePage::Cp1252);
+        assert_eq!(page("de_DE.ISO-8859-1@euro"), CodePage::Cp1252);
+        assert_eq!(page("ja_JP.CP932"), CodePage::Cp932);
+        assert_eq!(page("C"), CodePage::Utf8);
+        assert_eq!(
+            page("en_US.IBM437"),
+            CodePage::Utf8,
+            "the vendor's library does not know that name either"
+        );
+        let both = |name: &str| Some(if name == "LC_ALL" { "x.CP1252" } else { "x.UTF-8" }.to_owned());
+        assert_eq!(locale_code_page(both), CodePage::Cp1252);
+    }
+
+    #[test]
+    fn code_pages_are_known_or_refused() {
+        assert_eq!(code_page(CodePageChoice::Number(850)).unwrap(), FileCodePage::Page(CodePage::Cp850));
+        assert_eq!(code_page(CodePageChoice::Raw).unwrap(), FileCodePage::Raw);
+        let refused = code_page(CodePageChoice::Number(12345)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "The code page specified for bcp operation is not supported on the machine."
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! `bulkwire bcp`, and this program under the name `bcp`: the command line, messages and exit codes of the bcp utility.
+//!
+//! Everything is printed to standard output, as the original does; what it does wrong in silence is warned of on standard
+//! error. Exit code 0: done, also if rows were refused below the limit of `-m`; 1: failed. `docs/bcp-compatibility.md`
+//! lists every difference.
+
+mod arguments;
+mod console;
+mod copy_in;
+mod copy_out;
+mod data_source;
+mod diagnostic;
+mod dialogue;
+mod layout;
+mod refusals;
+mod session;
+mod switch;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::process::ExitCode;
+
+use arguments::{Direction, Job, Request};
+use console::Console;
+use diagnostic::Diagnostic;
+use formats::FormatError;
+
+/// Runs a command line without the program's name.
+pub fn run(program: &str, words: impl Iterator<Item = OsString>) -> ExitCode {
+    let words: Result<Vec<String>, OsString> = words.map(OsString::into_string).collect();
+    let request = match words {
+        Ok(words) => Request::parse(&words),
+        Err(word) => {
+            println!("The argument {} is not text.", word.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    match request {
+        Ok(Request::Version) => {
+            println!(
+                "BCP of bulkwire - bulk copy for SQL Server.\nMIT OR Apache-2.0.\nVersion: {}",
+                env!("CARGO_PKG_VERSION")
+            );
+            ExitCode::SUCCESS
+        }
+        Ok(Request::Usage) => {
+            print!("{}", switch::usage(program));
+            ExitCode::FAILURE
+        }
+        Ok(Request::Copy(job)) => copy(&job),
+        Err(error) => {
+            print!("{error}\n{}", switch::usage(program));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn copy(job: &Job) -> ExitCode {
+    let console = match Console::open(job) {
+        Ok(console) => console,
+        Err(error) => {
+            println!(
+                "Unable to open output file {}: {error}",
+                job.output_file.as_deref().unwrap_or_default()
+            );
+            return ExitCode::FAILURE;
+        }
+    };
+    job.warnings.iter().for_each(|warning| console.line(warning));
+    let done = match job.direction {
+        Direction::In => copy_in::run(job, &console),
+        Direction::Out | Direction::QueryOut => copy_out::run(job, &console),
+        Direction::Format => copy_out::run_format(job, &console),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(end) => {
+            end.diagnostics.iter().for_each(|diagnostic| console.diagnostic(diagnostic));
+            if end.copy_failed {
+                console.failed(job.direction);
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How a copy that did not work ends.
+#[derive(Debug, Default)]
+pub struct End {
+    diagnostics: Vec<Diagnostic>,
+    /// Rows may have moved: say that the copy failed.
+    copy_failed: bool,
+}
+
+impl End {
+    /// Something that was found on this side.
+    fn client(state: &str, error: impl fmt::Display) -> Self {
+        Self { diagnostics: vec![Diagnostic::client(state, error.to_string())], copy_failed: false }
+    }
+
+    /// The same, in the original's words.
+    fn words(state: &str, text: &str) -> Self {
+        Self::client(state, text)
+    }
+
+    /// The data file.
+    fn reading(error: &FormatError) -> Self {
+        Self::client("HY000", error)
+    }
+
+    /// Everything is said already.
+    fn silent() -> Self {
+        Self { diagnostics: Vec::new(), copy_failed: true }
+    }
+
+    /// Everything is said already, and rows are where they should be; only the exit code is left.
+    fn quiet() -> Self {
+        Self::default()
+    }
+
+    /// It happened after the copy had started. An end without a word is left as it is.
+    fn of_copy(self) -> Self {
+        let copy_failed = self.copy_failed || !self.diagnostics.is_empty();
+        Self { copy_failed, ..self }
+    }
+}
+
+impl From<Diagnostic> for End {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self { diagnostics: vec![diagnostic], copy_failed: false }
+    }
+}
+
+impl From<load::Error> for End {
+    fn from(error: load::Error) -> Self {
+        // Refused rows are shown one by one.
+        let diagnostics = match &error {
+            load::Error::RejectLimit => return Self::silent(),
+            error => Diagnostic::all_of(error),
+        };
+        Self { diagnostics, copy_failed: false }
+    }
+}
+
+impl From<session::SessionError> for End {
+    fn from(error: session::SessionError) -> Self {
+        Self { diagnostics: error.diagnostics(), copy_failed: false }
+    }
+}
+
+impl From<dialogue::DialogueError> for End {
+    fn from(error: dialogue::DialogueError) -> Self {
+        Self::client("HY000", error)
+    }
+}
+
+impl From<layout::LayoutError> for End {
+    fn from(error: layout::LayoutError) -> Self {
+        match &error {
+            layout::LayoutError::FormatFile(file) => {
+                let (state, text) = file.vendor_words();
+                // The original's words first; ours say where and what.
+                Self {
+                    diagnostics: vec![
+                        Diagnostic::client(state, text),
+                        Diagnostic::client("HY000", file.to_string()),
+                    ],
+                    copy_failed: false,
+                }
+            }
+            other => Self::client("HY000", other),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `bulkwire load --server-side`: BULK INSERT of files that the server sees.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use formats::{CsvOptions, Format, Location};
+use load::report::grouped;
+use load::{BulkInsertOptions, TableName, bulk_insert_statement};
+use serde_json::json;
+
+use crate::args::{Choice, FormatName, LoadArgs};
+use crate::failure::Failure;
+use crate::{connection, file_format};
+
+/// What ends a row unless told: a line feed alone, on every operating system of the server.
+const ROW_TERMINATOR: &str = "0x0a";
+/// UTF-8.
+const CODE_PAGE: &str = "65001";
+
+/// Has the server load the files, one after another.
+pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
+    let statements = arguments.files.iter().map(|file| {
+        let options = options(file, arguments)?;
+        Ok((file, bulk_insert_statement(table, file, &options)))
+    });
+    let statements = statements.collect::<Result<Vec<_>, Failure>>()?;
+    if arguments.dry_run {
+        statements.iter().for_each(|(_, statement)| eprintln!("{statement}"));
+        return Ok(());
+    }
+    let mut client = connection::open(&arguments.connection)?;
+    if arguments.truncate {
+        client.execute(&format!("TRUNCATE TABLE {table}"))?;
+    }
+    for (file, statement) in statements {
+        if !arguments.quiet {
+            eprintln!("{statement}");
+        }
+        let started = Instant::now();
+        let done = client.execute(&statement)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let messages: Vec<&str> = done.messages.iter().map(|message| message.message.as_str()).collect();
+        if arguments.json {
+            let line =
+                json!({ "file": file, "rows": done.rows_affected, "seconds": seconds, "messages": messages });
+            writeln!(io::stdout(), "{line}")
+                .map_err(|source| Failure::Stream { stream: "output", source })?;
+        } else if !arguments.quiet {
+            messages.iter().for_each(|message| eprintln!("{message}"));
+            eprintln!("{file}: {} rows, {seconds:.3} s", grouped(done.rows_affected));
+        }
+    }
+    Ok(())
+}
+
+fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failure> {
+    if file == "-" {
+        return Err(Failure::Usage(
+            "--server-side takes paths that the server sees, not standard input".to_owned(),
+        ));
+    }
+    let common = BulkInsertOptions {
+        error_file: arguments.error_file.clone(),
+        // Without a word the server lets ten rows go.
+        max_errors: Some(arguments.max_errors.unwrap_or(0)),
+        batch_rows: arguments.batch_rows,
+        table_lock: arguments.table_lock == Some(Choice::On),
+        check_constraints: arguments.check_constraints,
+        fire_triggers: arguments.fire_triggers,
+        keep_identity: arguments.keep_identity,
+        keep_nulls: arguments.keep_nulls,
+        ..BulkInsertOptions::default()
+    };
+    let flags = &arguments.format;
+    // The suffix is that of a file elsewhere: what has none is taken to be CSV.
+    let location = Location::Path(file.into());
+    let named = flags.format.is_some() || file_format::of(&location, flags).is_ok();
+    let format = match named {
+        true => file_format::of(&location, flags)?.0,
+        false => Format::Csv(CsvOptions::default()),
+    };
+    let Format::Csv(csv) = format else {
+        return Err(Failure::Usage(format!("{file}: BULK INSERT reads text and native files only")));
+    };
+    let terminator = flags.delimiter.clone().unwrap_or_else(|| {
+        if flags.format == Some(FormatName::Tsv) || csv.delimiter == "\t" { "\\t" } else { "," }.to_owned()
+    });
+    Ok(BulkInsertOptions {
+        csv: csv.quote.is_some(),
+        field_quote: csv.quote.map(char::from).filter(|quote| *quote != '"'),
+        field_terminator: Some(terminator),
+        row_terminator: Some(arguments.row_terminator.clone().unwrap_or_else(|| ROW_TERMINATOR.to_owned())),
+        code_page: Some(flags.encoding.clone().unwrap_or_else(|| CODE_PAGE.to_owned())),
+        first_row: csv.header.then_some(2),
+        ..common
+    })
+}
