@@ -92,7 +92,7 @@ COLUMNS = [
     Column(
         "c_money", "money", _numbers("922337203685477.5807", "-922337203685477.5808", "0.0000", "-1.2345")
     ),
-    Column("c_smallmoney", "smallmoney", _numbers("214748.3647", "-214748.3648", "0.0000", "19.9900")),
+    Column("c_smallmoney", "smallmoney", _numbers("214748.3647", "-214748.3648", "0.0000", "19.7500")),
     Column("c_date", "date", _times("9999-12-31", "0001-01-01", "1900-01-01", "2024-02-29")),
     Column(
         "c_time",

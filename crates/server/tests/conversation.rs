@@ -79,9 +79,8 @@ fn a_streaming_query_is_cancelled() {
     client.socket.read_exact(&mut head).unwrap();
     client.receive(&head);
     send_attention(&mut client);
-    let tokens = client.answer();
+    let tokens = cancelled_answer(&mut client);
     assert!(matches!(tokens[0], Token::ColMetaData(Some(_))));
-    assert_cancelled(&tokens);
     assert_eq!(count(&mut client), 2000);
 }
 
@@ -91,7 +90,7 @@ fn a_computing_query_is_cancelled() {
     let mut client = connect(&server);
     send(&mut client, "SELECT COUNT(*) FROM t a, t b, t c");
     send_attention(&mut client);
-    assert_cancelled(&client.answer());
+    cancelled_answer(&mut client);
     assert_eq!(count(&mut client), 2000);
 }
 
@@ -103,10 +102,9 @@ fn a_cancelled_statement_ends_with_the_error_bit_before_the_acknowledgement() {
     let mut client = connect(&server);
     send(&mut client, "SELECT 1 AS one; WAITFOR DELAY '00:10:00'; SELECT 2 AS two");
     send_attention(&mut client);
-    let tokens = client.answer();
-    assert_cancelled(&tokens);
-    let [.., Token::Done(statement), Token::Done(_)] = tokens.as_slice() else { panic!("{tokens:?}") };
-    assert_eq!(statement.status, DoneStatus::ERROR | DoneStatus::MORE);
+    let tokens = cancelled_answer(&mut client);
+    let Some(Token::Done(statement)) = tokens.last() else { panic!("{tokens:?}") };
+    assert_eq!(statement.status, DoneStatus::ERROR);
 }
 
 #[test]
@@ -118,7 +116,7 @@ fn a_wait_for_a_lock_is_cancelled_and_the_transaction_stays() {
     waiter.batch("BEGIN TRAN");
     send(&mut waiter, "UPDATE t SET id = 0");
     send_attention(&mut waiter);
-    assert_cancelled(&waiter.answer());
+    cancelled_answer(&mut waiter);
     assert_eq!(scalar(&mut waiter, "SELECT @@TRANCOUNT"), 1);
     holder.batch("COMMIT");
     assert_eq!(scalar(&mut waiter, "SELECT MIN(id) FROM t"), 10);
@@ -131,8 +129,7 @@ fn under_xact_abort_a_cancelled_statement_rolls_the_transaction_back() {
     client.batch("SET XACT_ABORT ON; BEGIN TRAN; DELETE t");
     send(&mut client, "WAITFOR DELAY '00:10:00'");
     send_attention(&mut client);
-    let tokens = client.answer();
-    assert_cancelled(&tokens);
+    let tokens = cancelled_answer(&mut client);
     assert!(tokens.iter().any(|token| matches!(token, Token::EnvChange(EnvChange::Transaction { .. }))));
     assert_eq!(count(&mut client), 3);
 }
@@ -187,9 +184,7 @@ fn a_bulk_load_is_taken_back() {
     assert_no_error(&client.batch(BULK));
     client.socket.write_all(&whole[..8192]).unwrap();
     send_attention(&mut client);
-    let tokens = client.answer();
-    assert_cancelled(&tokens);
-    assert_eq!(tokens.len(), 1, "{tokens:?}");
+    assert_acknowledged(&mut client);
 
     assert_no_error(&client.batch(BULK));
     let mut ignored = packets(PacketType::BulkLoad, &payload[..2000]);
@@ -201,7 +196,7 @@ fn a_bulk_load_is_taken_back() {
     // Instead of the data.
     assert_no_error(&client.batch(BULK));
     send_attention(&mut client);
-    assert_cancelled(&client.answer());
+    assert_acknowledged(&mut client);
     assert_eq!(count(&mut client), 1);
 
     assert_no_error(&client.batch(BULK));
@@ -219,7 +214,7 @@ fn a_complete_bulk_message_that_waits_for_a_lock_is_taken_back() {
     assert_no_error(&client.batch(BULK));
     client.socket.write_all(&packets(PacketType::BulkLoad, &bulk_payload(&[1, 2]))).unwrap();
     send_attention(&mut client);
-    assert_cancelled(&client.answer());
+    cancelled_answer(&mut client);
     holder.batch("COMMIT");
     assert_eq!(count(&mut client), 1);
 }
@@ -279,9 +274,8 @@ fn a_reset_connection_waits_for_locks_again() {
     reset[1] |= 0x08;
     client.socket.write_all(&reset).unwrap();
     send_attention(&mut client);
-    let tokens = client.answer();
+    let tokens = cancelled_answer(&mut client);
     assert!(matches!(tokens[0], Token::EnvChange(EnvChange::ResetConnectionAck)), "{tokens:?}");
-    assert_cancelled(&tokens);
 }
 
 #[test]
@@ -348,7 +342,7 @@ fn sessions_that_compute_keep_nobody_waiting() {
     assert_eq!(scalar(&mut client, "SELECT 1"), 1);
     for client in &mut busy {
         send_attention(client);
-        assert_cancelled(&client.answer());
+        cancelled_answer(client);
     }
 }
 
@@ -500,9 +494,11 @@ fn assert_no_error(tokens: &[Token]) {
     assert_eq!(error_numbers(tokens), [0; 0], "{tokens:?}");
 }
 
-/// The last token, and only it, acknowledges the attention; every DONE before it says that more follows; no error.
-fn assert_cancelled(tokens: &[Token]) {
-    assert_no_error(tokens);
+/// The answer of the cancelled request ends as a message of its own, without an error, and a second message acknowledges the
+/// attention.
+fn cancelled_answer(client: &mut Client) -> Vec<Token> {
+    let tokens = client.answer();
+    assert_no_error(&tokens);
     let dones: Vec<DoneStatus> = tokens
         .iter()
         .filter_map(|token| match token {
@@ -510,12 +506,17 @@ fn assert_cancelled(tokens: &[Token]) {
             _ => None,
         })
         .collect();
-    assert!(
-        matches!(tokens.last(), Some(Token::Done(done)) if done.status == DoneStatus::ATTENTION),
-        "{dones:?}"
-    );
-    let (_, before) = dones.split_last().unwrap();
+    let (last, before) = dones.split_last().expect("a DONE");
+    assert!(!last.contains(DoneStatus::MORE) && !last.contains(DoneStatus::ATTENTION), "{dones:?}");
     assert!(before.iter().all(|status| status.contains(DoneStatus::MORE)), "{dones:?}");
+    assert_acknowledged(client);
+    tokens
+}
+
+/// The next message acknowledges an attention, and does nothing else.
+fn assert_acknowledged(client: &mut Client) {
+    let tokens = client.answer();
+    assert!(matches!(&tokens[..], [Token::Done(done)] if done.status == DoneStatus::ATTENTION), "{tokens:?}");
 }
 
 fn assert_closed(socket: &mut TcpStream) {

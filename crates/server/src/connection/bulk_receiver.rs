@@ -38,6 +38,8 @@ pub(crate) struct Received {
     pub outcome: BulkOutcome,
     /// The client waits for the acknowledgement of an attention.
     pub attention: bool,
+    /// The whole message had come, so that it has an answer of its own before that acknowledgement.
+    pub complete: bool,
 }
 
 /// What became of the rows of a bulk message.
@@ -139,7 +141,7 @@ where
         Err(error) if error.is_cancelled() => BulkOutcome::Cancelled,
         Err(error) => BulkOutcome::Failed(error),
     };
-    Ok(Received { outcome, attention })
+    Ok(Received { outcome, attention, complete })
 }
 
 enum End {

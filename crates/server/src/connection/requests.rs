@@ -141,7 +141,8 @@ impl Conversation {
         Ok(changes)
     }
 
-    /// Runs a request and writes its events as they come, with an ear for the client's cancellation.
+    /// Runs a request and writes its events as they come, with an ear for the client's cancellation. A cancelled request
+    /// has two answers, as SQL Server gives them: its own, cut short, and after it the acknowledgement of the attention.
     async fn answer(
         &mut self,
         request: Request,
@@ -200,7 +201,10 @@ impl Conversation {
         if self.shared.options.log_requests {
             request_log::answered(self.spid, encoder.answer(), attention, began.elapsed());
         }
-        let fatal = encoder.finish(attention, &mut self.writer).await?;
+        let fatal = encoder.finish(&mut self.writer).await?;
+        if attention {
+            self.done(DoneStatus::ATTENTION, 0).await?;
+        }
         Ok(!fatal)
     }
 
@@ -242,10 +246,8 @@ impl Conversation {
         received: Received,
         session: &mut Session,
     ) -> Result<bool, ConnectionError> {
-        let Received { outcome, attention } = received;
+        let Received { outcome, attention, complete } = received;
         let logs = self.shared.options.log_requests;
-        // With an attention, the acknowledgement follows as a DONE of its own.
-        let more = if attention { DoneStatus::MORE } else { DoneStatus::FINAL };
         let mut open = true;
         match outcome {
             BulkOutcome::Loaded { rows } => {
@@ -253,7 +255,7 @@ impl Conversation {
                     request_log::bulk(self.spid, &format!("{rows} rows"));
                 }
                 session.note_bulk(rows);
-                self.done_token(DoneStatus::COUNT | more, rows)?;
+                self.done_token(DoneStatus::COUNT, rows)?;
             }
             BulkOutcome::Failed(error) => {
                 if logs {
@@ -264,7 +266,7 @@ impl Conversation {
                 open = !message.is_fatal();
                 self.change(change)?;
                 self.writer.tokens(|w| Token::Error(message).encode(w, self.version))?;
-                self.done_token(DoneStatus::ERROR | more, 0)?;
+                self.done_token(DoneStatus::ERROR, 0)?;
             }
             BulkOutcome::Cancelled => {
                 if logs {
@@ -272,15 +274,17 @@ impl Conversation {
                 }
                 let change = session.note_failure(&SqlError::cancelled());
                 self.change(change)?;
-                if !attention {
+                if complete || !attention {
                     self.done_token(DoneStatus::FINAL, 0)?;
                 }
             }
         }
-        if attention {
-            self.done_token(DoneStatus::ATTENTION, 0)?;
+        if !self.writer.is_empty() {
+            self.writer.finish().await?;
         }
-        self.writer.finish().await?;
+        if attention {
+            self.done(DoneStatus::ATTENTION, 0).await?;
+        }
         Ok(open)
     }
 

@@ -43,6 +43,11 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         Ok(())
     }
 
+    /// Whether nothing has been written since the last response.
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
     /// The token buffer itself, for the row encoder.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.tokens

@@ -80,22 +80,16 @@ impl ResponseEncoder {
         &self.answer
     }
 
-    /// Ends the answer. With `attention`, a DONE of its own acknowledges the client's cancellation. Returns whether the
-    /// connection must be closed.
+    /// Ends the answer. Returns whether the connection must be closed.
     pub async fn finish<W: AsyncWrite + Unpin>(
         mut self,
-        attention: bool,
         writer: &mut ResponseWriter<W>,
     ) -> Result<bool, ConnectionError> {
-        if self.held.is_none() && !attention {
+        if self.held.is_none() {
             self.held =
                 Some((DoneKind::Statement, Done { status: DoneStatus::FINAL, command: 0, row_count: 0 }));
         }
-        self.release(writer, attention)?;
-        if attention {
-            let done = Done { status: DoneStatus::ATTENTION, command: 0, row_count: 0 };
-            self.token(&Token::Done(done), writer)?;
-        }
+        self.release(writer, false)?;
         writer.finish().await?;
         Ok(self.fatal)
     }
