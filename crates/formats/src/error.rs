@@ -138,6 +138,17 @@ pub enum Reason {
         /// The length.
         length: u64,
     },
+    /// A value longer than its field in a host file.
+    #[error("the value takes {length} bytes where the field has {limit}")]
+    TooWide {
+        /// Bytes of the value.
+        length: usize,
+        /// Bytes of the field.
+        limit: usize,
+    },
+    /// NULL in a field of a host file that has no way to say so.
+    #[error("NULL in a field without a length in front of it")]
+    NullWithoutPrefix,
     /// A row of a host file that does not load.
     #[error("{0}")]
     Refused(crate::bcp::RejectReason),

@@ -37,11 +37,13 @@ pub enum Deviation {
     UnmappableText,
     /// Two fields fill the same column; the later one wins.
     ColumnTwice,
+    /// Written: a value holds its field's terminator, and the file cannot be read back.
+    EmbeddedTerminator,
 }
 
 impl Deviation {
     /// All of them, in order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::SwallowedRow,
         Self::SurplusFields,
         Self::MissingLastTerminator,
@@ -58,6 +60,7 @@ impl Deviation {
         Self::InvalidText,
         Self::UnmappableText,
         Self::ColumnTwice,
+        Self::EmbeddedTerminator,
     ];
 
     /// What is wrong, for a message behind file, row and column.
@@ -89,6 +92,9 @@ impl Deviation {
             Self::InvalidText => "bytes are not text in the field's encoding",
             Self::UnmappableText => "the column's code page lacks a character of the text",
             Self::ColumnTwice => "two fields fill this column; the later one wins",
+            Self::EmbeddedTerminator => {
+                "the value contains the field's terminator; the file will not read back"
+            }
         }
     }
 

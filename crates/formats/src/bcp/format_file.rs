@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use tds::{Collation, SqlType};
 
-use super::HostType;
 use super::error::{FormatFileError, FormatFileProblem};
+use super::{FileCodePage, HostType};
 use super::{format_text, format_xml};
 
 /// The content of a format file, of either kind.
@@ -114,7 +114,16 @@ impl FormatFile {
 
     /// The file as lines of eight values (seven in version 7.0), as `bcp … format` writes it.
     pub fn to_text(&self) -> String {
-        format_text::print(self)
+        self.to_text_for(FileCodePage::default())
+    }
+
+    /// The same as a client of another code page writes it: the library leaves less room for names there.
+    pub fn to_text_for(&self, code_page: FileCodePage) -> String {
+        let bytes_per_character = match code_page {
+            FileCodePage::Page(page) if page.max_char_len_bytes() > 1 => 4,
+            _ => 2,
+        };
+        format_text::print(self, bytes_per_character)
     }
 
     /// The file in XML, as `bcp … format -x` writes it. `columns` are the table's.

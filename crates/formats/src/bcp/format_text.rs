@@ -37,14 +37,15 @@ pub(super) fn parse(text: &str, name: &str) -> Result<FormatFile, FormatFileErro
 }
 
 /// Columns as the vendor's library writes them: each at a fixed width, the terminator and the name at widths that
-/// follow from the longest of them.
-pub(super) fn print(file: &FormatFile) -> String {
+/// follow from the longest of them; a name has room for so many bytes a character (four in UTF-8, else two).
+pub(super) fn print(file: &FormatFile, bytes_per_character: usize) -> String {
     let escaped: Vec<String> =
         file.fields.iter().map(|field| format!("\"{}\"", terminator::escape(&field.terminator))).collect();
     let terminator_width = escaped.iter().map(|text| text.chars().count()).max().unwrap_or_default() + 3;
     let names: Vec<String> = file.fields.iter().map(|field| written_name(&field.name)).collect();
-    // The library reserves four bytes for each character of a name when text is UTF-8.
-    let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default() * 4 + 5;
+    // The library reserves as many bytes for a name as the client's encoding may need.
+    let name_width =
+        names.iter().map(|name| name.chars().count()).max().unwrap_or_default() * bytes_per_character + 5;
     let mut text = format!("{}\n{}\n", file.version, file.fields.len());
     for (((field, terminator), name), order) in file.fields.iter().zip(&escaped).zip(&names).zip(1_usize..) {
         let _ = write!(

@@ -7,6 +7,7 @@
 //! | `reader` | host file to batches, rows that do not load handed back as data |
 //! | `splitter`, `cells` | where rows and fields lie |
 //! | `column`, `text_column`, `value` | from bytes to values, by the rules of the original's client library |
+//! | `writer`, `lane` | batches to host file, a column at a time |
 //!
 //! A native file has no header and no separators, and a character file no quoting: without its description it is noise,
 //! and with a wrong one it is often still loadable. What the original loads without a word in such cases is listed by
@@ -17,10 +18,12 @@ mod column;
 mod declare;
 mod deviation;
 mod error;
+mod exact;
 mod format_file;
 mod format_text;
 mod format_xml;
 mod host_type;
+mod lane;
 mod layout;
 mod options;
 mod reader;
@@ -28,8 +31,11 @@ mod reject;
 mod splitter;
 pub mod terminator;
 mod text_column;
+mod transliteration;
 mod value;
 mod window;
+mod write_options;
+mod writer;
 
 pub use declare::{DeclarationError, declare};
 pub use deviation::{Deviation, Suffered, Tolerance};
@@ -40,3 +46,5 @@ pub use layout::{DataMode, LayoutOptions, NativeVersion};
 pub use options::{ByteOrderMark, FileCodePage, HostReadOptions, TextFields};
 pub use reader::{HostBatch, HostReader, RowPositions};
 pub use reject::{RejectReason, RejectedField, RejectedRow};
+pub use write_options::{FixedWidth, HostWriteOptions, LongValues, UnmappableText};
+pub use writer::{FileOutput, HostWriter};

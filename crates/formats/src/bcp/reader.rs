@@ -319,7 +319,7 @@ impl HostReader {
                 let position = self.rows.bounds.get(row as usize).map_or(0, |bounds| bounds.0);
                 let place = (self.rows_seen + u64::from(row) + 1, self.window.offset_of(position as usize));
                 let column = self.fields.get(usize::from(field)).map(FieldReader::name);
-                tally(&mut self.suffered, deviation, place, column);
+                tally(&mut self.suffered, deviation, place, column, 1);
             } else {
                 faults.push((row, field, Fault::Refused(deviation)));
             }
@@ -416,7 +416,7 @@ impl HostReader {
         }
         let place = (self.rows_seen + 1, self.window.offset_of(self.window.start()));
         let column = field.and_then(|field| self.fields.get(field)).map(FieldReader::name);
-        tally(&mut self.suffered, deviation, place, column);
+        tally(&mut self.suffered, deviation, place, column, 1);
         Ok(())
     }
 
@@ -595,18 +595,19 @@ fn schema(
     Arc::new(Schema::new(schema))
 }
 
-/// Counts a deviation, and keeps the place of the first.
-fn tally(
+/// Counts a deviation, and keeps the place (row, byte offset) of the first.
+pub(super) fn tally(
     suffered: &mut Vec<Suffered>,
     deviation: Deviation,
     (row, byte_offset): (u64, u64),
     column: Option<&str>,
+    count: u64,
 ) {
     match suffered.iter_mut().find(|known| known.deviation == deviation) {
-        Some(known) => known.count += 1,
+        Some(known) => known.count += count,
         None => {
             let column = column.filter(|name| !name.is_empty()).map(str::to_owned);
-            suffered.push(Suffered { deviation, count: 1, row, byte_offset, column });
+            suffered.push(Suffered { deviation, count, row, byte_offset, column });
         }
     }
 }

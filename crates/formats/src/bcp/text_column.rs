@@ -9,7 +9,7 @@ use tds::{CodePage, Column, Length, SqlType};
 use super::cells::Cells;
 use super::column::{ColumnFiller, Report};
 use super::value::{Fault, native};
-use super::{Deviation, HostType};
+use super::{Deviation, HostType, transliteration};
 use crate::FormatError;
 
 /// The encoding of a text field.
@@ -172,7 +172,8 @@ impl TextColumn {
         if let Some(page) = self.stored
             && page.encode(&text).is_err()
         {
-            text = Cow::Owned(encodable(&text, page, row, report));
+            report.remarks.push((row, Deviation::UnmappableText));
+            text = Cow::Owned(transliteration::encodable(&text, page));
         }
         self.builder.append_value(&*text);
         Ok(())
@@ -262,17 +263,4 @@ fn repaired(page: CodePage, cell: &[u8], row: u32, report: &mut Report) -> Strin
         }
     }
     text
-}
-
-/// The text with `?` for what the code page lacks. A byte-order mark inside text vanishes, as with the original.
-fn encodable(text: &str, page: CodePage, row: u32, report: &mut Report) -> String {
-    report.remarks.push((row, Deviation::UnmappableText));
-    let mut buffer = [0; 4];
-    text.chars()
-        .filter(|character| *character != '\u{FEFF}')
-        .map(|character| match page.encode(character.encode_utf8(&mut buffer)) {
-            Ok(_) => character,
-            Err(_) => '?',
-        })
-        .collect()
 }

@@ -1,0 +1,77 @@
+//! How a host file is written.
+
+use super::layout::NativeVersion;
+use super::options::FileCodePage;
+
+/// What becomes of a character that the file's code page lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum UnmappableText {
+    /// The write fails and names row, column and character.
+    Refuse,
+    /// As with Microsoft's library: a transliteration (`€` becomes `EUR`), else `?`. Reported.
+    #[default]
+    Vendor,
+}
+
+/// How values of `(max)` types, xml and CLR types are written behind an eight-byte length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum LongValues {
+    /// As the library writes what SQL Server usually sends: in pieces for xml, and for varchar(max) that becomes
+    /// UTF-16; else whole.
+    #[default]
+    Vendor,
+    /// Always whole. Every reader takes that.
+    Whole,
+    /// In pieces, as for a server that does not announce lengths.
+    Pieces,
+}
+
+/// What becomes of values that are shorter or longer than a field of fixed width, in text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FixedWidth {
+    /// Padded with blanks; a longer value fails.
+    #[default]
+    Refuse,
+    /// Padded with blanks; a longer value is cut.
+    Cut,
+}
+
+/// How a host file is written. The default is `bcp out` on Linux.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostWriteOptions {
+    /// Encoding of `SQLCHAR` fields without one of their own.
+    pub code_page: FileCodePage,
+    /// The native layout (`-V`).
+    pub native_version: NativeVersion,
+    /// Whether UTF-16 text begins with FF FE: so for `-w`, not through a format file.
+    pub byte_order_mark: bool,
+    /// Characters that the code page lacks.
+    pub unmappable: UnmappableText,
+    /// Long values.
+    pub long_values: LongValues,
+    /// Whether datetime, smalldatetime and datetime2 are written as `{ts '…'}`, for other ODBC programs.
+    pub odbc_escapes: bool,
+    /// Whether blanks at the end of char and nchar values are left out, where the field's length allows.
+    pub trim_blanks: bool,
+    /// Values in text fields of fixed width.
+    pub fixed_width: FixedWidth,
+    /// Whether a value that contains a terminator is refused; else it is written and reported, and the file cannot be
+    /// read back.
+    pub refuse_terminators: bool,
+}
+
+impl Default for HostWriteOptions {
+    fn default() -> Self {
+        Self {
+            code_page: FileCodePage::default(),
+            native_version: NativeVersion::Current,
+            byte_order_mark: false,
+            unmappable: UnmappableText::Vendor,
+            long_values: LongValues::Vendor,
+            odbc_escapes: false,
+            trim_blanks: false,
+            fixed_width: FixedWidth::Refuse,
+            refuse_terminators: false,
+        }
+    }
+}
