@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 VENV ?= $(HOME)/.cache/bulkwire/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance bench fuzz release toolchain clients
+.PHONY: help demo test lint unit conformance bench bench-small fuzz release toolchain clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ bench: toolchain ## Measure; reports ratios taken in one run
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench
 	cargo bench --locked -p bulkwire-rows
 	$(CARGO_TARGET_DIR)/release/bulkwire-bench
+
+bench-small: toolchain clients ## Measure single-row statements beside SQLite
+	cargo build --release --locked -p bulkwire-server
+	$(VENV)/bin/python clients/bench_small_statements.py --server $(CARGO_TARGET_DIR)/release/bulkwire-server
 
 fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
 	cargo run --release --locked --manifest-path fuzz/Cargo.toml -- --all --seconds $(FUZZ_SECONDS)

@@ -1,10 +1,10 @@
 """Small statements one at a time: single-row INSERTs and SELECTs by primary key, over one connection.
 
-    python clients/bench_small_statements.py --server PATH_TO_BULKWIRE_SERVER [--rows 1000] [--rounds 5]
+    python clients/bench_small_statements.py --server BULKWIRE_SERVER [--rows 1000] [--rounds 5]
 
-The embedded server behind pymssql and SQLite behind Python's own sqlite3 module do the same work in the same process.
-Every run's rows are counted and summed afterwards, and every selected row is compared with what was inserted; the middle
-of the rounds is printed. SQLite runs inside the process; the server answers over a socket.
+The embedded server behind pymssql and SQLite behind Python's own sqlite3 module do the same work in the same
+process. Every run's rows are counted and summed afterwards, and every selected row is compared with what was
+inserted; the median of the rounds is printed. SQLite runs inside the process.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ const FIRST_SPID: u16 = 51;
 const WORKERS_MIN: usize = 4;
 /// Tokio's own default.
 const BLOCKING_THREADS_MIN: usize = 512;
-/// Plans are walked recursively: room for expressions of a few thousand terms. Only what is touched is memory.
-const WORK_STACK_BYTES: usize = 32 << 20;
+/// Statements and plans are walked recursively: room for expressions of a few thousand terms. Only what is touched is memory.
+const STACK_BYTES: usize = 32 << 20;
 /// How long stopping waits for a request that does not notice its cancellation.
 const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -89,6 +89,7 @@ impl Server {
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("bulkwire-server")
+            .thread_stack_size(STACK_BYTES)
             .build()
             .map_err(StartError::Runtime)?;
         let work = work_runtime(options.limits.connections).map_err(StartError::Runtime)?;
@@ -178,7 +179,7 @@ fn work_runtime(connections: usize) -> io::Result<Runtime> {
         .thread_name("bulkwire-work")
         .worker_threads(WORKERS_MIN.max(2 * processors))
         .max_blocking_threads(connections.max(BLOCKING_THREADS_MIN))
-        .thread_stack_size(WORK_STACK_BYTES)
+        .thread_stack_size(STACK_BYTES)
         .build()
 }
 

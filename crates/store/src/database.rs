@@ -138,6 +138,11 @@ impl Database {
         Self { shared: Arc::new(shared) }
     }
 
+    /// Whether commits go to files.
+    pub fn is_on_disk(&self) -> bool {
+        self.shared.storage.is_some()
+    }
+
     /// Starts a transaction.
     pub fn begin(&self) -> Transaction {
         let id = self.shared.next_transaction.fetch_add(1, Ordering::Relaxed);

@@ -9,6 +9,7 @@ use arrow::datatypes::SchemaRef;
 use crate::catalogue::Piece;
 use crate::error::StoreError;
 use crate::segment::{FrameRange, SegmentReader};
+use crate::small_rows::batch_bytes;
 
 /// The rows of one table as of one moment, in the order of their appending. One frame is in memory at a time.
 ///
@@ -60,6 +61,16 @@ impl Scan {
     /// Rows not yet read.
     pub fn rows(&self) -> u64 {
         self.sources.iter().map(Source::rows).sum()
+    }
+
+    /// Bytes that the rows not yet read take: on disk for what lies in segments, in memory otherwise. Of a segment that is
+    /// read in part, all.
+    pub fn bytes(&self) -> u64 {
+        let bytes = self.sources.iter().map(|source| match source {
+            Source::Rows(batch) => batch_bytes(batch) as u64,
+            Source::Frames(range) => range.segment.length_bytes,
+        });
+        bytes.sum()
     }
 
     /// Cuts what is left into at most `count` scans of about equal rows that can be read side by side; read one after the

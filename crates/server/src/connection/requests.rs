@@ -1,6 +1,10 @@
 //! The life of a session on the wire: one request, one answer, until the client leaves.
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use tds::done::{Done, DoneStatus, command};
@@ -23,7 +27,7 @@ use super::store_sink::StoreSink;
 use super::{ConnectionError, request_log};
 use crate::listener::Shared;
 use crate::session::response::{Response, SessionChange};
-use crate::session::{BulkTarget, Cancellation, Request, Session, StopOnDrop};
+use crate::session::{BulkTarget, Cancellation, EarlyEvents, Request, Session, StopOnDrop};
 use crate::sql_error::SqlError;
 use crate::transport::Transport;
 
@@ -157,11 +161,38 @@ impl Conversation {
         let (events, mut queue) = mpsc::channel(EVENTS_QUEUED);
         let mut session = self.session()?;
         let watched = cancellation.clone();
+        let mut execution: Pin<Box<dyn Future<Output = Session> + Send>>;
+        if session.is_light(&request) {
+            let early = EarlyEvents::new();
+            let kept = early.clone();
+            execution = Box::pin(async move {
+                session.execute_early(request, events, kept, watched).await;
+                session
+            });
+            // Here and now, unless it turns out to need more.
+            let first = poll_fn(|context| {
+                let poll = AssertUnwindSafe(|| execution.as_mut().poll(context));
+                Poll::Ready(catch_unwind(poll))
+            });
+            let Ok(done) = first.await else { return Err(self.lost("it panicked").await) };
+            for event in early.take() {
+                encoder.event(event, &mut self.writer).await?;
+            }
+            if let Poll::Ready(session) = done {
+                self.session = Some(session);
+                if self.shared.options.log_requests {
+                    request_log::answered(self.spid, encoder.answer(), false, began.elapsed());
+                }
+                return Ok(!encoder.finish(&mut self.writer).await?);
+            }
+        } else {
+            execution = Box::pin(async move {
+                session.execute(request, events, watched).await;
+                session
+            });
+        }
         // On the threads for work: a query that computes, and a wait for a lock or the disk, hold up no connection.
-        let mut execution = self.shared.work.spawn(async move {
-            session.execute(request, events, watched).await;
-            session
-        });
+        let mut execution = self.shared.work.spawn(execution);
         let stop = StopOnDrop { cancellation: cancellation.clone(), task: execution.abort_handle() };
         let mut attention = false;
         let mut bulk = None;

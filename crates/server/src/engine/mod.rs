@@ -12,6 +12,7 @@ mod pause;
 mod provider;
 mod run;
 mod scalar;
+mod simple;
 mod typed;
 mod types;
 

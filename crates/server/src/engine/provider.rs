@@ -35,6 +35,11 @@ impl StoredTable {
     ) -> StoredTable {
         StoredTable { schema: plain(schema), open: Arc::new(open) }
     }
+
+    /// Opens a scan of all columns, or of some.
+    pub(super) fn open(&self, projection: Option<Vec<usize>>) -> std::result::Result<Scan, StoreError> {
+        (self.open)(projection)
+    }
 }
 
 impl fmt::Debug for StoredTable {

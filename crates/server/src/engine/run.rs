@@ -19,6 +19,7 @@ use super::bind::{BoundQuery, OutputColumn, plan_error};
 use super::datum::Datum;
 use super::pause::with_pauses;
 use super::scalar::sql_error_of;
+use super::simple::SimpleQuery;
 use super::typed::Typed;
 use crate::session::Cancellation;
 use crate::sql_error::SqlError;
@@ -56,12 +57,26 @@ impl Engine {
         bound: BoundQuery,
         cancellation: &Cancellation,
     ) -> Result<ResultStream, SqlError> {
+        if let Some(stream) = self.start_simple(&bound, cancellation)? {
+            return Ok(stream);
+        }
         let context = SessionContext::new_with_state(self.state.clone());
         let schema = exact_schema(&bound.columns);
         let plan = self.state.create_physical_plan(&bound.plan).await.map_err(plan_error)?;
         let plan = with_pauses(plan, cancellation).map_err(plan_error)?;
         let stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
-        Ok(ResultStream { schema, stream, cancellation: cancellation.clone() })
+        Ok(ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone() })
+    }
+
+    /// Starts a query that needs no planning; None for all others. It neither waits nor computes for long.
+    pub fn start_simple(
+        &self,
+        bound: &BoundQuery,
+        cancellation: &Cancellation,
+    ) -> Result<Option<ResultStream>, SqlError> {
+        let Some(query) = SimpleQuery::of(&bound.plan)? else { return Ok(None) };
+        let schema = exact_schema(&bound.columns);
+        Ok(Some(ResultStream { schema, rows: Rows::Simple(query), cancellation: cancellation.clone() }))
     }
 
     /// All rows of a query.
@@ -170,16 +185,27 @@ pub fn exact_schema(columns: &[OutputColumn]) -> SchemaRef {
 /// A running query.
 pub struct ResultStream {
     schema: SchemaRef,
-    stream: SendableRecordBatchStream,
+    rows: Rows,
     cancellation: Cancellation,
+}
+
+/// Where a query's rows come from.
+enum Rows {
+    Planned(SendableRecordBatchStream),
+    Simple(SimpleQuery),
 }
 
 impl ResultStream {
     /// The next rows; None at the end.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        let stream = &mut self.stream;
-        let next = async { stream.next().await.transpose().map_err(|error| sql_error_of(&error)) };
-        let Some(batch) = self.cancellation.or(next).await? else { return Ok(None) };
+        let next = match &mut self.rows {
+            Rows::Simple(query) => query.next()?,
+            Rows::Planned(stream) => {
+                let next = async { stream.next().await.transpose().map_err(|error| sql_error_of(&error)) };
+                self.cancellation.or(next).await?
+            }
+        };
+        let Some(batch) = next else { return Ok(None) };
         let columns = batch
             .columns()
             .iter()

@@ -114,6 +114,8 @@ impl Inside {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic)]
+
     use super::*;
 
     fn cut(script: &str) -> Vec<(String, u32, u32)> {

@@ -103,7 +103,7 @@ pub(crate) async fn run(
     };
     let failed = |batch_line: u32, message: ServerMessage| InitError::Statement {
         path: own(),
-        line: batch_line + (message.line.max(1) as u32) - 1,
+        line: batch_line + message.line.max(1) - 1,
         batch_line,
         message: Box::new(message),
     };

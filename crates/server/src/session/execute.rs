@@ -8,9 +8,9 @@ use super::Session;
 use super::cancellation::Cancellation;
 use super::interpreter::{Flow, Frame};
 use super::output::Output;
+use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
 use crate::sql_error::SqlError;
-use crate::tsql::parse_batch;
 
 /// What a client asks for.
 #[derive(Debug, Clone)]
@@ -37,7 +37,32 @@ impl Session {
         cancellation: Cancellation,
     ) {
         self.watch(&cancellation);
-        let mut output = Output::new(events, cancellation);
+        self.place(Placement::default());
+        self.run_request(request, Output::new(events, cancellation)).await;
+    }
+
+    /// The same for a [light](Self::is_light) request, which begins on its connection's thread: the first events go to
+    /// `early`, and if the future gives way once it is to be moved to the threads for work.
+    pub(crate) async fn execute_early(
+        &mut self,
+        request: Request,
+        events: mpsc::Sender<Response>,
+        early: EarlyEvents,
+        cancellation: Cancellation,
+    ) {
+        self.watch(&cancellation);
+        let placement = Placement::on_connection();
+        self.place(placement.clone());
+        let output = Output::new(events, cancellation).beginning_early(early, placement);
+        self.run_request(request, output).await;
+    }
+
+    fn place(&mut self, placement: Placement) {
+        self.work.place(placement.clone());
+        self.placement = placement;
+    }
+
+    async fn run_request(&mut self, request: Request, mut output: Output) {
         match request {
             Request::Batch(text) => self.batch(&text, &mut output).await,
             Request::Rpc(calls) => {
@@ -70,16 +95,15 @@ impl Session {
     /// Runs a batch, as a client's SQLBatch does.
     async fn batch(&mut self, text: &str, output: &mut Output) {
         let mut frame = Frame::new(false);
-        let statements = match parse_batch(text, self.settings.quoted_identifier) {
-            Ok(statements) => statements,
+        let parsed = match self.instance.statements.parse(text, self.settings.quoted_identifier) {
+            Ok(parsed) => parsed,
             Err(error) => return self.refuse(error, DoneKind::Statement, output).await,
         };
-        if statements.is_empty() {
+        if parsed.statements.is_empty() {
             return output.done(DoneKind::Statement, 0, None).await;
         }
-        self.last.scope_identity = None;
         self.work.enter_scope();
-        let result = self.run(&statements, &mut frame, output).await;
+        let result = self.run(&parsed.statements, &mut frame, output).await;
         let left = self.work.leave_scope();
         if let Err(error) = result.map(|_| ()).and(left) {
             self.refuse(error, DoneKind::Statement, output).await;
@@ -107,11 +131,14 @@ impl Session {
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<Flow, SqlError> {
-        let statements = parse_batch(text, self.settings.quoted_identifier)?;
+        let parsed = self.instance.statements.parse(text, self.settings.quoted_identifier)?;
         let outer = (self.settings.format_only, self.settings.clone());
+        // SCOPE_IDENTITY() of a scope is its own; the outermost one, all batches of a session, has its value back afterwards.
+        let scope_identity = self.last.scope_identity.take();
         self.work.enter_scope();
-        let flow = Box::pin(self.run(&statements, frame, output)).await;
+        let flow = Box::pin(self.run(&parsed.statements, frame, output)).await;
         let left = self.work.leave_scope();
+        self.last.scope_identity = scope_identity;
         // SET options of a scope end with it.
         let identity_insert = self.settings.identity_insert.clone();
         self.settings = outer.1;

@@ -20,6 +20,9 @@ use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ast::{Insert, InsertSource, ObjectName, StatementKind};
 use crate::tsql::expression::Expr;
 
+/// Rows of a table whose keys or identity values can be read without leaving the connection's thread.
+const ROWS_READ_AT_ONCE: u64 = 1024;
+
 impl Session {
     /// Runs an INSERT.
     pub(super) async fn insert(
@@ -43,6 +46,7 @@ impl Session {
             return Ok(());
         }
         let mark = self.work.start_statement();
+        self.stay_or_leave(&table).await;
         let result = self.insert_rows(insert, table, &targets, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (rows, identity, shown) = result?;
@@ -56,6 +60,23 @@ impl Session {
         let count = if self.settings.no_count { None } else { Some(rows) };
         output.done(kind, command::INSERT, count).await;
         Ok(())
+    }
+
+    /// A request on its connection's thread stays there only if writing to the table needs no waiting and no reading of it.
+    async fn stay_or_leave(&mut self, table: &OpenTable) {
+        if !self.placement.is_on_connection() {
+            return;
+        }
+        let definition = &table.definition;
+        let unique = !definition.unique_keys().is_empty();
+        let read = table.rows > ROWS_READ_AT_ONCE
+            && (unique && !self.work.has_keys(definition.object_id)
+                || definition.identity().is_some()
+                    && self.instance.last_identity(definition.object_id).is_none());
+        let mode = if unique { LockMode::Exclusive } else { LockMode::Append };
+        if read || !definition.foreign_keys.is_empty() || !self.work.try_lock(table, mode) {
+            self.placement.leave().await;
+        }
     }
 
     /// The table of a name that rows go to. Errors: 208.

@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::Mutex;
 use store::{Database, TableId, TableInfo};
 
+use super::statements::StatementCache;
 use crate::catalogue::views::PRODUCT_VERSION;
 use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition};
 use crate::engine::Engine;
@@ -27,6 +28,10 @@ pub struct Instance {
     row_version: AtomicU64,
     identities: Mutex<HashMap<i32, i64>>,
     definitions: Mutex<HashMap<TableId, (String, Arc<TableDefinition>)>>,
+    /// The directory read last, and its text.
+    directory: Mutex<(String, Arc<Directory>)>,
+    /// Batches parsed before.
+    pub(super) statements: StatementCache,
     /// Keys of tables with unique constraints.
     pub(crate) keys: KeyCache,
 }
@@ -56,6 +61,8 @@ impl Instance {
             row_version: AtomicU64::new(2000),
             identities: Mutex::new(HashMap::new()),
             definitions: Mutex::new(HashMap::new()),
+            directory: Mutex::default(),
+            statements: StatementCache::default(),
             keys: KeyCache::default(),
         };
         let mut last = OBJECT_ID_FIRST;
@@ -78,6 +85,11 @@ impl Instance {
         &self.store
     }
 
+    /// Whether a commit waits for files.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.store.is_on_disk()
+    }
+
     /// The execution engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -96,7 +108,16 @@ impl Instance {
     /// Committed databases and schemas.
     pub fn directory(&self) -> Arc<Directory> {
         let text = self.store.snapshot().table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
-        Arc::new(serde_json::from_str(&text).unwrap_or_default())
+        self.directory_of(text)
+    }
+
+    /// The directory that a text describes.
+    pub(super) fn directory_of(&self, text: String) -> Arc<Directory> {
+        let mut known = self.directory.lock();
+        if known.0 != text {
+            *known = (text.clone(), Arc::new(serde_json::from_str(&text).unwrap_or_default()));
+        }
+        Arc::clone(&known.1)
     }
 
     /// The definition of a stored table; None for the directory.

@@ -14,14 +14,17 @@ mod execute;
 mod insert;
 mod instance;
 mod interpreter;
+mod light;
 mod merge;
 mod modify;
 mod output;
 mod output_clause;
+mod placement;
 mod procedures;
 mod query;
 pub mod response;
 mod settings;
+mod statements;
 mod target;
 mod transaction;
 pub(crate) mod work;
@@ -34,9 +37,11 @@ pub use cancellation::Cancellation;
 pub(crate) use cancellation::StopOnDrop;
 pub use execute::Request;
 pub use instance::Instance;
+pub(crate) use placement::EarlyEvents;
 
 use crate::engine::{Datum, SessionContext};
 use crate::sql_error::SqlError;
+use placement::Placement;
 use response::SessionChange;
 use settings::Settings;
 use work::Work;
@@ -67,6 +72,8 @@ pub struct Session {
     work: Work,
     /// Of the request that runs.
     cancellation: Cancellation,
+    /// Where the request runs.
+    placement: Placement,
     prepared: HashMap<i32, procedures::Prepared>,
     next_handle: i32,
     context: Arc<SessionContext>,
@@ -104,6 +111,7 @@ impl Session {
             database,
             work,
             cancellation: Cancellation::new(),
+            placement: Placement::default(),
             prepared: HashMap::new(),
             next_handle: 1,
             context: Arc::default(),
@@ -144,6 +152,12 @@ impl Session {
             changes.push(SessionChange::Database { new: self.database.clone(), old });
         }
         changes
+    }
+
+    /// Whether a request is light: surely quick unless it has to wait, in which case it leaves its connection's thread
+    /// before it does.
+    pub(crate) fn is_light(&self, request: &Request) -> bool {
+        light::is_light(self, request)
     }
 
     /// From now on the session's waits end when `cancellation` is set. [`execute`](Self::execute) does this itself.

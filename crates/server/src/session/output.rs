@@ -6,12 +6,15 @@ use tokio::sync::mpsc;
 
 use super::cancellation::Cancellation;
 use super::instance::Instance;
+use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
 use crate::sql_error::SqlError;
 
 /// Where a request's events go.
 pub(super) struct Output {
     events: mpsc::Sender<Response>,
+    early: Option<EarlyEvents>,
+    placement: Placement,
     cancellation: Cancellation,
     /// Results that are kept instead of sent, for INSERT … EXECUTE.
     results: Option<Vec<CapturedResult>>,
@@ -25,7 +28,12 @@ pub(super) struct CapturedResult {
 
 impl Output {
     pub fn new(events: mpsc::Sender<Response>, cancellation: Cancellation) -> Output {
-        Output { events, cancellation, results: None }
+        Output { events, early: None, placement: Placement::default(), cancellation, results: None }
+    }
+
+    /// The same for a request that begins on its connection's thread.
+    pub fn beginning_early(self, early: EarlyEvents, placement: Placement) -> Output {
+        Output { early: Some(early), placement, ..self }
     }
 
     /// Sends an event; waits while the client is behind. If nobody listens any more the request stops.
@@ -45,6 +53,18 @@ impl Output {
             (Response::Done(done), Some(_)) if !done.error => return,
             (Response::ReturnStatus(_), Some(_)) => return,
             (event, _) => event,
+        };
+        let event = match &self.early {
+            Some(early) => match early.push(event) {
+                None => return,
+                Some(event) => {
+                    // From here on somebody listens at the other end of the channel.
+                    self.early = None;
+                    self.placement.leave().await;
+                    event
+                }
+            },
+            None => event,
         };
         if self.events.send(event).await.is_err() {
             self.cancellation.cancel();

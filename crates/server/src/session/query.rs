@@ -47,7 +47,13 @@ impl Session {
             return Ok(());
         }
         let instance = Arc::clone(&self.instance);
-        let mut stream = instance.engine().start(bound, &self.cancellation).await?;
+        let mut stream = match instance.engine().start_simple(&bound, &self.cancellation)? {
+            Some(stream) => stream,
+            None => {
+                self.placement.leave().await;
+                instance.engine().start(bound, &self.cancellation).await?
+            }
+        };
         // The first batch before the columns, so that most errors come without a result.
         let mut next = stream.next().await?;
         output.send(Response::Columns(ResultColumns { columns, schema })).await;

@@ -11,6 +11,7 @@ use store::{
 };
 
 use super::Instance;
+use super::placement::Placement;
 use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition, store_key};
 use crate::sql_error::SqlError;
 use crate::table::TableKeys;
@@ -46,6 +47,8 @@ pub(crate) struct Pair {
     shared: Option<Transaction>,
     temporary: Option<Transaction>,
     variables: Option<Transaction>,
+    /// Where the request runs.
+    placement: Placement,
 }
 
 impl Pair {
@@ -144,6 +147,11 @@ impl Work {
             transaction.set_interrupt(Arc::clone(&interrupt));
         }
         self.interrupt = interrupt;
+    }
+
+    /// Where the request runs from now on.
+    pub fn place(&mut self, placement: Placement) {
+        self.pair.lock().placement = placement;
     }
 
     /// The transactions, for a scan that outlives the borrow.
@@ -273,10 +281,16 @@ impl Work {
     }
 
     fn close(&mut self, commit: bool) -> Result<(), SqlError> {
-        let Pair { shared, temporary, variables } = std::mem::take(&mut *self.pair.lock());
-        for transaction in [shared, temporary, variables].into_iter().flatten() {
-            if commit {
+        let (transactions, placement) = {
+            let mut pair = self.pair.lock();
+            ([pair.shared.take(), pair.temporary.take(), pair.variables.take()], pair.placement.clone())
+        };
+        for transaction in transactions.into_iter().flatten() {
+            // Without files a commit is quick wherever it runs.
+            if commit && self.instance.is_on_disk() {
                 waiting(|| transaction.commit()).map_err(store_error)?;
+            } else if commit {
+                placement.waiting(|| transaction.commit()).map_err(store_error)?;
             } else {
                 transaction.rollback();
             }
@@ -294,6 +308,11 @@ impl Work {
         if let Some((object_id, keys)) = keys {
             self.keys.insert(object_id, keys);
         }
+    }
+
+    /// Whether a table's keys are known, so that its next writer need not read them.
+    pub fn has_keys(&self, object_id: i32) -> bool {
+        self.keys.contains_key(&object_id) || self.instance.keys.has(object_id)
     }
 
     /// Gives kept keys to the next writer of the table.
@@ -445,7 +464,7 @@ impl Work {
         match &self.pair.lock().shared {
             Some(transaction) => {
                 let text = transaction.table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
-                Arc::new(serde_json::from_str(&text).unwrap_or_default())
+                self.instance.directory_of(text)
             }
             None => self.instance.directory(),
         }
@@ -470,10 +489,11 @@ impl Work {
         change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
     ) -> Result<T, SqlError> {
         let mut pair = self.pair.lock();
+        let placement = pair.placement.clone();
         let Some(transaction) = pair.at_mut(place) else {
             return Err(SqlError::internal("a change outside of a transaction"));
         };
-        waiting(|| change(transaction)).map_err(store_error)
+        placement.waiting(|| change(transaction)).map_err(store_error)
     }
 
     /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
@@ -484,6 +504,13 @@ impl Work {
         let gone = || SqlError::invalid_object(&table.definition.qualified_name());
         let info = info.ok_or_else(gone)?;
         self.view().opened(table.place, &info)?.ok_or_else(gone)
+    }
+
+    /// Locks a table to the end of the transaction if that needs no waiting.
+    pub fn try_lock(&self, table: &OpenTable, mode: LockMode) -> bool {
+        let locked =
+            self.write(table.place, |transaction| Ok(transaction.lock(table.id, mode, Duration::ZERO)?));
+        locked.is_ok()
     }
 
     /// Locks a table to the end of the transaction.
@@ -623,10 +650,11 @@ impl WorkAccess {
         change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
     ) -> Result<T, SqlError> {
         let mut pair = self.pair.lock();
+        let placement = pair.placement.clone();
         let Some(transaction) = pair.at_mut(self.place) else {
             return Err(SqlError::internal("a change outside of a transaction"));
         };
-        waiting(|| change(transaction)).map_err(store_error)
+        placement.waiting(|| change(transaction)).map_err(store_error)
     }
 
     /// Reads a table within the transaction.
@@ -656,7 +684,7 @@ impl BulkWork {
         if !self.alone {
             return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
         }
-        let Pair { shared, temporary, variables } = std::mem::take(&mut *self.pair.lock());
+        let Pair { shared, temporary, variables, .. } = std::mem::take(&mut *self.pair.lock());
         for transaction in [shared, temporary, variables].into_iter().flatten() {
             if succeeded {
                 waiting(|| transaction.commit()).map_err(store_error)?;

@@ -40,6 +40,11 @@ impl KeyCache {
         self.tables.lock().remove(&object_id).filter(|cached| cached.rows == rows && cached.keys == keys)
     }
 
+    /// Whether there are keys of a table.
+    pub fn has(&self, object_id: i32) -> bool {
+        self.tables.lock().contains_key(&object_id)
+    }
+
     /// Puts them back after a commit.
     pub fn put(&self, object_id: i32, keys: TableKeys) {
         self.tables.lock().insert(object_id, keys);

@@ -11,7 +11,7 @@ error 2705: Column names in each table must be unique. Column name 'A' in table 
 
 CREATE TABLE u (a nosuch)
 ----
-error 243: Type nosuch is not a defined system type.
+error 2715: Column, parameter, or variable #1: Cannot find data type nosuch.
 
 CREATE TABLE nosuch.u (a int)
 ----

@@ -92,7 +92,10 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Dat
         return place(DAYS_TO_1900 * TICKS_PER_DAY, 0, to).ok_or_else(|| out_of_range(from, to));
     }
     let failed = |error: TextError| match error {
-        TextError::OutOfRange { .. } => out_of_range(from, to),
+        // Only the two old types tell a wrong day from a text that is no date.
+        TextError::OutOfRange { .. } if matches!(to, SqlType::DateTime | SqlType::SmallDateTime) => {
+            out_of_range(from, to)
+        }
         _ => SqlError::date_conversion_failed(),
     };
     if let SqlType::Date = to {

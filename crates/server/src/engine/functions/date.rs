@@ -68,7 +68,16 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         }
         "SWITCHOFFSET" | "TODATETIMEOFFSET" => {
             let [value, offset] = take(name, arguments)?;
-            let result = SqlType::DateTimeOffset { scale: 7 };
+            // As many digits as the value has.
+            let scale = match value.sql_type {
+                SqlType::DateTimeOffset { scale }
+                | SqlType::DateTime2 { scale }
+                | SqlType::Time { scale } => scale,
+                SqlType::DateTime => 3,
+                SqlType::SmallDateTime | SqlType::Date => 0,
+                _ => 7,
+            };
+            let result = SqlType::DateTimeOffset { scale };
             let keeps_instant = name == "SWITCHOFFSET";
             let offset_type = if offset.sql_type.is_character() { name_type() } else { SqlType::Int };
             strict(name, vec![(value, result.clone()), (offset, offset_type)], result, move |values| {

@@ -39,7 +39,6 @@ impl Session {
             })
             .collect();
         let mut frame = Frame::new(true);
-        self.last.scope_identity = None;
         let result = self.procedure(&name, database.as_deref(), &arguments, &mut frame, output).await;
         if output.stopped() {
             return;

@@ -1,6 +1,5 @@
 //! CREATE and ALTER.
 
-use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{
@@ -93,7 +92,7 @@ impl Parser<'_> {
             } else if self.accept_word("INDEX") {
                 return Err(SqlError::unsupported("An inline INDEX").at_line(self.line()));
             } else {
-                columns.push(self.column()?);
+                columns.push(self.column(columns.len() + 1)?);
             }
             if !self.accept_symbol(",") {
                 return Ok((columns, constraints));
@@ -107,7 +106,8 @@ impl Parser<'_> {
             .any(|word| self.is_word(word))
     }
 
-    fn column(&mut self) -> Parsed<ColumnClause> {
+    /// A column; `number` is its place in the list, from 1.
+    fn column(&mut self, number: usize) -> Parsed<ColumnClause> {
         let name = self.name()?;
         let mut column = ColumnClause {
             name,
@@ -128,7 +128,7 @@ impl Parser<'_> {
             // A column called timestamp may leave its type out.
             column.sql_type = Some(tds::SqlType::RowVersion);
         } else {
-            column.sql_type = Some(self.sql_type(TypePlace::Declaration)?);
+            column.sql_type = Some(self.declared_type(number)?);
         }
         self.column_attributes(&mut column)?;
         Ok(column)
@@ -336,7 +336,7 @@ impl Parser<'_> {
         } else if self.accept_word("DROP") {
             self.alter_drop()?
         } else if self.accept_words(&["ALTER", "COLUMN"]) {
-            AlterAction::AlterColumn(Box::new(self.column()?))
+            AlterAction::AlterColumn(Box::new(self.column(1)?))
         } else if (self.is_word("CHECK") || self.is_word("NOCHECK")) && self.is_word_ahead(1, "CONSTRAINT") {
             let enabled = self.is_word("CHECK");
             self.advance();

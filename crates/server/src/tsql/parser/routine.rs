@@ -1,7 +1,6 @@
 //! SET, DECLARE, EXEC.
 
 use super::query::{assignment_operator, compound};
-use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{Argument, CreateTable, Declaration, Execute, ObjectName, SetOption, StatementKind};
@@ -125,7 +124,7 @@ impl Parser<'_> {
             if self.is_word("CURSOR") {
                 return Err(SqlError::unsupported("A cursor variable").at_line(self.line()));
             }
-            let sql_type = self.sql_type(TypePlace::Declaration)?;
+            let sql_type = self.declared_type(declarations.len() + 1)?;
             let value = if self.accept_symbol("=") { Some(self.expression()?) } else { None };
             let output = self.accept_word("OUTPUT") || self.accept_word("OUT");
             self.accept_word("READONLY");

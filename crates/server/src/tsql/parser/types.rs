@@ -48,6 +48,22 @@ impl Parser<'_> {
         Ok(if !sized && place == TypePlace::Cast { cast_length(parsed) } else { parsed })
     }
 
+    /// The type of the `number`-th column, parameter or variable of a list. Errors: 2715 for an unknown name.
+    pub(crate) fn declared_type(&mut self, number: usize) -> Parsed<SqlType> {
+        let start = self.line();
+        self.sql_type(TypePlace::Declaration).map_err(|error| match error.number {
+            243 => {
+                let name = error.message.strip_prefix("Type ").and_then(|rest| rest.split(' ').next());
+                let text = format!(
+                    "Column, parameter, or variable #{number}: Cannot find data type {}.",
+                    name.unwrap_or_default()
+                );
+                SqlError::new(2715, 16, 6, text).at_line(start)
+            }
+            _ => error,
+        })
+    }
+
     fn type_word(&mut self) -> Parsed<String> {
         // `national` and `double` are reserved; every other type name is an ordinary word.
         if let Some(word) = ["national", "double"].into_iter().find(|word| self.is_word(word)) {
