@@ -8,13 +8,13 @@ import subprocess
 
 import pyodbc
 import pytest
+from test_pyodbc import connect
 
 import cells
 import native_cells
 import odbc
 import python_cells
 from relay import relayed
-from test_pyodbc import connect
 
 SOURCES = pathlib.Path(__file__).parent / "odbc_bcp"
 ALL_ROWS = range(cells.ROW_COUNT)
@@ -286,6 +286,5 @@ def test_a_large_value_is_sent_and_read_in_parts(run):
 
 
 def test_arrays_of_parameters_and_blocks_of_rows(run):
-    rows = f"rows 999 sum {999 * 998 // 2}"
-    expected = ["processed 1000", "good 999", "last refused", f"default {rows}", f"cursor {rows}"]
+    expected = ["processed 1000", "good 999", "last refused", f"rows 999 sum {999 * 998 // 2}"]
     assert run("arrays") == expected

@@ -136,13 +136,12 @@ static void fetch_blocks(HSTMT statement, int cursor) {
             sum += fetched[i];
         total += rows;
     }
-    printf("%s rows %lu sum %lld\n", cursor ? "cursor" : "default", (unsigned long)total, sum);
+    printf("rows %lu sum %lld\n", (unsigned long)total, sum);
     SQLFreeHandle(SQL_HANDLE_STMT, statement);
 }
 
-/* arrays: inserts with SQL_ATTR_PARAMSET_SIZE, whose last set is refused, and fetches the rows in blocks. */
+/* arrays [cursor=yes]: inserts with SQL_ATTR_PARAMSET_SIZE, whose last set is refused, and fetches the rows in blocks. */
 int arrays(HDBC connection, int count, char **arguments) {
-    (void)count, (void)arguments;
     HSTMT statement = session_statement(connection);
     static SQLINTEGER numbers[SETS];
     static SQLLEN indicators[SETS];
@@ -166,7 +165,6 @@ int arrays(HDBC connection, int count, char **arguments) {
         good += outcomes[i] == SQL_PARAM_SUCCESS || outcomes[i] == SQL_PARAM_SUCCESS_WITH_INFO;
     printf("processed %lu\ngood %d\nlast %s\n", (unsigned long)processed, good,
            outcomes[SETS - 1] == SQL_PARAM_ERROR ? "refused" : "taken");
-    fetch_blocks(session_statement(connection), 0);
-    fetch_blocks(session_statement(connection), 1);
+    fetch_blocks(session_statement(connection), option(count, arguments, "cursor") != NULL);
     return errors > 0 && good == 0;
 }
