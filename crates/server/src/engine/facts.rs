@@ -75,6 +75,8 @@ pub struct Facts {
     pub isolation_level: u8,
     /// What sp_set_session_context has set.
     pub session_context: Arc<SessionContext>,
+    /// CURSOR_STATUS by scope (`global`, `local`, `variable`) and name in lower case.
+    pub cursors: Vec<(&'static str, String, i64)>,
     /// What SET CONTEXT_INFO has set.
     pub context_info: Option<Vec<u8>>,
     /// The error that a CATCH block handles.
@@ -111,6 +113,7 @@ impl Facts {
             transaction_count: 0,
             isolation_level: 2,
             session_context: Arc::default(),
+            cursors: Vec::new(),
             context_info: None,
             error: None,
             identities: Box::new(|_| None),

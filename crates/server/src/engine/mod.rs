@@ -22,5 +22,5 @@ pub use datum::Datum;
 pub use facts::{Facts, SessionContext};
 pub use like::Pattern;
 pub use provider::{MemoryTable, StoredTable};
-pub use run::{Engine, exact_schema};
+pub use run::{Engine, ResultStream, exact_schema};
 pub use typed::Typed;

@@ -106,6 +106,7 @@ impl Session {
         facts.transaction_count = i64::from(self.work.depth());
         facts.isolation_level = self.settings.isolation_level;
         facts.session_context = Arc::clone(&self.context);
+        facts.cursors = self.cursor_states(frame);
         facts.context_info = self.settings.context_info.clone();
         facts.error = frame.error.clone();
         facts.identities = Box::new(move |object_id| instance.last_identity(object_id));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tds::SqlType;
 
 use super::Session;
+use super::cursor::Cursors;
 use super::environment::SessionEnvironment;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
@@ -40,6 +41,10 @@ pub(super) enum Flow {
 /// A scope: a batch, or the text of sp_executesql.
 pub(super) struct Frame {
     variables: HashMap<String, (Datum, SqlType)>,
+    /// Cursors of its own: LOCAL ones and those of variables.
+    pub cursors: Cursors,
+    /// Variables of type CURSOR, in lower case.
+    pub cursor_variables: Vec<String>,
     /// Statements end with DONEINPROC.
     pub in_procedure: bool,
     /// How many TRY blocks are open.
@@ -52,7 +57,15 @@ pub(super) struct Frame {
 
 impl Frame {
     pub fn new(in_procedure: bool) -> Frame {
-        Frame { variables: HashMap::new(), in_procedure, tries: 0, error: None, nesting: 0 }
+        Frame {
+            variables: HashMap::new(),
+            cursors: Cursors::new(),
+            cursor_variables: Vec::new(),
+            in_procedure,
+            tries: 0,
+            error: None,
+            nesting: 0,
+        }
     }
 
     /// A scope inside this one, without its variables.
@@ -246,6 +259,7 @@ impl Session {
             StatementKind::Nothing | StatementKind::AlterDatabase(_) => {
                 output.done(kind, command::OTHER, None).await
             }
+            StatementKind::Cursor(statement) => self.cursor_statement(statement, frame, output).await?,
             StatementKind::Unsupported(what) => return Err(SqlError::unsupported(what)),
             other => {
                 if !self.settings.format_only {

@@ -7,6 +7,7 @@ mod bulk;
 mod cancellation;
 mod change;
 mod constraint;
+mod cursor;
 mod ddl;
 mod definition;
 mod environment;
@@ -77,6 +78,9 @@ pub struct Session {
     prepared: HashMap<i32, procedures::Prepared>,
     next_handle: i32,
     context: Arc<SessionContext>,
+    /// GLOBAL cursors of T-SQL.
+    cursors: cursor::Cursors,
+    api_cursors: procedures::ApiCursors,
     last: LastStatement,
 }
 
@@ -87,6 +91,8 @@ struct LastStatement {
     error: i32,
     identity: Option<i64>,
     scope_identity: Option<i64>,
+    fetch_status: i64,
+    cursor_rows: i64,
 }
 
 impl Session {
@@ -115,6 +121,8 @@ impl Session {
             prepared: HashMap::new(),
             next_handle: 1,
             context: Arc::default(),
+            cursors: cursor::Cursors::new(),
+            api_cursors: procedures::ApiCursors::default(),
             last: LastStatement::default(),
         })
     }
@@ -143,6 +151,8 @@ impl Session {
         self.work.set_lock_timeout(self.settings.lock_timeout());
         self.prepared.clear();
         self.context = Arc::default();
+        self.cursors.clear();
+        self.api_cursors.clear();
         self.last = LastStatement::default();
         let wanted = if self.login.database.is_empty() { "master" } else { &self.login.database };
         if let Some(database) = self.instance.directory().database(wanted)
@@ -213,7 +223,8 @@ impl Session {
             "@@TIMETICKS" => int(31_250),
             "@@NESTLEVEL" => int(0),
             "@@OPTIONS" => int(5432),
-            "@@FETCH_STATUS" => int(-1),
+            "@@FETCH_STATUS" => int(self.last.fetch_status),
+            "@@CURSOR_ROWS" => int(self.last.cursor_rows),
             "@@PROCID" => int(0),
             "@@DBTS" => Some((Datum::RowVersion(self.instance.row_version()), SqlType::RowVersion)),
             _ => None,

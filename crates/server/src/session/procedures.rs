@@ -1,6 +1,7 @@
 //! EXEC, remote calls and the system procedures.
 
 mod columns;
+mod cursors;
 mod deduce;
 mod describe;
 mod keys;
@@ -28,6 +29,7 @@ use crate::tsql::ast::Execute;
 use crate::tsql::expression::Expr;
 use crate::tsql::parse_declarations;
 
+pub(super) use cursors::ApiCursors;
 pub(super) use prepared::Prepared;
 
 /// The procedures that this server has.
@@ -36,6 +38,15 @@ const NAMES: &[&str] = &[
     "sp_columns",
     "sp_columns_100",
     "sp_columns_90",
+    "sp_cursor",
+    "sp_cursorclose",
+    "sp_cursorexecute",
+    "sp_cursorfetch",
+    "sp_cursoropen",
+    "sp_cursoroption",
+    "sp_cursorprepare",
+    "sp_cursorprepexec",
+    "sp_cursorunprepare",
     "sp_databases",
     "sp_datatype_info",
     "sp_datatype_info_100",
@@ -222,6 +233,10 @@ impl Session {
                     )?;
                 }
                 Ok(Outcome::plain())
+            }
+            "sp_cursor" | "sp_cursoropen" | "sp_cursorprepare" | "sp_cursorexecute" | "sp_cursorprepexec"
+            | "sp_cursorunprepare" | "sp_cursorfetch" | "sp_cursoroption" | "sp_cursorclose" => {
+                self.cursor_call(name, arguments, frame, output).await
             }
             "sp_prepare" | "sp_prepexec" | "sp_execute" | "sp_unprepare" => {
                 self.prepared_call(name, arguments, frame, output).await

@@ -2,6 +2,7 @@
 
 use tds::SqlType;
 
+use super::cursor::CursorStatement;
 use super::expression::Expr;
 use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
 
@@ -224,6 +225,8 @@ pub enum StatementKind {
     Save(String),
     /// Accepted and without effect here (CHECKPOINT, UPDATE STATISTICS and the like).
     Nothing,
+    /// DECLARE CURSOR, OPEN, FETCH, CLOSE, DEALLOCATE.
+    Cursor(Box<CursorStatement>),
     /// WAITFOR DELAY.
     WaitForDelay(Expr),
     /// Known to the language, refused by this server; the text names it.

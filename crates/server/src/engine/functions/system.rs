@@ -110,6 +110,15 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             let (value, sql_type) = facts.session_context.get(&key).unwrap_or((Datum::Null, wide_text()));
             known(value, sql_type)
         }
+        "CURSOR_STATUS" => {
+            let result = SqlType::SmallInt;
+            pair(name, arguments, (name_type(), name_type()), result, facts, |facts, scope, cursor| {
+                let (scope, cursor) = (scope.as_text()?.to_lowercase(), cursor.as_text()?.to_lowercase());
+                let found = facts.cursors.iter().find(|(own, name, _)| *own == scope && *name == cursor);
+                // -3: there is no such cursor.
+                Some(Datum::Int(found.map_or(-3, |(.., status)| *status)))
+            })
+        }
         "CONTEXT_INFO" => known(
             facts.context_info.clone().map_or(Datum::Null, Datum::Binary),
             SqlType::VarBinary { length: Length::Units(128) },

@@ -32,8 +32,45 @@ impl Session {
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<Outcome, SqlError> {
+        let (mut inner, bound) = self.bind_parameters(text, declarations, values, frame).await?;
+        let flow = self.run_text(text, &mut inner, output).await?;
+        let mut outcome = Outcome::plain();
+        outcome.stop = flow == Flow::Stop;
+        if let Flow::Return(status) = flow {
+            outcome.status = status;
+        }
+        for (position, declaration) in bound {
+            let declaration = declarations
+                .get(declaration)
+                .filter(|_| values.get(position).is_some_and(|value| value.output));
+            if let Some(declaration) = declaration {
+                let (value, sql_type) =
+                    inner.variable(&declaration.name).unwrap_or((Datum::Null, declaration.sql_type.clone()));
+                outcome.outputs.push((first + position, value, sql_type));
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// A scope with its parameters declared, and which value went to which of them. Errors: 8178, 8144 and conversions.
+    pub(super) async fn bind_parameters(
+        &mut self,
+        text: &str,
+        declarations: &[Declaration],
+        values: &[Argument],
+        frame: &Frame,
+    ) -> Result<(Frame, Vec<(usize, usize)>), SqlError> {
+        if let Some(stranger) = values.iter().find(|value| {
+            let name = &value.name;
+            !name.is_empty() && !declarations.iter().any(|declared| declared.name.eq_ignore_ascii_case(name))
+        }) {
+            return Err(SqlError::not_a_parameter(&stranger.name, ""));
+        }
+        if values.len() > declarations.len() {
+            return Err(SqlError::too_many_arguments(""));
+        }
         let mut inner = frame.inner()?;
-        let mut bound: Vec<(usize, &Declaration)> = Vec::new();
+        let mut bound: Vec<(usize, usize)> = Vec::new();
         for (position, declaration) in declarations.iter().enumerate() {
             // By name if the client names its values, else by position.
             let named = values.iter().position(|value| {
@@ -61,23 +98,10 @@ impl Session {
             };
             inner.declare(&declaration.name, declaration.sql_type.clone(), value);
             if let Some(found) = found {
-                bound.push((found, declaration));
+                bound.push((found, position));
             }
         }
-        let flow = self.run_text(text, &mut inner, output).await?;
-        let mut outcome = Outcome::plain();
-        outcome.stop = flow == Flow::Stop;
-        if let Flow::Return(status) = flow {
-            outcome.status = status;
-        }
-        for (position, declaration) in bound {
-            if values.get(position).is_some_and(|value| value.output) {
-                let (value, sql_type) =
-                    inner.variable(&declaration.name).unwrap_or((Datum::Null, declaration.sql_type.clone()));
-                outcome.outputs.push((first + position, value, sql_type));
-            }
-        }
-        Ok(outcome)
+        Ok((inner, bound))
     }
 
     pub(super) async fn prepared_call(
@@ -108,10 +132,8 @@ impl Session {
                 if let Some(old) = handle {
                     self.prepared.remove(&old);
                 }
-                let handle = self.next_handle;
-                self.next_handle = self.next_handle.wrapping_add(1).max(1);
                 let prepared = Prepared { declarations, text };
-                self.prepared.insert(handle, prepared.clone());
+                let handle = self.keep_prepared(prepared.clone());
                 let mut outcome = if name == "sp_prepexec" {
                     let values = arguments.get(3..).unwrap_or_default();
                     self.parameterised(&prepared.text, &prepared.declarations, values, 3, frame, output)
@@ -126,7 +148,17 @@ impl Session {
     }
 }
 
-fn unknown_handle(handle: Option<i32>) -> SqlError {
+impl Session {
+    /// Keeps a prepared statement; returns its handle.
+    pub(super) fn keep_prepared(&mut self, prepared: Prepared) -> i32 {
+        let handle = self.next_handle;
+        self.next_handle = self.next_handle.wrapping_add(1).max(1);
+        self.prepared.insert(handle, prepared);
+        handle
+    }
+}
+
+pub(super) fn unknown_handle(handle: Option<i32>) -> SqlError {
     SqlError::new(
         8179,
         16,

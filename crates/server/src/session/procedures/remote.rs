@@ -47,7 +47,8 @@ impl Session {
             Ok(outcome) => {
                 output.send(Response::ReturnStatus(outcome.status)).await;
                 for (position, value, sql_type) in outcome.outputs {
-                    let Some(argument) = arguments.get(position) else { continue };
+                    let argument = arguments.get(position).filter(|argument| argument.output);
+                    let Some(argument) = argument else { continue };
                     let ordinal = u16::try_from(position).unwrap_or(u16::MAX);
                     let value = value.to_value(&sql_type);
                     let output_value = OutputValue { ordinal, name: argument.name.clone(), sql_type, value };

@@ -18,6 +18,9 @@ impl Parser<'_> {
             };
             let Some(operator) = operator else { return Err(self.unexpected()) };
             self.advance();
+            if self.is_word("CURSOR") {
+                return self.assign_cursor(name);
+            }
             let value = compound(&name, operator, self.expression()?);
             return Ok(StatementKind::SetVariable { name, value });
         }
@@ -104,6 +107,9 @@ impl Parser<'_> {
                 return self.table_variable(name).map(StatementKind::DeclareTable);
             }
         }
+        if let Some(cursor) = self.declare_cursor()? {
+            return Ok(cursor);
+        }
         Ok(StatementKind::Declare(self.declarations()?))
     }
 
@@ -122,7 +128,9 @@ impl Parser<'_> {
             self.advance();
             self.accept_word("AS");
             if self.is_word("CURSOR") {
-                return Err(SqlError::unsupported("A cursor variable").at_line(self.line()));
+                return Err(
+                    SqlError::unsupported("A cursor variable beside other variables").at_line(self.line())
+                );
             }
             let sql_type = self.declared_type(declarations.len() + 1)?;
             let value = if self.accept_symbol("=") { Some(self.expression()?) } else { None };

@@ -104,8 +104,13 @@ impl Parser<'_> {
                 Ok(StatementKind::WaitForDelay(self.expression()?))
             }
             "GRANT" | "DENY" | "REVOKE" => self.permission(),
-            "BACKUP" | "RESTORE" | "DBCC" | "OPEN" | "CLOSE" | "FETCH" | "DEALLOCATE" | "KILL" | "BULK"
-            | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => Err(SqlError::unsupported(&word.to_ascii_uppercase())),
+            "OPEN" => self.open_cursor(),
+            "FETCH" => self.fetch_cursor(),
+            "CLOSE" => self.close_cursor(),
+            "DEALLOCATE" => self.deallocate_cursor(),
+            "BACKUP" | "RESTORE" | "DBCC" | "KILL" | "BULK" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
+                Err(SqlError::unsupported(&word.to_ascii_uppercase()))
+            }
             _ => Err(self.unexpected()),
         }
     }

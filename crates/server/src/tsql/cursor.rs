@@ -1,0 +1,79 @@
+//! The statements of T-SQL cursors, as written.
+
+use super::expression::Expr;
+use super::query::Query;
+
+/// A statement about a cursor.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CursorStatement {
+    /// DECLARE name CURSOR FOR query.
+    Declare {
+        /// Its name.
+        name: String,
+        /// What it is.
+        declaration: CursorDeclaration,
+    },
+    /// DECLARE @v CURSOR.
+    Variable(String),
+    /// SET @v = CURSOR FOR query.
+    Assign {
+        /// The variable.
+        variable: String,
+        /// What it becomes.
+        declaration: CursorDeclaration,
+    },
+    /// OPEN.
+    Open(CursorName),
+    /// FETCH.
+    Fetch {
+        /// From where.
+        cursor: CursorName,
+        /// Which row.
+        direction: FetchDirection,
+        /// Variables that take the columns; None shows the row.
+        into: Option<Vec<String>>,
+    },
+    /// CLOSE.
+    Close(CursorName),
+    /// DEALLOCATE.
+    Deallocate(CursorName),
+}
+
+/// A cursor's query and options.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CursorDeclaration {
+    /// LOCAL: it ends with its batch.
+    pub local: bool,
+    /// SCROLL, or a kind that scrolls: every direction of FETCH.
+    pub scroll: bool,
+    /// STATIC, INSENSITIVE or KEYSET: its number of rows is known when it is opened.
+    pub counted: bool,
+    /// The query.
+    pub query: Query,
+}
+
+/// How a statement names a cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CursorName {
+    /// GLOBAL was written.
+    pub global: bool,
+    /// The name; of a variable with its `@`.
+    pub name: String,
+}
+
+/// Which row FETCH wants.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FetchDirection {
+    /// NEXT.
+    Next,
+    /// PRIOR.
+    Prior,
+    /// FIRST.
+    First,
+    /// LAST.
+    Last,
+    /// ABSOLUTE n.
+    Absolute(Expr),
+    /// RELATIVE n.
+    Relative(Expr),
+}

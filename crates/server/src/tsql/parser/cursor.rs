@@ -1,0 +1,153 @@
+//! DECLARE CURSOR, OPEN, FETCH, CLOSE, DEALLOCATE.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::StatementKind;
+use crate::tsql::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
+use crate::tsql::lexer::TokenKind;
+
+fn cursor(statement: CursorStatement) -> StatementKind {
+    StatementKind::Cursor(Box::new(statement))
+}
+
+impl Parser<'_> {
+    /// DECLARE of a cursor or of a cursor variable, after the word; None if it declares something else.
+    pub(crate) fn declare_cursor(&mut self) -> Parsed<Option<StatementKind>> {
+        if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
+            let as_word = usize::from(self.is_word_ahead(1, "AS"));
+            if !self.is_word_ahead(1 + as_word, "CURSOR") {
+                return Ok(None);
+            }
+            self.at += 2 + as_word;
+            return Ok(Some(cursor(CursorStatement::Variable(name))));
+        }
+        let name = self.name()?;
+        // The form of the SQL standard has its options before the word.
+        let mut declaration = Options::default();
+        while !self.is_word("CURSOR") {
+            declaration.accept(self)?;
+        }
+        self.advance();
+        let declaration = self.cursor_declaration(declaration)?;
+        Ok(Some(cursor(CursorStatement::Declare { name, declaration })))
+    }
+
+    /// What follows the word CURSOR.
+    fn cursor_declaration(&mut self, mut options: Options) -> Parsed<CursorDeclaration> {
+        while !self.is_word("FOR") {
+            options.accept(self)?;
+        }
+        self.advance();
+        let query = self.query()?;
+        if self.accept_word("FOR") {
+            if self.accept_word("UPDATE") {
+                return Err(SqlError::unsupported("A cursor FOR UPDATE").at_line(self.line()));
+            }
+            self.expect_word("READ")?;
+            self.expect_word("ONLY")?;
+        }
+        let Options { local, scroll, counted, forward } = options;
+        // The kinds of Transact-SQL scroll unless FORWARD_ONLY is written.
+        let scroll = scroll || (counted && !forward);
+        Ok(CursorDeclaration { local, scroll, counted, query })
+    }
+
+    /// `SET @v = CURSOR …`, after the equals sign; the word CURSOR is next.
+    pub(crate) fn assign_cursor(&mut self, variable: String) -> Parsed<StatementKind> {
+        self.advance();
+        let declaration = self.cursor_declaration(Options::default())?;
+        Ok(cursor(CursorStatement::Assign { variable, declaration }))
+    }
+
+    fn cursor_name(&mut self) -> Parsed<CursorName> {
+        if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
+            self.advance();
+            return Ok(CursorName { global: false, name });
+        }
+        let global = self.is_word("GLOBAL")
+            && matches!(self.kind_ahead(1), Some(TokenKind::Word(_) | TokenKind::Quoted(_)));
+        if global {
+            self.advance();
+        }
+        Ok(CursorName { global, name: self.name()? })
+    }
+
+    pub(crate) fn open_cursor(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        Ok(cursor(CursorStatement::Open(self.cursor_name()?)))
+    }
+
+    pub(crate) fn close_cursor(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        Ok(cursor(CursorStatement::Close(self.cursor_name()?)))
+    }
+
+    pub(crate) fn deallocate_cursor(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.accept_word("CURSOR");
+        Ok(cursor(CursorStatement::Deallocate(self.cursor_name()?)))
+    }
+
+    pub(crate) fn fetch_cursor(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let direction = if self.accept_word("PRIOR") {
+            FetchDirection::Prior
+        } else if self.accept_word("FIRST") {
+            FetchDirection::First
+        } else if self.accept_word("LAST") {
+            FetchDirection::Last
+        } else if self.accept_word("ABSOLUTE") {
+            FetchDirection::Absolute(self.expression()?)
+        } else if self.accept_word("RELATIVE") {
+            FetchDirection::Relative(self.expression()?)
+        } else {
+            self.accept_word("NEXT");
+            FetchDirection::Next
+        };
+        self.accept_word("FROM");
+        let name = self.cursor_name()?;
+        let mut into = None;
+        if self.accept_word("INTO") {
+            let mut variables = Vec::new();
+            loop {
+                let Some(TokenKind::Variable(variable)) = self.kind().cloned() else {
+                    return Err(self.unexpected());
+                };
+                self.advance();
+                variables.push(variable);
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+            into = Some(variables);
+        }
+        Ok(cursor(CursorStatement::Fetch { cursor: name, direction, into }))
+    }
+}
+
+/// The words between DECLARE and FOR.
+#[derive(Default)]
+struct Options {
+    local: bool,
+    scroll: bool,
+    counted: bool,
+    forward: bool,
+}
+
+impl Options {
+    fn accept(&mut self, parser: &mut Parser<'_>) -> Parsed<()> {
+        let Some(TokenKind::Word(word)) = parser.kind().cloned() else { return Err(parser.unexpected()) };
+        match word.to_ascii_uppercase().as_str() {
+            "LOCAL" => self.local = true,
+            "SCROLL" => self.scroll = true,
+            "STATIC" | "INSENSITIVE" | "KEYSET" => self.counted = true,
+            "FORWARD_ONLY" | "FAST_FORWARD" => self.forward = true,
+            // A dynamic cursor scrolls, and does not know its number of rows.
+            "DYNAMIC" => self.scroll = true,
+            "GLOBAL" | "READ_ONLY" | "OPTIMISTIC" | "SCROLL_LOCKS" | "TYPE_WARNING" => {}
+            _ => return Err(parser.unexpected()),
+        }
+        parser.advance();
+        Ok(())
+    }
+}
