@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use formats::bcp::{
-    ByteOrderMark, FormatFile, HostReadOptions, HostReader, RowPositions, Suffered,
-    Tolerance as FileTolerance,
+    ByteOrderMark, FieldCollation, FormatFile, HostField, HostReadOptions, HostReader, HostType,
+    RowPositions, Suffered, Tolerance as FileTolerance,
 };
 use formats::{Compression, FormatError, Location, Reason};
 use load::{Client, LoadPlan, Origin, Origins, SourceBatch, TableDescription, TableName, Tolerance};
 use rows::{BulkHints, CastOptions, Mapping, Plan};
 use tds::{Column, ColumnFlags, TypeInfo};
 
-use super::arguments::{Job, Layout};
+use super::arguments::{CodePageChoice, Job, Layout};
 use super::console::{Console, Progress};
 use super::diagnostic::Diagnostic;
 use super::refusals::Refusals;
@@ -68,6 +68,18 @@ fn described_layout(job: &Job, columns: &[Column], console: &Console) -> Result<
     file.check(path, columns.len()).map_err(layout::LayoutError::from)?;
     if file.fields.iter().any(|field| field.host_type.is_text() && !field.terminator.is_empty()) {
         console.diagnostic(&Diagnostic::client("HY000", EMPTY_STRINGS));
+    }
+    let overruled = |field: &HostField| {
+        field.host_type == HostType::Char && matches!(field.collation, FieldCollation::Named { .. })
+    };
+    if job.code_page != CodePageChoice::Unsaid && file.fields.iter().any(overruled) {
+        let text = format!(
+            "{path}: the collations in the format file win over -C; \"\" in their place lets -C count"
+        );
+        if job.strict {
+            return Err(End::client("HY000", text));
+        }
+        console.warn(&text);
     }
     Ok(file)
 }

@@ -67,6 +67,11 @@ fn copy(job: &Job) -> ExitCode {
         }
     };
     job.warnings.iter().for_each(|warning| console.line(warning));
+    if job.regional {
+        console.warn(
+            "-R has no effect: currency, dates and times are read and written without regard to the locale",
+        );
+    }
     let done = match job.direction {
         Direction::In => copy_in::run(job, &console),
         Direction::Out | Direction::QueryOut => copy_out::run(job, &console),

@@ -454,3 +454,22 @@ fn the_program_is_bcp_under_that_name() {
         unknown.stdout
     );
 }
+
+#[test]
+fn collations_in_a_format_file_win_over_the_code_page() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (s nvarchar(9) NULL)");
+    fixture.ok(&["bcp", "t", "format", "nul", "-c", "-f", "t.fmt"]);
+    fixture.file("t.dat", "é\n");
+    let words = ["bcp", "t", "in", "t.dat", "-f", "t.fmt", "-C", "65001"];
+    let ran = fixture.ok(&words);
+    assert!(ran.stderr.contains("win over -C"), "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT s FROM t"), "Ã©\n");
+    assert_eq!(fixture.run(&[&words[..], &["--strict"]].concat()).code, 1);
+    fixture.sql("TRUNCATE TABLE t");
+    let edited =
+        fs::read_to_string(fixture.path("t.fmt")).unwrap().replace("SQL_Latin1_General_CP1_CI_AS", "\"\"");
+    fixture.file("t.fmt", edited);
+    assert_eq!(fixture.ok(&words).stderr, "");
+    assert_eq!(fixture.rows("SELECT s FROM t"), "é\n");
+}

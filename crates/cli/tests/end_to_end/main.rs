@@ -1,7 +1,9 @@
 //! The `bulkwire` command against the embedded server, as a user runs it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bcp_adventure_works;
 mod bcp_in;
+mod bcp_out;
 mod connections;
 mod exports;
 mod fixture;
