@@ -400,7 +400,8 @@ pub(crate) fn type_of_fixed_token(type_token: u8) -> Option<SqlType> {
 /// The type of a nullable token whose declared length picks the member of its family.
 fn type_of_sized_token(type_token: u8, length: u8) -> Option<SqlType> {
     Some(match (type_token, length) {
-        (token::GUID, 16) => SqlType::UniqueIdentifier,
+        // Length 0 can carry only NULL.
+        (token::GUID, 0 | 16) => SqlType::UniqueIdentifier,
         (token::BITN, 1) => SqlType::Bit,
         (token::INTN, 1) => SqlType::TinyInt,
         (token::INTN, 2) => SqlType::SmallInt,

@@ -131,3 +131,10 @@ master | 16.0.1000.0
 select convert(binary(5), CollationProperty('SQL_Latin1_General_CP1_CI_AS', 'tdscollation'))
 ----
 0x0904D00034
+
+-- mssql-jdbc, getImportedKeys: its work table
+CREATE TABLE #fkeys_results (pktable_name sysname COLLATE database_default NOT NULL, pkcolumn_name sysname COLLATE DATABASE_DEFAULT NOT NULL);
+INSERT INTO #fkeys_results VALUES (N'T', N'c');
+SELECT COUNT(*) AS n FROM #fkeys_results WHERE pktable_name = 't' COLLATE catalog_default
+----
+1

@@ -24,7 +24,7 @@ impl Parser<'_> {
     fn bulk_column(&mut self) -> Parsed<BulkColumn> {
         let name = self.name()?;
         let sql_type = self.sql_type(TypePlace::Declaration)?;
-        let collation = if self.accept_word("COLLATE") { Some(self.name()?) } else { None };
+        let collation = if self.accept_word("COLLATE") { Some(self.collation()?) } else { None };
         let nullable = if self.accept_words(&["NOT", "NULL"]) {
             Some(false)
         } else {

@@ -141,7 +141,7 @@ impl Parser<'_> {
             } else if self.accept_word("NULL") {
                 column.nullable = Some(true);
             } else if self.accept_word("COLLATE") {
-                column.collation = Some(self.name()?);
+                column.collation = Some(self.collation()?);
             } else if self.accept_word("IDENTITY") {
                 column.identity = Some(self.identity()?);
             } else if self.accept_words(&["NOT", "FOR", "REPLICATION"])

@@ -204,7 +204,7 @@ impl Parser<'_> {
         let mut operators = 0;
         while self.accept_word("COLLATE") {
             self.chained(&mut operators)?;
-            value = Expr::Collate(Box::new(value), self.name()?);
+            value = Expr::Collate(Box::new(value), self.collation()?);
         }
         Ok(value)
     }

@@ -221,6 +221,14 @@ impl<'a> Parser<'a> {
         self.accept_name().ok_or_else(|| self.unexpected())
     }
 
+    /// A collation's name. `database_default` and `catalog_default` are that of every database here.
+    pub(crate) fn collation(&mut self) -> Parsed<String> {
+        let name = self.name()?;
+        let default =
+            ["database_default", "catalog_default"].iter().any(|word| name.eq_ignore_ascii_case(word));
+        Ok(if default { crate::catalogue::DEFAULT_COLLATION.to_string() } else { name })
+    }
+
     /// One to four parts; empty ones in front or in the middle stand for the default.
     pub(crate) fn object_name(&mut self) -> Parsed<ObjectName> {
         let mut parts: Vec<Option<String>> = Vec::new();

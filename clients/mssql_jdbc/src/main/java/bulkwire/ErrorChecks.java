@@ -32,7 +32,7 @@ final class ErrorChecks {
 
     private static void details(Environment at) throws Exception {
         try (Connection connection = at.connect()) {
-            expectError(refusal(() -> execute(connection, "SELECT 1;\n\nSELECT * FROM no_such_table")),
+            expectError(refusal(() -> execute(connection, "SET NOCOUNT ON;\n\nSELECT * FROM no_such_table")),
                     208, 1, 16, 3, "Invalid object name 'no_such_table'.");
             execute(connection, "DROP TABLE IF EXISTS jdbc_error",
                     "CREATE TABLE jdbc_error (id int NOT NULL CONSTRAINT pk_jdbc_error PRIMARY KEY)");

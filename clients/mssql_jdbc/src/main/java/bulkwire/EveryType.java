@@ -9,6 +9,11 @@ import java.util.StringJoiner;
 /** The table of every type; see cells.py for the canonical texts. */
 record EveryType(int rows, List<Column> columns) {
 
+    /** The table less one column. */
+    EveryType without(String name) {
+        return new EveryType(rows, columns.stream().filter(column -> !column.name().equals(name)).toList());
+    }
+
     /** Makes an empty table; with "NOT NULL" its columns take no NULL, and it has no row of NULLs. */
     void create(Connection connection, String name, String nullability) throws SQLException {
         StringJoiner text = new StringJoiner(", ", "CREATE TABLE " + name + " (id int NOT NULL, ", ")");

@@ -4,6 +4,14 @@ import static bulkwire.Environment.expect;
 import static bulkwire.Environment.refusal;
 
 import com.microsoft.sqlserver.jdbc.SQLServerConnectionPoolDataSource;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -19,15 +27,31 @@ final class LoginChecks {
                 // With encrypt=false the driver encrypts the login if the server can; only one without TLS gets it plain.
                 new Check("login_plain", at -> logIn(at, at.url(at.plainPort(), "encrypt=false"))),
                 new Check("login_only_tls", at -> logIn(at, at.url(at.port(), "encrypt=false"))),
-                new Check("login_full_tls", at -> logIn(at, at.url(at.port(), "encrypt=true;" + pinned(at)))),
-                new Check("login_strict", at -> logIn(at, at.url(at.port(), "encrypt=strict;" + pinned(at)))),
+                new Check("login_full_tls", at -> logIn(at, at.url(at.port(), "encrypt=true;" + trusting(at)))),
+                new Check("login_strict", at -> logIn(at, at.url(at.port(), "encrypt=strict;" + pinning(at)))),
                 new Check("untrusted_certificate", LoginChecks::untrustedCertificate),
                 new Check("wrong_password", LoginChecks::wrongPassword),
                 new Check("missing_database", LoginChecks::missingDatabase),
                 new Check("pool_reset", LoginChecks::poolReset));
     }
 
-    private static String pinned(Environment at) {
+    /** A trust store that holds the server's certificate alone. */
+    private static String trusting(Environment at) throws IOException, GeneralSecurityException {
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, null);
+        try (InputStream pem = Files.newInputStream(at.certificate())) {
+            store.setCertificateEntry("server", CertificateFactory.getInstance("X.509").generateCertificate(pem));
+        }
+        Path file = Files.createTempFile("trust", ".p12");
+        file.toFile().deleteOnExit();
+        try (OutputStream out = Files.newOutputStream(file)) {
+            store.store(out, "changeit".toCharArray());
+        }
+        return "trustStoreType=PKCS12;trustStore=" + file + ";trustStorePassword=changeit";
+    }
+
+    /** Under TDS 8.0 the certificate itself can be named. */
+    private static String pinning(Environment at) {
         return "serverCertificate=" + at.certificate();
     }
 

@@ -63,7 +63,7 @@ final class MetadataChecks {
             DatabaseMetaData metadata = connection.getMetaData();
             expect("product", metadata.getDatabaseProductName(), "Microsoft SQL Server");
             expect("major version", metadata.getDatabaseMajorVersion(), 16);
-            expect("user", metadata.getUserName(), "dbo");
+            expect("user", metadata.getUserName(), at.user());
             expect("catalog", connection.getCatalog(), "master");
             expect("schema", connection.getSchema(), "dbo");
             expect("valid", connection.isValid(5), true);
@@ -118,10 +118,12 @@ final class MetadataChecks {
             DatabaseMetaData metadata = connection.getMetaData();
             List<String> all = cells(metadata.getIndexInfo(null, "dbo", "jdbc_order", false, false),
                     "NON_UNIQUE", "INDEX_NAME", "ORDINAL_POSITION", "COLUMN_NAME");
-            expect("indexes", all.containsAll(List.of("true ix_jdbc_order 1 placed", "false pk_jdbc_order 1 customer",
-                    "false pk_jdbc_order 2 number")), true);
+            all.removeIf(line -> line.startsWith("null"));
+            expect("indexes", all, List.of("0 pk_jdbc_order 1 customer", "0 pk_jdbc_order 2 number",
+                    "1 ix_jdbc_order 1 placed"));
             List<String> unique = cells(metadata.getIndexInfo(null, "dbo", "jdbc_customer", true, false), "INDEX_NAME");
-            expect("unique indexes", unique.containsAll(List.of("pk_jdbc_customer", "uq_jdbc_customer")), true);
+            unique.removeIf("null"::equals);
+            expect("unique indexes", unique, List.of("pk_jdbc_customer", "uq_jdbc_customer"));
         }
     }
 

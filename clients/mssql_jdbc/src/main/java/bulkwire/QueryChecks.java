@@ -61,7 +61,7 @@ final class QueryChecks {
 
     private static void parametersOutput(Environment at) throws SQLException {
         String text = "EXEC sp_executesql N'SET @sum = @sum + @more; SET @text = N''größer''',"
-                + " N'@sum int OUTPUT, @more int, @text nvarchar(20) OUTPUT', ? OUTPUT, ?, ? OUTPUT";
+                + " N'@sum int OUTPUT, @more int, @text nvarchar(20) OUTPUT', ?, ?, ?";
         try (Connection connection = at.connect(); CallableStatement call = connection.prepareCall(text)) {
             call.setInt(1, 1);
             call.registerOutParameter(1, Types.INTEGER);

@@ -207,7 +207,7 @@ final class StatementChecks {
                             "" + metadata.getPrecision(i), "" + metadata.getScale(i), "" + metadata.isNullable(i),
                             "" + metadata.isAutoIncrement(i)));
                 }
-                expect("columns", columns, List.of("id int identity 10 0 0 true", "name nvarchar 20 0 1 false",
+                expect("columns", columns, List.of("id int 10 0 0 true", "name nvarchar 20 0 1 false",
                         "amount decimal 18 4 0 false"));
             }
         }
