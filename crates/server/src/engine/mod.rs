@@ -1,15 +1,19 @@
 //! Expressions and queries: from syntax to plans of the execution engine, and their results.
 
+mod apply;
 mod arithmetic;
 pub mod bind;
 mod collation;
 pub mod convert;
+mod correlated;
 pub mod datum;
 pub mod facts;
+mod function_table;
 mod functions;
 mod like;
 mod pause;
 mod provider;
+mod recursive;
 mod run;
 mod scalar;
 mod simple;
@@ -20,6 +24,7 @@ pub use bind::{Binder, BoundQuery, BoundTable, Environment, JoinedRows, OutputCo
 pub use collation::{is_case_sensitive, text_key};
 pub use datum::Datum;
 pub use facts::{Facts, SessionContext};
+pub use function_table::{RowsKernel, TableFunction};
 pub use like::Pattern;
 pub use provider::{MemoryTable, StoredTable};
 pub use run::{Engine, ResultStream, exact_schema};

@@ -16,6 +16,7 @@ use rows::mapping::{Form, field_for};
 use tds::SqlType;
 
 use super::bind::{BoundQuery, OutputColumn, plan_error};
+use super::correlated::physical_plan;
 use super::datum::Datum;
 use super::pause::with_pauses;
 use super::scalar::sql_error_of;
@@ -62,7 +63,7 @@ impl Engine {
         }
         let context = SessionContext::new_with_state(self.state.clone());
         let schema = exact_schema(&bound.columns);
-        let plan = self.state.create_physical_plan(&bound.plan).await.map_err(plan_error)?;
+        let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
         let plan = with_pauses(plan, cancellation).map_err(plan_error)?;
         let stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
         Ok(ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone() })
@@ -115,7 +116,7 @@ impl Engine {
             .and_then(LogicalPlanBuilder::build)
             .map_err(plan_error)?;
         let context = SessionContext::new_with_state(self.state.clone());
-        let plan = self.state.create_physical_plan(&plan).await.map_err(plan_error)?;
+        let plan = physical_plan(&self.state, &plan).await.map_err(plan_error)?;
         let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
         while let Some(batch) = stream.next().await {
             if batch.map_err(|error| sql_error_of(&error))?.num_rows() > 0 {
@@ -144,7 +145,7 @@ impl Engine {
                 .and_then(LogicalPlanBuilder::build)
                 .map_err(plan_error)?;
             let context = SessionContext::new_with_state(self.state.clone());
-            let plan = self.state.create_physical_plan(&plan).await.map_err(plan_error)?;
+            let plan = physical_plan(&self.state, &plan).await.map_err(plan_error)?;
             let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
             while let Some(batch) = stream.next().await {
                 let batch = batch.map_err(|error| sql_error_of(&error))?;

@@ -7,7 +7,7 @@ use tds::SqlType;
 use super::Session;
 use super::interpreter::Frame;
 use crate::catalogue::views::{self, Context};
-use crate::engine::{BoundTable, Datum, Environment, Facts, OutputColumn, StoredTable};
+use crate::engine::{BoundTable, Datum, Environment, Facts, OutputColumn, StoredTable, TableFunction};
 use crate::session::work::OpenTable;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
@@ -60,17 +60,19 @@ impl Environment for SessionEnvironment<'_> {
         self.view(name)?.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
 
-    fn table_function(&self, name: &ObjectName, arguments: &[Datum]) -> Result<BoundTable, SqlError> {
-        if name.name.eq_ignore_ascii_case("string_split")
-            && let [text, separator, ..] = arguments
-        {
-            let mut view = views::View::new(&[("value", "text")]);
-            if let (Some(text), Some(separator)) = (text.as_text(), separator.as_text()) {
-                for part in text.split(separator) {
-                    view.push(vec![Datum::Text(part.to_string())]);
-                }
-            }
-            return view.into_table();
+    fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
+        if name.name.eq_ignore_ascii_case("string_split") {
+            let value = SqlType::NVarChar { length: tds::Length::Max };
+            let rows = |arguments: &[Datum]| {
+                let (Some(text), Some(separator)) =
+                    (arguments.first().and_then(Datum::as_text), arguments.get(1).and_then(Datum::as_text))
+                else {
+                    return Ok(Vec::new());
+                };
+                Ok(text.split(separator).map(|part| vec![Datum::Text(part.to_string())]).collect())
+            };
+            let columns = vec![OutputColumn::expression("value", value, true)];
+            return Ok(TableFunction { columns, rows: Arc::new(rows) });
         }
         Err(SqlError::invalid_object(&name.to_string()))
     }

@@ -10,7 +10,9 @@ use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
 use super::work::OpenTable;
 use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::{Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, exact_schema};
+use crate::engine::{
+    Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, TableFunction, exact_schema,
+};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::expression::Expr;
@@ -35,8 +37,8 @@ impl Environment for WithTables<'_> {
         }
     }
 
-    fn table_function(&self, name: &ObjectName, arguments: &[Datum]) -> Result<BoundTable, SqlError> {
-        self.inner.table_function(name, arguments)
+    fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
+        self.inner.table_function(name)
     }
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {

@@ -64,9 +64,7 @@ impl Binder<'_> {
                 match (comparison, all) {
                     (Comparison::Equal, false) => self.in_query(value, query, false, scope),
                     (Comparison::NotEqual, true) => self.in_query(value, query, true, scope),
-                    _ => {
-                        Err(SqlError::unsupported("A comparison with ANY or ALL other than = ANY and <> ALL"))
-                    }
+                    _ => self.quantified(value, *comparison, *all, query, scope),
                 }
             }
             other => {
@@ -102,6 +100,65 @@ impl Binder<'_> {
         subquery = with_plan(plan);
         let expr = Box::new(key(&value.cast(&common)?));
         Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
+    }
+
+    /// A comparison with every or some row of a query, through the query's smallest and largest key.
+    fn quantified(
+        &self,
+        value: Typed,
+        comparison: Comparison,
+        all: bool,
+        query: &Query,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        use datafusion::functions_aggregate::count::count_udaf;
+        use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+        if !all {
+            // Some row fits unless every row fails to.
+            let opposite = match comparison {
+                Comparison::Equal => Comparison::NotEqual,
+                Comparison::NotEqual => Comparison::Equal,
+                Comparison::Less => Comparison::GreaterOrEqual,
+                Comparison::LessOrEqual => Comparison::Greater,
+                Comparison::Greater => Comparison::LessOrEqual,
+                Comparison::GreaterOrEqual => Comparison::Less,
+            };
+            let every = self.quantified(value, opposite, true, query, scope)?;
+            return Ok(Expr::Not(Box::new(every)));
+        }
+        let (subquery, columns) = self.subquery(query, scope)?;
+        let [column] = columns.as_slice() else { return Err(one_column()) };
+        let common = common_type(&value.sql_type, &column.value.sql_type);
+        let inner = key(&column.value.clone().cast(&common)?);
+        let value = key(&value.cast(&common)?);
+        let aggregated = |aggregate: Expr| -> Result<Expr, SqlError> {
+            let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
+                .aggregate(Vec::<Expr>::new(), [aggregate.alias(self.fresh())])
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+            Ok(Expr::ScalarSubquery(with_plan(plan)))
+        };
+        let of = |function| super::aggregate::aggregate(function, vec![inner.clone()], false, Vec::new());
+        let smallest = || aggregated(of(min_udaf()));
+        let largest = || aggregated(of(max_udaf()));
+        let rows =
+            aggregated(super::aggregate::aggregate(count_udaf(), vec![lit(1_i64)], false, Vec::new()))?;
+        let known = aggregated(of(count_udaf()))?;
+        let holds = match comparison {
+            Comparison::Greater => value.gt(largest()?),
+            Comparison::GreaterOrEqual => value.gt_eq(largest()?),
+            Comparison::Less => value.lt(smallest()?),
+            Comparison::LessOrEqual => value.lt_eq(smallest()?),
+            Comparison::Equal => value.clone().eq(smallest()?).and(value.eq(largest()?)),
+            Comparison::NotEqual => return Err(SqlError::internal("<> ALL is NOT IN")),
+        };
+        // No row: true. A row that fails: false. Else a NULL among the rows leaves it unknown.
+        let unknown = lit(datafusion::common::ScalarValue::Boolean(None));
+        datafusion::logical_expr::when(rows.clone().eq(lit(0_i64)), lit(true))
+            .when(Expr::Not(Box::new(holds.clone())), lit(false))
+            .when(rows.not_eq(known), unknown)
+            .otherwise(holds)
+            .map_err(plan_error)
     }
 
     /// A query as part of an expression, and its columns.
@@ -161,7 +218,12 @@ pub(super) fn one_column() -> SqlError {
 /// The plan as a subquery that knows its outer columns.
 pub(super) fn with_plan(plan: datafusion::logical_expr::LogicalPlan) -> Subquery {
     let outer_ref_columns = plan.all_out_ref_exprs();
-    Subquery { subquery: std::sync::Arc::new(plan), outer_ref_columns, spans: Default::default() }
+    let plain = || Subquery {
+        subquery: std::sync::Arc::new(plan.clone()),
+        outer_ref_columns,
+        spans: Default::default(),
+    };
+    super::super::correlated::subquery_of(plan.clone()).unwrap_or_else(|_| plain())
 }
 
 fn negate(expr: Expr, negated: bool) -> Expr {

@@ -1,10 +1,16 @@
 //! FROM: tables, derived tables, common tables, joins.
 
+use std::sync::Arc;
+
 use datafusion::common::JoinType;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 
+use super::super::apply::{ApplyKind, ApplyTable};
+use super::super::correlated::outer_names;
+use super::super::function_table::FunctionTable;
 use super::super::typed::{Typed, truth, unify};
+use super::recursion::{not_recursive, recursion_of};
 use super::scope::reference;
 use super::{Binder, BoundQuery, BoundTable, OutputColumn, Scope, ScopeColumn, plan_error};
 use crate::catalogue::same_name;
@@ -45,13 +51,14 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<Source, SqlError> {
         match source {
-            TableSource::Table { name, alias } => self.named(name, alias.as_deref(), parent),
+            TableSource::Table { name, alias } => self.named(name, alias.as_deref()),
             TableSource::Derived { query, alias, columns } => {
-                let bound = self.deeper(|| self.query(query, None))?;
+                refuse_order(query)?;
+                let bound = self.deeper(|| self.query(query, parent))?;
                 self.aliased(bound, alias, columns.as_deref())
             }
             TableSource::Values { rows, alias, columns } => {
-                let bound = self.values(rows, columns)?;
+                let bound = self.values(rows, columns, parent)?;
                 self.aliased(bound, alias, Some(columns))
             }
             TableSource::Pivot { source, aggregate, column, values, alias } => {
@@ -63,25 +70,12 @@ impl Binder<'_> {
                 self.aliased(bound, alias, None)
             }
             TableSource::Function { name, arguments, alias, columns } => {
-                let arguments = arguments
-                    .iter()
-                    .map(|argument| {
-                        let typed = self.value(argument, &Scope::empty())?;
-                        typed
-                            .constant
-                            .ok_or_else(|| SqlError::unsupported("A table function of a computed argument"))
-                    })
-                    .collect::<Result<Vec<_>, _>>()?;
-                let mut table = self.environment.table_function(name, &arguments)?;
-                for (column, name) in table.columns.iter_mut().zip(columns.iter().flatten()) {
-                    column.name.clone_from(name);
-                }
-                self.scan(table, alias.as_deref().unwrap_or(&name.name), name.schema.clone())
+                self.table_function(name, arguments, alias.as_deref(), columns.as_deref(), parent)
             }
             TableSource::Join { kind, left, right, on } => {
                 let left = self.source(left, parent)?;
                 if matches!(kind, JoinKind::CrossApply | JoinKind::OuterApply) {
-                    return self.apply(left, right, *kind);
+                    return self.apply(left, right, *kind, parent);
                 }
                 let right = self.source(right, parent)?;
                 let condition = match on {
@@ -96,22 +90,67 @@ impl Binder<'_> {
         }
     }
 
-    /// APPLY of something that does not look at the left side is a join; anything else is not served.
-    fn apply(&self, left: Source, right: &TableSource, kind: JoinKind) -> Result<Source, SqlError> {
-        let right = self.source(right, None).map_err(|error| match error.number {
-            207 | 4104 => SqlError::unsupported("APPLY of a query that refers to the left side"),
-            _ => error,
-        })?;
-        let kind = if kind == JoinKind::CrossApply { JoinKind::Cross } else { JoinKind::Left };
-        join(left, right, kind, Some(truth(true)))
-    }
-
-    fn named(
+    /// A join if the right side does not look at the left one; else the right side is run for each row.
+    fn apply(
         &self,
-        name: &ObjectName,
-        alias: Option<&str>,
+        left: Source,
+        right: &TableSource,
+        kind: JoinKind,
         parent: Option<&Scope<'_>>,
     ) -> Result<Source, SqlError> {
+        let scope = Scope::of(left.columns.clone(), parent);
+        let right = self.source(right, Some(&scope))?;
+        let outer = kind == JoinKind::OuterApply;
+        let used = outer_names(&right.plan).map_err(plan_error)?;
+        let looks_left = left.plan.schema().fields().iter().any(|field| used.contains(field.name()));
+        if !looks_left {
+            let kind = if outer { JoinKind::Left } else { JoinKind::Cross };
+            return join(left, right, kind, Some(truth(true)));
+        }
+        let apply_kind = if outer { ApplyKind::Outer } else { ApplyKind::Cross };
+        let table = ApplyTable::new(left.plan, right.plan, apply_kind).map_err(plan_error)?;
+        let plan = table.into_plan(&self.fresh()).map_err(plan_error)?;
+        let mut columns = left.columns;
+        columns.extend(right.columns.into_iter().map(|mut column| {
+            column.value.nullable |= outer;
+            column.output.nullable |= outer;
+            // What is constant on the right side is not so for a row that has none.
+            column.value.constant = column.value.constant.filter(|_| !outer);
+            column
+        }));
+        Ok(Source { plan, columns })
+    }
+
+    fn table_function(
+        &self,
+        name: &ObjectName,
+        arguments: &[Ast],
+        alias: Option<&str>,
+        names: Option<&[String]>,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Source, SqlError> {
+        let mut function = self.environment.table_function(name)?;
+        for (column, name) in function.columns.iter_mut().zip(names.into_iter().flatten()) {
+            column.name.clone_from(name);
+        }
+        let scope = Scope::of(Vec::new(), parent);
+        let (mut exprs, mut types) = (Vec::new(), Vec::new());
+        for argument in arguments {
+            let value = self.value(argument, &scope)?;
+            exprs.push(value.expr);
+            types.push(value.sql_type);
+        }
+        let columns = function.columns.clone();
+        let provider = Arc::new(FunctionTable::new(function, exprs, types));
+        self.scan(BoundTable { columns, provider }, alias.unwrap_or(&name.name), name.schema.clone())
+    }
+
+    fn named(&self, name: &ObjectName, alias: Option<&str>) -> Result<Source, SqlError> {
+        if name.schema.is_none()
+            && let Some(table) = self.work_table(&name.name)
+        {
+            return self.scan(table, alias.unwrap_or(&name.name), None);
+        }
         let common = match (&name.schema, &name.database) {
             (None, None) => self.common_table(&name.name),
             _ => None,
@@ -119,11 +158,15 @@ impl Binder<'_> {
         if let Some((position, table)) = common {
             // A common table sees only those before it; seeing itself would be recursion.
             let hidden = self.common_tables.borrow_mut().split_off(position);
-            let bound = self.deeper(|| self.query(&table.query, parent.and(None)));
+            refuse_order(&table.query)?;
+            let bound = match recursion_of(&table) {
+                Some(parts) => self.deeper(|| self.recursive(&table, parts)),
+                None => self.deeper(|| self.query(&table.query, None)),
+            };
             self.common_tables.borrow_mut().extend(hidden);
             let bound = bound.map_err(|error| {
-                let recursive = error.number == 208 && error.message.contains(&format!("'{}'", table.name));
-                if recursive { SqlError::unsupported("A recursive common table expression") } else { error }
+                let itself = error.number == 208 && error.message.contains(&format!("'{}'", table.name));
+                if itself { not_recursive(&table.name) } else { error }
             })?;
             return self.aliased(bound, alias.unwrap_or(&table.name), table.columns.as_deref());
         }
@@ -222,7 +265,13 @@ impl Binder<'_> {
     }
 
     /// A table value constructor.
-    fn values(&self, rows: &[Vec<Ast>], names: &[String]) -> Result<BoundQuery, SqlError> {
+    fn values(
+        &self,
+        rows: &[Vec<Ast>],
+        names: &[String],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundQuery, SqlError> {
+        let scope = Scope::of(Vec::new(), parent);
         let width = names.len();
         if rows.iter().any(|row| row.len() != width) {
             return Err(SqlError::new(
@@ -237,7 +286,7 @@ impl Binder<'_> {
             let values = rows
                 .iter()
                 .filter_map(|row| row.get(column))
-                .map(|expr| self.value(expr, &Scope::empty()))
+                .map(|expr| self.value(expr, &scope))
                 .collect::<Result<Vec<_>, _>>()?;
             by_column.push(unify(values)?);
         }
@@ -264,6 +313,21 @@ impl Binder<'_> {
         let plan = plan.unwrap_or_else(|| LogicalPlanBuilder::empty(false)).build().map_err(plan_error)?;
         Ok(BoundQuery { plan, columns })
     }
+}
+
+/// Errors: 1033 for an ORDER BY that decides nothing, where only a set of rows is wanted.
+pub(super) fn refuse_order(query: &crate::tsql::query::Query) -> Result<(), SqlError> {
+    let limited = query.offset.is_some()
+        || matches!(&query.body, crate::tsql::query::QueryBody::Select(select) if select.top.is_some());
+    if query.order_by.is_empty() || limited {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        1033,
+        15,
+        1,
+        "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.",
+    ))
 }
 
 fn join(

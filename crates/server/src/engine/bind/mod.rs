@@ -9,6 +9,7 @@ mod aggregate;
 mod condition;
 mod from;
 mod grouping;
+mod recursion;
 mod scope;
 mod select;
 mod turn;
@@ -25,9 +26,9 @@ use tds::{Collation, ColumnFlags, SqlType};
 
 pub use scope::{Scope, ScopeColumn};
 
-use super::Datum;
 use super::facts::Facts;
 use super::scalar::sql_error_of;
+use super::{Datum, TableFunction};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::query::CommonTable;
@@ -36,8 +37,8 @@ use crate::tsql::query::CommonTable;
 pub trait Environment {
     /// The table or view of a name. Errors: 208.
     fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError>;
-    /// A table-valued function's result. Errors: 208.
-    fn table_function(&self, name: &ObjectName, arguments: &[Datum]) -> Result<BoundTable, SqlError>;
+    /// A table-valued function. Errors: 208.
+    fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError>;
     /// Value and type of a variable, or of an `@@` function. Errors: 137.
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
     /// What functions such as DB_NAME and OBJECT_ID know.
@@ -122,6 +123,10 @@ pub struct Binder<'e> {
     /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
     in_value: Cell<bool>,
     common_tables: RefCell<Vec<CommonTable>>,
+    /// Recursive common tables whose step is being bound: name, columns, and the rows of the turn before.
+    recursions: RefCell<Vec<(String, Vec<OutputColumn>, Arc<super::recursive::WorkTable>)>>,
+    /// OPTION (MAXRECURSION).
+    max_recursion: Cell<Option<u64>>,
 }
 
 /// Queries inside queries beyond which binding stops (views of common tables multiply).
@@ -138,6 +143,8 @@ impl<'e> Binder<'e> {
             depth: Cell::new(0),
             in_value: Cell::new(false),
             common_tables: RefCell::new(Vec::new()),
+            recursions: RefCell::new(Vec::new()),
+            max_recursion: Cell::new(None),
         }
     }
 

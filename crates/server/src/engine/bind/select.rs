@@ -2,14 +2,15 @@
 
 use std::cell::RefCell;
 
-use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::common::{Column, JoinType, NullEquality};
+use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, WindowFunctionDefinition, lit};
 use tds::SqlType;
 
 use super::super::Datum;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
-use super::super::typed::Typed;
+use super::super::typed::{Typed, call};
 use super::super::types::common_type;
 use super::aggregate::{Grouping, first_by_key, has_aggregate};
 use super::scope::{natural_name, reference};
@@ -18,7 +19,7 @@ use super::{Binder, BoundQuery, OutputColumn, Scope, ScopeColumn, plan_error};
 use crate::catalogue::same_name;
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{Expr as Ast, Literal};
-use crate::tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, SetOperator};
+use crate::tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, Top};
 
 /// A bound item of a select list.
 struct Item {
@@ -33,6 +34,9 @@ impl Binder<'_> {
     pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
         let before = self.common_tables.borrow().len();
         self.common_tables.borrow_mut().extend(query.with.iter().cloned());
+        if query.max_recursion.is_some() {
+            self.max_recursion.set(query.max_recursion);
+        }
         let result = self.query_inside(query, parent);
         self.common_tables.borrow_mut().truncate(before);
         result
@@ -60,7 +64,7 @@ impl Binder<'_> {
         Ok(BoundQuery { plan, columns: bound.columns })
     }
 
-    fn body(&self, body: &QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
+    pub(super) fn body(&self, body: &QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
         match body {
             QueryBody::Select(select) => {
                 let plain = Query::of(QueryBody::Select(select.clone()));
@@ -119,13 +123,57 @@ impl Binder<'_> {
                 let union = LogicalPlanBuilder::from(left).union(right).and_then(LogicalPlanBuilder::build);
                 union.map_err(plan_error)?
             }
-            SetOperator::Except => LogicalPlanBuilder::except(left, right, false).map_err(plan_error)?,
-            SetOperator::Intersect => {
-                LogicalPlanBuilder::intersect(left, right, false).map_err(plan_error)?
+            SetOperator::Except | SetOperator::Intersect => {
+                return self.by_presence(left, right, columns, operator == SetOperator::Intersect);
             }
         };
         let bound = BoundQuery { plan, columns };
         if operator == SetOperator::Union && !all { self.distinct(bound) } else { Ok(bound) }
+    }
+
+    /// EXCEPT and INTERSECT: the distinct rows of the left side that the right side has not, or has. Rows are the same if
+    /// their keys are, NULL being equal to NULL.
+    fn by_presence(
+        &self,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        columns: Vec<OutputColumn>,
+        wanted: bool,
+    ) -> Result<BoundQuery, SqlError> {
+        let left = self.distinct(BoundQuery { plan: left, columns: columns.clone() })?;
+        let keys = |plan: LogicalPlan| -> Result<(LogicalPlan, Vec<String>), SqlError> {
+            let bound = BoundQuery { plan, columns: columns.clone() };
+            let (mut exprs, mut names) = (Vec::new(), Vec::new());
+            for (value, _) in output_values(&bound) {
+                names.push(self.fresh());
+                exprs.push(key(&value).alias(names.last().map_or("", String::as_str)));
+            }
+            let own = bound.plan.schema().columns().into_iter().map(Expr::Column);
+            let exprs: Vec<Expr> = own.chain(exprs).collect();
+            let plan =
+                LogicalPlanBuilder::from(bound.plan).project(exprs).and_then(LogicalPlanBuilder::build);
+            Ok((plan.map_err(plan_error)?, names))
+        };
+        let names = left.plan.schema().columns();
+        let (left_plan, left_keys) = keys(left.plan)?;
+        // The right side keeps its keys only: its columns have the left one's names.
+        let (right_plan, right_keys) = keys(right)?;
+        let right_plan = LogicalPlanBuilder::from(right_plan)
+            .project(right_keys.iter().map(|name| reference(name)))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        let on: (Vec<Column>, Vec<Column>) = left_keys
+            .iter()
+            .zip(&right_keys)
+            .map(|(left, right)| (Column::new_unqualified(left), Column::new_unqualified(right)))
+            .unzip();
+        let kind = if wanted { JoinType::LeftSemi } else { JoinType::LeftAnti };
+        let plan = LogicalPlanBuilder::from(left_plan)
+            .join_detailed(right_plan, kind, on, None, NullEquality::NullEqualsNull)
+            .and_then(|builder| builder.project(names.into_iter().map(Expr::Column)))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        Ok(BoundQuery { plan, columns })
     }
 
     fn select(
@@ -401,9 +449,11 @@ impl Binder<'_> {
             });
         }
         let top = match &select.top {
-            Some(top) if top.percent => return Err(SqlError::unsupported("TOP … PERCENT")),
-            Some(top) if top.with_ties => return Err(SqlError::unsupported("TOP … WITH TIES")),
-            Some(top) => Some(self.row_count(&top.count, 1060, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.")?),
+            Some(top) if top.percent || top.with_ties => {
+                bound.plan = self.limited(bound.plan, &sorts, top)?;
+                None
+            }
+            Some(top) => Some(self.row_count(&top.count, 1060, TOP_COUNT)?),
             None => None,
         };
         bound.plan = self.ordered(bound.plan, sorts, top, query)?;
@@ -452,6 +502,56 @@ impl Binder<'_> {
             builder = builder.limit(skip, fetch).map_err(plan_error)?;
         }
         builder.build().map_err(plan_error)
+    }
+
+    /// TOP … PERCENT and TOP … WITH TIES: each row gets its place, and the number of rows, beside it.
+    ///
+    /// Errors: 1031 for a percentage beyond 100, 1062 for WITH TIES without an order.
+    fn limited(&self, plan: LogicalPlan, sorts: &[Sort], top: &Top) -> Result<LogicalPlan, SqlError> {
+        if top.with_ties && sorts.is_empty() {
+            let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
+            return Err(SqlError::new(1062, 15, 1, text));
+        }
+        let columns = plan.schema().columns();
+        let (place, count) = (self.fresh(), self.fresh());
+        let function = if top.with_ties {
+            datafusion::functions_window::rank::rank_udwf()
+        } else {
+            datafusion::functions_window::row_number::row_number_udwf()
+        };
+        let places = window(WindowFunctionDefinition::WindowUDF(function), Vec::new(), sorts.to_vec());
+        let counts = window(
+            WindowFunctionDefinition::AggregateUDF(datafusion::functions_aggregate::count::count_udaf()),
+            vec![lit(1_i64)],
+            Vec::new(),
+        );
+        let limit = if top.percent {
+            let percent = self.value(&top.count, &Scope::empty())?.cast(&SqlType::Float)?;
+            let Some(Datum::Float(percent)) = percent.constant else {
+                return Err(SqlError::unsupported("A TOP … PERCENT that is computed by functions"));
+            };
+            if !(0.0..=100.0).contains(&percent) {
+                return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
+            }
+            let count = Typed::new(reference(&count), SqlType::BigInt, false);
+            let name = format!("top_percent_{percent}");
+            call(&name, vec![count], SqlType::BigInt, move |arguments| {
+                let rows = arguments.first().and_then(Datum::as_int).unwrap_or(0);
+                Ok(Datum::Int((rows as f64 * percent / 100.0).ceil() as i64))
+            })
+            .expr
+        } else {
+            lit(self.row_count(&top.count, 1060, TOP_COUNT)? as i64)
+        };
+        let place_value =
+            datafusion::logical_expr::cast(reference(&place), arrow::datatypes::DataType::Int64);
+        LogicalPlanBuilder::from(plan)
+            .window([places.alias(&place)])
+            .and_then(|builder| builder.window([counts.alias(&count)]))
+            .and_then(|builder| builder.filter(place_value.lt_eq(limit)))
+            .and_then(|builder| builder.project(columns.into_iter().map(Expr::Column)))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)
     }
 
     fn row_count(&self, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
@@ -527,6 +627,27 @@ impl Binder<'_> {
             LogicalPlanBuilder::from(bound.plan).filter(lit(false)).and_then(LogicalPlanBuilder::build);
         Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
     }
+}
+
+/// 1060's text.
+const TOP_COUNT: &str =
+    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+
+/// A window function over all rows in an order.
+fn window(function: WindowFunctionDefinition, arguments: Vec<Expr>, order_by: Vec<Sort>) -> Expr {
+    let ordered = (!order_by.is_empty()).then_some(false);
+    Expr::WindowFunction(Box::new(WindowFunction {
+        fun: function,
+        params: WindowFunctionParams {
+            args: arguments,
+            partition_by: Vec::new(),
+            order_by,
+            window_frame: datafusion::logical_expr::WindowFrame::new(ordered),
+            filter: None,
+            null_treatment: None,
+            distinct: false,
+        },
+    }))
 }
 
 fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
