@@ -37,7 +37,7 @@ pub fn of(location: &Location, flags: &FileArgs) -> Result<(Format, Compression)
 pub fn has_names(format: &Format) -> bool {
     match format {
         Format::Csv(options) => options.header || options.columns.is_some(),
-        Format::Parquet(_) | Format::ArrowIpc(_) => true,
+        Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => true,
     }
 }
 

@@ -136,7 +136,7 @@ fn create(
     let measured = formats::measure(&source.location, &source.format, source.compression)?;
     let schema = match &source.format {
         Format::Csv(_) => roomy_schema(&measured.schema()),
-        Format::Parquet(_) | Format::ArrowIpc(_) => measured.schema(),
+        Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
     };
     let statement = create_table_statement(table, &schema, |index, field| {
         create_options(&measured, index, field, arguments)

@@ -3,7 +3,7 @@
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 
-use crate::{Compression, Format, FormatError, Location, Reason, RowLines, csv, ipc, parquet};
+use crate::{Compression, Format, FormatError, Location, Reason, RowLines, bcp, csv, ipc, parquet};
 
 /// A file being read: an iterator of batches that all have [`BatchReader::schema`].
 ///
@@ -52,7 +52,8 @@ pub struct Written {
 /// Opens a file for reading. Batches have at most `batch_rows` rows.
 ///
 /// CSV columns come as Utf8 (see [`CsvOptions`](crate::CsvOptions) for NULL and `''`); Parquet and IPC columns in
-/// their own types.
+/// their own types; those of a host file in the form that its [`HostFormat`](bcp::HostFormat) asks for, and there a row
+/// that does not load is an error ([`HostReader`](bcp::HostReader) hands such rows back).
 ///
 /// # Errors
 /// The file cannot be opened, its head is not of the format, or an option is out of range.
@@ -67,6 +68,7 @@ pub fn open(
         Format::Csv(options) => Box::new(csv::CsvReader::open(location, options, compression, batch_rows)?),
         Format::Parquet(_) => Box::new(parquet::ParquetReader::open(location, compression, batch_rows)?),
         Format::ArrowIpc(_) => Box::new(ipc::IpcReader::open(location, compression, batch_rows)?),
+        Format::Host(host) => Box::new(bcp::HostFormatReader::open(location, host, compression, batch_rows)?),
     })
 }
 
@@ -88,6 +90,10 @@ pub fn create(
         }
         Format::ArrowIpc(options) => {
             Box::new(ipc::IpcWriter::create(location, schema, options, compression)?)
+        }
+        Format::Host(host) => {
+            let bcp::HostFormat { format_file, columns, write, .. } = &**host;
+            Box::new(bcp::HostWriter::create(location, compression, format_file, columns, &schema, write)?)
         }
     })
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::bcp::HostFormat;
 use crate::{Compression, CsvOptions, FormatError, IpcContainer, IpcOptions, ParquetOptions, Reason};
 
 /// A file format with its options.
@@ -13,6 +14,8 @@ pub enum Format {
     Parquet(ParquetOptions),
     /// Arrow IPC, file (Feather version 2) or stream.
     ArrowIpc(IpcOptions),
+    /// A host file of `bcp`, which says nothing about itself: character, native or of fixed width.
+    Host(Box<HostFormat>),
 }
 
 impl Format {

@@ -1,4 +1,4 @@
-//! File to record batch and back: CSV, Parquet and Arrow IPC, plain, gzip or zstd.
+//! File to record batch and back: CSV, Parquet, Arrow IPC and the host files of `bcp`, plain, gzip or zstd.
 //!
 //! Reading and writing go through two traits, [`BatchReader`] and [`BatchWriter`]; each format is one module behind
 //! them. Nothing here knows SQL Server's protocol; SQL text forms come from `rows`.
@@ -18,6 +18,7 @@ mod batch;
 pub mod bcp;
 pub mod checksum;
 mod compression;
+pub mod convert;
 pub mod csv;
 mod damage;
 mod error;
@@ -32,6 +33,7 @@ mod unfinished;
 pub use batch::{BatchReader, BatchWriter, Written, create, open};
 pub use checksum::{Checksum, ContentChecksum};
 pub use compression::Compression;
+pub use convert::{ConvertOptions, Converted, FileSpec, convert};
 pub use csv::{CsvOptions, Encoding, RowLines, RowTerminator};
 pub use error::{FormatError, Place, Reason};
 pub use format::Format;

@@ -26,7 +26,7 @@ pub fn measure(
         Format::Csv(options) => infer(location, options, compression, None),
         Format::Parquet(_) => contained(|| measure_parquet(location, compression))
             .map_err(|error| error.in_file(&location.to_string())),
-        Format::ArrowIpc(_) => {
+        Format::ArrowIpc(_) | Format::Host(_) => {
             let mut reader = crate::open(location, format, compression, BATCH_ROWS)?;
             let schema = reader.schema();
             let mut gauges: Vec<Gauge> = schema.fields().iter().map(|field| Gauge::new(field)).collect();

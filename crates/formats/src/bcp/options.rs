@@ -71,6 +71,9 @@ pub struct HostReadOptions {
     pub last_row: Option<u64>,
     /// What text fields are turned into.
     pub text_fields: TextFields,
+    /// Whether blanks at the end of text fields of fixed width are left out, and a field of blanks is NULL. The original
+    /// keeps them.
+    pub blank_is_null: bool,
     /// Which of the original's silent losses are suffered. Each one that happens is reported.
     pub tolerance: Tolerance,
     /// Whether batches keep the bytes of their rows, so that a row can be handed back as it stood in the file.
@@ -92,6 +95,7 @@ impl Default for HostReadOptions {
             first_row: 1,
             last_row: None,
             text_fields: TextFields::Convert,
+            blank_is_null: false,
             tolerance: Tolerance::vendor(),
             keep_raw_rows: false,
             batch_rows: 65_536,

@@ -161,7 +161,8 @@ impl HostReader {
         let mut fields: Vec<FieldReader> =
             stored.iter().map(|field| FieldReader::new(field.clone(), columns, options)).collect();
         let cuts: Vec<usize> = fields.iter().map(FieldReader::cut).collect();
-        let splitter = Splitter::new(&stored, &cuts, options.max_row_bytes.min(ROW_BYTES_LIMIT));
+        let splitter =
+            Splitter::new(&stored, &cuts, options.blank_is_null, options.max_row_bytes.min(ROW_BYTES_LIMIT));
         let (table_columns, twice) = number_columns(&mut fields);
         let schema = schema(&fields, &table_columns, columns, options);
         let mut reader = Self {

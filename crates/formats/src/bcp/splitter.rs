@@ -25,7 +25,18 @@ enum Shape {
     /// By the length in front of it; a terminator behind it is stepped over.
     Prefixed { width: usize, length_max: usize, behind: usize, empty_is_null: bool },
     /// By its length; a terminator behind it is stepped over.
-    Fixed { length: usize, behind: usize },
+    Fixed { length: usize, behind: usize, blank: Blank },
+}
+
+/// How blanks fill up a field of fixed size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blank {
+    /// They are data.
+    Kept,
+    /// They are not; in UTF-8 and code pages.
+    Byte,
+    /// They are not; in UTF-16.
+    Unit,
 }
 
 /// Bytes that end a field.
@@ -67,9 +78,14 @@ const NULL_UNKNOWN_LENGTH: u64 = u64::MAX - 1;
 
 impl Splitter {
     /// `cuts` says for each field how many bytes of a value with a length in front of it are kept.
-    pub(super) fn new(fields: &[HostField], cuts: &[usize], row_bytes_max: usize) -> Self {
+    pub(super) fn new(
+        fields: &[HostField],
+        cuts: &[usize],
+        blank_is_null: bool,
+        row_bytes_max: usize,
+    ) -> Self {
         let shapes: Vec<Shape> =
-            fields.iter().zip(cuts).map(|(field, cut)| Shape::new(field, *cut)).collect();
+            fields.iter().zip(cuts).map(|(field, cut)| Shape::new(field, *cut, blank_is_null)).collect();
         let ends = |range: &[HostField]| {
             let mut ends = range.iter().map(|field| (&field.terminator, field.host_type.is_text()));
             let first = ends.next()?;
@@ -274,7 +290,7 @@ impl Splitter {
                 }
                 None => unexpected,
             },
-            Shape::Fixed { length, behind } => {
+            Shape::Fixed { length, behind, blank } => {
                 let end = start + length;
                 if window.len() < end {
                     return match (last, index) {
@@ -283,7 +299,8 @@ impl Splitter {
                         (true, _) => unexpected,
                     };
                 }
-                step_over(Span::new(start, end), end, *behind, window, last)
+                let span = blank.trimmed(start, window.get(start..end).unwrap_or_default());
+                step_over(span, end, *behind, window, last)
             }
             Shape::Prefixed { width, length_max, behind, empty_is_null } => {
                 let Some(prefix) = rest.get(..*width) else {
@@ -323,7 +340,7 @@ impl Splitter {
 }
 
 impl Shape {
-    fn new(field: &HostField, length_max: usize) -> Self {
+    fn new(field: &HostField, length_max: usize, blank_is_null: bool) -> Self {
         let behind = field.terminator.len();
         let natural = field.host_type.size_bytes();
         if field.prefix_length > 0 {
@@ -333,13 +350,35 @@ impl Shape {
             return Self::Prefixed { width, length_max, behind, empty_is_null };
         }
         match natural {
-            Some(length) => Self::Fixed { length, behind },
+            Some(length) => Self::Fixed { length, behind, blank: Blank::Kept },
             None if behind > 0 => Self::Terminated(Box::new(Terminator::new(
                 &field.terminator,
                 field.host_type == super::HostType::NChar,
             ))),
-            None => Self::Fixed { length: field.length as usize, behind },
+            None => {
+                let blank = match field.host_type {
+                    super::HostType::Char if blank_is_null => Blank::Byte,
+                    super::HostType::NChar if blank_is_null => Blank::Unit,
+                    _ => Blank::Kept,
+                };
+                Self::Fixed { length: field.length as usize, behind, blank }
+            }
         }
+    }
+}
+
+impl Blank {
+    /// The bytes without blanks at their end; NULL if there is nothing else.
+    fn trimmed(self, start: usize, bytes: &[u8]) -> Span {
+        let kept = match self {
+            Self::Kept => return Span::new(start, start + bytes.len()),
+            Self::Byte => bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1),
+            Self::Unit => {
+                let units = bytes.as_chunks::<2>().0;
+                units.iter().rposition(|unit| *unit != [b' ', 0]).map_or(0, |last| 2 * (last + 1))
+            }
+        };
+        terminated(start, start + kept)
     }
 }
 

@@ -5,11 +5,12 @@ use std::io::Write;
 use arrow::datatypes::Schema;
 use arrow::record_batch::RecordBatch;
 use memchr::memmem;
+use rows::Form;
 use tds::{Column, SqlType};
 
 use super::HostType;
 use super::deviation::{Deviation, Suffered};
-use super::exact::ExactConverter;
+use super::form_converter::FormConverter;
 use super::format_file::{FieldCollation, FormatFile, HostField};
 use super::lane::{Lane, LaneWriter};
 use super::options::FileCodePage;
@@ -24,7 +25,7 @@ pub struct HostWriter<W: Write = FileOutput> {
     output: W,
     file: String,
     fields: Vec<FieldWriter>,
-    converter: ExactConverter,
+    converter: FormConverter,
     options: HostWriteOptions,
     block: Vec<u8>,
     rows: u64,
@@ -107,7 +108,8 @@ impl<W: Write> HostWriter<W> {
             output,
             file: name.to_owned(),
             fields,
-            converter: ExactConverter::new(schema, &wanted).map_err(|error| error.in_file(name))?,
+            converter: FormConverter::new(schema, &wanted, &Form::Exact)
+                .map_err(|error| error.in_file(name))?,
             options: options.clone(),
             block: Vec::new(),
             rows: 0,

@@ -1,4 +1,4 @@
-//! Batches of any Arrow types as batches of given columns, in the exact form of the type mapping.
+//! Batches of any Arrow types as batches of given columns, in a form of the type mapping.
 
 use std::sync::Arc;
 
@@ -13,25 +13,23 @@ use crate::{FormatError, Reason};
 /// Converts by the rules of a load: what does not fit is refused.
 ///
 /// Where types differ, values go through the bytes of a load and back, so that there is one set of rules.
-pub(super) struct ExactConverter {
+pub(crate) struct FormConverter {
     schema: SchemaRef,
     /// Columns that differ, the first from 0, and how they are converted.
-    converted: Option<(Vec<usize>, Plan)>,
+    converted: Option<(Vec<usize>, Plan, Form)>,
     rows: u64,
 }
 
-impl ExactConverter {
-    /// From batches of `source` to these columns, by position.
-    pub(super) fn new(source: &Schema, columns: &[Column]) -> Result<Self, FormatError> {
+impl FormConverter {
+    /// From batches of `source` to these columns, by position, in this form.
+    pub(crate) fn new(source: &Schema, columns: &[Column], form: &Form) -> Result<Self, FormatError> {
         if source.fields().len() != columns.len() {
             let count = |count: usize| format!("{count} columns");
             let (expected, found) = (count(columns.len()), count(source.fields().len()));
             return Err(FormatError::new(Reason::SchemaMismatch { expected, found }));
         }
-        let fields: Vec<_> = columns
-            .iter()
-            .map(|column| rows::mapping::field_for(column, &Form::Exact).with_nullable(true))
-            .collect();
+        let fields: Vec<_> =
+            columns.iter().map(|column| rows::mapping::field_for(column, form).with_nullable(true)).collect();
         let differing: Vec<usize> = (0..columns.len())
             .filter(|index| {
                 fields.get(*index).map(|f| f.data_type())
@@ -46,23 +44,23 @@ impl ExactConverter {
                 differing.iter().filter_map(|index| columns.get(*index)).map(nullable).collect();
             let plan = Plan::for_result(&source, &targets)
                 .map_err(|error| FormatError::new(Reason::Text(error.to_string())))?;
-            Some((differing, plan))
+            Some((differing, plan, form.clone()))
         };
         Ok(Self { schema: Arc::new(Schema::new(fields)), converted, rows: 0 })
     }
 
     /// The schema of the batches that come out.
-    pub(super) fn schema(&self) -> &SchemaRef {
+    pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The batch in the exact form.
-    pub(super) fn convert(&mut self, batch: &RecordBatch) -> Result<RecordBatch, FormatError> {
+    /// The batch in the form.
+    pub(crate) fn convert(&mut self, batch: &RecordBatch) -> Result<RecordBatch, FormatError> {
         let first_row = self.rows;
         self.rows += batch.num_rows() as u64;
         let mut arrays: Vec<ArrayRef> = batch.columns().to_vec();
-        if let Some((differing, plan)) = &self.converted {
-            let exact = through_rows(plan, &batch.project(differing)?, first_row)?;
+        if let Some((differing, plan, form)) = &self.converted {
+            let exact = through_rows(plan, form, &batch.project(differing)?, first_row)?;
             for (index, array) in differing.iter().zip(exact.columns()) {
                 if let Some(slot) = arrays.get_mut(*index) {
                     *slot = Arc::clone(array);
@@ -74,13 +72,18 @@ impl ExactConverter {
     }
 }
 
-/// Encodes the batch as rows and decodes them in the exact form.
-fn through_rows(plan: &Plan, batch: &RecordBatch, first_row: u64) -> Result<RecordBatch, FormatError> {
+/// Encodes the batch as rows and decodes them in the form.
+fn through_rows(
+    plan: &Plan,
+    form: &Form,
+    batch: &RecordBatch,
+    first_row: u64,
+) -> Result<RecordBatch, FormatError> {
     let fail = |text: String| FormatError::new(Reason::Text(text));
     let bound = plan.bind(batch, first_row).map_err(|error| fail(error.to_string()))?;
     let mut bytes = Vec::new();
     bound.encode(0..batch.num_rows(), &mut bytes);
-    let mut decoder = Decoder::new(plan.columns(), Form::Exact).map_err(|error| fail(error.to_string()))?;
+    let mut decoder = Decoder::new(plan.columns(), form.clone()).map_err(|error| fail(error.to_string()))?;
     let mut parts = Vec::new();
     let mut rest = bytes.as_slice();
     while !rest.is_empty() {

@@ -1,0 +1,248 @@
+//! A host file as one of the formats that [`open`](crate::open) and [`create`](crate::create) know.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use rows::Form;
+use tds::{Collation, Column, Length, SqlType};
+
+use super::deviation::Suffered;
+use super::form_converter::FormConverter;
+use super::format_file::FormatFile;
+use super::layout::{DataMode, LayoutOptions};
+use super::options::HostReadOptions;
+use super::reader::HostReader;
+use super::reject::RejectedRow;
+use super::write_options::HostWriteOptions;
+use crate::{BatchReader, Compression, FormatError, Location, Reason};
+
+/// Everything that must be known to read or write a host file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostFormat {
+    /// Where fields lie, and which columns they fill.
+    pub format_file: FormatFile,
+    /// All columns of the table.
+    pub columns: Vec<Column>,
+    /// How it is read.
+    pub read: HostReadOptions,
+    /// How it is written.
+    pub write: HostWriteOptions,
+    /// The form of the batches that are read.
+    pub form: Form,
+}
+
+impl HostFormat {
+    /// A file with all columns in a mode of `bcp`, without a format file.
+    pub fn for_columns(columns: Vec<Column>, mode: DataMode, options: &LayoutOptions) -> Self {
+        let layout = LayoutOptions { collations: false, ..options.clone() };
+        let format_file = FormatFile::for_columns(&columns, mode, &layout);
+        let wide = mode == DataMode::UnicodeCharacter;
+        let read = HostReadOptions {
+            native_version: options.native_version,
+            byte_order_mark: if wide { super::ByteOrderMark::Strip } else { super::ByteOrderMark::Vendor },
+            ..HostReadOptions::default()
+        };
+        let write = HostWriteOptions {
+            native_version: options.native_version,
+            byte_order_mark: wide,
+            ..HostWriteOptions::default()
+        };
+        Self { format_file, columns, read, write, form: Form::Exact }
+    }
+
+    /// A file that a format file describes, and nothing else: the columns are those of the format file.
+    ///
+    /// # Errors
+    /// [`FormatFile::own_columns`].
+    pub fn from_format_file(format_file: FormatFile) -> Result<Self, FormatError> {
+        Ok(Self {
+            columns: format_file.own_columns()?,
+            format_file,
+            read: HostReadOptions::default(),
+            write: HostWriteOptions::default(),
+            form: Form::Exact,
+        })
+    }
+}
+
+impl FormatFile {
+    /// The columns that the file itself tells of: those of an XML format file's rowset; else a column for each field,
+    /// of the type that its bytes are, text as long as the field.
+    ///
+    /// # Errors
+    /// A decimal field of a non-XML format file: precision and scale stand in the values alone, so the table is needed.
+    pub fn own_columns(&self) -> Result<Vec<Column>, FormatError> {
+        if let Some(rowset) = &self.rowset {
+            let column = |column: &super::RowsetColumn| {
+                let collation = self.fields.get(column.field).and_then(|field| match &field.collation {
+                    super::FieldCollation::Named { collation, .. } => Some(*collation),
+                    _ => None,
+                });
+                let collation = collation.or(Some(Collation::default()));
+                Column::new(column.name.clone(), column.sql_type.clone(), column.nullable, collation)
+            };
+            return Ok(rowset.iter().map(column).collect());
+        }
+        let count = self.fields.iter().filter_map(|field| field.column).max().unwrap_or(0);
+        (1..=count)
+            .map(|number| {
+                let Some(field) = self.fields.iter().find(|field| field.column == Some(number)) else {
+                    // A column that the file does not fill; nobody asks for its type.
+                    return Ok(Column::new(format!("column{number}"), SqlType::Int, true, None));
+                };
+                let length = |unit: u32, limit: u32| match field.length / unit {
+                    units if units == 0 || units > limit => Length::Max,
+                    // Within 8000, so the cast keeps it.
+                    units => Length::Units(units as u16),
+                };
+                let sql_type = match field.host_type {
+                    super::HostType::Char => SqlType::VarChar { length: length(1, 8000) },
+                    super::HostType::NChar => SqlType::NVarChar { length: length(2, 4000) },
+                    super::HostType::Binary => SqlType::VarBinary { length: length(1, 8000) },
+                    other => other.natural_sql_type().ok_or_else(|| {
+                        let problem = format!(
+                            "column {:?} is a decimal, whose precision and scale a format file does not tell",
+                            field.name
+                        );
+                        FormatError::option("columns", problem)
+                    })?,
+                };
+                let collation = match &field.collation {
+                    super::FieldCollation::Named { collation, .. } => *collation,
+                    _ => Collation::LATIN1_GENERAL_100_CI_AS_SC_UTF8,
+                };
+                Ok(Column::new(field.name.clone(), sql_type, true, Some(collation)))
+            })
+            .collect()
+    }
+}
+
+/// A host file behind [`BatchReader`]. Rows that do not load are an error, or are collected if someone asked for them.
+pub struct HostFormatReader {
+    reader: HostReader,
+    converter: FormConverter,
+    rejects: Option<Rejects>,
+    file: String,
+    failed: bool,
+}
+
+/// Rejected rows on their way to whoever asked for them; the handle stays valid while the reader runs elsewhere.
+#[derive(Debug, Clone, Default)]
+pub struct Rejects(Arc<Mutex<Vec<RejectedRow>>>);
+
+impl HostFormatReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As [`HostReader::open`].
+    pub fn open(
+        location: &Location,
+        format: &HostFormat,
+        compression: Compression,
+        batch_rows: usize,
+    ) -> Result<Self, FormatError> {
+        let options = HostReadOptions { batch_rows, ..format.read.clone() };
+        let reader = HostReader::open(location, compression, &format.format_file, &format.columns, &options)?;
+        let columns: Vec<Column> =
+            reader.table_columns().iter().filter_map(|index| format.columns.get(*index).cloned()).collect();
+        let converter = FormConverter::new(&reader.schema(), &columns, &format.form)?;
+        Ok(Self { reader, converter, rejects: None, file: location.to_string(), failed: false })
+    }
+
+    /// Collects rows that do not load instead of failing.
+    pub fn rejects(&mut self) -> Rejects {
+        self.rejects.get_or_insert_default().clone()
+    }
+
+    /// What the original would not have mentioned, so far.
+    pub fn suffered(&self) -> &[Suffered] {
+        self.reader.suffered()
+    }
+
+    /// For each column of a batch its index, from 0, in the format's columns.
+    pub fn table_columns(&self) -> &[usize] {
+        self.reader.table_columns()
+    }
+
+    fn deliver(&mut self, batch: super::HostBatch) -> Result<RecordBatch, FormatError> {
+        match (&self.rejects, batch.rejected.into_iter().next()) {
+            (None, Some(row)) => {
+                let place = crate::Place {
+                    row: Some(row.row),
+                    byte_offset: Some(row.byte_offset),
+                    column: Some(row.column.clone()).filter(|name| !name.is_empty()),
+                    ..crate::Place::default()
+                };
+                let error = FormatError::new(Reason::Refused(row.reason)).at(place);
+                Err(error.with_value(&row.value).in_file(&self.file))
+            }
+            _ => self.converter.convert(&batch.batch).map_err(|error| error.in_file(&self.file)),
+        }
+    }
+}
+
+impl Iterator for HostFormatReader {
+    type Item = Result<RecordBatch, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let mut batch = match self.reader.next()? {
+            Ok(batch) => batch,
+            Err(error) => {
+                self.failed = true;
+                return Some(Err(error));
+            }
+        };
+        if let Some(rejects) = &self.rejects {
+            rejects.locked().append(&mut batch.rejected);
+        }
+        let delivered = self.deliver(batch);
+        self.failed = delivered.is_err();
+        Some(delivered)
+    }
+}
+
+impl BatchReader for HostFormatReader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.converter.schema())
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.reader.bytes_read()
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        self.reader.bytes_total()
+    }
+}
+
+impl Rejects {
+    /// The rows so far; they are not given twice.
+    pub fn take(&self) -> Vec<RejectedRow> {
+        std::mem::take(&mut *self.locked())
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<RejectedRow>> {
+        // The list is whole between any two calls, also after a panic elsewhere.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The columns of batches that remember their SQL types (the type mapping writes them into the schema), or else those
+/// that the Arrow types suggest.
+///
+/// # Errors
+/// A type that SQL Server has no column for.
+pub fn columns_of(schema: &Schema) -> Result<Vec<Column>, FormatError> {
+    schema
+        .fields()
+        .iter()
+        .map(|field| {
+            rows::mapping::column_for(field)
+                .map_err(|error| FormatError::new(Reason::Text(error.to_string())).in_column(field.name()))
+        })
+        .collect()
+}

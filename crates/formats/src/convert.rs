@@ -1,0 +1,192 @@
+//! One file format into another, without a server.
+
+use rows::Form;
+use rows::mapping::{OffsetForm, ReadOptions};
+use tds::Column;
+
+use crate::bcp::form_converter::FormConverter;
+use crate::bcp::{HostFormat, HostFormatReader, HostWriter, RejectedRow, Suffered, columns_of};
+use crate::{BatchReader, BatchWriter, Compression, Format, FormatError, Location, create, open};
+
+/// A file: where it is and what it is.
+#[derive(Debug, Clone)]
+pub struct FileSpec {
+    /// Where.
+    pub location: Location,
+    /// What.
+    pub format: Format,
+    /// How it is compressed.
+    pub compression: Compression,
+}
+
+/// What a conversion did.
+#[derive(Debug, Clone, Default)]
+pub struct Converted {
+    /// Rows written.
+    pub rows: u64,
+    /// Bytes of the file written, as stored.
+    pub bytes: u64,
+    /// What the original bcp would not have mentioned, of reading and of writing.
+    pub suffered: Vec<Suffered>,
+}
+
+/// How files are converted.
+#[derive(Debug, Clone)]
+pub struct ConvertOptions {
+    /// The columns, if they are declared. Without them they are those of the host format on either side, or of the
+    /// source's own types; text of a CSV stays text.
+    pub columns: Option<Vec<Column>>,
+    /// Rows at a time.
+    pub batch_rows: usize,
+    /// The Arrow types of typed files. The default keeps offsets from UTC (as text).
+    pub form: Form,
+}
+
+impl Default for ConvertOptions {
+    fn default() -> Self {
+        let form = Form::Arrow(ReadOptions { date_time_offset: OffsetForm::Text, ..ReadOptions::default() });
+        Self { columns: None, batch_rows: 16_384, form }
+    }
+}
+
+/// Reads `source` and writes its rows to `target`. Rows of a host file that do not load go to `reject`, which says whether
+/// to go on; without it they are errors.
+///
+/// # Errors
+/// Any failure to read or write; the target is then not put in place.
+pub fn convert(
+    source: &FileSpec,
+    target: &FileSpec,
+    options: &ConvertOptions,
+    mut reject: Option<&mut dyn FnMut(RejectedRow) -> Result<(), FormatError>>,
+) -> Result<Converted, FormatError> {
+    let mut input = Input::open(source, options)?;
+    let rejects = reject.as_ref().and_then(|_| input.host()).map(HostFormatReader::rejects);
+    let columns = match (&options.columns, &source.format, &target.format) {
+        (Some(columns), ..) => Some(columns.clone()),
+        (None, Format::Host(host), _) => Some(input.columns(host)),
+        (None, _, Format::Host(host)) => Some(host.columns.clone()),
+        (None, ..) => None,
+    };
+    let mut output = Output::create(target, &input, columns, options)?;
+    let forward = |reject: &mut Option<&mut dyn FnMut(RejectedRow) -> Result<(), FormatError>>| {
+        let rows = rejects.as_ref().map(crate::bcp::Rejects::take).unwrap_or_default();
+        match reject {
+            Some(reject) => rows.into_iter().try_for_each(reject),
+            None => Ok(()),
+        }
+    };
+    while let Some(batch) = input.next() {
+        forward(&mut reject)?;
+        output.write(&batch?)?;
+    }
+    forward(&mut reject)?;
+    let mut converted = output.finish()?;
+    if let Some(host) = input.host() {
+        converted.suffered.splice(0..0, host.suffered().iter().cloned());
+    }
+    Ok(converted)
+}
+
+enum Input {
+    Host(Box<HostFormatReader>),
+    Other(Box<dyn BatchReader>),
+}
+
+impl Input {
+    fn open(source: &FileSpec, options: &ConvertOptions) -> Result<Self, FormatError> {
+        let FileSpec { location, format, compression } = source;
+        match format {
+            Format::Host(host) => {
+                let reader = HostFormatReader::open(location, host, *compression, options.batch_rows)?;
+                Ok(Self::Host(Box::new(reader)))
+            }
+            _ => Ok(Self::Other(open(location, format, *compression, options.batch_rows)?)),
+        }
+    }
+
+    fn host(&mut self) -> Option<&mut HostFormatReader> {
+        match self {
+            Self::Host(reader) => Some(reader),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The columns that a host file fills, in the order of its batches.
+    fn columns(&self, host: &HostFormat) -> Vec<Column> {
+        let filled: &[usize] = match self {
+            Self::Host(reader) => reader.table_columns(),
+            Self::Other(_) => &[],
+        };
+        filled.iter().filter_map(|index| host.columns.get(*index).cloned()).collect()
+    }
+
+    fn schema(&self) -> arrow::datatypes::SchemaRef {
+        match self {
+            Self::Host(reader) => reader.schema(),
+            Self::Other(reader) => reader.schema(),
+        }
+    }
+
+    fn next(&mut self) -> Option<Result<arrow::record_batch::RecordBatch, FormatError>> {
+        match self {
+            Self::Host(reader) => reader.next(),
+            Self::Other(reader) => reader.next(),
+        }
+    }
+}
+
+enum Output {
+    Host(Box<HostWriter>),
+    Other { writer: Box<dyn BatchWriter>, converter: Option<FormConverter> },
+}
+
+impl Output {
+    fn create(
+        target: &FileSpec,
+        input: &Input,
+        columns: Option<Vec<Column>>,
+        options: &ConvertOptions,
+    ) -> Result<Self, FormatError> {
+        let FileSpec { location, format, compression } = target;
+        let schema = input.schema();
+        match format {
+            Format::Host(host) => {
+                let columns = match host.columns.is_empty() {
+                    true => columns.map_or_else(|| columns_of(&schema), Ok)?,
+                    false => host.columns.clone(),
+                };
+                let (file, write) = (&host.format_file, &host.write);
+                let writer = HostWriter::create(location, *compression, file, &columns, &schema, write)?;
+                Ok(Self::Host(Box::new(writer)))
+            }
+            _ => {
+                let converter = columns
+                    .map(|columns| FormConverter::new(&schema, &columns, &options.form))
+                    .transpose()?;
+                let schema = match &converter {
+                    Some(converter) => std::sync::Arc::clone(converter.schema()),
+                    None => schema,
+                };
+                let writer = create(location, schema, format, *compression)?;
+                Ok(Self::Other { writer, converter })
+            }
+        }
+    }
+
+    fn write(&mut self, batch: &arrow::record_batch::RecordBatch) -> Result<(), FormatError> {
+        match self {
+            Self::Host(writer) => writer.write_batch(batch),
+            Self::Other { writer, converter: Some(converter) } => writer.write(&converter.convert(batch)?),
+            Self::Other { writer, converter: None } => writer.write(batch),
+        }
+    }
+
+    fn finish(self) -> Result<Converted, FormatError> {
+        let (suffered, written) = match self {
+            Self::Host(writer) => (writer.suffered().to_vec(), writer.finish()?),
+            Self::Other { writer, .. } => (Vec::new(), writer.finish()?),
+        };
+        Ok(Converted { rows: written.rows, bytes: written.bytes, suffered })
+    }
+}
