@@ -183,10 +183,10 @@ fn files_go_round_through_every_layout() {
         &["-w"],
         &["-n"],
         &["-N"],
-        &["-f", "c.fmt"],
+        &["-f", "w.fmt"],
         &["-f", "n.fmt"],
     ];
-    fixture.ok(&["bcp", "t", "format", "nul", "-c", "-f", "c.fmt"]);
+    fixture.ok(&["bcp", "t", "format", "nul", "-w", "-f", "w.fmt"]);
     fixture.ok(&["bcp", "t", "format", "nul", "-N", "-f", "n.fmt"]);
     for layout in layouts {
         fixture.ok(&[&["bcp", "t", "out", "t.dat"], layout].concat());
