@@ -1,4 +1,4 @@
-"""The table of every type as C program variables, as ODBC's bcp_bind documents them, for the C program of the tests."""
+"""The table of every type as the program variables of C that ODBC's bcp_bind documents."""
 
 from __future__ import annotations
 

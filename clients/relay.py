@@ -2,8 +2,8 @@
 
     python relay.py HOST PORT FOLDER
 
-listens on a port of its own, prints it, passes connections on and writes what the N-th client sent to FOLDER/N. It runs as
-a program because some clients hold Python's interpreter lock while they wait.
+listens on a port of its own, prints it, passes connections on and writes what the N-th client sent to
+FOLDER/N. It runs as a program because some clients hold Python's interpreter lock while they wait.
 """
 
 from __future__ import annotations

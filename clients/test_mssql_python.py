@@ -1,4 +1,4 @@
-"""mssql-python: queries over its bundled ODBC driver, bulk copies over Microsoft's Rust client (mssql-tds)."""
+"""mssql-python: queries over its bundled ODBC driver, bulk copies over Microsoft's Rust client."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_bulkcopy_of_tuples_of_every_type(cursor):
 
 
 def test_bulkcopy_of_tuples_of_datetimeoffset(cursor):
-    """mssql-python 1.16.0 puts the local time of a tuple's datetime where the protocol has UTC: UTC survives."""
+    """mssql-python 1.16.0 sends the local time of a tuple's datetime where UTC belongs: only UTC survives."""
     cursor.execute("DROP TABLE IF EXISTS mp_zoned; CREATE TABLE mp_zoned (id int, m datetimeoffset(7))")
     moment = datetime.datetime(2024, 2, 29, 12, 34, 56, 789123, datetime.UTC)
     cursor.bulkcopy("mp_zoned", [(1, moment), (2, None)])
@@ -224,7 +224,7 @@ def read_all(cursor, query: str) -> list[tuple]:
 
 
 def test_a_killed_bulkcopy_leaves_nothing(server, cursor):
-    """mssql-python takes an exception of its iterator for the end of the rows: only its end cancels a copy."""
+    """mssql-python takes an exception of its iterator for the end of the rows; its own end cancels a copy."""
     cursor.execute("DROP TABLE IF EXISTS mp_killed; CREATE TABLE mp_killed (n int, t nvarchar(max))")
     script = f"""
 import time, mssql_python
@@ -245,7 +245,7 @@ connection.cursor().bulkcopy("mp_killed", rows())
 
 
 def test_a_bulkcopy_ends_at_its_timeout(server, cursor):
-    """Another session holds the table: the client sends an attention after its timeout, and nothing is left."""
+    """Another session holds the table: the client sends an attention in the end, and nothing is left."""
     cursor.execute("DROP TABLE IF EXISTS mp_timeout; CREATE TABLE mp_timeout (n int)")
     cursor.execute("INSERT INTO mp_timeout VALUES (1)")
     with connect(server) as holder:

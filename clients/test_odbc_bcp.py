@@ -1,4 +1,4 @@
-"""The bulk copy functions of Microsoft's ODBC Driver 18, and what else only a C program reaches (`odbc_bcp/`)."""
+"""The bulk copy functions of Microsoft's ODBC Driver 18, and what else only a C program reaches."""
 
 from __future__ import annotations
 
@@ -265,7 +265,8 @@ def test_output_parameters_and_the_return_status(run):
 def test_sqldescribeparam_and_the_columns_of_a_prepared_query(run, cursor):
     cursor.execute(
         "DROP TABLE IF EXISTS bcp_described; "
-        "CREATE TABLE bcp_described (n int NOT NULL, t nvarchar(30) NULL, d decimal(12,3) NULL, m datetime2(3) NULL)"
+        "CREATE TABLE bcp_described "
+        "(n int NOT NULL, t nvarchar(30) NULL, d decimal(12,3) NULL, m datetime2(3) NULL)"
     )
     assert run(
         "describe", "SELECT n, t, d, m FROM bcp_described WHERE n = ? AND t = ? AND d > ? AND m < ?"

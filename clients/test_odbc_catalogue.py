@@ -185,12 +185,13 @@ def test_sqlprocedures_and_their_columns_answer(cursor):
 
 
 def test_sqldescribeparam_takes_the_type_from_the_column(connection, cursor):
-    """pyodbc asks it for the type of a NULL: without an answer it would send varchar, which binary refuses."""
+    """pyodbc asks it for the type of a NULL; it would send varchar otherwise, which binary refuses."""
     cursor.execute("CREATE TABLE #described (b varbinary(10) NULL, d date NULL)")
     cursor.execute("INSERT INTO #described VALUES (?, ?)", None, None)
     assert [tuple(row) for row in cursor.execute("SELECT b, d FROM #described")] == [(None, None)]
     cursor.execute(
-        "EXEC sp_describe_undeclared_parameters N'INSERT INTO dbo.parent (a, b, price) VALUES (@p1, @p2, @p3)'"
+        "EXEC sp_describe_undeclared_parameters "
+        "N'INSERT INTO dbo.parent (a, b, price) VALUES (@p1, @p2, @p3)'"
     )
     assert named(cursor.fetchall(), "parameter_ordinal", "name", "suggested_system_type_name") == [
         (1, "@p1", "int"),

@@ -1,4 +1,4 @@
-"""Microsoft's ODBC Driver 18 through unixODBC, driven from pyodbc: connections, statements, errors, transactions."""
+"""Microsoft's ODBC Driver 18 through unixODBC, driven from pyodbc: connections, statements, errors."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_every_type_reads_back_cell_by_cell(cursor):
 
 
 def as_parameter(column, value):
-    """What arrives of a parameter: pyodbc binds a time without its fraction and a datetime without its zone."""
+    """What arrives: pyodbc binds a time without its fraction and a datetime without its zone."""
     if column.kind == "time":
         return value.replace(microsecond=0)
     if column.kind == "datetimeoffset":
@@ -145,7 +145,7 @@ def as_parameter(column, value):
 
 
 def as_fast_parameter(column, value):
-    """Of an array of parameters, which is bound by the server's description, the time's fraction arrives too."""
+    """An array of parameters is bound by the server's description: the time's fraction arrives."""
     return value if column.kind == "time" else as_parameter(column, value)
 
 
@@ -341,7 +341,8 @@ def test_nocount_hides_row_counts(cursor):
 def test_output_parameters_through_t_sql(cursor):
     cursor.execute(
         "DECLARE @doubled int, @status int; "
-        "EXEC @status = sp_executesql N'SET @out = @in * 2', N'@in int, @out int OUTPUT', ?, @doubled OUTPUT; "
+        "EXEC @status = sp_executesql N'SET @out = @in * 2', N'@in int, @out int OUTPUT', "
+        "?, @doubled OUTPUT; "
         "SELECT @doubled, @status",
         21,
     )
@@ -381,7 +382,8 @@ again = pyodbc.connect(text, autocommit=True)
 again.set_attr({SQL_COPT_SS_RESET_CONNECTION}, {SQL_RESET_YES})
 cursor = again.cursor()
 print(cursor.execute("SELECT @@SPID").fetchval() == spid)
-print(*cursor.execute("SELECT @@LOCK_TIMEOUT, @@DATEFIRST, OBJECT_ID('tempdb..#left'), DB_NAME(), @@TRANCOUNT").fetchone())
+cursor.execute("SELECT @@LOCK_TIMEOUT, @@DATEFIRST, OBJECT_ID('tempdb..#left'), DB_NAME(), @@TRANCOUNT")
+print(*cursor.fetchone())
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
