@@ -8,13 +8,13 @@ import subprocess
 
 import pyodbc
 import pytest
-from test_pyodbc import connect
 
 import cells
 import native_cells
 import odbc
 import python_cells
 from relay import relayed
+from test_pyodbc import connect
 
 SOURCES = pathlib.Path(__file__).parent / "odbc_bcp"
 ALL_ROWS = range(cells.ROW_COUNT)

@@ -108,6 +108,16 @@ SELECT 1 AS a UNION ALL SELECT 2 UNION SELECT 1 ORDER BY a
 1
 2
 
+SELECT d.id, d.id + 1 AS more FROM dept d WHERE d.id < 3 UNION SELECT 5, 6 ORDER BY D.id DESC
+----
+5 | 6
+2 | 3
+1 | 2
+
+SELECT d.id FROM dept d UNION SELECT e.id FROM emp e ORDER BY e.id
+----
+error 104
+
 SELECT UPPER(v) FROM (SELECT 'x' AS v UNION SELECT 'X') u
 ----
 X

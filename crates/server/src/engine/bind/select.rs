@@ -21,6 +21,30 @@ use crate::sql_error::SqlError;
 use crate::tsql::expression::{Expr as Ast, Literal};
 use crate::tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, Top};
 
+/// Where the select list of a body's first SELECT says the same as `written`.
+fn position_in_list(written: &Ast, body: &QueryBody) -> Option<usize> {
+    match body {
+        QueryBody::Set { left, .. } => position_in_list(written, left),
+        QueryBody::Nested(query) => position_in_list(written, &query.body),
+        // A wildcard stands for any number of columns: positions behind it are not known here.
+        QueryBody::Select(select) => {
+            select.items.iter().take_while(|item| !matches!(item, SelectItem::Wildcard(_))).position(
+                |item| matches!(item, SelectItem::Value { expr, .. } if says_the_same(expr, written)),
+            )
+        }
+    }
+}
+
+/// Whether two expressions are written alike; names whatever their case.
+fn says_the_same(one: &Ast, other: &Ast) -> bool {
+    match (one, other) {
+        (Ast::Column(one), Ast::Column(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_name(one, other))
+        }
+        _ => one == other,
+    }
+}
+
 /// A bound item of a select list.
 struct Item {
     value: Typed,
@@ -47,10 +71,11 @@ impl Binder<'_> {
             QueryBody::Select(select) => return self.select(select, query, parent),
             body => self.body(body, parent)?,
         };
-        // Above a set operator only output columns can be ordered by.
+        // Above a set operator only output columns can be ordered by: by name, or as the first SELECT writes them.
         let mut sorts = Vec::new();
         for item in &query.order_by {
-            let position = self.output_position(item, &bound.columns, &[])?.ok_or_else(|| {
+            let position = self.output_position(item, &bound.columns, &[])?;
+            let position = position.or_else(|| position_in_list(&item.expr, &query.body)).ok_or_else(|| {
                 SqlError::new(
                     104,
                     16,
