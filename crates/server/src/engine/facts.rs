@@ -77,6 +77,8 @@ pub struct Facts {
     pub session_context: Arc<SessionContext>,
     /// CURSOR_STATUS by scope (`global`, `local`, `variable`) and name in lower case.
     pub cursors: Vec<(&'static str, String, i64)>,
+    /// DATEFIRST: 1 for Monday to 7 for Sunday.
+    pub date_first: u8,
     /// What SET CONTEXT_INFO has set.
     pub context_info: Option<Vec<u8>>,
     /// The error that a CATCH block handles.
@@ -114,6 +116,7 @@ impl Facts {
             isolation_level: 2,
             session_context: Arc::default(),
             cursors: Vec::new(),
+            date_first: 7,
             context_info: None,
             error: None,
             identities: Box::new(|_| None),

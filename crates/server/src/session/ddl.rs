@@ -341,7 +341,7 @@ impl Session {
     }
 
     /// Gives the rows another shape: columns are matched by their ids.
-    fn rebuild(
+    pub(super) fn rebuild(
         &mut self,
         table: &OpenTable,
         definition: TableDefinition,

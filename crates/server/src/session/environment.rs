@@ -108,6 +108,7 @@ impl Session {
         facts.transaction_count = i64::from(self.work.depth());
         facts.isolation_level = self.settings.isolation_level;
         facts.session_context = Arc::clone(&self.context);
+        facts.date_first = self.settings.date_first;
         facts.cursors = self.cursor_states(frame);
         facts.context_info = self.settings.context_info.clone();
         facts.error = frame.error.clone();

@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::Mutex;
 use store::{Database, TableId, TableInfo};
 
+use super::application_locks::ApplicationLocks;
 use super::statements::StatementCache;
 use crate::catalogue::views::PRODUCT_VERSION;
 use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition};
@@ -32,6 +33,7 @@ pub struct Instance {
     directory: Mutex<(String, Arc<Directory>)>,
     /// Batches parsed before.
     pub(super) statements: StatementCache,
+    application_locks: Arc<ApplicationLocks>,
     /// Keys of tables with unique constraints.
     pub(crate) keys: KeyCache,
 }
@@ -61,6 +63,7 @@ impl Instance {
             row_version: AtomicU64::new(2000),
             identities: Mutex::new(HashMap::new()),
             definitions: Mutex::new(HashMap::new()),
+            application_locks: Arc::default(),
             directory: Mutex::default(),
             statements: StatementCache::default(),
             keys: KeyCache::default(),
@@ -93,6 +96,11 @@ impl Instance {
     /// The execution engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The locks of sp_getapplock.
+    pub(super) fn application_locks(&self) -> &Arc<ApplicationLocks> {
+        &self.application_locks
     }
 
     /// The server's name, in messages and @@SERVERNAME.

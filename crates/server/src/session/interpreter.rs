@@ -151,6 +151,7 @@ impl Session {
         if (error.number == 1205 || (self.settings.abort_transaction && error.class > 10))
             && let Some(descriptor) = self.work.rollback()
         {
+            self.application_locks.end_transaction();
             output.send(Response::Change(SessionChange::TransactionRolledBack(descriptor))).await;
         }
         if frame.tries > 0 && error.class < 20 {
@@ -483,6 +484,14 @@ impl Session {
                         self.settings.text_size = i32::try_from(size).unwrap_or(i32::MAX)
                     }
                     ("ROWCOUNT", Some(rows)) => self.settings.row_count = u64::try_from(rows).unwrap_or(0),
+                    ("DATEFIRST", day) => {
+                        let day = day.filter(|day| (1..=7).contains(day)).ok_or_else(|| {
+                            let text =
+                                format!("SET DATEFIRST {} is out of range.", display(&value, &sql_type));
+                            SqlError::new(2742, 16, 1, text)
+                        })?;
+                        self.settings.date_first = day as u8;
+                    }
                     ("CONTEXT_INFO", _) => {
                         let wide = SqlType::Binary { length: 128 };
                         self.settings.context_info = match convert(value, &sql_type, &wide, 0)? {

@@ -3,6 +3,7 @@
 //! The wire half calls [`Session::execute`] with a [`Request`] and forwards the [`Response`](response::Response)
 //! events; [`Session::begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
 
+mod application_locks;
 mod bulk;
 mod cancellation;
 mod change;
@@ -23,6 +24,7 @@ mod output_clause;
 mod placement;
 mod procedures;
 mod query;
+mod rename;
 pub mod response;
 mod settings;
 mod statements;
@@ -81,6 +83,7 @@ pub struct Session {
     /// GLOBAL cursors of T-SQL.
     cursors: cursor::Cursors,
     api_cursors: procedures::ApiCursors,
+    application_locks: application_locks::LockHolder,
     last: LastStatement,
 }
 
@@ -110,6 +113,7 @@ impl Session {
         })?;
         let settings = Settings::new(login.ansi_defaults);
         let work = Work::new(Arc::clone(&instance));
+        let application_locks = application_locks::LockHolder::new(instance.application_locks());
         Ok(Session {
             instance,
             login,
@@ -123,6 +127,7 @@ impl Session {
             context: Arc::default(),
             cursors: cursor::Cursors::new(),
             api_cursors: procedures::ApiCursors::default(),
+            application_locks,
             last: LastStatement::default(),
         })
     }
@@ -153,6 +158,7 @@ impl Session {
         self.context = Arc::default();
         self.cursors.clear();
         self.api_cursors.clear();
+        self.application_locks.clear();
         self.last = LastStatement::default();
         let wanted = if self.login.database.is_empty() { "master" } else { &self.login.database };
         if let Some(database) = self.instance.directory().database(wanted)
@@ -189,6 +195,9 @@ impl Session {
         self.last.error = error.number;
         let rolls_back = error.number == 1205 || (self.settings.abort_transaction && error.class > 10);
         let descriptor = if rolls_back { self.work.rollback() } else { None };
+        if descriptor.is_some() {
+            self.application_locks.end_transaction();
+        }
         descriptor.map(SessionChange::TransactionRolledBack)
     }
 
@@ -211,7 +220,7 @@ impl Session {
             "@@SERVERNAME" | "@@SERVICENAME" => text(self.instance.name().to_string()),
             "@@LANGUAGE" => text("us_english".to_string()),
             "@@LANGID" => Some((Datum::Int(0), SqlType::SmallInt)),
-            "@@DATEFIRST" => Some((Datum::Int(7), SqlType::TinyInt)),
+            "@@DATEFIRST" => Some((Datum::Int(i64::from(self.settings.date_first)), SqlType::TinyInt)),
             "@@MAX_PRECISION" => Some((Datum::Int(38), SqlType::TinyInt)),
             "@@MAX_CONNECTIONS" => int(32_767),
             "@@MICROSOFTVERSION" => int(0x1000_03E8),

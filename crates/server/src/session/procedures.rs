@@ -1,5 +1,6 @@
 //! EXEC, remote calls and the system procedures.
 
+mod application_lock;
 mod columns;
 mod cursors;
 mod deduce;
@@ -56,9 +57,12 @@ const NAMES: &[&str] = &[
     "sp_execute",
     "sp_executesql",
     "sp_fkeys",
+    "sp_getapplock",
     "sp_pkeys",
     "sp_prepare",
     "sp_prepexec",
+    "sp_releaseapplock",
+    "sp_rename",
     "sp_server_info",
     "sp_set_session_context",
     "sp_special_columns",
@@ -76,6 +80,9 @@ const NAMES: &[&str] = &[
     "sp_tableswc",
     "sp_unprepare",
 ];
+
+const RENAME: Signature =
+    Signature { name: "sp_rename", parameters: &["@objname", "@newname", "@objtype"], required: 2 };
 
 const SET_SESSION_CONTEXT: Signature =
     Signature { name: "sp_set_session_context", parameters: &["@key", "@value", "@read_only"], required: 2 };
@@ -215,6 +222,25 @@ impl Session {
             }
             // Accepted: they change nothing that this server has.
             "sp_tableoption" | "sp_configure" | "sp_updatestats" | "sp_addextendedproperty" => {
+                Ok(Outcome::plain())
+            }
+            "sp_getapplock" => self.get_application_lock(arguments).await,
+            "sp_releaseapplock" => self.release_application_lock(arguments),
+            "sp_rename" => {
+                let parameters = RENAME.bind(arguments)?;
+                let (name, new) = (parameters.text(0), parameters.text(1).filter(|new| !new.is_empty()));
+                let (Some(name), Some(new)) = (name, new) else {
+                    return Err(SqlError::new(
+                        15223,
+                        11,
+                        1,
+                        "Error: The input parameter 'newname' is not allowed to be null.",
+                    ));
+                };
+                self.rename(&name, &new, parameters.text(2).as_deref(), frame)?;
+                let caution =
+                    "Caution: Changing any part of an object name could break scripts and stored procedures.";
+                self.inform(SqlError::new(15477, 0, 1, caution), output).await;
                 Ok(Outcome::plain())
             }
             "sp_set_session_context" => {

@@ -29,6 +29,8 @@ pub(super) struct Settings {
     pub identity_insert: Option<ObjectName>,
     /// The isolation level asked for, as sys.dm_exec_sessions numbers it. Reads are always of committed rows.
     pub isolation_level: u8,
+    /// DATEFIRST: 1 for weeks that begin on Monday, to 7 for Sunday.
+    pub date_first: u8,
     /// CONTEXT_INFO: 128 bytes.
     pub context_info: Option<Vec<u8>>,
 }
@@ -55,6 +57,7 @@ impl Settings {
             row_count: 0,
             identity_insert: None,
             isolation_level: 2,
+            date_first: 7,
             context_info: None,
         }
     }

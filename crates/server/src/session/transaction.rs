@@ -73,6 +73,7 @@ impl Session {
 
     async fn commit(&mut self, output: &mut Output) -> Result<(), SqlError> {
         if let Some(descriptor) = self.work.commit()? {
+            self.application_locks.end_transaction();
             output.send(Response::Change(SessionChange::TransactionCommitted(descriptor))).await;
         }
         Ok(())
@@ -89,6 +90,7 @@ impl Session {
             return Ok(());
         }
         if let Some(descriptor) = self.work.rollback() {
+            self.application_locks.end_transaction();
             output.send(Response::Change(SessionChange::TransactionRolledBack(descriptor))).await;
         }
         Ok(())

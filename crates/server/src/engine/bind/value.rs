@@ -280,7 +280,7 @@ impl Binder<'_> {
                 };
                 let values =
                     arguments.map(|argument| self.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
-                functions::date_call(&call.name, &part, values)
+                functions::date_call(&call.name, &part, values, self.facts.date_first)
             }
             name => {
                 let values = self.values_of(&call.arguments, scope)?;

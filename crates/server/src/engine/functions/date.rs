@@ -25,7 +25,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         "CURRENT_DATE" => now(SqlType::Date)?,
         "YEAR" | "MONTH" | "DAY" => {
             let [value] = take(name, arguments)?;
-            date_call("DATEPART", name, vec![value])?
+            date_call("DATEPART", name, vec![value], facts.date_first)?
         }
         "EOMONTH" => {
             let (value, months) = match arguments {
@@ -155,7 +155,12 @@ fn part_of(name: &str) -> Option<DatePart> {
 }
 
 /// DATEADD, DATEDIFF, DATEPART, DATENAME, DATETRUNC, whose first argument is a word.
-pub fn date_call(function: &str, part_name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
+pub fn date_call(
+    function: &str,
+    part_name: &str,
+    arguments: Vec<Typed>,
+    date_first: u8,
+) -> Result<Typed, SqlError> {
     let part = part_of(part_name).ok_or_else(|| {
         SqlError::new(
             155,
@@ -164,7 +169,7 @@ pub fn date_call(function: &str, part_name: &str, arguments: Vec<Typed>) -> Resu
             format!("'{part_name}' is not a recognized {} option.", function.to_lowercase()),
         )
     })?;
-    let name = format!("{function}_{part:?}");
+    let name = format!("{function}_{part:?}_{date_first}");
     match function {
         "DATEADD" => {
             let [count, value] = take(function, &arguments)?;
@@ -210,11 +215,11 @@ pub fn date_call(function: &str, part_name: &str, arguments: Vec<Typed>) -> Resu
                     &name,
                     vec![(value, wide)],
                     SqlType::NVarChar { length: tds::Length::Units(30) },
-                    move |values| Ok(Datum::Text(part_name_of(part, &values[0]))),
+                    move |values| Ok(Datum::Text(part_name_of(part, &values[0], date_first))),
                 );
             }
             strict(&name, vec![(value, wide)], SqlType::Int, move |values| {
-                Ok(Datum::Int(part_value(part, &values[0])))
+                Ok(Datum::Int(part_value(part, &values[0], date_first)))
             })
         }
         _ => {
@@ -226,7 +231,7 @@ pub fn date_call(function: &str, part_name: &str, arguments: Vec<Typed>) -> Resu
             };
             let result = sql_type.clone();
             strict(&name, vec![(value, SqlType::DateTimeOffset { scale: 7 })], sql_type, move |values| {
-                truncate(part, &values[0], &result)
+                truncate(part, &values[0], &result, date_first)
             })
         }
     }
@@ -331,7 +336,12 @@ fn difference(part: DatePart, from: &Datum, to: &Datum) -> i64 {
     }
 }
 
-fn part_value(part: DatePart, value: &Datum) -> i64 {
+/// Days since the last beginning of a week; days are counted from a Monday.
+fn since_week_began(days: i64, date_first: u8) -> i64 {
+    (days + 1 - i64::from(date_first)).rem_euclid(7)
+}
+
+fn part_value(part: DatePart, value: &Datum, date_first: u8) -> i64 {
     let (ticks, offset) = local(value);
     let parts = Parts::of(ticks, offset);
     let days = ticks.div_euclid(TICKS_PER_DAY);
@@ -343,15 +353,15 @@ fn part_value(part: DatePart, value: &Datum) -> i64 {
         DatePart::Month => i64::from(parts.month),
         DatePart::DayOfYear => day_of_year,
         DatePart::Day => i64::from(parts.day),
-        // DATEFIRST 7: week 1 holds January 1, weeks begin on Sunday.
-        DatePart::Week => (day_of_year - 1 + (year_start + 1).rem_euclid(7)) / 7 + 1,
+        // Week 1 holds January 1.
+        DatePart::Week => (day_of_year - 1 + since_week_began(year_start, date_first)) / 7 + 1,
         DatePart::IsoWeek => {
             // The week of this week's Thursday.
             let thursday = days - days.rem_euclid(7) + 3;
             let (year, _, _) = civil_from_days(thursday as i32);
             (thursday - days_from_civil(year, 1, 1).map_or(0, i64::from)) / 7 + 1
         }
-        DatePart::Weekday => (days + 1).rem_euclid(7) + 1,
+        DatePart::Weekday => since_week_began(days, date_first) + 1,
         DatePart::Hour => parts.hour,
         DatePart::Minute => parts.minute,
         DatePart::Second => parts.second,
@@ -362,7 +372,7 @@ fn part_value(part: DatePart, value: &Datum) -> i64 {
     }
 }
 
-fn part_name_of(part: DatePart, value: &Datum) -> String {
+fn part_name_of(part: DatePart, value: &Datum, date_first: u8) -> String {
     const MONTHS: [&str; 12] = [
         "January",
         "February",
@@ -378,7 +388,9 @@ fn part_name_of(part: DatePart, value: &Datum) -> String {
         "December",
     ];
     const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-    let number = part_value(part, value);
+    // The list of names begins with Sunday.
+    let week_begins = if part == DatePart::Weekday { 7 } else { date_first };
+    let number = part_value(part, value, week_begins);
     let named = |names: &[&str]| {
         names.get((number - 1).max(0) as usize).map_or_else(String::new, |name| name.to_string())
     };
@@ -392,7 +404,7 @@ fn part_name_of(part: DatePart, value: &Datum) -> String {
     }
 }
 
-fn truncate(part: DatePart, value: &Datum, sql_type: &SqlType) -> Result<Datum, SqlError> {
+fn truncate(part: DatePart, value: &Datum, sql_type: &SqlType, date_first: u8) -> Result<Datum, SqlError> {
     let (ticks, offset) = local(value);
     let parts = Parts::of(ticks, offset);
     let days = ticks.div_euclid(TICKS_PER_DAY);
@@ -402,7 +414,7 @@ fn truncate(part: DatePart, value: &Datum, sql_type: &SqlType) -> Result<Datum, 
         DatePart::Year => first(1),
         DatePart::Quarter => first((parts.month - 1) / 3 * 3 + 1),
         DatePart::Month => first(parts.month),
-        DatePart::Week => (days - (days + 1).rem_euclid(7)) * TICKS_PER_DAY,
+        DatePart::Week => (days - since_week_began(days, date_first)) * TICKS_PER_DAY,
         DatePart::IsoWeek => (days - days.rem_euclid(7)) * TICKS_PER_DAY,
         DatePart::Hour => down(3600 * TICKS_PER_SECOND),
         DatePart::Minute => down(60 * TICKS_PER_SECOND),
