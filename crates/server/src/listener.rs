@@ -1,12 +1,16 @@
 //! Accepts connections, counts them, and stops in order.
 
+mod guesses;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{io, thread};
 
+use guesses::Guesses;
+use socket2::{SockRef, TcpKeepalive};
 use store::Database;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -55,6 +59,8 @@ pub(crate) struct Shared {
     pub instance: Arc<Instance>,
     /// Where requests run, apart from the threads that serve sockets.
     pub work: Handle,
+    pub guesses: Guesses,
+    connections: AtomicUsize,
     next_spid: AtomicU16,
 }
 
@@ -66,6 +72,10 @@ const WORKERS_MIN: usize = 4;
 const BLOCKING_THREADS_MIN: usize = 512;
 /// Statements and plans are walked recursively: room for expressions of a few thousand terms. Only what is touched is memory.
 const STACK_BYTES: usize = 32 << 20;
+/// Silence after which a peer is asked whether it is still there.
+const KEEP_ALIVE_TIME: Duration = Duration::from_secs(30);
+/// From one such question to the next.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long stopping waits for a request that does not notice its cancellation.
 const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -102,10 +112,13 @@ impl Server {
         for script in &options.init {
             run_script(&work, script.clone(), &instance, options.user.clone())?;
         }
+        let guesses = Guesses::new(options.limits.failed_login_delay);
         let shared = Arc::new(Shared {
             options,
             identity,
             instance,
+            guesses,
+            connections: AtomicUsize::new(0),
             work: work.handle().clone(),
             next_spid: AtomicU16::new(FIRST_SPID),
         });
@@ -129,6 +142,16 @@ impl RunningServer {
     /// The address that it listens on, with the port it was given.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Sessions that are logged in.
+    pub fn sessions(&self) -> usize {
+        self.shared.instance.sessions().count()
+    }
+
+    /// Connections that are open, logged in or not.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
     }
 
     /// Connection URL without the password.
@@ -217,9 +240,9 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: watch::
             accepted = listener.accept() => match accepted {
                 Ok((socket, peer)) => {
                     let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-                    let shared = Arc::clone(&shared);
+                    let open = OpenConnection::new(Arc::clone(&shared));
                     connections.spawn(async move {
-                        serve(socket, peer, shared).await;
+                        serve(socket, peer, &open.shared).await;
                         drop(place);
                     });
                 }
@@ -234,11 +257,33 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: watch::
     connections.shutdown().await;
 }
 
-async fn serve(socket: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
+/// Counts a connection for as long as it lives, however it ends.
+struct OpenConnection {
+    shared: Arc<Shared>,
+}
+
+impl OpenConnection {
+    fn new(shared: Arc<Shared>) -> OpenConnection {
+        shared.connections.fetch_add(1, Ordering::Relaxed);
+        OpenConnection { shared }
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn serve(socket: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     let spid = shared.spid();
+    // A peer that has vanished without a word is found out within a minute, as by a real server (its KeepAlive is 30 s); if it
+    // cannot be asked for, such a connection stays until the peer's next sign of life.
+    let keep_alive = TcpKeepalive::new().with_time(KEEP_ALIVE_TIME).with_interval(KEEP_ALIVE_INTERVAL);
+    let _ = SockRef::from(&socket).set_tcp_keepalive(&keep_alive);
     // Without it every short response would wait for the peer's delayed acknowledgement; if it fails, it is only slower.
     let _ = socket.set_nodelay(true);
-    if let Err(error) = connection::serve(socket, &shared, spid).await
+    if let Err(error) = connection::serve(socket, shared, spid).await
         && shared.options.log_requests
     {
         connection::request_log::ended(spid, peer, &error);

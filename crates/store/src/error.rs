@@ -101,11 +101,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// True if the disk (or the quota) is full.
+    /// True if the disk, the quota or the largest file that the process may write (`ulimit -f`) is full.
     pub fn is_disk_full(&self) -> bool {
         match self {
             Self::Io { source, .. } => {
-                matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+                matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+                )
             }
             Self::CommitUnknown { source } => source.is_disk_full(),
             _ => false,

@@ -13,10 +13,19 @@ use crate::error::LockError;
 /// How strongly a transaction holds a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LockMode {
-    /// Shared among appenders: bulk loads and inserts run side by side.
+    /// Shared among appenders: inserts, and bulk loads without a table lock, run side by side (SQL Server's IX).
     Append,
+    /// Shared among bulk loads that lock the table, and with nobody else (SQL Server's BU). Who holds it may append.
+    Bulk,
     /// Held alone: update, delete, truncate and every change of the table itself.
     Exclusive,
+}
+
+impl LockMode {
+    /// Whether two transactions can hold these at a time.
+    fn is_compatible(self, other: LockMode) -> bool {
+        self == other && self != LockMode::Exclusive
+    }
 }
 
 /// What is locked: a table, or the right to give a table a certain name.
@@ -135,9 +144,8 @@ impl Queue {
             return Vec::new();
         };
         let Some((_, mode)) = self.waiters.get(place) else { return Vec::new() };
-        let holders = self.holders.iter().filter(|(holder, held)| {
-            *holder != transaction && !(*held == LockMode::Append && *mode == LockMode::Append)
-        });
+        let holders =
+            self.holders.iter().filter(|(holder, held)| *holder != transaction && !held.is_compatible(*mode));
         holders.chain(self.waiters.iter().take(place)).map(|(other, _)| *other).collect()
     }
 

@@ -6,7 +6,7 @@ use super::*;
 
 const A: LockKey = LockKey::Table(TableId(1));
 const B: LockKey = LockKey::Table(TableId(2));
-use LockMode::{Append, Exclusive};
+use LockMode::{Append, Bulk, Exclusive};
 
 fn waiting(locks: &LockTable, key: &LockKey) -> usize {
     locks.queues.lock().get(key).map_or(0, |queue| queue.waiters.len())
@@ -32,6 +32,29 @@ fn appenders_share_and_exclusive_excludes() {
     assert!(matches!(try_lock(1, Append), Err(LockError::Timeout { .. })));
     locks.release_all(2);
     assert!(locks.queues.lock().is_empty());
+}
+
+#[test]
+fn bulk_loads_share_with_each_other_alone() {
+    let locks = LockTable::default();
+    let try_lock = |transaction, mode| locks.acquire(transaction, &A, mode, Duration::ZERO, None);
+    let refused = |transaction, mode| matches!(try_lock(transaction, mode), Err(LockError::Timeout { .. }));
+    try_lock(1, Bulk).unwrap();
+    try_lock(2, Bulk).unwrap();
+    // Who loads may append, and does not stop the other by it.
+    try_lock(1, Append).unwrap();
+    try_lock(2, Bulk).unwrap();
+    assert!(refused(3, Append));
+    assert!(refused(1, Exclusive));
+    locks.release_all(2);
+    try_lock(1, Exclusive).unwrap();
+    locks.release_all(1);
+    try_lock(3, Append).unwrap();
+    try_lock(4, Append).unwrap();
+    assert!(refused(1, Bulk));
+    assert!(refused(3, Bulk));
+    locks.release_all(4);
+    try_lock(3, Bulk).unwrap();
 }
 
 #[test]

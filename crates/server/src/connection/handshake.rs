@@ -1,6 +1,8 @@
 //! From an accepted socket to a logged-in session.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tds::login::Login7;
 use tds::packet::{PACKET_SIZE_INITIAL_BYTES, PacketType};
@@ -50,6 +52,7 @@ pub(super) async fn open(
     shared: &Arc<Shared>,
     spid: u16,
 ) -> Result<Option<Connection>, ConnectionError> {
+    let peer = socket.peer_addr()?.ip();
     let mut first = [0];
     if socket.peek(&mut first).await? == 0 {
         return Ok(None);
@@ -84,7 +87,13 @@ pub(super) async fn open(
     if shared.options.log_requests {
         request_log::login(spid, &login, transport.is_encrypted());
     }
-    log_in(transport, login, shared, spid).await.map(Some)
+    log_in(transport, login, shared, Peer { address: peer, spid }).await.map(Some)
+}
+
+/// Who is at the other end.
+struct Peer {
+    address: IpAddr,
+    spid: u16,
 }
 
 /// Answers PRELOGIN.
@@ -136,7 +145,7 @@ async fn log_in(
     mut transport: Transport,
     login: Login7,
     shared: &Arc<Shared>,
-    spid: u16,
+    Peer { address, spid }: Peer,
 ) -> Result<Connection, ConnectionError> {
     let packet_size = agreed_packet_size(login.packet_size_bytes, transport.is_encrypted());
     // Before 7.2 the layout of several tokens differs; such clients are refused rather than misread.
@@ -146,8 +155,20 @@ async fn log_in(
         ));
     };
     let mut writer = ResponseWriter::new(&mut transport, PACKET_SIZE_INITIAL_BYTES, spid);
-    let known = login.user_name.eq_ignore_ascii_case(&shared.options.user);
-    if !(shared.options.password.matches(login.password.expose()) && known) {
+    let right = match shared.guesses.turn(address, Instant::now()) {
+        Some(wait) => {
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+            let known = login.user_name.eq_ignore_ascii_case(&shared.options.user);
+            shared.options.password.matches(login.password.expose()) && known
+        }
+        None => false,
+    };
+    if right {
+        shared.guesses.succeeded(address);
+    } else {
+        shared.guesses.failed(address, Instant::now());
         sleep(shared.options.limits.failed_login_delay).await;
         login_reply::refused(&mut writer, version, &login.user_name, None)?;
         writer.finish().await?;

@@ -7,6 +7,7 @@ use tds::SqlType;
 
 use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::catalogue::{DatabaseEntry, Directory, TableDefinition, same_name};
+use crate::session::OpenSession;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::parse_object_name;
@@ -63,6 +64,8 @@ pub struct Facts {
     pub server: String,
     /// Session id.
     pub spid: u16,
+    /// Who is logged in, this session included.
+    pub(crate) sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
     /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
     pub now: i64,
     /// Identity value of the last INSERT of this scope.
@@ -109,6 +112,7 @@ impl Facts {
             application: String::new(),
             server: "bulkwire".to_string(),
             spid: 51,
+            sessions: Box::new(Vec::new),
             now: now(),
             scope_identity: None,
             row_count: 0,
@@ -159,6 +163,13 @@ impl Facts {
     /// The table of an id.
     pub fn by_id(&self, object_id: i64) -> Option<Arc<TableDefinition>> {
         self.tables().iter().find(|table| i64::from(table.object_id) == object_id).cloned()
+    }
+
+    /// When the session logged in.
+    pub fn login_moment(&self) -> Datum {
+        let sessions = (self.sessions)();
+        let own = sessions.iter().find(|session| session.spid == self.spid);
+        Datum::Moment(own.map_or(self.now, |session| session.since))
     }
 
     /// The moment of the statement.

@@ -95,8 +95,8 @@ impl Session {
 
     /// Begins the load that an INSERT BULK has announced: locks the table and prepares the writer.
     ///
-    /// The writer may be used on another thread while nothing else happens in the session. TABLOCK, and unique keys,
-    /// take the table's lock alone; otherwise several loads run side by side.
+    /// The writer may be used on another thread while nothing else happens in the session. Unique keys take
+    /// the table's lock alone; otherwise several loads run side by side, with TABLOCK those that ask for it.
     pub fn begin_bulk(&mut self, target: BulkTarget) -> Result<BulkWriter, SqlError> {
         let frame = Frame::new(false);
         let table = self.writable(&target.table)?;
@@ -129,10 +129,14 @@ impl Session {
         plan: WritePlan,
         hints: &BulkHints,
     ) -> Result<TableWriter, SqlError> {
-        // TABLOCK is a bulk update lock: loads do not exclude each other.
-        let alone = !plan.definition.unique_keys().is_empty();
+        // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
+        let mode = match (plan.definition.unique_keys().is_empty(), hints.table_lock) {
+            (false, _) => LockMode::Exclusive,
+            (true, true) => LockMode::Bulk,
+            (true, false) => LockMode::Append,
+        };
         let mut references = if hints.check_constraints { self.references(table)? } else { Vec::new() };
-        self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
+        self.work.lock(table, mode)?;
         let now = self.work.refresh(table)?;
         self.work.offer_keys(table.definition.object_id);
         let options = WriteOptions {

@@ -103,6 +103,8 @@ impl Session {
         facts.application = self.login.application.clone();
         facts.server = self.instance.name().to_string();
         facts.spid = self.login.spid;
+        let sessions = self.instance.sessions().clone();
+        facts.sessions = Box::new(move || sessions.all());
         facts.scope_identity = self.last.scope_identity;
         facts.row_count = self.last.rows;
         facts.transaction_count = i64::from(self.work.depth());

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use store::{Database, TableId, TableInfo};
 
 use super::application_locks::ApplicationLocks;
+use super::registry::Sessions;
 use super::statements::StatementCache;
 use crate::catalogue::views::PRODUCT_VERSION;
 use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition};
@@ -31,6 +32,8 @@ pub struct Instance {
     definitions: Mutex<HashMap<TableId, (String, Arc<TableDefinition>)>>,
     /// The directory read last, and its text.
     directory: Mutex<(String, Arc<Directory>)>,
+    /// Who is logged in.
+    sessions: Sessions,
     /// Batches parsed before.
     pub(super) statements: StatementCache,
     application_locks: Arc<ApplicationLocks>,
@@ -65,6 +68,7 @@ impl Instance {
             definitions: Mutex::new(HashMap::new()),
             application_locks: Arc::default(),
             directory: Mutex::default(),
+            sessions: Sessions::default(),
             statements: StatementCache::default(),
             keys: KeyCache::default(),
         };
@@ -91,6 +95,11 @@ impl Instance {
     /// Whether a commit waits for files.
     pub(crate) fn is_on_disk(&self) -> bool {
         self.store.is_on_disk()
+    }
+
+    /// Who is logged in.
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     /// The execution engine.

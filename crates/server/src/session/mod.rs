@@ -24,6 +24,7 @@ mod output_clause;
 mod placement;
 mod procedures;
 mod query;
+mod registry;
 mod rename;
 pub mod response;
 mod settings;
@@ -41,6 +42,7 @@ pub(crate) use cancellation::StopOnDrop;
 pub use execute::Request;
 pub use instance::Instance;
 pub(crate) use placement::EarlyEvents;
+pub(crate) use registry::OpenSession;
 
 use crate::engine::{Datum, SessionContext};
 use crate::sql_error::SqlError;
@@ -73,6 +75,8 @@ pub struct Session {
     settings: Settings,
     database: String,
     work: Work,
+    /// Its entry among the sessions that are open.
+    _place: registry::Place,
     /// Of the request that runs.
     cancellation: Cancellation,
     /// Where the request runs.
@@ -114,12 +118,14 @@ impl Session {
         let settings = Settings::new(login.ansi_defaults);
         let work = Work::new(Arc::clone(&instance));
         let application_locks = application_locks::LockHolder::new(instance.application_locks());
+        let place = instance.sessions().enter(&login);
         Ok(Session {
             instance,
             login,
             settings,
             database,
             work,
+            _place: place,
             cancellation: Cancellation::new(),
             placement: Placement::default(),
             prepared: HashMap::new(),

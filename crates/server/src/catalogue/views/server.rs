@@ -451,7 +451,7 @@ fn sessions(context: &Context<'_>, view: &mut View) {
     let facts = context.facts;
     view.add([
         ("session_id", int(facts.spid)),
-        ("login_time", facts.now_moment()),
+        ("login_time", facts.login_moment()),
         ("host_name", text(&facts.host)),
         ("program_name", text(&facts.application)),
         ("login_name", text(&facts.login)),
@@ -462,6 +462,20 @@ fn sessions(context: &Context<'_>, view: &mut View) {
         ("database_id", facts.current().map_or(Datum::Null, |database| int(database.id))),
         ("open_transaction_count", int(facts.transaction_count)),
     ]);
+    // Of the others, what they said when they logged in.
+    for session in (facts.sessions)().iter().filter(|session| session.spid != facts.spid) {
+        view.add([
+            ("session_id", int(session.spid)),
+            ("login_time", Datum::Moment(session.since)),
+            ("host_name", text(&session.host)),
+            ("program_name", text(&session.application)),
+            ("login_name", text(&session.login)),
+            ("status", text("sleeping")),
+            ("last_request_start_time", Datum::Moment(session.since)),
+            ("transaction_isolation_level", int(2)),
+            ("original_login_name", text(&session.login)),
+        ]);
+    }
 }
 
 fn connections(context: &Context<'_>, view: &mut View) {

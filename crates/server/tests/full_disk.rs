@@ -1,0 +1,213 @@
+//! A disk that fills up: what does not fit is refused with 1105, what was committed stays, reads go on, and writes work again
+//! once there is room.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod answers;
+
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use answers::{answer, login};
+use arrow::array::{Int32Array, RecordBatch};
+use bulkwire_server::session::response::Response;
+use bulkwire_server::session::{Cancellation, Instance, Request, Session};
+use store::storage::{AppendFile, DirectoryStorage, ReadFile, Storage};
+use store::{Database, Options};
+use tds::SqlType;
+use tokio::sync::mpsc;
+
+/// A directory on a disk that has room for so many more bytes.
+#[derive(Debug)]
+struct SmallDisk {
+    directory: DirectoryStorage,
+    room_bytes: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+struct SmallFile {
+    file: Box<dyn AppendFile>,
+    room_bytes: Arc<AtomicU64>,
+}
+
+impl Storage for SmallDisk {
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.directory.list()
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
+        self.directory.open(name)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>> {
+        let room_bytes = Arc::clone(&self.room_bytes);
+        Ok(Box::new(SmallFile { file: self.directory.create(name)?, room_bytes }))
+    }
+
+    fn open_append(&self, name: &str, length_bytes: u64) -> io::Result<Box<dyn AppendFile>> {
+        let room_bytes = Arc::clone(&self.room_bytes);
+        Ok(Box::new(SmallFile { file: self.directory.open_append(name, length_bytes)?, room_bytes }))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.directory.remove(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.directory.rename(from, to)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.directory.sync_directory()
+    }
+}
+
+impl AppendFile for SmallFile {
+    /// Writes what fits, as a full disk does.
+    fn append(&mut self, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+        let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
+        let room = self.room_bytes.load(Ordering::SeqCst);
+        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+        self.file.append(&mut [IoSlice::new(&bytes[..fits])])?;
+        self.room_bytes.fetch_sub(fits as u64, Ordering::SeqCst);
+        if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn truncate(&mut self, length_bytes: u64) -> io::Result<()> {
+        self.file.truncate(length_bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
+
+fn open(folder: &Path, room_bytes: &Arc<AtomicU64>) -> Arc<Instance> {
+    let directory = DirectoryStorage::open(folder).unwrap_or_else(|error| panic!("{error:?}"));
+    let disk = SmallDisk { directory, room_bytes: Arc::clone(room_bytes) };
+    let database = Database::open_on(Arc::new(disk), Options::default()).unwrap();
+    Arc::new(Instance::new(database).unwrap())
+}
+
+fn session(instance: &Arc<Instance>) -> Session {
+    Session::open(Arc::clone(instance), login(51)).unwrap()
+}
+
+/// The answer's lines but for row counts.
+async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
+    let lines = answer(session, batch).await;
+    lines.into_iter().filter(|line| !line.starts_with('[') && !line.starts_with("affected")).collect()
+}
+
+async fn is_refused(session: &mut Session, batch: &str) {
+    let lines = lines(session, batch).await;
+    assert!(
+        matches!(lines.as_slice(), [line] if line.starts_with("error 1105: Could not allocate space")),
+        "{batch}: {lines:?}"
+    );
+}
+
+async fn is_done(session: &mut Session, batch: &str) {
+    assert_eq!(lines(session, batch).await, [""; 0], "{batch}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_are_refused_while_the_disk_is_full_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = Arc::new(AtomicU64::new(u64::MAX));
+    let instance = open(folder.path(), &room);
+    let mut session_one = session(&instance);
+    let mut session_two = session(&instance);
+    is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL PRIMARY KEY, s varchar(max) NULL)").await;
+    is_done(&mut session_one, "INSERT INTO t VALUES (1, 'one'), (2, 'two')").await;
+
+    // Room for a part of a commit's record, and for none of it.
+    for left in [60, 0] {
+        room.store(left, Ordering::SeqCst);
+        for batch in [
+            "INSERT INTO t VALUES (3, 'three')",
+            "INSERT INTO t VALUES (3, REPLICATE(CAST('x' AS varchar(max)), 3000000))",
+            "UPDATE t SET s = 'changed'",
+            "DELETE FROM t WHERE id = 1",
+            "CREATE TABLE u (a int)",
+            "TRUNCATE TABLE t",
+            "SELECT id INTO v FROM t",
+        ] {
+            is_refused(&mut session_one, batch).await;
+            assert_eq!(
+                lines(&mut session_two, "SELECT id, s FROM t ORDER BY id").await,
+                ["1 | one", "2 | two"]
+            );
+        }
+        // A transaction that cannot be committed is gone.
+        is_done(&mut session_one, "BEGIN TRAN; INSERT INTO t VALUES (4, 'four')").await;
+        is_refused(&mut session_one, "COMMIT").await;
+        assert_eq!(lines(&mut session_one, "SELECT @@TRANCOUNT, COUNT(*) FROM t").await, ["0 | 2"]);
+    }
+
+    room.store(u64::MAX, Ordering::SeqCst);
+    is_done(&mut session_two, "INSERT INTO t VALUES (3, 'three')").await;
+    is_done(&mut session_one, "UPDATE t SET s = 'two again' WHERE id = 2").await;
+    drop((session_one, session_two, instance));
+
+    let instance = open(folder.path(), &room);
+    assert_eq!(
+        lines(&mut session(&instance), "SELECT id, s FROM t ORDER BY id").await,
+        ["1 | one", "2 | two again", "3 | three"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bulk_load_that_does_not_fit_leaves_no_row_and_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = Arc::new(AtomicU64::new(u64::MAX));
+    let instance = open(folder.path(), &room);
+    let mut session_one = session(&instance);
+    is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL); INSERT INTO t VALUES (-1)").await;
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    let before = files();
+    room.store(200_000, Ordering::SeqCst);
+    let refused = load(&mut session_one, 1_000_000).await.unwrap_err();
+    assert_eq!(refused, 1105);
+    assert_eq!(files(), before);
+    assert_eq!(lines(&mut session_one, "SELECT COUNT(*) FROM t").await, ["1"]);
+    room.store(u64::MAX, Ordering::SeqCst);
+    assert_eq!(load(&mut session_one, 1_000_000).await, Ok(1_000_000));
+    drop((session_one, instance));
+    let instance = open(folder.path(), &room);
+    assert_eq!(lines(&mut session(&instance), "SELECT COUNT(*) FROM t").await, ["1000001"]);
+}
+
+/// Loads so many rows; the number of the error that stopped it.
+async fn load(session: &mut Session, rows: i32) -> Result<u64, i32> {
+    let (events, mut queue) = mpsc::channel(64);
+    let batch = Request::Batch("INSERT BULK t (id int)".to_owned());
+    session.execute(batch, events, Cancellation::new()).await;
+    let mut target = None;
+    while let Some(event) = queue.recv().await {
+        if let Response::BulkExpected(expected) = event {
+            target = Some(*expected);
+        }
+    }
+    let mut writer = session.begin_bulk(target.expect("a target")).map_err(|error| error.number)?;
+    let column = tds::Column::new("id".to_owned(), SqlType::Int, false, None);
+    writer.columns(std::slice::from_ref(&column)).map_err(|error| error.number)?;
+    // Numbers that do not compress.
+    let mut random = 0x9E37_79B9_u32;
+    for first in (0..rows).step_by(50_000) {
+        let values = (first..(first + 50_000).min(rows)).map(|_| {
+            random ^= random << 13;
+            random ^= random >> 17;
+            random ^= random << 5;
+            random as i32
+        });
+        let batch = RecordBatch::try_from_iter([("id", Arc::new(Int32Array::from_iter_values(values)) as _)]);
+        writer.append(batch.unwrap()).map_err(|error| error.number)?;
+    }
+    writer.finish().map_err(|error| error.number)
+}
