@@ -28,6 +28,7 @@ pub mod ipc;
 mod location;
 pub mod measure;
 pub mod parquet;
+pub mod sniff;
 mod unfinished;
 
 pub use batch::{BatchReader, BatchWriter, Written, create, open};
@@ -42,4 +43,5 @@ pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
 pub use location::{Location, Spooled};
 pub use measure::measure;
 pub use parquet::{ParquetCompression, ParquetOptions};
+pub use sniff::{Sniffed, sniff};
 pub use unfinished::remove_unfinished;

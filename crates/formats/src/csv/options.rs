@@ -13,6 +13,8 @@ pub struct CsvOptions {
     pub delimiter: String,
     /// Quote character (ASCII), or none: then every byte between delimiters is the value.
     pub quote: Option<u8>,
+    /// Lines in front of everything else that are no rows: `sep=;`, a title. Reading only; a line ends at a line feed.
+    pub skip_lines: usize,
     /// Whether the first row names the columns.
     pub header: bool,
     /// Names of the columns, in file order; they take the place of the header's. Reading only.
@@ -108,6 +110,7 @@ impl Default for CsvOptions {
         Self {
             delimiter: ",".into(),
             quote: Some(b'"'),
+            skip_lines: 0,
             header: true,
             columns: None,
             null_text: None,

@@ -126,6 +126,7 @@ impl CsvReader {
             block_bytes,
             max_row_bytes: options.max_row_bytes,
         };
+        blocks.skip_lines(options.skip_lines)?;
         let names = column_names(&mut blocks, options)?;
         let fields: Vec<Field> =
             names.into_iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
@@ -257,6 +258,32 @@ enum Advance {
 type Misplaced = (FormatError, Option<usize>);
 
 impl Blocks {
+    /// Passes lines that are no rows. A file may have fewer.
+    fn skip_lines(&mut self, lines: usize) -> Result<(), FormatError> {
+        for _ in 0..lines {
+            loop {
+                let rest = self.text.get(self.start..).unwrap_or_default();
+                if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+                    self.start += at + 1;
+                    self.line += 1;
+                    break;
+                }
+                if rest.len() > self.max_row_bytes {
+                    let reason = Reason::RowTooLong { limit_bytes: self.max_row_bytes };
+                    return Err(
+                        FormatError::new(reason).at(Place { line: Some(self.line), ..Place::default() })
+                    );
+                }
+                if self.input.end().is_some() {
+                    self.start = self.text.len();
+                    return Ok(());
+                }
+                self.input.fill(&mut self.text, self.block_bytes)?;
+            }
+        }
+        Ok(())
+    }
+
     fn split(&self, rows_max: usize, expected: Option<usize>, rows: &mut Rows) -> Split {
         let last = matches!(self.input.end(), Some(TextEnd::File));
         self.splitter.split(&self.text, self.start, last, rows_max, expected, rows)

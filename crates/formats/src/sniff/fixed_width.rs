@@ -1,0 +1,63 @@
+//! The positions at which columns of fixed width begin.
+
+/// Where columns begin, and in how many lines that holds.
+pub(super) struct Fixed {
+    pub(super) breaks: Vec<usize>,
+    pub(super) width: usize,
+    pub(super) odd_rows: usize,
+}
+
+/// Lines that are looked at.
+const LINES_MAX: usize = 2000;
+
+impl Fixed {
+    /// The line's columns, padding included.
+    pub(super) fn divide(&self, line: &str) -> Vec<String> {
+        let characters: Vec<char> = line.chars().collect();
+        let mut edges = vec![0];
+        edges.extend_from_slice(&self.breaks);
+        edges.push(self.width.max(characters.len()));
+        edges
+            .windows(2)
+            .map(|pair| {
+                let end = pair[1].min(characters.len());
+                let start = pair[0].min(end);
+                characters.get(start..end).unwrap_or_default().iter().collect()
+            })
+            .collect()
+    }
+}
+
+/// Columns of lines of equal length: they begin behind a position that is blank in all lines, and where digits meet letters
+/// in all of them. `None` if lines differ in length or nothing divides them.
+pub(super) fn guess(lines: &[&str]) -> Option<Fixed> {
+    let lines: Vec<Vec<char>> = lines.iter().take(LINES_MAX).map(|line| line.chars().collect()).collect();
+    let width = lines.iter().map(Vec::len).max()?;
+    let regular = lines.iter().filter(|line| line.len() == width).count();
+    // Blanks at the ends of lines are often gone.
+    let padded = lines.iter().all(|line| line.len() <= width) && regular * 2 >= lines.len();
+    if lines.len() < 2 || width < 2 || !(regular * 10 >= lines.len() * 9 || padded) {
+        return None;
+    }
+    let at = |line: &Vec<char>, position: usize| line.get(position).copied().unwrap_or(' ');
+    let blank = |position: usize| lines.iter().all(|line| at(line, position) == ' ');
+    let meets = |position: usize| {
+        let kind = |character: char| match character {
+            '0'..='9' => 'd',
+            ' ' => ' ',
+            _ if character.is_alphabetic() => 'a',
+            _ => 'x',
+        };
+        let pairs: Vec<(char, char)> =
+            lines.iter().map(|line| (kind(at(line, position - 1)), kind(at(line, position)))).collect();
+        let holds = |from: char, to: char| pairs.iter().all(|pair| *pair == (from, to));
+        holds('d', 'a') || holds('a', 'd')
+    };
+    let breaks: Vec<usize> = (1..width)
+        .filter(|position| !blank(*position) && (blank(position - 1) || meets(*position)))
+        .collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    Some(Fixed { breaks, width, odd_rows: lines.len() - regular })
+}

@@ -1,0 +1,450 @@
+//! What an unknown text file looks like: encoding, delimiter or column breaks, quoting, header, likely types.
+//!
+//! Only the head of the file is read. A guess is a guess: the preview draws it, so that a person can see whether it is right.
+
+mod delimited;
+mod fixed_width;
+mod sample;
+
+use std::fmt;
+
+use rows::mapping::{CreateOptions, sql_type_of};
+use tds::{Collation, Column};
+
+use crate::bcp::{FieldCollation, FormatFile, FormatVersion, HostField, HostType, terminator};
+use crate::csv::{CsvReader, RowTerminator};
+use crate::infer::{InferredSchema, infer_reader};
+use crate::{Compression, CsvOptions, Encoding, FormatError, Location};
+use sample::Sample;
+
+/// What a file looks like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sniffed {
+    /// The file, as a person names it.
+    pub file: String,
+    /// What is in it.
+    pub content: Content,
+    /// Bytes looked at (after decompression).
+    pub sample_bytes: usize,
+    /// Whether that was all of the file.
+    pub is_complete: bool,
+}
+
+/// What is in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Nothing.
+    Empty,
+    /// A format that names itself: `Apache Parquet`, `gzip` and so on.
+    Known(&'static str),
+    /// Not text, and nothing that names itself: a native file of bcp, perhaps.
+    Binary,
+    /// Text.
+    Text(Box<SniffedText>),
+}
+
+/// What a text file looks like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SniffedText {
+    /// The encoding.
+    pub encoding: Encoding,
+    /// Whether the file begins with a byte-order mark.
+    pub byte_order_mark: bool,
+    /// What ends a row.
+    pub row_terminator: String,
+    /// Whether the last row ends like the others.
+    pub last_row_is_terminated: bool,
+    /// Whether the first line is `sep=;`, as spreadsheets write it.
+    pub separator_line: bool,
+    /// How a row is divided.
+    pub layout: Layout,
+    /// Whether the first row names the columns.
+    pub header: bool,
+    /// The columns, with likely types.
+    pub columns: Vec<Column>,
+    /// Rows looked at, without the header.
+    pub rows: usize,
+    /// Rows with another number of fields, or of another length.
+    pub odd_rows: usize,
+    /// The first rows, divided as guessed.
+    pub preview: Vec<Vec<String>>,
+}
+
+/// How a row is divided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Layout {
+    /// By text between fields.
+    Delimited {
+        /// That text.
+        delimiter: String,
+        /// The quote character, if fields are quoted.
+        quote: Option<u8>,
+    },
+    /// By position: where each column but the first begins, in characters from 0, and the length of a row.
+    FixedWidth {
+        /// Where columns begin.
+        breaks: Vec<usize>,
+        /// Characters in a row.
+        width: usize,
+    },
+    /// Not at all.
+    OneColumn,
+}
+
+/// Bytes looked at.
+const SAMPLE_BYTES: usize = 1 << 20;
+const PREVIEW_ROWS: usize = 8;
+const PREVIEW_CELL_CHARS: usize = 28;
+
+/// Looks at the head of a file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn sniff(location: &Location, compression: Compression) -> Result<Sniffed, FormatError> {
+    use std::io::Read as _;
+    let file = location.to_string();
+    let source = location.open_source()?;
+    let mut input = compression.decompress(source.input).map_err(|error| error.in_file(&file))?;
+    let mut bytes = Vec::new();
+    input
+        .by_ref()
+        .take(SAMPLE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| FormatError::from(error).in_file(&file))?;
+    let is_complete = bytes.len() <= SAMPLE_BYTES;
+    bytes.truncate(SAMPLE_BYTES);
+    sniff_bytes(&bytes, is_complete, &file)
+}
+
+/// Looks at the head of a file that is in memory. `is_complete` says that nothing follows; `file` is its name.
+///
+/// # Errors
+/// None that a file could cause.
+pub fn sniff_bytes(bytes: &[u8], is_complete: bool, file: &str) -> Result<Sniffed, FormatError> {
+    let content = if bytes.is_empty() {
+        Content::Empty
+    } else if let Some(known) = sample::known(bytes) {
+        Content::Known(known)
+    } else if let Some(sample) = Sample::decode(bytes, is_complete) {
+        Content::Text(Box::new(text(sample)?))
+    } else {
+        Content::Binary
+    };
+    Ok(Sniffed { file: file.to_owned(), content, sample_bytes: bytes.len(), is_complete })
+}
+
+fn text(sample: Sample) -> Result<SniffedText, FormatError> {
+    let Sample { encoding, byte_order_mark, mut text, row_terminator, last_row_is_terminated, .. } = sample;
+    let mut named = None;
+    if let Some((delimiter, rest)) = delimited::separator_line(&text, &row_terminator) {
+        named = Some(delimiter);
+        text = rest;
+    }
+    let separator_line = named.is_some();
+    let guess = delimited::guess(&text, &row_terminator, named);
+    let (layout, mut rows, odd_rows) = match guess {
+        Some(guess) => {
+            (Layout::Delimited { delimiter: guess.delimiter, quote: guess.quote }, guess.rows, guess.odd_rows)
+        }
+        None => {
+            let lines: Vec<&str> =
+                text.split(row_terminator.as_str()).filter(|line| !line.is_empty()).collect();
+            match fixed_width::guess(&lines) {
+                Some(fixed) => {
+                    let rows = lines.iter().map(|line| fixed.divide(line)).collect();
+                    (Layout::FixedWidth { breaks: fixed.breaks, width: fixed.width }, rows, fixed.odd_rows)
+                }
+                None => (Layout::OneColumn, lines.iter().map(|line| vec![(*line).to_owned()]).collect(), 0),
+            }
+        }
+    };
+    let preview: Vec<Vec<String>> = rows.iter().take(PREVIEW_ROWS).cloned().collect();
+    if matches!(layout, Layout::FixedWidth { .. }) {
+        for cell in rows.iter_mut().flatten() {
+            *cell = cell.trim().to_owned();
+        }
+    }
+    let whole = types_of(&rows)?;
+    let body = types_of(rows.get(1..).unwrap_or_default())?;
+    let header = is_header(&rows, &whole, &body);
+    let inferred = if header { body } else { whole };
+    let names = match (header, rows.first()) {
+        (true, Some(first)) => first.iter().map(|name| name.trim().to_owned()).collect(),
+        _ => Vec::new(),
+    };
+    Ok(SniffedText {
+        encoding,
+        byte_order_mark,
+        row_terminator,
+        last_row_is_terminated,
+        separator_line,
+        columns: columns(&inferred, names),
+        rows: rows.len() - usize::from(header),
+        layout,
+        header,
+        odd_rows,
+        preview,
+    })
+}
+
+/// The types of cells, by the rules of [`infer`](crate::infer()).
+fn types_of(rows: &[Vec<String>]) -> Result<InferredSchema, FormatError> {
+    let width = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let mut text = String::new();
+    for row in rows {
+        for index in 0..width {
+            if index > 0 {
+                text.push(UNIT);
+            }
+            // Nothing that separates cells here may stand in one.
+            let cell = row.get(index).map_or("", String::as_str);
+            text.extend(cell.chars().filter(|character| !matches!(*character, UNIT | RECORD)));
+        }
+        text.push(RECORD);
+    }
+    let options = CsvOptions {
+        delimiter: UNIT.to_string(),
+        row_terminator: RowTerminator::Text(RECORD.to_string()),
+        quote: None,
+        header: false,
+        columns: Some((1..=width).map(|number| format!("column{number}")).collect()),
+        max_row_bytes: 2 * SAMPLE_BYTES.max(text.len()),
+        ..CsvOptions::default()
+    };
+    infer_reader(CsvReader::new(std::io::Cursor::new(text), "sample", &options, 4096)?, None)
+}
+
+const UNIT: char = '\u{1F}';
+const RECORD: char = '\u{1E}';
+
+/// Whether the first row names the columns: it is text where the others are not, or, if all is text, a row of different
+/// names none of which comes back below.
+fn is_header(rows: &[Vec<String>], whole: &InferredSchema, body: &InferredSchema) -> bool {
+    let [first, rest @ ..] = rows else { return false };
+    if rest.is_empty() || first.iter().any(|name| name.trim().is_empty()) {
+        return false;
+    }
+    let mut names: Vec<String> = first.iter().map(|name| name.trim().to_lowercase()).collect();
+    names.sort();
+    names.dedup();
+    if names.len() != first.len() {
+        return false;
+    }
+    let types_differ = whole
+        .columns
+        .iter()
+        .zip(&body.columns)
+        .any(|(whole, body)| whole.field.data_type() != body.field.data_type());
+    if types_differ {
+        return first.iter().all(|name| name.trim().parse::<f64>().is_err());
+    }
+    let all_text =
+        body.columns.iter().all(|column| column.field.data_type() == &arrow::datatypes::DataType::Utf8);
+    all_text
+        && first.len() > 1
+        && first.iter().all(|name| is_name(name.trim()))
+        && !rest.iter().any(|row| row.iter().zip(first).any(|(cell, name)| cell == name))
+}
+
+fn is_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && text.chars().count() <= 64
+        && characters
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '.' | '-' | '#' | '%' | '(' | ')' | '/'))
+}
+
+fn columns(inferred: &InferredSchema, names: Vec<String>) -> Vec<Column> {
+    let mut names = names.into_iter();
+    inferred
+        .columns
+        .iter()
+        .map(|column| {
+            let options = CreateOptions {
+                max_length: Some(column.max_binary_bytes.unwrap_or(column.max_utf16_units)),
+                ..CreateOptions::default()
+            };
+            let sql_type = sql_type_of(&column.field, &options)
+                .unwrap_or(tds::SqlType::NVarChar { length: tds::Length::Max });
+            let name = names.next().unwrap_or_else(|| column.name.clone());
+            Column::new(name, sql_type, column.nulls > 0, Some(Collation::default()))
+        })
+        .collect()
+}
+
+impl SniffedText {
+    /// How [`open`](crate::open) reads the file, if it is delimited (or of one column).
+    pub fn csv_options(&self) -> Option<CsvOptions> {
+        let (delimiter, quote) = match &self.layout {
+            Layout::Delimited { delimiter, quote } => (delimiter.clone(), *quote),
+            Layout::OneColumn => ("\u{1F}".to_owned(), None),
+            Layout::FixedWidth { .. } => return None,
+        };
+        let row_terminator = match self.row_terminator.as_str() {
+            "\n" | "\r\n" => RowTerminator::Auto,
+            other => RowTerminator::Text(other.to_owned()),
+        };
+        Some(CsvOptions {
+            delimiter,
+            quote,
+            header: self.header,
+            encoding: self.encoding,
+            row_terminator,
+            columns: (!self.header).then(|| self.columns.iter().map(|column| column.name.clone()).collect()),
+            skip_lines: usize::from(self.separator_line),
+            ..CsvOptions::default()
+        })
+    }
+
+    /// A format file for the file, where one can describe it: bcp knows no quotes, no UTF-16 with the high byte first, and
+    /// counts widths in bytes.
+    pub fn format_file(&self) -> Option<FormatFile> {
+        let wide = match self.encoding {
+            Encoding::Utf16Le => true,
+            Encoding::Utf16Be => return None,
+            _ => false,
+        };
+        let ending = |text: &str| {
+            if wide { terminator::widen(text.as_bytes()) } else { text.as_bytes().to_vec() }
+        };
+        let host_type = if wide { HostType::NChar } else { HostType::Char };
+        let last = self.columns.len().checked_sub(1)?;
+        let mut fields = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            let mut field = HostField::delimited(host_type, &[], index + 1, &column.name);
+            field.collation = FieldCollation::Default;
+            match &self.layout {
+                Layout::Delimited { quote: Some(_), .. } => return None,
+                Layout::Delimited { delimiter, .. } if index < last => field.terminator = ending(delimiter),
+                Layout::FixedWidth { breaks, width } => {
+                    if self.encoding == Encoding::Utf8
+                        && !self.preview.iter().flatten().all(|cell| cell.is_ascii())
+                    {
+                        return None;
+                    }
+                    let start =
+                        index.checked_sub(1).and_then(|index| breaks.get(index)).copied().unwrap_or(0);
+                    let end = breaks.get(index).copied().unwrap_or(*width);
+                    field.length = u32::try_from(end.saturating_sub(start)).ok()? * if wide { 2 } else { 1 };
+                    if index == last {
+                        field.terminator = Vec::new();
+                    }
+                }
+                _ => field.terminator = ending(&self.row_terminator),
+            }
+            fields.push(field);
+        }
+        if matches!(self.layout, Layout::FixedWidth { .. }) {
+            let mut end = HostField::delimited(host_type, &ending(&self.row_terminator), 0, "end_of_row");
+            end.column = None;
+            fields.push(end);
+        }
+        Some(FormatFile { version: FormatVersion::default(), fields, rowset: None })
+    }
+
+    /// A list of columns as [`declare`](crate::bcp::declare) reads it.
+    pub fn declaration(&self) -> String {
+        let column = |column: &Column| {
+            let null = if column.flags.is_nullable() { "null" } else { "not null" };
+            format!("[{}] {} {null}", column.name.replace(']', "]]"), column.sql_type())
+        };
+        self.columns.iter().map(column).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Sniffed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = if self.is_complete { "whole file" } else { "head of the file" };
+        writeln!(f, "{} ({} bytes, {part})", self.file, self.sample_bytes)?;
+        match &self.content {
+            Content::Empty => writeln!(f, "  empty"),
+            Content::Known(known) => writeln!(f, "  {known}"),
+            Content::Binary => writeln!(
+                f,
+                "  not text; a native file of bcp needs its format file, or the table that it came from"
+            ),
+            Content::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for SniffedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mark = if self.byte_order_mark { ", with byte-order mark" } else { "" };
+        writeln!(f, "  encoding        {}{mark}", self.encoding)?;
+        let spelled = terminator::escape(self.row_terminator.as_bytes());
+        let last = if self.last_row_is_terminated { "" } else { " (none behind the last row)" };
+        writeln!(f, "  row terminator  {spelled}{last}")?;
+        match &self.layout {
+            Layout::Delimited { delimiter, quote } => {
+                let quoted = quote
+                    .map_or("no quotes".to_owned(), |quote| format!("quoted with {}", char::from(quote)));
+                writeln!(f, "  delimiter       {} ({quoted})", terminator::escape(delimiter.as_bytes()))?;
+            }
+            Layout::FixedWidth { breaks, width } => {
+                let mut edges = vec![0];
+                edges.extend_from_slice(breaks);
+                edges.push(*width);
+                let widths: Vec<String> =
+                    edges.windows(2).map(|pair| (pair[1] - pair[0]).to_string()).collect();
+                writeln!(f, "  fixed width     {} characters: {}", width, widths.join(" + "))?;
+            }
+            Layout::OneColumn => writeln!(f, "  delimiter       none")?,
+        }
+        if self.separator_line {
+            writeln!(f, "  first line      names the delimiter (sep=)")?;
+        }
+        writeln!(f, "  header          {}", if self.header { "yes" } else { "no" })?;
+        write!(f, "  rows            {}", self.rows)?;
+        if self.odd_rows > 0 {
+            write!(f, ", {} of another shape", self.odd_rows)?;
+        }
+        writeln!(f)?;
+        writeln!(f, "  columns")?;
+        let widest = self.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0).min(40);
+        for column in &self.columns {
+            let null = if column.flags.is_nullable() { "null" } else { "not null" };
+            writeln!(f, "    {:<widest$}  {} {null}", column.name, column.sql_type())?;
+        }
+        self.fmt_preview(f)
+    }
+}
+
+impl SniffedText {
+    /// The first rows, with a bar at every break.
+    fn fmt_preview(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  preview")?;
+        let fixed = matches!(self.layout, Layout::FixedWidth { .. });
+        let shown: Vec<Vec<String>> = self
+            .preview
+            .iter()
+            .map(|row| row.iter().map(|cell| if fixed { cell.clone() } else { shortened(cell) }).collect())
+            .collect();
+        let columns = shown.iter().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|index| {
+                let cells = shown.iter().filter_map(|row| row.get(index));
+                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        for row in &shown {
+            f.write_str("    |")?;
+            for (cell, width) in row.iter().zip(&widths) {
+                write!(f, "{cell:<width$}|")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// A cell on one line, and not too long.
+fn shortened(cell: &str) -> String {
+    let plain: String = cell.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
+    if plain.chars().count() <= PREVIEW_CELL_CHARS {
+        return plain;
+    }
+    let mut kept: String = plain.chars().take(PREVIEW_CELL_CHARS - 1).collect();
+    kept.push('…');
+    kept
+}

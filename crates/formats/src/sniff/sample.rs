@@ -1,0 +1,133 @@
+//! The head of a file as text: which encoding, which row terminator.
+
+use tds::CodePage;
+
+use crate::Encoding;
+
+/// Decoded text of whole rows.
+pub(super) struct Sample {
+    pub(super) encoding: Encoding,
+    pub(super) byte_order_mark: bool,
+    pub(super) text: String,
+    pub(super) row_terminator: String,
+    pub(super) last_row_is_terminated: bool,
+}
+
+/// The name of a format that begins with its own.
+pub(super) fn known(bytes: &[u8]) -> Option<&'static str> {
+    const MAGIC: &[(&[u8], &str)] = &[
+        (b"PAR1", "Apache Parquet"),
+        (b"ARROW1", "Arrow IPC file"),
+        (b"\x1F\x8B", "gzip"),
+        (b"\x28\xB5\x2F\xFD", "zstd"),
+        (b"PK\x03\x04", "a ZIP archive (a spreadsheet, perhaps)"),
+        (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "an old Office document"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"%PDF-", "a PDF document"),
+    ];
+    MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name)
+}
+
+impl Sample {
+    /// The bytes as text; `None` if they are none.
+    pub(super) fn decode(bytes: &[u8], is_complete: bool) -> Option<Self> {
+        let (mark, skipped) = match Encoding::of_mark(bytes) {
+            Some((encoding, length)) => (Some(encoding), length),
+            None => (None, 0),
+        };
+        let body = bytes.get(skipped..).unwrap_or_default();
+        let encoding = match mark {
+            Some(encoding) => encoding,
+            None => guess_encoding(body)?,
+        };
+        let mut text = match encoding {
+            Encoding::Utf16Le => utf16(body, u16::from_le_bytes)?,
+            Encoding::Utf16Be => utf16(body, u16::from_be_bytes)?,
+            Encoding::Utf8 => utf8_head(body).to_owned(),
+            Encoding::CodePage(number) => CodePage::from_number(number)?.decode(body).ok()?.into_owned(),
+        };
+        if is_binary(&text) {
+            return None;
+        }
+        let row_terminator = row_terminator(&text).to_owned();
+        let last_row_is_terminated = text.ends_with(&row_terminator) || text.is_empty();
+        if !is_complete {
+            // The last row may be cut off.
+            let end = text.rfind(&row_terminator).map_or(text.len(), |at| at + row_terminator.len());
+            text.truncate(end);
+        }
+        Some(Self {
+            encoding,
+            byte_order_mark: mark.is_some(),
+            text,
+            row_terminator,
+            last_row_is_terminated: last_row_is_terminated || !is_complete,
+        })
+    }
+}
+
+/// The encoding of text without a byte-order mark.
+fn guess_encoding(body: &[u8]) -> Option<Encoding> {
+    // Latin text in UTF-16 has a zero in every other byte; in other encodings zeros are rare.
+    let head = body.get(..body.len().min(4096)).unwrap_or_default();
+    let zeros = |parity: usize| head.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd) = (zeros(0), zeros(1));
+    let half = head.len() / 2;
+    if head.len() >= 4 && odd * 10 > half * 7 && even * 10 < half {
+        return Some(Encoding::Utf16Le);
+    }
+    if head.len() >= 4 && even * 10 > half * 7 && odd * 10 < half {
+        return Some(Encoding::Utf16Be);
+    }
+    if utf8_head(body).len() + 4 > body.len() {
+        return Some(Encoding::Utf8);
+    }
+    // In DOS code pages letters lie at 80 to A5, in Windows' at C0 to FF.
+    let count = |range: std::ops::RangeInclusive<u8>| body.iter().filter(|byte| range.contains(byte)).count();
+    let (dos, windows) = (count(0x80..=0xA5), count(0xC0..=0xFF));
+    Some(Encoding::CodePage(if dos > windows { 850 } else { 1252 }))
+}
+
+/// As much as is UTF-8.
+fn utf8_head(body: &[u8]) -> &str {
+    match std::str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = body.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+    }
+}
+
+fn utf16(body: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let units: Vec<u16> = body.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
+    match String::from_utf16(&units) {
+        Ok(text) => Some(text),
+        // A character may be cut in two at the end of the sample.
+        Err(_) => String::from_utf16(units.split_last()?.1).ok(),
+    }
+}
+
+/// Whether there is more than now and then a control character; one NUL is bcp's empty string.
+fn is_binary(text: &str) -> bool {
+    let odd = |c: char| {
+        c.is_control()
+            && !matches!(c, '\t' | '\n' | '\r' | '\u{C}' | '\u{1A}' | '\u{1C}'..='\u{1F}' | '\u{1}' | '\u{2}')
+    };
+    let controls = text.chars().filter(|c| odd(*c)).count();
+    let replaced = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    (controls + replaced) * 20 > text.chars().count()
+}
+
+fn row_terminator(text: &str) -> &'static str {
+    let feeds = text.matches('\n').count();
+    let both = text.matches("\r\n").count();
+    let returns = text.matches('\r').count();
+    if feeds > 0 {
+        if both * 2 > feeds { "\r\n" } else { "\n" }
+    } else if returns > 0 {
+        "\r"
+    } else {
+        "\n"
+    }
+}
