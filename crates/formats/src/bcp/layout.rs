@@ -188,7 +188,7 @@ fn column_type_of(sql_type: &SqlType, version: NativeVersion) -> SqlType {
 }
 
 /// Width of the length in front of a native field, as observed with the vendor's library.
-fn native_prefix(column: &Column, sql_type: &SqlType, version: NativeVersion) -> u8 {
+pub(super) fn native_prefix(column: &Column, sql_type: &SqlType, version: NativeVersion) -> u8 {
     let nullable = column.flags.is_nullable();
     match sql_type {
         // By the token that the server sends, which usually follows the flag.
@@ -229,7 +229,7 @@ fn is_long(sql_type: &SqlType) -> bool {
     }
 }
 
-fn native_length(sql_type: &SqlType, host_type: HostType) -> u32 {
+pub(super) fn native_length(sql_type: &SqlType, host_type: HostType) -> u32 {
     if let Some(size) = host_type.size_bytes() {
         return size as u32;
     }
@@ -251,7 +251,7 @@ fn native_length(sql_type: &SqlType, host_type: HostType) -> u32 {
 }
 
 /// Longest text of a value of `-c`, in bytes, as the vendor's library counts it.
-fn text_length(sql_type: &SqlType) -> u32 {
+pub(super) fn text_length(sql_type: &SqlType) -> u32 {
     let units = |length: &Length| match length {
         Length::Units(units) => u32::from(*units),
         Length::Max => 0,
@@ -287,7 +287,7 @@ fn text_length(sql_type: &SqlType) -> u32 {
 }
 
 /// The same for `-w`: twice as much, but for what is Unicode already and for sql_variant.
-fn wide_text_length(sql_type: &SqlType) -> u32 {
+pub(super) fn wide_text_length(sql_type: &SqlType) -> u32 {
     match sql_type {
         SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::SqlVariant => text_length(sql_type),
         _ => text_length(sql_type) * 2,

@@ -24,6 +24,7 @@ mod format_text;
 mod format_xml;
 mod host_format;
 mod host_type;
+pub mod interactive;
 mod lane;
 mod layout;
 mod options;
