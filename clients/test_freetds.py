@@ -8,7 +8,10 @@ import subprocess
 
 import pytest
 
+import cells
 import every_type
+import python_cells
+from relay import relayed
 
 ENCRYPTION = ["off", "request", "require"]
 
@@ -159,3 +162,115 @@ def test_freebcp_reports_a_duplicate_key(server, tmp_path):
     loaded = freebcp(server, tmp_path, f"master..{table}", "in", file)
     assert "2627" in loaded.stdout + loaded.stderr
     assert tsql(server, tmp_path, f"SELECT COUNT(*) FROM {table}").stdout.split() == ["0"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "encryption", "expected"),
+    [("off", "off", "none"), ("optional", "request", "login"), ("required", "require", "full")],
+    ids=["without_tls", "with_an_encrypted_login_only", "with_full_tls"],
+)
+def test_tsql_logs_in_with(tls_modes, tmp_path, mode, encryption, expected):
+    with relayed(tls_modes(mode)) as (endpoint, relay):
+        done = tsql(endpoint, tmp_path, "SELECT N'zwölf'", encryption)
+        assert done.stdout.splitlines() == ["zwölf"], done.stderr
+        assert relay.encryption() == expected
+
+
+def test_tsql_logs_in_with_strict_encryption(tls_modes, tmp_path):
+    done = subprocess.run(["tsql", "-C"], capture_output=True, text=True, check=True)
+    version = done.stdout.split("freetds v")[1].split()[0]
+    if tuple(int(part) for part in version.split(".")[:2]) < (1, 4):
+        pytest.skip(f"FreeTDS {version}: strict encryption came with 1.4")
+    with relayed(tls_modes("strict")) as (endpoint, relay):
+        done = tsql(endpoint, tmp_path, "SELECT 1", "strict")
+        assert done.stdout.splitlines() == ["1"], done.stderr
+        assert relay.encryption() == "strict"
+
+
+def test_tsql_shows_number_state_class_and_line(server, tmp_path):
+    done = tsql(server, tmp_path, "SELECT 1\n\nRAISERROR('mine', 15, 7)")
+    assert "Msg 50000 (severity 15, state 7)" in done.stdout + done.stderr
+    assert "Line 3" in done.stdout + done.stderr
+
+
+def test_tsql_reads_every_type(server, tmp_path):
+    columns = python_cells.columns("real", "float", "datetime", "smalldatetime", "datetimeoffset")
+    script = [python_cells.create_table("#tsql", columns), *python_cells.inserts("#tsql", columns)]
+    texts = ", ".join(_as_text(column) for column in columns)
+    done = tsql(server, tmp_path, "\ngo\n".join([*script, f"SELECT {texts} FROM #tsql ORDER BY id"]))
+    assert "Msg" not in done.stdout + done.stderr, done.stderr
+    rows = [line.split("|") for line in done.stdout.splitlines()]
+    expected = [
+        [_shown(column, cells.text(column, row)) for column in columns] for row in range(cells.ROW_COUNT)
+    ]
+    found = [
+        f"row {number}, {column.name}: {cell[:60]} is not {wanted[:60]}"
+        for number, (row, wanted_row) in enumerate(zip(rows, expected, strict=True), 1)
+        for column, cell, wanted in zip(columns, row, wanted_row, strict=True)
+        if cell != wanted
+    ]
+    assert found == []
+
+
+def _as_text(column: cells.Column) -> str:
+    """The column as text that tsql prints whole: its formats of times and binaries are its own."""
+    if column.kind in ("binary", "varbinary", "image"):
+        return f"CONVERT(varchar(max), CAST({column.name} AS varbinary(max)), 2)"
+    if column.kind in ("time", "datetime2"):
+        return f"CAST(CAST({column.name} AS {column.kind}(7)) AS varchar(30))"
+    if column.kind == "date":
+        return f"CAST({column.name} AS varchar(10))"
+    if column.kind in ("money", "smallmoney"):
+        return f"CONVERT(varchar(30), {column.name}, 2)"
+    return column.name
+
+
+def _shown(column: cells.Column, text: str | None) -> str:
+    if text is None:
+        return "NULL"
+    return text.upper() if column.kind in ("binary", "varbinary", "image", "uniqueidentifier") else text
+
+
+def test_tsql_transactions_roll_back(server, tmp_path):
+    script = [
+        "CREATE TABLE #undo (n int)",
+        "BEGIN TRAN",
+        "INSERT INTO #undo VALUES (1)",
+        "ROLLBACK",
+        "INSERT INTO #undo VALUES (2)",
+        "SELECT n, @@TRANCOUNT FROM #undo",
+    ]
+    done = tsql(server, tmp_path, "\ngo\n".join(script))
+    assert "2|0" in done.stdout.splitlines(), done.stderr
+
+
+def test_tsql_prepares_executes_and_unprepares(server, tmp_path):
+    script = (
+        "DECLARE @h int EXEC sp_prepare @h OUTPUT, N'@n int', N'SELECT @n * 2' "
+        "EXEC sp_execute @h, 21 EXEC sp_execute @h, 22 EXEC sp_unprepare @h"
+    )
+    done = tsql(server, tmp_path, script)
+    assert [line for line in done.stdout.splitlines() if line.isdigit()] == ["42", "44"], done.stderr
+
+
+def test_a_killed_freebcp_leaves_nothing(server, tmp_path):
+    """It reads from a pipe that never ends; it is killed in the middle of its batch."""
+    tsql(server, tmp_path, "DROP TABLE IF EXISTS freebcp_killed")
+    tsql(server, tmp_path, "CREATE TABLE freebcp_killed (n int NOT NULL, t varchar(200) NULL)")
+    pipe = tmp_path / "rows"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        ["freebcp", "master..freebcp_killed", "in", pipe, "-S", "bulkwire", "-U", server.user]
+        + ["-P", server.password, "-c", "-t", "|", "-b", "1000000"],
+        env=freetds(server, tmp_path),
+        stdout=subprocess.DEVNULL,
+    )
+    with pipe.open("w") as file:
+        file.write("".join(f"{n}|{'x' * 150}\n" for n in range(5000)))
+        file.flush()
+        process.kill()
+        process.wait()
+    left = tsql(
+        server, tmp_path, "SET LOCK_TIMEOUT 20000 SELECT COUNT(*) FROM freebcp_killed WITH (TABLOCKX)"
+    )
+    assert left.stdout.split() == ["0"], left.stdout + left.stderr

@@ -96,19 +96,25 @@ def test_read_sql_with_parameters_and_in_chunks(database):
 
 
 def test_read_sql_of_every_type(database):
-    # Its Arrow types have no zones of their own a value, and take the drivers' bytes for text.
+    # pandas takes bytes for text, and has no column of values with a zone each.
     columns = python_cells.columns("datetimeoffset", "uniqueidentifier", "binary", "varbinary", "image")
     with database.connect() as connection:
         connection.exec_driver_sql(python_cells.create_table("#pandas_types", columns))
         for statement in python_cells.inserts("#pandas_types", columns):
             connection.exec_driver_sql(statement.replace("%", "%%"))
         read = pd.read_sql(
-            "SELECT * FROM #pandas_types ORDER BY id", connection, dtype_backend="pyarrow", coerce_float=False
+            "SELECT * FROM #pandas_types ORDER BY id",
+            connection,
+            dtype_backend="numpy_nullable",
+            coerce_float=False,
         )
     assert len(read) == cells.ROW_COUNT
     for column in columns:
         found = [None if pd.isna(value) else value for value in read[column.name]]
         wanted = [python_cells.value(column, row) for row in range(cells.ROW_COUNT)]
+        # pandas makes text of what it has no column for.
+        if column.kind in python_cells.DECIMALS | {"date", "time"}:
+            wanted = [None if value is None else str(value) for value in wanted]
         assert [_plain(value) for value in found] == wanted, column.name
 
 

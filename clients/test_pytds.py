@@ -199,8 +199,8 @@ def test_a_pooled_connection_is_reset_by_name(server):
 def described(column: cells.Column) -> Column:
     """The column as copy_to wants it described.
 
-    pytds 1.17.1 writes text, ntext and image as parameters are written, not as rows are, and cannot write binary,
-    nor negative or large money: they are sent as other types, which the server converts.
+    pytds 1.17.1 writes text, ntext and image as parameters are written, not as rows are, and cannot write
+    binary, nor negative or large money: they are sent as other types, which the server converts.
     """
     kind, _, rest = column.declaration.partition("(")
     sizes = [part for part in rest.rstrip(")").split(",") if part]
