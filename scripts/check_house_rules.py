@@ -19,7 +19,7 @@ ARROWS = {
     "formats": {"tds", "rows"},
     "load": {"tds", "rows"},
     "store": set(),
-    "server": {"tds", "rows", "store"},
+    "server": {"tds", "rows", "formats", "store"},
     "cli": {"tds", "rows", "formats", "load"},
 }
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}

@@ -15,6 +15,7 @@
 //! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
 //! not have it refuses with an error.
 
+mod bulk_file;
 pub mod catalogue;
 mod connection;
 pub mod engine;
@@ -27,6 +28,7 @@ mod table;
 mod transport;
 pub mod tsql;
 
+pub use bulk_file::FileAccess;
 pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
 pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};

@@ -17,6 +17,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::bulk_file::FileAccess;
 use crate::connection;
 use crate::init_script::{self, InitError};
 use crate::options::{DataLocation, ServerOptions};
@@ -47,6 +48,9 @@ pub enum StartError {
     /// An init script failed.
     #[error(transparent)]
     Init(#[from] InitError),
+    /// A directory for bulk files is none.
+    #[error("cannot use a directory for bulk files: {0}")]
+    BulkDirectory(io::Error),
     /// No threads or no event loop to be had.
     #[error("cannot start the event loop: {0}")]
     Runtime(io::Error),
@@ -95,7 +99,9 @@ impl Server {
     /// dropped. Clients that come while the scripts run wait for their end.
     pub fn start(options: ServerOptions) -> Result<RunningServer, StartError> {
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
-        let instance = Instance::new(open_store(&options.data)?).map_err(StartError::Data)?;
+        let files =
+            FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
+        let instance = Instance::new(open_store(&options.data)?).map_err(StartError::Data)?.with_files(files);
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("bulkwire-server")

@@ -51,6 +51,9 @@ struct Arguments {
     /// Write the self-signed certificate here, for clients that pin it
     #[arg(long, value_name = "FILE", conflicts_with = "certificate")]
     certificate_out: Option<PathBuf>,
+    /// Let BULK INSERT and OPENROWSET(BULK …) read files below this directory, and no others; may be given several times
+    #[arg(long, value_name = "DIR")]
+    bulk_directory: Vec<PathBuf>,
     /// Read bulk loads and count their rows, but keep nothing: for measuring clients
     #[arg(long)]
     discard: bool,
@@ -137,6 +140,7 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         certificate,
         encryption,
         discard: arguments.discard,
+        bulk_directories: arguments.bulk_directory,
         log_requests: arguments.log_requests,
         limits: Limits { connections: arguments.max_connections, ..Limits::default() },
     }

@@ -27,6 +27,8 @@ pub struct ServerOptions {
     pub discard: bool,
     /// Print every request readably on standard error.
     pub log_requests: bool,
+    /// Directories below which BULK INSERT and OPENROWSET(BULK …) may read files; none: no file is touched.
+    pub bulk_directories: Vec<PathBuf>,
     /// Bounds on what a client can make the server hold.
     pub limits: Limits,
 }

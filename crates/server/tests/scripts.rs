@@ -12,7 +12,7 @@
 //! | `status 0` | a procedure's return status (left out, it is not compared) |
 //!
 //! A batch that begins with `-- @name` runs in a session of that name; others in the first. Every script begins with
-//! an empty server in memory.
+//! an empty server in memory, and with the files of `tests/files` for BULK INSERT.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,6 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
+use bulkwire_server::FileAccess;
 use bulkwire_server::session::{Instance, Session};
 
 fn agree(expected: &[String], actual: &[String]) -> bool {
@@ -45,7 +46,14 @@ fn agree(expected: &[String], actual: &[String]) -> bool {
 }
 
 async fn run(path: &Path) -> (usize, Vec<String>) {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    // The files of BULK INSERT, in a directory of the script's own, into which it may write.
+    let files = tempfile::tempdir().unwrap();
+    for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")).unwrap() {
+        let file = file.unwrap().path();
+        std::fs::copy(&file, files.path().join(file.file_name().unwrap())).unwrap();
+    }
+    let access = FileAccess::new([files.path().to_owned()]).unwrap();
+    let instance = Arc::new(Instance::in_memory().unwrap().with_files(access));
     let mut sessions: HashMap<String, Session> = HashMap::new();
     let text = std::fs::read_to_string(path).unwrap();
     let (mut statements, mut failures) = (0, Vec::new());

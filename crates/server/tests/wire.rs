@@ -200,6 +200,7 @@ fn server_for(messages: &[Captured]) -> (RunningServer, Login7) {
         password: Password::new(login.password.expose().clone()),
         certificate: None,
         encryption: EncryptionPolicy::Optional,
+        bulk_directories: Vec::new(),
         discard: false,
         log_requests: false,
         limits: Limits { failed_login_delay: Duration::ZERO, ..Limits::default() },

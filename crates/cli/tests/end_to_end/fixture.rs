@@ -40,6 +40,7 @@ impl Fixture {
             password: Password::new(PASSWORD),
             certificate: Some(CertificateSource::SelfSigned),
             encryption: EncryptionPolicy::Optional,
+            bulk_directories: Vec::new(),
             discard: false,
             log_requests: false,
             limits: Limits::default(),

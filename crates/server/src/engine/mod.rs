@@ -26,6 +26,6 @@ pub use datum::Datum;
 pub use facts::{Facts, SessionContext};
 pub use function_table::{RowsKernel, TableFunction};
 pub use like::Pattern;
-pub use provider::{MemoryTable, StoredTable};
+pub use provider::{FileTable, MemoryTable, StoredTable};
 pub use run::{Engine, ResultStream, exact_schema};
 pub use typed::Typed;

@@ -17,6 +17,8 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 use store::{Scan, StoreError};
 
+use crate::sql_error::SqlError;
+
 /// Opens a scan of a table, of all columns or some.
 type Opener = Arc<dyn Fn(Option<Vec<usize>>) -> std::result::Result<Scan, StoreError> + Send + Sync>;
 
@@ -114,6 +116,98 @@ impl PartitionStream for ScanPartition {
         let target = Arc::clone(&schema);
         let batches = scan.map(move |batch| {
             let batch = batch.map_err(|error| DataFusionError::External(Box::new(error)))?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
+    }
+}
+
+/// Rows that are read once, while the query runs: a file.
+pub struct FileTable {
+    schema: SchemaRef,
+    rows: Mutex<Option<FileBatches>>,
+}
+
+type FileBatches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send>;
+
+impl FileTable {
+    /// A table of batches in the Exact form.
+    pub fn new(
+        schema: &Schema,
+        batches: impl Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send + 'static,
+    ) -> FileTable {
+        FileTable { schema: plain(schema), rows: Mutex::new(Some(Box::new(batches))) }
+    }
+}
+
+impl fmt::Debug for FileTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileTable").field("columns", &self.schema.fields().len()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for FileTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Temporary
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = match projection {
+            Some(projection) => Arc::new(self.schema.project(projection)?),
+            None => Arc::clone(&self.schema),
+        };
+        let rows = self.rows.lock().take();
+        let partition = FilePartition {
+            schema: Arc::clone(&schema),
+            columns: projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect()),
+            rows: Mutex::new(rows),
+        };
+        let plan = StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, None, false, limit)?;
+        Ok(Arc::new(plan))
+    }
+}
+
+struct FilePartition {
+    schema: SchemaRef,
+    columns: Vec<usize>,
+    rows: Mutex<Option<FileBatches>>,
+}
+
+impl fmt::Debug for FilePartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FilePartition")
+    }
+}
+
+impl PartitionStream for FilePartition {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.schema);
+        let Some(rows) = self.rows.lock().take() else {
+            let error = DataFusionError::Internal("a file was read twice".to_string());
+            let stream = futures::stream::iter([Err(error)]);
+            return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
+        };
+        let target = Arc::clone(&schema);
+        let columns = self.columns.clone();
+        let batches = rows.map(move |batch| {
+            let batch =
+                batch.map_err(|error| DataFusionError::External(Box::new(error)))?.project(&columns)?;
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
         });

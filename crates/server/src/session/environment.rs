@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use tds::SqlType;
+use tds::{Collation, SqlType};
 
 use super::Session;
 use super::interpreter::Frame;
+use crate::bulk_file::rowset;
 use crate::catalogue::views::{self, Context};
 use crate::engine::{BoundTable, Datum, Environment, Facts, OutputColumn, StoredTable, TableFunction};
-use crate::session::work::OpenTable;
+use crate::session::work::{OpenTable, waiting};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
+use crate::tsql::bulk_file::BulkRowset;
 
 /// A session and the variables in scope.
 pub(super) struct SessionEnvironment<'a> {
@@ -58,6 +60,11 @@ impl Environment for SessionEnvironment<'_> {
             return Err(SqlError::undeclared_table(&name.name));
         }
         self.view(name)?.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
+    }
+
+    fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError> {
+        let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+        waiting(|| rowset::open(rowset, self.session.instance.files(), collation))
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {

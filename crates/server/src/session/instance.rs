@@ -11,6 +11,7 @@ use store::{Database, TableId, TableInfo};
 use super::application_locks::ApplicationLocks;
 use super::registry::Sessions;
 use super::statements::StatementCache;
+use crate::bulk_file::FileAccess;
 use crate::catalogue::views::PRODUCT_VERSION;
 use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition};
 use crate::engine::Engine;
@@ -39,6 +40,7 @@ pub struct Instance {
     application_locks: Arc<ApplicationLocks>,
     /// Keys of tables with unique constraints.
     pub(crate) keys: KeyCache,
+    files: FileAccess,
 }
 
 impl std::fmt::Debug for Instance {
@@ -71,6 +73,7 @@ impl Instance {
             sessions: Sessions::default(),
             statements: StatementCache::default(),
             keys: KeyCache::default(),
+            files: FileAccess::default(),
         };
         let mut last = OBJECT_ID_FIRST;
         for info in instance.store.snapshot().tables() {
@@ -85,6 +88,17 @@ impl Instance {
     /// Over a store in memory.
     pub fn in_memory() -> Result<Instance, SqlError> {
         Self::new(Database::in_memory())
+    }
+
+    /// The same with files for BULK INSERT and OPENROWSET(BULK …).
+    pub fn with_files(mut self, files: FileAccess) -> Instance {
+        self.files = files;
+        self
+    }
+
+    /// Which files statements may read.
+    pub(crate) fn files(&self) -> &FileAccess {
+        &self.files
     }
 
     /// The store.

@@ -189,6 +189,9 @@ impl Session {
             StatementKind::Merge(merge) => self.merge(merge, frame, output).await?,
             StatementKind::DeclareTable(create) => self.declare_table(create, frame)?,
             StatementKind::InsertBulk(insert) => self.insert_bulk(insert, frame, output).await?,
+            StatementKind::BulkInsert(insert) => {
+                self.bulk_insert(insert, statement.line, frame, output).await?
+            }
             StatementKind::If { condition, then, otherwise } => {
                 if self.settings.format_only {
                     // All branches, so that every result is described.

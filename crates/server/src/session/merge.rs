@@ -368,6 +368,7 @@ fn present(source: &TableSource) -> Result<(TableSource, String), SqlError> {
         | TableSource::Values { alias, .. }
         | TableSource::Pivot { alias, .. }
         | TableSource::Unpivot { alias, .. } => alias.clone(),
+        TableSource::BulkRowset { alias, .. } => alias.clone(),
         TableSource::Function { name, alias, .. } => alias.clone().unwrap_or_else(|| name.name.clone()),
         TableSource::Join { .. } => {
             return Err(SqlError::unsupported("MERGE … USING a join without parentheses"));

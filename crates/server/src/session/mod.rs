@@ -5,6 +5,7 @@
 
 mod application_locks;
 mod bulk;
+mod bulk_insert;
 mod cancellation;
 mod change;
 mod constraint;

@@ -15,6 +15,7 @@ use crate::engine::{
 };
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
+use crate::tsql::bulk_file::BulkRowset;
 use crate::tsql::expression::Expr;
 use crate::tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
 
@@ -35,6 +36,10 @@ impl Environment for WithTables<'_> {
             Some((_, table)) => Ok(table.clone()),
             None => self.inner.table(name),
         }
+    }
+
+    fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError> {
+        self.inner.bulk_rowset(rowset)
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {

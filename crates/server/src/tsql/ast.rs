@@ -2,6 +2,7 @@
 
 use tds::SqlType;
 
+use super::bulk_file::BulkInsert;
 use super::cursor::CursorStatement;
 use super::expression::Expr;
 use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
@@ -69,6 +70,8 @@ pub enum StatementKind {
     Merge(Box<Merge>),
     /// INSERT BULK: the statement before a bulk-load message.
     InsertBulk(InsertBulk),
+    /// BULK INSERT: the server reads a file.
+    BulkInsert(Box<BulkInsert>),
     /// CREATE TABLE.
     CreateTable(CreateTable),
     /// DROP TABLE.

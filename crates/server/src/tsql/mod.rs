@@ -1,6 +1,7 @@
 //! T-SQL text to statements: lexer, syntax tree, parser. Nothing here knows tables or types of columns.
 
 pub mod ast;
+pub mod bulk_file;
 pub mod cursor;
 pub mod expression;
 pub mod keywords;

@@ -1,6 +1,7 @@
 //! Queries of T-SQL, as written.
 
 use super::ast::ObjectName;
+use super::bulk_file::BulkRowset;
 use super::expression::{Expr, FunctionCall};
 
 /// A whole query: WITH, body, ORDER BY, OFFSET.
@@ -147,6 +148,15 @@ pub enum TableSource {
         name: ObjectName,
         /// Alias.
         alias: Option<String>,
+    },
+    /// OPENROWSET(BULK …): a file.
+    BulkRowset {
+        /// The file and its options.
+        rowset: Box<BulkRowset>,
+        /// Alias.
+        alias: String,
+        /// Names for its columns.
+        columns: Option<Vec<String>>,
     },
     /// A derived table.
     Derived {

@@ -45,6 +45,7 @@ pub fn start(limits: Limits, data: DataLocation) -> RunningServer {
         password: Password::new("pw"),
         certificate: Some(bulkwire_server::CertificateSource::SelfSigned),
         encryption: EncryptionPolicy::Optional,
+        bulk_directories: Vec::new(),
         discard: false,
         log_requests: false,
         limits,

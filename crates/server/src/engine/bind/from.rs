@@ -61,6 +61,13 @@ impl Binder<'_> {
                 let bound = self.values(rows, columns, parent)?;
                 self.aliased(bound, alias, Some(columns))
             }
+            TableSource::BulkRowset { rowset, alias, columns } => {
+                let mut table = self.environment.bulk_rowset(rowset)?;
+                for (column, name) in table.columns.iter_mut().zip(columns.iter().flatten()) {
+                    column.name.clone_from(name);
+                }
+                self.scan(table, alias, None)
+            }
             TableSource::Pivot { source, aggregate, column, values, alias } => {
                 let bound = self.pivot(source, aggregate, column, values, parent)?;
                 self.aliased(bound, alias, None)

@@ -31,12 +31,15 @@ use super::scalar::sql_error_of;
 use super::{Datum, TableFunction};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
+use crate::tsql::bulk_file::BulkRowset;
 use crate::tsql::query::CommonTable;
 
 /// What binding needs to know of the session.
 pub trait Environment {
     /// The table or view of a name. Errors: 208.
     fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError>;
+    /// A file as a table. Errors: 486x.
+    fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError>;
     /// A table-valued function. Errors: 208.
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError>;
     /// Value and type of a variable, or of an `@@` function. Errors: 137.

@@ -203,6 +203,6 @@ fn source_mentions(source: &TableSource, name: &str) -> bool {
         TableSource::Pivot { source, .. } | TableSource::Unpivot { source, .. } => {
             source_mentions(source, name)
         }
-        TableSource::Values { .. } | TableSource::Function { .. } => false,
+        TableSource::Values { .. } | TableSource::Function { .. } | TableSource::BulkRowset { .. } => false,
     }
 }

@@ -335,6 +335,9 @@ impl Parser<'_> {
         if self.is_symbol("(") {
             return self.parenthesised_source();
         }
+        if self.is_word("OPENROWSET") && self.is_symbol_ahead(1, "(") {
+            return self.rowset_source();
+        }
         let name = self.table_name()?;
         if self.is_symbol("(") {
             // `FROM t (NOLOCK)` is an old spelling of a hint.
@@ -356,6 +359,22 @@ impl Parser<'_> {
         let alias = self.table_alias()?;
         self.table_hints()?;
         self.turned(TableSource::Table { name, alias })
+    }
+
+    fn rowset_source(&mut self) -> Parsed<TableSource> {
+        self.advance();
+        self.expect_symbol("(")?;
+        let rowset = Box::new(self.bulk_rowset()?);
+        let alias = self.table_alias()?.ok_or_else(|| {
+            SqlError::new(
+                491,
+                16,
+                1,
+                "A correlation name must be specified for the bulk rowset in the from clause.",
+            )
+        })?;
+        let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
+        self.turned(TableSource::BulkRowset { rowset, alias, columns })
     }
 
     /// `WITH (NOLOCK, …)`: read and without effect.

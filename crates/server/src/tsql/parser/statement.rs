@@ -97,6 +97,7 @@ impl Parser<'_> {
             "RAISERROR" => self.raiserror(),
             "THROW" => self.throw(),
             "EXEC" | "EXECUTE" => self.execute(),
+            "BULK" => self.bulk_insert(),
             "CHECKPOINT" => self.simple(StatementKind::Nothing),
             "WAITFOR" => {
                 self.advance();
@@ -108,7 +109,7 @@ impl Parser<'_> {
             "FETCH" => self.fetch_cursor(),
             "CLOSE" => self.close_cursor(),
             "DEALLOCATE" => self.deallocate_cursor(),
-            "BACKUP" | "RESTORE" | "DBCC" | "KILL" | "BULK" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
+            "BACKUP" | "RESTORE" | "DBCC" | "KILL" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
                 Err(SqlError::unsupported(&word.to_ascii_uppercase()))
             }
             _ => Err(self.unexpected()),

@@ -1,0 +1,110 @@
+//! What BULK INSERT and OPENROWSET(BULK …) say about a file.
+
+use super::ast::ObjectName;
+
+/// BULK INSERT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkInsert {
+    /// The target.
+    pub table: ObjectName,
+    /// The file, as the statement names it.
+    pub file: String,
+    /// WITH (…).
+    pub options: BulkFileOptions,
+}
+
+/// OPENROWSET(BULK …).
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkRowset {
+    /// The file, as the statement names it.
+    pub file: String,
+    /// What its rows are.
+    pub contents: RowsetContents,
+    /// The other options.
+    pub options: BulkFileOptions,
+}
+
+/// What OPENROWSET(BULK …) makes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsetContents {
+    /// The rows that a format file describes.
+    Rows,
+    /// One `varbinary(max)`.
+    Blob,
+    /// One `varchar(max)` in the database's code page.
+    Clob,
+    /// One `nvarchar(max)`, from UTF-16 with a byte-order mark.
+    NClob,
+}
+
+/// DATAFILETYPE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DataFileType {
+    /// Text in a code page.
+    #[default]
+    Char,
+    /// UTF-16.
+    WideChar,
+    /// Native values.
+    Native,
+    /// Native values, text in UTF-16.
+    WideNative,
+}
+
+/// CODEPAGE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodePageOption {
+    /// The code page of Windows (1252).
+    Acp,
+    /// The code page of the command prompt (437).
+    Oem,
+    /// No conversion.
+    Raw,
+    /// This one.
+    Number(u16),
+}
+
+/// The options of both, each once.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BulkFileOptions {
+    /// DATAFILETYPE.
+    pub data_file_type: Option<DataFileType>,
+    /// CODEPAGE.
+    pub code_page: Option<CodePageOption>,
+    /// FORMAT = 'CSV'.
+    pub csv: bool,
+    /// FIELDQUOTE.
+    pub field_quote: Option<String>,
+    /// FIELDTERMINATOR, as written.
+    pub field_terminator: Option<String>,
+    /// ROWTERMINATOR, as written.
+    pub row_terminator: Option<String>,
+    /// FORMATFILE.
+    pub format_file: Option<String>,
+    /// FIRSTROW, from 1.
+    pub first_row: Option<u64>,
+    /// LASTROW; 0 is the last.
+    pub last_row: Option<u64>,
+    /// MAXERRORS.
+    pub max_errors: Option<u64>,
+    /// ERRORFILE.
+    pub error_file: Option<String>,
+    /// BATCHSIZE.
+    pub batch_rows: Option<u64>,
+    /// ROWS_PER_BATCH.
+    pub rows_per_batch: Option<u64>,
+    /// KILOBYTES_PER_BATCH.
+    pub kilobytes_per_batch: Option<u64>,
+    /// ORDER: column, descending.
+    pub order: Vec<(String, bool)>,
+    /// TABLOCK.
+    pub table_lock: bool,
+    /// CHECK_CONSTRAINTS.
+    pub check_constraints: bool,
+    /// FIRE_TRIGGERS.
+    pub fire_triggers: bool,
+    /// KEEPIDENTITY.
+    pub keep_identity: bool,
+    /// KEEPNULLS.
+    pub keep_nulls: bool,
+}
