@@ -161,7 +161,7 @@ async fn an_error_file_has_the_bad_rows_and_its_companion_says_where_they_are() 
 
     let (_, errors) = run(&mut session, "BULK INSERT p FROM 'bad.txt' WITH (ERRORFILE = 'bad.rows')").await;
     assert_eq!(errors, [4864, 4863, 4864, 4867]);
-    assert_eq!(read("bad.rows"), "x\tBob\t2\n3\tMuch too long a name\t3\n4\tDan\t1e99\n6\tFay\t12345678\n");
+    assert_eq!(read("bad.rows"), "x\tBob\t2\n3\tMuch too long a name\t3\n4\tDan\t1..2\n6\tFay\t12345678\n");
     // Offsets: row 1 has 8 bytes, row 2 has 8, row 3 has 25, rows 4 and 5 have 11 and 8.
     assert_eq!(
         read("bad.rows.Error.Txt"),
