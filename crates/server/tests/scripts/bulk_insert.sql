@@ -242,7 +242,7 @@ error 491: A correlation name must be specified for the bulk rowset in the from 
 
 SELECT id, name FROM OPENROWSET(BULK 'swapped.txt', FORMATFILE = 'swapped.xml') AS f WHERE id > 1
 ----
-[id int null, name nvarchar(max) null]
+[id int null, name nvarchar(12) null]
 2 | Bob
 
 INSERT s SELECT f.id + 10, f.name FROM OPENROWSET(BULK 'swapped.txt', FORMATFILE = 'swapped.fmt', FIRSTROW = 2) AS f(id, name); SELECT id FROM s WHERE id > 10
