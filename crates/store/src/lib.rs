@@ -34,6 +34,7 @@ mod change;
 mod checkpoint;
 mod codec;
 mod database;
+pub mod engine;
 mod error;
 mod journal;
 mod lock;

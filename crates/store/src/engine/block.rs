@@ -1,0 +1,109 @@
+//! Pages being filled by a bulk writer of its own: no latch, no search, one pass per column.
+
+use super::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, UnitId};
+use super::record::BoundBatch;
+
+/// A run of pages in memory that takes rows until it is full.
+#[derive(Debug)]
+pub struct PageBlock {
+    bytes: Vec<u8>,
+    unit: UnitId,
+    fixed_length: u16,
+    capacity_pages: usize,
+    /// Bytes of rows and slots that a page may take: less than [`CAPACITY_BYTES`] with a fill factor.
+    page_limit_bytes: usize,
+    /// Pages begun.
+    pages: usize,
+    /// Slots and bytes (header and rows) of the page being filled.
+    slots: usize,
+    used: usize,
+    offsets: Vec<u32>,
+}
+
+impl PageBlock {
+    /// For rows of `unit` with this fixed part. `fill_percent` is 1 to 100: how full a page is made.
+    pub fn new(unit: UnitId, fixed_length: u16, capacity_pages: usize, fill_percent: u8) -> Self {
+        let percent = usize::from(fill_percent.clamp(1, 100));
+        Self {
+            bytes: vec![0; capacity_pages.max(1) * PAGE_BYTES],
+            unit,
+            fixed_length,
+            capacity_pages: capacity_pages.max(1),
+            page_limit_bytes: CAPACITY_BYTES * percent / 100,
+            pages: 0,
+            slots: 0,
+            used: 0,
+            offsets: Vec::new(),
+        }
+    }
+
+    /// Adds rows of `batch` from `first` on. Returns how many found room; fewer than asked for means that the block is full.
+    pub fn append(&mut self, batch: &BoundBatch<'_>, first: usize) -> usize {
+        self.offsets.clear();
+        let lengths = batch.lengths().get(first..).unwrap_or_default();
+        for length in lengths {
+            let length = usize::from(*length);
+            let taken = self.used - HEADER_BYTES.min(self.used) + self.slots * SLOT_BYTES;
+            // A page takes at least one row, whatever the fill factor.
+            let room = if self.slots == 0 { CAPACITY_BYTES } else { self.page_limit_bytes };
+            if self.pages == 0 || taken + length + SLOT_BYTES > room {
+                if self.pages == self.capacity_pages {
+                    break;
+                }
+                self.close_page();
+                self.pages += 1;
+                self.slots = 0;
+                self.used = HEADER_BYTES;
+            }
+            let start = (self.pages - 1) * PAGE_BYTES;
+            self.slots += 1;
+            let slot = start + PAGE_BYTES - SLOT_BYTES * self.slots;
+            if let Some(place) = self.bytes.get_mut(slot..slot + SLOT_BYTES) {
+                place.copy_from_slice(&(self.used as u16).to_le_bytes());
+            }
+            self.offsets.push((start + self.used) as u32);
+            self.used += length;
+        }
+        let count = self.offsets.len();
+        batch.write(first..first + count, &self.offsets, &mut self.bytes);
+        count
+    }
+
+    /// Pages that hold rows.
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
+    /// Whether no row is in it.
+    pub fn is_empty(&self) -> bool {
+        self.pages == 0
+    }
+
+    /// Ends the page being filled and returns all pages, complete but for address, log position and checksum.
+    pub fn finish(&mut self) -> &mut [[u8; PAGE_BYTES]] {
+        self.close_page();
+        let used = self.pages * PAGE_BYTES;
+        self.bytes.get_mut(..used).unwrap_or_default().as_chunks_mut().0
+    }
+
+    /// Starts anew.
+    pub fn clear(&mut self) {
+        let used = self.pages * PAGE_BYTES;
+        self.bytes.get_mut(..used).unwrap_or_default().fill(0);
+        self.pages = 0;
+        self.slots = 0;
+        self.used = 0;
+    }
+
+    fn close_page(&mut self) {
+        let Some(last) = self.pages.checked_sub(1) else { return };
+        let Some(bytes) = self.bytes.as_chunks_mut::<PAGE_BYTES>().0.get_mut(last) else { return };
+        page::format(bytes, PageId::NONE, PageType::Data, 0, self.unit, self.fixed_length);
+        let free = CAPACITY_BYTES - (self.used - HEADER_BYTES) - self.slots * SLOT_BYTES;
+        page::set_fill(bytes, self.slots as u16, self.used, free);
+    }
+}
+
+#[cfg(test)]
+#[path = "block_tests.rs"]
+mod tests;

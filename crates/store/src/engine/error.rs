@@ -1,0 +1,153 @@
+//! What the engine refuses, and what it finds broken.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::lsn::Lsn;
+use super::page::PageId;
+use crate::error::LockError;
+
+/// Any failure of the engine. `sql_error` gives SQL Server's number where it has one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The disk refused an operation.
+    #[error("cannot {operation} {}: {source}", .path.display())]
+    Io {
+        /// What was tried: `open`, `read`, `write`, `sync`, …
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// A page is not what was written. The rest of the database is usable.
+    #[error("page {page} is damaged: {reason}")]
+    DamagedPage {
+        /// The page.
+        page: PageId,
+        /// Which check failed.
+        reason: String,
+    },
+    /// The log is damaged before its end.
+    #[error("the log is damaged at {lsn}: {reason}")]
+    DamagedLog {
+        /// Position of the first record that cannot be read.
+        lsn: Lsn,
+        /// Which check failed.
+        reason: String,
+    },
+    /// The control file or the catalogue cannot be read.
+    #[error("{what} cannot be read: {reason}")]
+    DamagedDatabase {
+        /// Which part.
+        what: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A record cannot be decoded.
+    #[error("row at page {page}, byte {offset}: {reason}")]
+    DamagedRow {
+        /// The page.
+        page: PageId,
+        /// Offset of the record in it.
+        offset: usize,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A value that its column cannot hold.
+    #[error("row {row}, column {column:?}: {reason}")]
+    Value {
+        /// Row of the batch, from 0.
+        row: usize,
+        /// The column.
+        column: String,
+        /// Why it does not fit.
+        reason: String,
+    },
+    /// A batch whose columns are not the table's.
+    #[error("batch does not fit the table: {reason}")]
+    Schema {
+        /// The first difference.
+        reason: String,
+    },
+    /// A row whose fixed part and pointers do not fit a page.
+    #[error("a row of {bytes} bytes exceeds the limit of {limit_bytes}")]
+    RowTooLarge {
+        /// Its least size.
+        bytes: usize,
+        /// The limit.
+        limit_bytes: usize,
+    },
+    /// The log has reached its size limit and nothing of it can be given up.
+    #[error("the log is full at {limit_bytes} bytes: {reason}")]
+    LogFull {
+        /// The limit.
+        limit_bytes: u64,
+        /// What keeps it from being truncated, as `log_reuse_wait_desc` spells it.
+        reason: &'static str,
+    },
+    /// The log or the control file could not be written, so that the outcome of a commit is not known. No further change is made
+    /// until the database is opened again, which finds the transaction committed or not, wholly.
+    #[error("the database is shut after a failed write to its log: {reason}")]
+    Shut {
+        /// The failure.
+        reason: String,
+    },
+    /// Another process has the directory open.
+    #[error("{} is in use by another process", .path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// No such table, or it was dropped.
+    #[error("no table {name:?}")]
+    NoSuchTable {
+        /// Its name or id.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("a table named {name:?} exists already")]
+    TableExists {
+        /// The name.
+        name: String,
+    },
+    /// No row at this address.
+    #[error("no row in slot {slot} of page {page}")]
+    NoSuchRow {
+        /// The page.
+        page: PageId,
+        /// The slot.
+        slot: u16,
+    },
+    /// A lock was not granted.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Arrow refused an operation.
+    #[error("arrow: {0}")]
+    Arrow(#[from] arrow::error::ArrowError),
+}
+
+impl EngineError {
+    /// SQL Server's error number for this failure, where it has one.
+    pub fn sql_error(&self) -> Option<i32> {
+        Some(match self {
+            Self::DamagedPage { .. } | Self::DamagedRow { .. } => 824,
+            Self::RowTooLarge { .. } => 511,
+            Self::LogFull { .. } => 9002,
+            Self::Shut { .. } => 9001,
+            Self::NoSuchTable { .. } => 208,
+            Self::TableExists { .. } => 2714,
+            Self::InUse { .. } => 5120,
+            Self::Lock(LockError::Deadlock { .. }) => 1205,
+            Self::Lock(LockError::Timeout { .. }) => 1222,
+            Self::Io { source, .. }
+                if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+            {
+                1105
+            }
+            Self::Io { .. } => 823,
+            _ => return None,
+        })
+    }
+}

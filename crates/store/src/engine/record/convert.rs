@@ -1,0 +1,268 @@
+//! Values between Arrow and their bytes in a record, where those differ.
+
+use super::super::kind::Kind;
+
+/// Days from 0001-01-01 to 1970-01-01.
+const DAYS_TO_1970: i64 = 719_162;
+/// Days from 0001-01-01 to 1900-01-01.
+const DAYS_TO_1900: i64 = 693_595;
+/// Days of the calendar, 0001-01-01 to 9999-12-31.
+const CALENDAR_DAYS: i64 = 3_652_059;
+const DAY_SECONDS: i64 = 86_400;
+const TICKS_PER_DAY: i64 = 864_000_000_000;
+
+/// Ten to the power of `digits`, which is at most 7.
+pub fn power_of_ten(digits: u8) -> i64 {
+    10_i64.pow(u32::from(digits.min(18)))
+}
+
+/// Fractional digits that Arrow's unit of a time or timestamp of this scale has.
+pub fn unit_digits(scale: u8) -> u8 {
+    match scale {
+        0 => 0,
+        1..=3 => 3,
+        4..=6 => 6,
+        _ => 9,
+    }
+}
+
+/// Bytes of a time of this scale.
+pub fn time_bytes(scale: u8) -> usize {
+    match scale {
+        0..=2 => 3,
+        3..=4 => 4,
+        _ => 5,
+    }
+}
+
+/// Writes a value of a temporal or money kind from Arrow's integer. The reason says why it cannot be kept.
+pub fn put_integer(kind: Kind, value: i64, out: &mut [u8]) -> Result<(), &'static str> {
+    const OUTSIDE: &str = "the value is outside the range of its type";
+    const FINER: &str = "the value is finer than its type";
+    match kind {
+        Kind::Date => put_days(value.checked_add(DAYS_TO_1970).ok_or(OUTSIDE)?, out),
+        Kind::Time { scale } => {
+            let units = rescale(value, unit_digits(scale), scale).ok_or(FINER)?;
+            if !(0..DAY_SECONDS * power_of_ten(scale)).contains(&units) {
+                return Err(OUTSIDE);
+            }
+            put_unsigned(units as u64, out);
+            Ok(())
+        }
+        Kind::DateTime2 { scale } => {
+            let units = rescale(value, unit_digits(scale), scale).ok_or(FINER)?;
+            let day = DAY_SECONDS * power_of_ten(scale);
+            let (time, days) = out.split_at_mut(time_bytes(scale).min(out.len()));
+            put_unsigned(units.rem_euclid(day) as u64, time);
+            put_days(units.div_euclid(day) + DAYS_TO_1970, days)
+        }
+        Kind::SmallDateTime => {
+            if value % 60 != 0 {
+                return Err(FINER);
+            }
+            let days = u16::try_from(value.div_euclid(DAY_SECONDS) + DAYS_TO_1970 - DAYS_TO_1900)
+                .map_err(|_| OUTSIDE)?;
+            let (time, date) = out.split_at_mut(2.min(out.len()));
+            put_unsigned((value.rem_euclid(DAY_SECONDS) / 60) as u64, time);
+            put_unsigned(u64::from(days), date);
+            Ok(())
+        }
+        Kind::DateTime => {
+            let days = value.div_euclid(DAY_SECONDS * 1000) + DAYS_TO_1970 - DAYS_TO_1900;
+            let milliseconds = value.rem_euclid(DAY_SECONDS * 1000);
+            // 1753-01-01 to 9999-12-31.
+            if !(-53_690..=CALENDAR_DAYS - DAYS_TO_1900 - 1).contains(&days) {
+                return Err(OUTSIDE);
+            }
+            let ticks = (milliseconds * 3 + 5) / 10;
+            if tick_milliseconds(ticks) != milliseconds {
+                return Err(FINER);
+            }
+            let (time, date) = out.split_at_mut(4.min(out.len()));
+            put_unsigned(ticks as u64, time);
+            put_unsigned(u64::from(days as i32 as u32), date);
+            Ok(())
+        }
+        Kind::SmallMoney => {
+            put_unsigned(u64::from(i32::try_from(value).map_err(|_| OUTSIDE)? as u32), out);
+            Ok(())
+        }
+        Kind::Money => {
+            put_unsigned(value as u64, out);
+            Ok(())
+        }
+        _ => Err("the type is not kept as an integer"),
+    }
+}
+
+/// The reverse of [`put_integer`]; None for bytes that it never writes.
+pub fn integer(kind: Kind, bytes: &[u8]) -> Option<i64> {
+    match kind {
+        Kind::Date => Some(days(bytes)? - DAYS_TO_1970),
+        Kind::Time { scale } => {
+            let units = unsigned(bytes) as i64;
+            (units < DAY_SECONDS * power_of_ten(scale))
+                .then(|| units * power_of_ten(unit_digits(scale) - scale))
+        }
+        Kind::DateTime2 { scale } => {
+            let (time, date) = bytes.split_at_checked(time_bytes(scale))?;
+            let day = DAY_SECONDS * power_of_ten(scale);
+            let units = (days(date)? - DAYS_TO_1970) * day + unsigned(time) as i64;
+            (unsigned(time) < day as u64).then_some(())?;
+            units.checked_mul(power_of_ten(unit_digits(scale) - scale))
+        }
+        Kind::SmallDateTime => {
+            let (time, date) = bytes.split_at_checked(2)?;
+            let days = unsigned(date) as i64 + DAYS_TO_1900 - DAYS_TO_1970;
+            Some(days * DAY_SECONDS + unsigned(time) as i64 * 60)
+        }
+        Kind::DateTime => {
+            let (time, date) = bytes.split_at_checked(4)?;
+            let days = i64::from(unsigned(date) as u32 as i32) + DAYS_TO_1900 - DAYS_TO_1970;
+            Some(days * DAY_SECONDS * 1000 + tick_milliseconds(unsigned(time) as i64))
+        }
+        Kind::SmallMoney => Some(i64::from(unsigned(bytes) as u32 as i32)),
+        Kind::Money => Some(unsigned(bytes) as i64),
+        _ => None,
+    }
+}
+
+/// `datetime2(7)` and `datetimeoffset` from the exact form: a big-endian count of 100 ns since 0001-01-01, then for the latter the
+/// offset in minutes with its sign bit flipped.
+pub fn put_ticks(kind: Kind, value: &[u8], out: &mut [u8]) -> Result<(), &'static str> {
+    let count =
+        value.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes)).ok_or("the value is too short")?;
+    let count = i64::try_from(count).map_err(|_| "the value is outside the range of its type")?;
+    let scale = match kind {
+        Kind::DateTime2 { scale } | Kind::DateTimeOffset { scale } => scale,
+        _ => return Err("the type is not kept as ticks"),
+    };
+    let units = rescale(count % TICKS_PER_DAY, 7, scale).ok_or("the value is finer than its type")?;
+    let (time, rest) = out.split_at_mut(time_bytes(scale).min(out.len()));
+    put_unsigned(units as u64, time);
+    let (date, offset) = rest.split_at_mut(3.min(rest.len()));
+    put_days(count / TICKS_PER_DAY, date)?;
+    if let (Kind::DateTimeOffset { .. }, Some([high, low])) = (kind, value.get(8..10)) {
+        let minutes = i16::from_be_bytes([high ^ 0x80, *low]);
+        if !(-840..=840).contains(&minutes) {
+            return Err("the offset is more than 14 hours");
+        }
+        offset.copy_from_slice(&minutes.to_le_bytes());
+    }
+    Ok(())
+}
+
+/// The reverse of [`put_ticks`], appended to `out`.
+pub fn ticks(kind: Kind, bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let scale = match kind {
+        Kind::DateTime2 { scale } | Kind::DateTimeOffset { scale } => scale,
+        _ => return None,
+    };
+    let (time, rest) = bytes.split_at_checked(time_bytes(scale))?;
+    let (date, offset) = rest.split_at_checked(3)?;
+    let count = (unsigned(time) as i64).checked_mul(power_of_ten(7 - scale.min(7)))?;
+    (count < TICKS_PER_DAY).then_some(())?;
+    out.extend_from_slice(&(days(date)? * TICKS_PER_DAY + count).to_be_bytes());
+    if let [low, high] = offset {
+        out.extend_from_slice(&[high ^ 0x80, *low]);
+    }
+    Some(())
+}
+
+/// Sign byte (1: not negative) and magnitude.
+pub fn put_decimal(value: i128, out: &mut [u8]) -> Result<(), &'static str> {
+    let magnitude = value.unsigned_abs().to_le_bytes();
+    let Some((sign, rest)) = out.split_first_mut() else { return Err("no room for the sign") };
+    *sign = u8::from(value >= 0);
+    let (kept, beyond) = magnitude.split_at(rest.len().min(16));
+    if beyond.iter().any(|byte| *byte != 0) {
+        return Err("the value has more digits than its type");
+    }
+    rest.copy_from_slice(kept);
+    Ok(())
+}
+
+/// The reverse of [`put_decimal`].
+pub fn decimal(bytes: &[u8]) -> Option<i128> {
+    let (sign, rest) = bytes.split_first()?;
+    let mut magnitude = [0; 16];
+    magnitude.get_mut(..rest.len())?.copy_from_slice(rest);
+    let magnitude = i128::try_from(u128::from_le_bytes(magnitude)).ok()?;
+    match sign {
+        1 => Some(magnitude),
+        0 => Some(-magnitude),
+        _ => None,
+    }
+}
+
+/// A GUID between the order of its text and the order of its storage; its own reverse.
+pub fn guid(bytes: [u8; 16]) -> [u8; 16] {
+    let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
+    let [i, j, k, l, m, n, o, p] = rest;
+    [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
+}
+
+/// UTF-16, little-endian, appended to `out`.
+pub fn utf16(text: &str, out: &mut Vec<u8>) {
+    let bytes = text.as_bytes();
+    if bytes.is_ascii() {
+        out.extend(bytes.iter().flat_map(|byte| [*byte, 0]));
+    } else {
+        out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+    }
+}
+
+/// UTF-8 from UTF-16, appended to `out`. None: not UTF-16.
+pub fn utf8(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let (units, rest) = bytes.as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    if units.iter().fold(true, |ascii, [low, high]| ascii & (*high == 0) & (*low < 0x80)) {
+        out.extend(units.iter().map(|[low, _]| *low));
+        return Some(());
+    }
+    let mut buffer = [0; 4];
+    for char in char::decode_utf16(units.iter().map(|unit| u16::from_le_bytes(*unit))) {
+        out.extend_from_slice(char.ok()?.encode_utf8(&mut buffer).as_bytes());
+    }
+    Some(())
+}
+
+fn put_days(days: i64, out: &mut [u8]) -> Result<(), &'static str> {
+    if !(0..CALENDAR_DAYS).contains(&days) {
+        return Err("the date is outside the calendar");
+    }
+    put_unsigned(days as u64, out);
+    Ok(())
+}
+
+fn days(bytes: &[u8]) -> Option<i64> {
+    let days = unsigned(bytes) as i64;
+    (0..CALENDAR_DAYS).contains(&days).then_some(days)
+}
+
+/// Little-endian in as many bytes as there are.
+fn put_unsigned(value: u64, out: &mut [u8]) {
+    out.iter_mut().zip(value.to_le_bytes()).for_each(|(place, byte)| *place = byte);
+}
+
+fn unsigned(bytes: &[u8]) -> u64 {
+    let mut value = [0; 8];
+    value.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    u64::from_le_bytes(value)
+}
+
+/// Milliseconds of a 1/300 second tick, rounded as SQL Server shows them: 0, 3, 7.
+fn tick_milliseconds(ticks: i64) -> i64 {
+    (ticks * 10 + 1) / 3
+}
+
+/// Units of 10^-from seconds as units of 10^-to; None if that would drop digits.
+fn rescale(value: i64, from: u8, to: u8) -> Option<i64> {
+    if from <= to {
+        return value.checked_mul(power_of_ten(to - from));
+    }
+    let divisor = power_of_ten(from - to);
+    (value % divisor == 0).then_some(value / divisor)
+}

@@ -1,0 +1,116 @@
+//! Records: how a row lies in a page.
+//!
+//! [`BoundBatch`] scatters the columns of an Arrow batch into records, [`RowGatherer`] gathers columns from records; both go
+//! column by column. Values that do not fit a record go through [`LargeValueSink`] and come back through [`LargeValueSource`].
+
+mod convert;
+mod gather;
+mod scatter;
+
+pub use gather::RowGatherer;
+pub use scatter::BoundBatch;
+
+use super::error::EngineError;
+
+/// First status byte: a NULL bitmap is present.
+pub const HAS_BITMAP: u8 = 0x10;
+/// First status byte: variable columns are present.
+pub const HAS_VARIABLE: u8 = 0x20;
+/// An end offset's high bit: the value is a pointer to where it really is.
+pub const COMPLEX: u16 = 0x8000;
+/// Bytes of a row-overflow pointer: what a value leaves in its row.
+pub const POINTER_BYTES: usize = 24;
+/// Bytes of a forwarding stub: status, then the row address.
+pub const STUB_BYTES: usize = 9;
+
+/// Type of a record, bits 1 to 3 of the first status byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordType {
+    /// A row.
+    Primary,
+    /// A row that moved here from where its address says.
+    Forwarded,
+    /// Where a row moved to.
+    ForwardingStub,
+    /// An entry of an upper level of a tree.
+    Index,
+    /// A piece of a large value.
+    Fragment,
+}
+
+/// The record's type; None: none that the engine writes.
+pub fn record_type(status: u8) -> Option<RecordType> {
+    match (status >> 1) & 7 {
+        0 => Some(RecordType::Primary),
+        1 => Some(RecordType::Forwarded),
+        2 => Some(RecordType::ForwardingStub),
+        3 => Some(RecordType::Index),
+        4 => Some(RecordType::Fragment),
+        _ => None,
+    }
+}
+
+/// Length of the record at the start of `bytes`, found from the record itself. `fixed_length` is that of the page's header, which
+/// index records need.
+pub fn length(bytes: &[u8], fixed_length: usize) -> Option<usize> {
+    let status = *bytes.first()?;
+    let mut end = match record_type(status)? {
+        RecordType::ForwardingStub => return (bytes.len() >= STUB_BYTES).then_some(STUB_BYTES),
+        RecordType::Fragment => {
+            let length = usize::from(u16_at(bytes, 2)?);
+            return (length >= FRAGMENT_HEADER_BYTES && length <= bytes.len()).then_some(length);
+        }
+        RecordType::Index => fixed_length,
+        RecordType::Primary | RecordType::Forwarded => usize::from(u16_at(bytes, 2)?),
+    };
+    if status & HAS_BITMAP != 0 {
+        let columns = usize::from(u16_at(bytes, end)?);
+        end += 2 + columns.div_ceil(8);
+    }
+    if status & HAS_VARIABLE != 0 {
+        let count = usize::from(u16_at(bytes, end)?);
+        let last = end + 2 * count;
+        let data = last + 2;
+        end = usize::from(u16_at(bytes, last)? & !COMPLEX);
+        if count == 0 || end < data {
+            return None;
+        }
+    }
+    (end > 0 && end <= bytes.len()).then_some(end)
+}
+
+/// Bytes of a fragment's header: status, length u16, blob id u64, type.
+pub const FRAGMENT_HEADER_BYTES: usize = 14;
+
+/// Bytes of a compressed page's information record. No page is compressed in this form.
+pub(super) fn compression_information_bytes(_page: &[u8; super::page::PAGE_BYTES]) -> Option<usize> {
+    None
+}
+
+/// What kind of value is kept outside of its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LargeUse {
+    /// A value of a limited type, moved because its row was too long: ROW_OVERFLOW_DATA.
+    Overflow,
+    /// A value of a `max` type: LOB_DATA.
+    Large,
+}
+
+/// Takes values that do not stay in their rows.
+pub trait LargeValueSink {
+    /// Stores a value and returns what the row keeps instead: [`POINTER_BYTES`] for an overflowing value, 24 to 72 for a large one.
+    fn store(&mut self, purpose: LargeUse, value: &[u8]) -> Result<Vec<u8>, EngineError>;
+}
+
+/// Gives values back by the pointer that their rows keep.
+pub trait LargeValueSource {
+    /// Appends the value to `out`.
+    fn read(&self, pointer: &[u8], out: &mut Vec<u8>) -> Result<(), EngineError>;
+}
+
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|chunk| u16::from_le_bytes(*chunk))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,488 @@
+//! Batch to records, column by column.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use arrow::array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt64Type,
+};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+
+use super::super::error::EngineError;
+use super::super::kind::Kind;
+use super::super::layout::{Layout, Position};
+use super::super::page::ROW_LIMIT_BYTES;
+use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeUse, LargeValueSink, POINTER_BYTES, convert};
+
+/// Longest value that stays in its row.
+const IN_ROW_LIMIT_BYTES: usize = 8000;
+
+/// A batch that is known to fit its table: every value has the bytes that its column needs, every row its length.
+#[derive(Debug)]
+pub struct BoundBatch<'a> {
+    layout: &'a Layout,
+    columns: Vec<Source<'a>>,
+    /// Length of each row's record.
+    lengths: Vec<u16>,
+    /// Entries of each row's offset array: trailing nulls are left out.
+    variable_counts: Vec<u16>,
+    /// What rows keep instead of values that are elsewhere, by (column, row).
+    moved: BTreeMap<(usize, usize), Vec<u8>>,
+    template: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Source<'a> {
+    values: Values<'a>,
+    nulls: Option<&'a NullBuffer>,
+}
+
+#[derive(Debug)]
+enum Values<'a> {
+    Bits(&'a BooleanArray),
+    Bytes1(&'a [u8]),
+    I16(&'a [i16]),
+    I32(&'a [i32]),
+    I64(&'a [i64]),
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+    /// `width` bytes per row.
+    Converted(Vec<u8>),
+    /// Row r is `data[ends[r]..ends[r + 1]]`.
+    Variable {
+        data: Cow<'a, [u8]>,
+        ends: Cow<'a, [i32]>,
+    },
+}
+
+impl<'a> BoundBatch<'a> {
+    /// Checks every value. Values that do not stay in their rows are stored through `sink` at once.
+    pub fn new(
+        layout: &'a Layout,
+        batch: &'a RecordBatch,
+        sink: &mut dyn LargeValueSink,
+    ) -> Result<Self, EngineError> {
+        if batch.num_columns() != layout.columns.len() {
+            let reason = format!("{} columns, the table has {}", batch.num_columns(), layout.columns.len());
+            return Err(EngineError::Schema { reason });
+        }
+        let columns = (0..layout.columns.len())
+            .map(|index| bind(layout, index, batch.column(index)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut bound = Self {
+            layout,
+            columns,
+            lengths: Vec::new(),
+            variable_counts: Vec::new(),
+            moved: BTreeMap::new(),
+            template: template(layout),
+        };
+        bound.measure(batch.num_rows(), sink)?;
+        Ok(bound)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Length of each row's record in bytes.
+    pub fn lengths(&self) -> &[u16] {
+        &self.lengths
+    }
+
+    /// One row's record.
+    pub fn record(&self, row: usize) -> Vec<u8> {
+        let mut out = vec![0; self.lengths.get(row).copied().unwrap_or(0).into()];
+        self.write(row..row + 1, &[0], &mut out);
+        out
+    }
+
+    /// Writes the records of `rows`; `offsets` says where in `out` each of them starts. Offsets that leave no room for the
+    /// record are a fault of the caller, and nothing is written there.
+    pub fn write(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
+        for offset in offsets {
+            if let Some(place) = out.get_mut(*offset as usize..*offset as usize + self.template.len()) {
+                place.copy_from_slice(&self.template);
+            }
+        }
+        for (index, (source, position)) in self.columns.iter().zip(self.layout.positions.iter()).enumerate() {
+            match *position {
+                Position::Fixed { offset, width } => {
+                    scatter_fixed(&source.values, offset, width, &rows, offsets, out)
+                }
+                Position::Bit { offset, bit } => {
+                    let Values::Bits(bits) = &source.values else { continue };
+                    for (row, start) in rows.clone().zip(offsets) {
+                        if bits.value(row)
+                            && source.nulls.is_none_or(|nulls| nulls.is_valid(row))
+                            && let Some(place) = out.get_mut(*start as usize + offset)
+                        {
+                            *place |= 1 << bit;
+                        }
+                    }
+                }
+                Position::Variable { .. } => {}
+            }
+            if let Some(nulls) = source.nulls {
+                let place = self.layout.fixed_bytes + 2 + index / 8;
+                for (row, start) in rows.clone().zip(offsets) {
+                    if nulls.is_null(row)
+                        && let Some(place) = out.get_mut(*start as usize + place)
+                    {
+                        *place |= 1 << (index % 8);
+                    }
+                }
+            }
+        }
+        if self.layout.variable_count > 0 {
+            self.write_variable(rows, offsets, out);
+        }
+    }
+
+    fn write_variable(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
+        let array = self.layout.bitmap_end();
+        // Where each row's next value goes, from the start of `out`.
+        let mut cursors: Vec<usize> = Vec::with_capacity(offsets.len());
+        for (row, start) in rows.clone().zip(offsets) {
+            let (start, count) = (*start as usize, self.variable_counts.get(row).copied().unwrap_or(0));
+            if count > 0 {
+                put(out, start, &[HAS_BITMAP | HAS_VARIABLE]);
+                put(out, start + array, &count.to_le_bytes());
+            }
+            cursors.push(start + array + 2 + 2 * usize::from(count));
+        }
+        for (column, (source, position)) in self.columns.iter().zip(self.layout.positions.iter()).enumerate()
+        {
+            let (Position::Variable { index, .. }, Values::Variable { data, ends }) =
+                (*position, &source.values)
+            else {
+                continue;
+            };
+            let any_moved = self.moved.range((column, 0)..(column + 1, 0)).next().is_some();
+            let counts = self.variable_counts.get(rows.clone()).unwrap_or_default();
+            for (((row, start), cursor), count) in rows.clone().zip(offsets).zip(&mut cursors).zip(counts) {
+                if index >= usize::from(*count) {
+                    continue;
+                }
+                let mut flag = 0;
+                let moved = if any_moved { self.moved.get(&(column, row)) } else { None };
+                let value = match moved {
+                    Some(pointer) => {
+                        flag = COMPLEX;
+                        pointer.as_slice()
+                    }
+                    None => value_of(data, ends, row),
+                };
+                if source.nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                    put(out, *cursor, value);
+                    *cursor += value.len();
+                }
+                let end = (*cursor - *start as usize) as u16 | flag;
+                put(out, *start as usize + array + 2 + 2 * index, &end.to_le_bytes());
+            }
+        }
+    }
+
+    /// Row lengths, and who has to leave.
+    fn measure(&mut self, rows: usize, sink: &mut dyn LargeValueSink) -> Result<(), EngineError> {
+        let fixed = self.layout.bitmap_end();
+        if self.layout.variable_count == 0 {
+            self.lengths = vec![fixed as u16; rows];
+            return Ok(());
+        }
+        let (mut bytes, mut counts) = (vec![0_u32; rows], vec![0_u16; rows]);
+        for (source, position) in self.columns.iter().zip(self.layout.positions.iter()) {
+            let (Position::Variable { index, .. }, Values::Variable { ends, .. }) =
+                (*position, &source.values)
+            else {
+                continue;
+            };
+            let entries = bytes.iter_mut().zip(counts.iter_mut()).zip(ends.windows(2)).enumerate();
+            for (row, ((bytes, count), pair)) in entries {
+                if source.nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                    *count = index as u16 + 1;
+                    if let [start, end] = pair {
+                        *bytes = bytes.saturating_add((end - start).max(0) as u32);
+                    }
+                }
+            }
+        }
+        self.variable_counts = counts;
+        let mut lengths = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let count = usize::from(self.variable_counts.get(row).copied().unwrap_or(0));
+            let mut length = self.layout.row_bytes(count, bytes.get(row).copied().unwrap_or(0) as usize);
+            if length > IN_ROW_LIMIT_BYTES {
+                length = self.move_values(row, length, sink)?;
+            }
+            lengths.push(length as u16);
+        }
+        self.lengths = lengths;
+        Ok(())
+    }
+
+    /// Moves values out of a row, large ones that never stay first, then the longest, until it fits. Returns its length.
+    fn move_values(
+        &mut self,
+        row: usize,
+        mut length: usize,
+        sink: &mut dyn LargeValueSink,
+    ) -> Result<usize, EngineError> {
+        let mut candidates = Vec::new();
+        for (column, (source, position)) in self.columns.iter().zip(self.layout.positions.iter()).enumerate()
+        {
+            let (Position::Variable { limit_bytes, .. }, Values::Variable { data, ends }) =
+                (*position, &source.values)
+            else {
+                continue;
+            };
+            let bytes = value_of(data, ends, row).len();
+            if source.nulls.is_none_or(|nulls| nulls.is_valid(row)) && bytes > POINTER_BYTES {
+                candidates.push((bytes > IN_ROW_LIMIT_BYTES, bytes, column, limit_bytes));
+            }
+        }
+        candidates.sort_by(|left, right| right.cmp(left));
+        for (must_move, bytes, column, limit_bytes) in candidates {
+            if length <= ROW_LIMIT_BYTES && !must_move {
+                break;
+            }
+            let purpose = if limit_bytes.is_some() { LargeUse::Overflow } else { LargeUse::Large };
+            let Some(Source { values: Values::Variable { data, ends }, .. }) = self.columns.get(column)
+            else {
+                continue;
+            };
+            let pointer = sink.store(purpose, value_of(data, ends, row))?;
+            length = length - bytes + pointer.len();
+            self.moved.insert((column, row), pointer);
+        }
+        if length > ROW_LIMIT_BYTES {
+            return Err(EngineError::RowTooLarge { bytes: length, limit_bytes: ROW_LIMIT_BYTES });
+        }
+        Ok(length)
+    }
+}
+
+/// What every record starts from: header, zeros, column count, bitmap with the unused bits set.
+fn template(layout: &Layout) -> Vec<u8> {
+    let mut template = vec![0; layout.bitmap_end()];
+    put(&mut template, 0, &[HAS_BITMAP]);
+    put(&mut template, 2, &(layout.fixed_bytes as u16).to_le_bytes());
+    put(&mut template, layout.fixed_bytes, &(layout.columns.len() as u16).to_le_bytes());
+    let used = layout.columns.len() % 8;
+    if let (Some(last), true) = (template.last_mut(), used > 0) {
+        *last = 0xFF << used;
+    }
+    template
+}
+
+fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source<'a>, EngineError> {
+    let (Some(column), Some(position)) = (layout.columns.get(index), layout.positions.get(index)) else {
+        return Err(EngineError::Schema { reason: format!("no column {index}") });
+    };
+    if array.data_type() != &column.kind.data_type() {
+        let reason = format!(
+            "column {:?} is {}, the table's is {}",
+            column.name,
+            array.data_type(),
+            column.kind.data_type()
+        );
+        return Err(EngineError::Schema { reason });
+    }
+    let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+    let refuse = |row: usize, reason: String| EngineError::Value { row, column: column.name.clone(), reason };
+    if let (Some(nulls), false) = (nulls, column.nullable) {
+        let row = nulls.iter().position(|valid| !valid).unwrap_or(0);
+        return Err(refuse(row, "null in a column that allows none".to_owned()));
+    }
+    let converted = |convert: &dyn Fn(usize, &mut [u8]) -> Result<(), &'static str>| {
+        let Position::Fixed { width, .. } = *position else { return Ok(Values::Converted(Vec::new())) };
+        let mut out = vec![0; width * array.len()];
+        for (row, place) in out.chunks_exact_mut(width).enumerate() {
+            if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                convert(row, place).map_err(|reason| refuse(row, reason.to_owned()))?;
+            }
+        }
+        Ok::<_, EngineError>(Values::Converted(out))
+    };
+    let integers = |array: &ArrayRef| -> Result<ArrayRef, EngineError> { Ok(cast(array, &DataType::Int64)?) };
+    let values = match column.kind {
+        Kind::Bit => Values::Bits(array.as_boolean()),
+        Kind::TinyInt => Values::Bytes1(array.as_primitive::<UInt8Type>().values()),
+        Kind::SmallInt => Values::I16(array.as_primitive::<Int16Type>().values()),
+        Kind::Int => Values::I32(array.as_primitive::<Int32Type>().values()),
+        Kind::BigInt => Values::I64(array.as_primitive::<Int64Type>().values()),
+        Kind::Real => Values::F32(array.as_primitive::<Float32Type>().values()),
+        Kind::Float => Values::F64(array.as_primitive::<Float64Type>().values()),
+        Kind::SmallMoney | Kind::Money => {
+            let values = array.as_primitive::<Decimal128Type>();
+            converted(&|row, out| {
+                let value = i64::try_from(values.value(row))
+                    .map_err(|_| "the value is outside the range of its type")?;
+                convert::put_integer(column.kind, value, out)
+            })?
+        }
+        Kind::Decimal { precision, .. } => {
+            let values = array.as_primitive::<Decimal128Type>();
+            let limit = 10_i128.checked_pow(u32::from(precision)).unwrap_or(i128::MAX);
+            converted(&|row, out| match values.value(row) {
+                value if value > -limit && value < limit => convert::put_decimal(value, out),
+                _ => Err("the value has more digits than its type"),
+            })?
+        }
+        Kind::Date => {
+            let values = array.as_primitive::<Date32Type>();
+            converted(&|row, out| convert::put_integer(Kind::Date, values.value(row).into(), out))?
+        }
+        Kind::DateTime2 { scale: 7 } | Kind::DateTimeOffset { .. } => {
+            let values = array.as_fixed_size_binary();
+            converted(&|row, out| convert::put_ticks(column.kind, values.value(row), out))?
+        }
+        Kind::Time { .. } | Kind::SmallDateTime | Kind::DateTime | Kind::DateTime2 { .. } => {
+            let integers = integers(array)?;
+            let values = integers.as_primitive::<Int64Type>();
+            converted(&|row, out| convert::put_integer(column.kind, values.value(row), out))?
+        }
+        Kind::UniqueIdentifier => {
+            let values = array.as_fixed_size_binary();
+            converted(&|row, out| {
+                let value = values.value(row).first_chunk().ok_or("the value is too short")?;
+                out.copy_from_slice(&convert::guid(*value));
+                Ok(())
+            })?
+        }
+        Kind::RowVersion => {
+            let values = array.as_primitive::<UInt64Type>();
+            converted(&|row, out| {
+                out.copy_from_slice(&values.value(row).to_be_bytes());
+                Ok(())
+            })?
+        }
+        Kind::Char(_) => {
+            let values = array.as_string::<i32>();
+            converted(&|row, out| pad(values.value(row).as_bytes(), b" ", out))?
+        }
+        Kind::NChar(_) => {
+            let values = array.as_string::<i32>();
+            converted(&|row, out| {
+                let mut units = Vec::with_capacity(out.len());
+                convert::utf16(values.value(row), &mut units);
+                pad(&units, b" \0", out)
+            })?
+        }
+        Kind::Binary(_) => {
+            let values = array.as_binary::<i32>();
+            converted(&|row, out| pad(values.value(row), &[0], out))?
+        }
+        Kind::VarChar(_) => {
+            let values = array.as_string::<i32>();
+            Values::Variable { data: values.value_data().into(), ends: (&**values.offsets()).into() }
+        }
+        Kind::VarBinary(_) => {
+            let values = array.as_binary::<i32>();
+            Values::Variable { data: values.value_data().into(), ends: (&**values.offsets()).into() }
+        }
+        Kind::NVarChar(_) => {
+            let values = array.as_string::<i32>();
+            let mut data = Vec::with_capacity(2 * values.value_data().len());
+            let mut ends = Vec::with_capacity(array.len() + 1);
+            ends.push(0);
+            for row in 0..array.len() {
+                if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                    convert::utf16(values.value(row), &mut data);
+                }
+                ends.push(
+                    i32::try_from(data.len())
+                        .map_err(|_| refuse(row, "more than 2 GiB in one batch".to_owned()))?,
+                );
+            }
+            Values::Variable { data: data.into(), ends: ends.into() }
+        }
+    };
+    if let (Position::Variable { limit_bytes: Some(limit), .. }, Values::Variable { ends, .. }) =
+        (*position, &values)
+    {
+        for (row, pair) in ends.windows(2).enumerate() {
+            if let [start, end] = pair
+                && (end - start) as usize > limit
+                && nulls.is_none_or(|nulls| nulls.is_valid(row))
+            {
+                return Err(refuse(row, format!("{} bytes, the limit is {limit}", end - start)));
+            }
+        }
+    }
+    Ok(Source { values, nulls })
+}
+
+fn scatter_fixed(
+    values: &Values<'_>,
+    offset: usize,
+    width: usize,
+    rows: &Range<usize>,
+    starts: &[u32],
+    out: &mut [u8],
+) {
+    match values {
+        Values::Bytes1(values) => scatter(values, rows, starts, offset, out, |value| [*value]),
+        Values::I16(values) => scatter(values, rows, starts, offset, out, |value| value.to_le_bytes()),
+        Values::I32(values) => scatter(values, rows, starts, offset, out, |value| value.to_le_bytes()),
+        Values::I64(values) => scatter(values, rows, starts, offset, out, |value| value.to_le_bytes()),
+        Values::F32(values) => scatter(values, rows, starts, offset, out, |value| value.to_le_bytes()),
+        Values::F64(values) => scatter(values, rows, starts, offset, out, |value| value.to_le_bytes()),
+        Values::Converted(bytes) => match width {
+            3 => scatter(bytes.as_chunks::<3>().0, rows, starts, offset, out, |value| *value),
+            4 => scatter(bytes.as_chunks::<4>().0, rows, starts, offset, out, |value| *value),
+            5 => scatter(bytes.as_chunks::<5>().0, rows, starts, offset, out, |value| *value),
+            8 => scatter(bytes.as_chunks::<8>().0, rows, starts, offset, out, |value| *value),
+            9 => scatter(bytes.as_chunks::<9>().0, rows, starts, offset, out, |value| *value),
+            16 => scatter(bytes.as_chunks::<16>().0, rows, starts, offset, out, |value| *value),
+            _ => {
+                let bytes = bytes.get(rows.start * width..).unwrap_or_default();
+                for (value, start) in bytes.chunks_exact(width).zip(starts) {
+                    put(out, *start as usize + offset, value);
+                }
+            }
+        },
+        Values::Bits(_) | Values::Variable { .. } => {}
+    }
+}
+
+fn scatter<T, const WIDTH: usize>(
+    values: &[T],
+    rows: &Range<usize>,
+    starts: &[u32],
+    offset: usize,
+    out: &mut [u8],
+    bytes: impl Fn(&T) -> [u8; WIDTH],
+) {
+    for (value, start) in values.get(rows.clone()).unwrap_or_default().iter().zip(starts) {
+        if let Some(place) = out.get_mut(*start as usize + offset..).and_then(<[u8]>::first_chunk_mut) {
+            *place = bytes(value);
+        }
+    }
+}
+
+fn value_of<'a>(data: &'a [u8], ends: &[i32], row: usize) -> &'a [u8] {
+    match ends.get(row..row + 2) {
+        Some([start, end]) => data.get(*start as usize..*end as usize).unwrap_or_default(),
+        _ => &[],
+    }
+}
+
+fn pad(value: &[u8], padding: &[u8], out: &mut [u8]) -> Result<(), &'static str> {
+    let (head, tail) = out.split_at_mut_checked(value.len()).ok_or("the value is longer than its column")?;
+    head.copy_from_slice(value);
+    tail.iter_mut().zip(padding.iter().cycle()).for_each(|(place, byte)| *place = *byte);
+    Ok(())
+}
+
+fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = out.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
