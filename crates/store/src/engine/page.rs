@@ -43,6 +43,8 @@ const CHECKSUM: usize = 60;
 const HEADER_VERSION: u8 = 1;
 /// `m_flagBits`: the checksum field holds a checksum.
 const HAS_CHECKSUM: u16 = 0x0200;
+/// `m_flagBits`: the page was filled by a minimally logged operation, and the log has no image of it.
+const UNLOGGED: u16 = 0x0001;
 /// `m_typeFlagBits` of a page with compression information.
 const COMPRESSED: u8 = 0x80;
 
@@ -305,6 +307,16 @@ impl Page {
         self.bytes[TYPE_FLAGS] & COMPRESSED != 0
     }
 
+    /// Whether the page was filled by a minimally logged operation and has not changed since.
+    pub fn is_unlogged(&self) -> bool {
+        self.u16(FLAGS) & UNLOGGED != 0
+    }
+
+    /// From here on the log has an image of the page.
+    pub fn clear_unlogged(&mut self) {
+        self.put_u16(FLAGS, self.u16(FLAGS) & !UNLOGGED);
+    }
+
     /// Byte offset of the row in `slot`; None if there is none.
     pub fn row_offset(&self, slot: u16) -> Option<usize> {
         if slot >= self.slot_count() {
@@ -546,9 +558,19 @@ pub fn set_fill(bytes: &mut [u8; PAGE_BYTES], slots: u16, free_data: usize, free
     bytes[FREE_DATA..FREE_DATA + 2].copy_from_slice(&(free_data as u16).to_le_bytes());
 }
 
+/// Bytes free for rows and slots.
+pub fn free_bytes(bytes: &[u8; PAGE_BYTES]) -> usize {
+    usize::from(u16_at(bytes, FREE_COUNT)).min(CAPACITY_BYTES)
+}
+
 /// Marks a page as one with compression information in front of its rows.
 pub fn set_compressed(bytes: &mut [u8; PAGE_BYTES]) {
     bytes[TYPE_FLAGS] |= COMPRESSED;
+}
+
+/// Marks a page as filled by a minimally logged operation.
+pub fn set_unlogged(bytes: &mut [u8; PAGE_BYTES]) {
+    bytes[FLAGS] |= UNLOGGED as u8;
 }
 
 /// Notes the log position of a change.

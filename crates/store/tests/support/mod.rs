@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod disk;
+pub mod volume;
 pub mod workload;
 
 /// A small generator with a visible state: every run of a seed is the same.

@@ -17,7 +17,7 @@ use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Schema};
 use super::super::error::EngineError;
 use super::super::kind::Kind;
 use super::super::layout::{Layout, Position};
-use super::super::page::{Page, PageId};
+use super::super::page::{Page, PageId, RowId};
 use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeValueSource, RecordType, convert, record_type, u16_at};
 
 /// Gathers rows from pages, then makes a batch of them.
@@ -27,6 +27,7 @@ pub struct RowGatherer<'a> {
     pages: Vec<Span>,
     /// Start of each record in its page.
     offsets: Vec<u16>,
+    slots: Vec<u16>,
 }
 
 #[derive(Debug)]
@@ -40,7 +41,7 @@ struct Span {
 impl<'a> RowGatherer<'a> {
     /// For rows of this form.
     pub fn new(layout: &'a Layout) -> Self {
-        Self { layout, pages: Vec::new(), offsets: Vec::new() }
+        Self { layout, pages: Vec::new(), offsets: Vec::new(), slots: Vec::new() }
     }
 
     /// Rows gathered so far.
@@ -72,9 +73,25 @@ impl<'a> RowGatherer<'a> {
             }
             check(self.layout, status, bytes).map_err(|reason| damaged(id, offset, reason))?;
             self.offsets.push(offset as u16);
+            self.slots.push(slot);
         }
         self.pages.push(Span { page: Arc::clone(page), id, end: self.offsets.len() });
         Ok(())
+    }
+
+    /// The address of each row taken so far: where it was first put, also if it was forwarded since.
+    pub fn addresses(&self) -> Vec<RowId> {
+        let mut addresses = Vec::with_capacity(self.rows());
+        let mut first = 0;
+        for span in &self.pages {
+            let rows = self.offsets.get(first..span.end).unwrap_or_default();
+            for (offset, slot) in rows.iter().zip(self.slots.get(first..).unwrap_or_default()) {
+                let record = span.page.bytes().get(usize::from(*offset)..).unwrap_or_default();
+                addresses.push(super::forwarded_from(record).unwrap_or(RowId { page: span.id, slot: *slot }));
+            }
+            first = span.end;
+        }
+        addresses
     }
 
     /// The rows taken so far as a batch of the columns in `projection`, which are indexes from 0.
@@ -96,6 +113,7 @@ impl<'a> RowGatherer<'a> {
         let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?;
         self.pages.clear();
         self.offsets.clear();
+        self.slots.clear();
         Ok(batch)
     }
 

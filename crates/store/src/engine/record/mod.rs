@@ -11,6 +11,7 @@ pub use gather::RowGatherer;
 pub use scatter::BoundBatch;
 
 use super::error::EngineError;
+use super::page::RowId;
 
 /// First status byte: a NULL bitmap is present.
 pub const HAS_BITMAP: u8 = 0x10;
@@ -77,6 +78,74 @@ pub fn length(bytes: &[u8], fixed_length: usize) -> Option<usize> {
         }
     }
     (end > 0 && end <= bytes.len()).then_some(end)
+}
+
+/// The stub that stays where a row was first put when it had to move.
+pub fn stub(target: RowId) -> Vec<u8> {
+    let mut stub = vec![2 << 1];
+    stub.extend_from_slice(&target.to_bytes());
+    stub
+}
+
+/// Where a stub leads; None: the record is no stub.
+pub fn stub_target(record: &[u8]) -> Option<RowId> {
+    let (status, target) = record.split_first()?;
+    (record_type(*status)? == RecordType::ForwardingStub).then_some(RowId::from_bytes(*target.first_chunk()?))
+}
+
+/// The record of a row that moves away from `home`: one variable column more, which holds that address.
+pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
+    let status = *record.first()?;
+    let fixed = usize::from(u16_at(record, 2)?);
+    let array = fixed + 2 + usize::from(u16_at(record, fixed)?).div_ceil(8);
+    let count = if status & HAS_VARIABLE != 0 { usize::from(u16_at(record, array)?) } else { 0 };
+    let data = if count > 0 { array + 2 + 2 * count } else { array };
+    // One more entry, and the count itself if there was none.
+    let grown = if count > 0 { 2 } else { 4 };
+    let mut out = record.get(..array)?.to_vec();
+    *out.first_mut()? = (status & !0x0E) | (1 << 1) | HAS_VARIABLE;
+    out.extend_from_slice(&(count as u16 + 1).to_le_bytes());
+    for index in 0..count {
+        let end = u16_at(record, array + 2 + 2 * index)?;
+        out.extend_from_slice(&(end + grown).to_le_bytes());
+    }
+    out.extend_from_slice(&((record.len() + usize::from(grown) + 8) as u16).to_le_bytes());
+    out.extend_from_slice(record.get(data..)?);
+    out.extend_from_slice(&home.to_bytes());
+    Some(out)
+}
+
+/// Where a forwarded row's address says that it is; None: the record was not forwarded.
+pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
+    if record_type(*record.first()?)? != RecordType::Forwarded {
+        return None;
+    }
+    let end = length(record, 0)?;
+    record.get(end.checked_sub(8)?..end)?.first_chunk().map(|bytes| RowId::from_bytes(*bytes))
+}
+
+/// The pointers of a row's values that are elsewhere.
+pub fn pointers(record: &[u8]) -> Vec<&[u8]> {
+    let found = || {
+        let status = *record.first()?;
+        if status & HAS_VARIABLE == 0 {
+            return None;
+        }
+        let fixed = usize::from(u16_at(record, 2)?);
+        let array = fixed + 2 + usize::from(u16_at(record, fixed)?).div_ceil(8);
+        let count = usize::from(u16_at(record, array)?);
+        let mut start = array + 2 + 2 * count;
+        let mut pointers = Vec::new();
+        for index in 0..count {
+            let end = u16_at(record, array + 2 + 2 * index)?;
+            if end & COMPLEX != 0 {
+                pointers.push(record.get(start..usize::from(end & !COMPLEX))?);
+            }
+            start = usize::from(end & !COMPLEX);
+        }
+        Some(pointers)
+    };
+    found().unwrap_or_default()
 }
 
 /// Bytes of a fragment's header: status, length u16, blob id u64, type.

@@ -1,0 +1,560 @@
+//! Who owns which extent: GAM, SGAM, IAM and PFS pages, and a picture of the free extents in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::error::EngineError;
+use super::log::Change;
+use super::maps;
+use super::page::{EXTENT_PAGES, ExtentId, Page, PageId, PageType, UnitId};
+use super::pager::{NO_TRANSACTION, Pager};
+
+/// Neighbouring extents of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The first of them.
+    pub first: ExtentId,
+    /// How many.
+    pub count: u32,
+}
+
+impl Run {
+    /// The extents one by one.
+    pub fn extents(self) -> impl Iterator<Item = ExtentId> {
+        (0..self.count).map(move |index| ExtentId { extent: self.first.extent + index, ..self.first })
+    }
+}
+
+/// An extent of a table and which of its pages are in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExtentUse {
+    /// The extent.
+    pub extent: ExtentId,
+    /// Bit i: page i is in use.
+    pub used: u8,
+}
+
+impl ExtentUse {
+    /// The pages in use.
+    pub fn pages(self) -> impl Iterator<Item = PageId> {
+        (0..EXTENT_PAGES)
+            .filter(move |index| self.used & (1 << index) != 0)
+            .map(move |index| self.extent.page(index))
+    }
+}
+
+/// An allocation unit: the extents of one kind of pages of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// Whose pages they are.
+    pub id: UnitId,
+    /// Where its IAM chain starts.
+    pub first_iam: PageId,
+    /// Its extents in the order of the file numbers and positions in which they were given.
+    pub extents: Arc<Vec<ExtentUse>>,
+}
+
+impl Unit {
+    /// Pages in use.
+    pub fn pages(&self) -> u64 {
+        self.extents.iter().map(|extent| u64::from(extent.used.count_ones())).sum()
+    }
+}
+
+/// Gives extents to tables.
+#[derive(Debug)]
+pub struct Allocator {
+    pager: Arc<Pager>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    files: Vec<FileSpace>,
+    /// Which file is next, and how often each is still to be skipped (proportional fill).
+    turn: usize,
+    /// Mixed extents with a free page.
+    mixed: BTreeMap<ExtentId, u8>,
+    /// IAM pages of a unit by file and interval.
+    iam_pages: HashMap<UnitId, Vec<(u16, u32, PageId)>>,
+    /// Units whose creation is not committed, and by whom. Their IAM pages go when it is undone.
+    created: HashMap<UnitId, u64>,
+}
+
+#[derive(Debug)]
+struct FileSpace {
+    number: u16,
+    free: Vec<bool>,
+    free_count: u32,
+    cursor: usize,
+    skip: u32,
+}
+
+/// Least and most extents by which a file grows at once.
+const GROWTH_EXTENTS: (u32, u32) = (16, 1024);
+
+impl Allocator {
+    /// Reads the maps of all files.
+    pub fn open(pager: &Arc<Pager>) -> Result<Self, EngineError> {
+        let mut state = State::default();
+        for file in pager.files.all() {
+            let header = pager.cache.read(PageId::new(file.number, 0))?;
+            let size = file_size(&header);
+            if file.extents() < size {
+                file.grow(size)?;
+            }
+            let mut space =
+                FileSpace { number: file.number, free: Vec::new(), free_count: 0, cursor: 0, skip: 0 };
+            for extent in 0..size {
+                let id = ExtentId { file: file.number, extent };
+                let (gam, bit) = maps::gam_of(id);
+                let free = maps::bit(&*pager.cache.read(gam)?, bit);
+                space.free.push(free);
+                space.free_count += u32::from(free);
+                if maps::bit(&*pager.cache.read(maps::sgam_of(id).0)?, bit) {
+                    let used = used_pages(pager, id)?;
+                    state.mixed.insert(id, used);
+                }
+            }
+            state.files.push(space);
+        }
+        Ok(Self { pager: Arc::clone(pager), state: Mutex::new(state) })
+    }
+
+    /// Prepares a new, empty file: its first maps.
+    pub fn add_file(&self, number: u16) -> Result<(), EngineError> {
+        let mut state = self.state.lock();
+        state.files.push(FileSpace { number, free: Vec::new(), free_count: 0, cursor: 0, skip: 0 });
+        let index = state.files.len() - 1;
+        self.grow(&mut state, index, GROWTH_EXTENTS.0)
+    }
+
+    /// Gives a unit one run of up to `wanted` extents, at least one. What is given is noted in `allocated`, also if logging it
+    /// fails: the transaction must then be undone. It stays out of every scan until the unit's list of extents has it.
+    pub fn allocate(
+        &self,
+        transaction: u64,
+        unit: &Unit,
+        wanted: u32,
+        allocated: &mut Vec<ExtentId>,
+    ) -> Result<Run, EngineError> {
+        let mut state = self.state.lock();
+        let index = state.next_file();
+        if state.files.get(index).is_none_or(|file| file.free_count == 0) {
+            self.grow(&mut state, index, wanted)?;
+        }
+        let run = state.files.get_mut(index).and_then(|file| file.take_run(wanted.max(1)));
+        let run = run.ok_or_else(|| no_space("no free extent"))?;
+        for extent in run.extents() {
+            // What the cache may still have of an earlier owner must never be written over what the new one writes.
+            self.pager.cache.discard(extent);
+            allocated.push(extent);
+        }
+        // No run crosses a system extent, so it lies in one interval of every map.
+        self.log_allocation(&mut state, transaction, unit, run)?;
+        Ok(run)
+    }
+
+    /// Notes in the map of minimally logged extents what the next log backup has to copy.
+    pub fn mark_minimally_logged(&self, run: Run) -> Result<(), EngineError> {
+        let _state = self.state.lock();
+        for extent in run.extents() {
+            let (page, first) = maps::minimally_logged_of(extent);
+            if !maps::bit(&*self.pager.cache.read(page)?, first) {
+                self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: true })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the maps say that a page is in use by a unit.
+    pub fn owns(&self, unit: &Unit, page: PageId) -> Result<bool, EngineError> {
+        let extent = page.extent();
+        let interval = extent.extent / maps::MAP_EXTENTS;
+        let pages = self.state.lock().iam_pages.get(&unit.id).cloned().unwrap_or_default();
+        let Some((_, _, iam)) = pages.iter().find(|(file, at, _)| (*file, *at) == (extent.file, interval))
+        else {
+            return Ok(false);
+        };
+        let (pfs, entry) = maps::pfs_of(page);
+        Ok(maps::bit(&*self.pager.cache.read(*iam)?, maps::gam_of(extent).1)
+            && maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0)
+    }
+
+    fn log_allocation(
+        &self,
+        state: &mut State,
+        transaction: u64,
+        unit: &Unit,
+        run: Run,
+    ) -> Result<(), EngineError> {
+        let iam = self.iam_for(state, unit, run.first)?;
+        let (gam, first) = maps::gam_of(run.first);
+        let gam = Change::SetBits { page: gam, first, count: run.count, value: false };
+        let iam = Change::SetBits { page: iam, first, count: run.count, value: true };
+        self.must_change(transaction, gam)?;
+        self.must_change(transaction, iam)
+    }
+
+    /// Notes in the PFS that pages are in use: `entries` for the pages from `first` on, which were not in use.
+    pub fn set_used(&self, transaction: u64, first: PageId, entries: Vec<u8>) -> Result<(), EngineError> {
+        let (page, entry) = maps::pfs_of(first);
+        let before = vec![0; entries.len()];
+        self.must_change(transaction, Change::SetFreeSpace { page, first: entry, before, after: entries })
+    }
+
+    /// Changes the PFS entry of one page, if it is another one now.
+    pub fn set_entry(&self, transaction: u64, id: PageId, after: u8) -> Result<(), EngineError> {
+        let (page, entry) = maps::pfs_of(id);
+        let before = maps::free_space(&*self.pager.cache.read(page)?, entry);
+        if before == after {
+            return Ok(());
+        }
+        let change = Change::SetFreeSpace { page, first: entry, before: vec![before], after: vec![after] };
+        self.must_change(transaction, change)
+    }
+
+    /// Logs that extents no longer belong to a unit. They may be given away only after [`release`](Self::release).
+    pub fn log_free(&self, transaction: u64, unit: &Unit, extents: &[ExtentId]) -> Result<(), EngineError> {
+        let mut state = self.state.lock();
+        for extent in extents {
+            let iam = self.iam_for(&mut state, unit, *extent)?;
+            let (gam, bit) = maps::gam_of(*extent);
+            let (pfs, entry) = maps::pfs_of(extent.page(0));
+            let page = self.pager.cache.read(pfs)?;
+            let before: Vec<u8> =
+                (0..EXTENT_PAGES).map(|index| maps::free_space(&page, entry + index)).collect();
+            if before.iter().any(|entry| *entry != 0) {
+                let after = vec![0; before.len()];
+                self.must_change(
+                    transaction,
+                    Change::SetFreeSpace { page: pfs, first: entry, before, after },
+                )?;
+            }
+            self.must_change(transaction, Change::SetBits { page: iam, first: bit, count: 1, value: false })?;
+            self.must_change(transaction, Change::SetBits { page: gam, first: bit, count: 1, value: true })?;
+        }
+        Ok(())
+    }
+
+    /// Extents are free for whoever comes next; their pages are forgotten.
+    pub fn release(&self, extents: impl IntoIterator<Item = ExtentId>) {
+        let mut state = self.state.lock();
+        for extent in extents {
+            self.pager.cache.discard(extent);
+            state.give_back(Run { first: extent, count: 1 });
+        }
+    }
+
+    /// The first IAM page of a new unit, given by its transaction.
+    pub fn create_unit(&self, transaction: u64, id: UnitId) -> Result<Unit, EngineError> {
+        let mut state = self.state.lock();
+        let file = state.files.first().map_or(1, |file| file.number);
+        let first_extent = ExtentId { file, extent: 0 };
+        let page = self.allocate_mixed_page(&mut state, transaction, file)?;
+        let image = Box::new(maps::iam_page(page, id, 0, first_extent));
+        self.must_change(transaction, Change::Format { page, image })?;
+        state.iam_pages.insert(id, vec![(file, 0, page)]);
+        state.created.insert(id, transaction);
+        Ok(Unit { id, first_iam: page, extents: Arc::default() })
+    }
+
+    /// The IAM pages of a unit, to be freed with it.
+    pub fn iam_pages(&self, unit: &Unit) -> Vec<PageId> {
+        let state = self.state.lock();
+        state
+            .iam_pages
+            .get(&unit.id)
+            .map(|pages| pages.iter().map(|(_, _, page)| *page).collect())
+            .unwrap_or_default()
+    }
+
+    /// Logs that an IAM page is free. It may be given away only after [`release_page`](Self::release_page).
+    pub fn log_free_page(&self, transaction: u64, page: PageId) -> Result<(), EngineError> {
+        self.set_entry(transaction, page, maps::MIXED)
+    }
+
+    /// The units that a transaction created are everybody's.
+    pub fn publish_units(&self, transaction: u64) {
+        self.state.lock().created.retain(|_, creator| *creator != transaction);
+    }
+
+    /// After a transaction was undone, wholly or in part: IAM pages that it gave its new units are free again.
+    pub fn take_back_undone(&self, transaction: u64) -> Result<(), EngineError> {
+        let mut state = self.state.lock();
+        let units: Vec<UnitId> = state
+            .created
+            .iter()
+            .filter(|(_, creator)| **creator == transaction)
+            .map(|(unit, _)| *unit)
+            .collect();
+        for unit in units {
+            let pages = state.iam_pages.remove(&unit).unwrap_or_default();
+            let mut kept = Vec::new();
+            for (file, interval, page) in pages {
+                let (pfs, entry) = maps::pfs_of(page);
+                if maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0 {
+                    kept.push((file, interval, page));
+                } else {
+                    self.release_mixed_page(&mut state, page)?;
+                }
+            }
+            if kept.is_empty() {
+                state.created.remove(&unit);
+            } else {
+                state.iam_pages.insert(unit, kept);
+            }
+        }
+        Ok(())
+    }
+
+    /// The IAM pages of a dropped unit are free for whoever comes next.
+    pub fn release_unit(&self, unit: UnitId) -> Result<(), EngineError> {
+        let mut state = self.state.lock();
+        for (_, _, page) in state.iam_pages.remove(&unit).unwrap_or_default() {
+            self.release_mixed_page(&mut state, page)?;
+        }
+        Ok(())
+    }
+
+    fn release_mixed_page(&self, state: &mut State, page: PageId) -> Result<(), EngineError> {
+        let extent = page.extent();
+        let used = used_pages(&self.pager, extent)?;
+        let (sgam, bit) = maps::sgam_of(extent);
+        state.mixed.insert(extent, used);
+        if !maps::bit(&*self.pager.cache.read(sgam)?, bit) {
+            self.must_change(
+                NO_TRANSACTION,
+                Change::SetBits { page: sgam, first: bit, count: 1, value: true },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Reads a unit's extents from its IAM chain.
+    pub fn load_unit(&self, id: UnitId, first_iam: PageId) -> Result<Unit, EngineError> {
+        let mut extents = Vec::new();
+        let mut pages = Vec::new();
+        let mut next = first_iam;
+        while next.is_some() {
+            let page = self.pager.cache.read(next)?;
+            let damaged = |reason: String| EngineError::DamagedPage { page: next, reason };
+            if page.page_type() != Some(PageType::Iam) || page.unit() != id {
+                return Err(damaged(format!("no IAM page of unit {id:?}")));
+            }
+            if pages.iter().any(|(_, _, seen)| *seen == next) {
+                return Err(damaged("the IAM chain runs in a circle".to_owned()));
+            }
+            let start = maps::iam_start(&page);
+            pages.push((start.file, start.extent / maps::MAP_EXTENTS, next));
+            for bit in maps::bits(&page) {
+                let extent = ExtentId { file: start.file, extent: start.extent.saturating_add(bit) };
+                extents.push(ExtentUse { extent, used: used_pages(&self.pager, extent)? });
+            }
+            next = page.next();
+        }
+        self.state.lock().iam_pages.insert(id, pages);
+        Ok(Unit { id, first_iam, extents: Arc::new(extents) })
+    }
+
+    /// Extents of all files, and how many of them are free.
+    pub fn totals(&self) -> (u64, u64) {
+        let state = self.state.lock();
+        let total = state.files.iter().map(|file| file.free.len() as u64).sum();
+        (total, state.files.iter().map(|file| u64::from(file.free_count)).sum())
+    }
+
+    /// The IAM page that covers an extent; added to the chain, for good, if the unit has none there.
+    fn iam_for(&self, state: &mut State, unit: &Unit, extent: ExtentId) -> Result<PageId, EngineError> {
+        let interval = extent.extent / maps::MAP_EXTENTS;
+        let pages = state.iam_pages.get(&unit.id).cloned().unwrap_or_default();
+        if let Some((_, _, page)) = pages.iter().find(|(file, at, _)| (*file, *at) == (extent.file, interval))
+        {
+            return Ok(*page);
+        }
+        let last = pages.last().map_or(unit.first_iam, |(_, _, page)| *page);
+        // The chain of a unit that is everybody's grows for good; that of a new one goes with it.
+        let transaction = state.created.get(&unit.id).copied().unwrap_or(NO_TRANSACTION);
+        let page = self.allocate_mixed_page(state, transaction, extent.file)?;
+        let start = ExtentId { file: extent.file, extent: interval * maps::MAP_EXTENTS };
+        let mut image = Box::new(maps::iam_page(page, unit.id, pages.len() as u32, start));
+        image.set_links(last, PageId::NONE);
+        self.must_change(transaction, Change::Format { page, image })?;
+        let previous = self.pager.cache.read(last)?.previous();
+        let (before, after) = ((previous, PageId::NONE), (previous, page));
+        self.must_change(transaction, Change::Links { page: last, before, after })?;
+        state.iam_pages.entry(unit.id).or_default().push((extent.file, interval, page));
+        Ok(page)
+    }
+
+    /// A page of a mixed extent, marked in the PFS as an IAM page.
+    fn allocate_mixed_page(
+        &self,
+        state: &mut State,
+        transaction: u64,
+        file: u16,
+    ) -> Result<PageId, EngineError> {
+        let found = state.mixed.iter().find(|(extent, used)| extent.file == file && **used != 0xFF);
+        let (extent, used) = match found.map(|(extent, used)| (*extent, *used)) {
+            Some(found) => found,
+            None => {
+                let index = state.files.iter().position(|space| space.number == file).unwrap_or(0);
+                if state.files.get(index).is_none_or(|space| space.free_count == 0) {
+                    self.grow(state, index, 1)?;
+                }
+                let run = state.files.get_mut(index).and_then(|space| space.take_run(1));
+                let extent = run.ok_or_else(|| no_space("no free extent"))?.first;
+                let (gam, first) = maps::gam_of(extent);
+                self.must_change(
+                    NO_TRANSACTION,
+                    Change::SetBits { page: gam, first, count: 1, value: false },
+                )?;
+                let (page, first) = maps::sgam_of(extent);
+                self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: true })?;
+                (extent, 0)
+            }
+        };
+        let index = used.trailing_ones();
+        let page = extent.page(index);
+        self.set_entry(transaction, page, maps::ALLOCATED | maps::MIXED | maps::IAM)?;
+        let used = used | (1 << index);
+        if used == 0xFF {
+            state.mixed.remove(&extent);
+            let (page, first) = maps::sgam_of(extent);
+            self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: false })?;
+        } else {
+            state.mixed.insert(extent, used);
+        }
+        Ok(page)
+    }
+
+    /// Makes a file longer: its size on page 0 is written last, so that a growth cut short is simply done again.
+    fn grow(&self, state: &mut State, index: usize, wanted: u32) -> Result<(), EngineError> {
+        let Some(space) = state.files.get_mut(index) else { return Err(no_space("no file")) };
+        let old = space.free.len() as u32;
+        let step = (old / 8).clamp(GROWTH_EXTENTS.0, GROWTH_EXTENTS.1).max(wanted + 2);
+        let new = old.checked_add(step).ok_or_else(|| no_space("the file is at its limit"))?;
+        self.pager.files.file(space.number)?.grow(new)?;
+        for (number, page_type) in maps::map_pages(old, new) {
+            let page = PageId::new(space.number, number);
+            let mut image = Box::new(Page::formatted(page, page_type, 0, UnitId::default(), 4));
+            if page_type == PageType::FileHeader {
+                image.insert(0, &size_record(0), true);
+            }
+            self.must_change(NO_TRANSACTION, Change::Format { page, image })?;
+        }
+        let usable = |extent: &u32| !maps::is_system_extent(*extent);
+        let extents: Vec<u32> = (old..new).filter(usable).collect();
+        for run in extents.chunk_by(|a, b| a + 1 == *b && a / maps::MAP_EXTENTS == b / maps::MAP_EXTENTS) {
+            let Some(first) = run.first() else { continue };
+            let (page, bit) = maps::gam_of(ExtentId { file: space.number, extent: *first });
+            let map = self.pager.cache.read(page)?;
+            for (offset, _) in (0..).zip(run).filter(|(offset, _)| !maps::bit(&map, bit + offset)) {
+                // One record for the run, unless part of it survived a growth cut short.
+                let whole = (0..run.len() as u32).all(|offset| !maps::bit(&map, bit + offset));
+                let count = if whole { run.len() as u32 } else { 1 };
+                self.must_change(
+                    NO_TRANSACTION,
+                    Change::SetBits { page, first: bit + offset, count, value: true },
+                )?;
+                if whole {
+                    break;
+                }
+            }
+        }
+        let page = PageId::new(space.number, 0);
+        let (before, after) = (size_record(old), size_record(new));
+        let current = self.pager.cache.read(page)?.row(0).map(<[u8]>::to_vec).unwrap_or(before);
+        self.must_change(NO_TRANSACTION, Change::Replace { page, slot: 0, before: current, after })?;
+        space.free.extend((old..new).map(|extent| usable(&extent)));
+        space.free_count += extents.len() as u32;
+        Ok(())
+    }
+
+    fn must_change(&self, transaction: u64, change: Change) -> Result<(), EngineError> {
+        let page = change.page();
+        match self.pager.change(transaction, change)? {
+            true => Ok(()),
+            false => Err(EngineError::DamagedPage {
+                page,
+                reason: "the allocation map is not in the expected state".to_owned(),
+            }),
+        }
+    }
+}
+
+impl State {
+    /// The file for the next allocation: in turn, each skipped as often as it has less free space than the emptiest.
+    fn next_file(&mut self) -> usize {
+        let most = self.files.iter().map(|file| file.free_count).max().unwrap_or(0).max(1);
+        let files = self.files.len().max(1);
+        for _ in 0..files * 64 {
+            self.turn = (self.turn + 1) % files;
+            let Some(file) = self.files.get_mut(self.turn) else { break };
+            if file.skip > 0 {
+                file.skip -= 1;
+                continue;
+            }
+            file.skip = (most / file.free_count.max(1)).saturating_sub(1).min(32);
+            return self.turn;
+        }
+        self.turn
+    }
+
+    fn give_back(&mut self, run: Run) {
+        let Some(file) = self.files.iter_mut().find(|file| file.number == run.first.file) else { return };
+        for extent in run.extents() {
+            if let Some(free) = file.free.get_mut(extent.extent as usize)
+                && !*free
+            {
+                *free = true;
+                file.free_count += 1;
+                file.cursor = file.cursor.min(extent.extent as usize);
+            }
+        }
+    }
+}
+
+impl FileSpace {
+    /// Takes the first free extents from the cursor on, as many as lie together.
+    fn take_run(&mut self, wanted: u32) -> Option<Run> {
+        let from_cursor =
+            self.free.iter().skip(self.cursor).position(|free| *free).map(|at| at + self.cursor);
+        let first = from_cursor.or_else(|| self.free.iter().position(|free| *free))?;
+        let run = self.free.get_mut(first..)?.iter_mut().take(wanted as usize).take_while(|free| **free);
+        let count = run.map(|free| *free = false).count() as u32;
+        self.free_count -= count;
+        self.cursor = first + count as usize;
+        Some(Run { first: ExtentId { file: self.number, extent: first as u32 }, count })
+    }
+}
+
+/// Which pages of an extent the PFS says are in use.
+fn used_pages(pager: &Pager, extent: ExtentId) -> Result<u8, EngineError> {
+    let (pfs, entry) = maps::pfs_of(extent.page(0));
+    let page = pager.cache.read(pfs)?;
+    let used =
+        (0..EXTENT_PAGES).filter(|index| maps::free_space(&page, entry + index) & maps::ALLOCATED != 0);
+    Ok(used.fold(0, |mask, index| mask | (1 << index)))
+}
+
+/// The record on page 0 of a file: its size in extents as an int column.
+fn size_record(extents: u32) -> Vec<u8> {
+    let [a, b, c, d] = extents.to_le_bytes();
+    vec![0x10, 0, 8, 0, a, b, c, d, 1, 0, 0xFE]
+}
+
+fn file_size(page: &Page) -> u32 {
+    let size = page.row(0).and_then(|row| row.get(4..)).and_then(<[u8]>::first_chunk);
+    size.map_or(0, |size| u32::from_le_bytes(*size))
+}
+
+fn no_space(reason: &str) -> EngineError {
+    EngineError::Io {
+        operation: "allocate an extent in",
+        path: "data files".into(),
+        source: std::io::Error::new(std::io::ErrorKind::StorageFull, reason.to_owned()),
+    }
+}

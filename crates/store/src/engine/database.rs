@@ -1,0 +1,483 @@
+//! A database: a directory of data files and a log, opened by one process at a time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Mutex, RwLock};
+
+use super::allocation::Allocator;
+use super::catalogue::{CATALOGUE, Catalogue, Definition, Table, UnitKind, catalogue_layout};
+use super::control::Control;
+use super::error::EngineError;
+use super::files::{self, DataFiles};
+use super::log::{Log, LogOptions, LogScan, file_number};
+use super::lsn::Lsn;
+use super::page::{ExtentId, PageId, UnitId};
+use super::pager::{NO_TRANSACTION, Pager};
+use super::recovery;
+use super::scan::{PageReader, Scan, View};
+use super::transaction::Transaction;
+use super::volume::{DirectoryVolume, Volume};
+use crate::lock::LockTable;
+use crate::storage::OpenDirectoryError;
+
+/// What of a bulk load is logged, and when the log is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum RecoveryModel {
+    /// Everything is logged.
+    Full = 1,
+    /// Bulk operations log extents only; the map of minimally logged extents says what a log backup would have to copy.
+    BulkLogged = 2,
+    /// Bulk operations log extents only, and the log is given up at each checkpoint.
+    #[default]
+    Simple = 3,
+}
+
+/// How a database is run.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineOptions {
+    /// Bytes of pages kept in memory.
+    pub cache_bytes: usize,
+    /// Sizes of the log.
+    pub log: LogOptions,
+    /// A checkpoint is made when so much log was written since the last.
+    pub checkpoint_log_bytes: u64,
+    /// Number of data files of a new database, filled in proportion.
+    pub files: u16,
+    /// Recovery model of a new database.
+    pub recovery_model: RecoveryModel,
+    /// How long changes wait for their locks.
+    pub lock_timeout: Duration,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 256 << 20,
+            log: LogOptions::default(),
+            checkpoint_log_bytes: 256 << 20,
+            files: 1,
+            recovery_model: RecoveryModel::default(),
+            lock_timeout: Duration::MAX,
+        }
+    }
+}
+
+/// An open database. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub volume: Arc<dyn Volume>,
+    pub options: EngineOptions,
+    pub pager: Arc<Pager>,
+    pub allocator: Allocator,
+    pub locks: LockTable,
+    pub catalogue: RwLock<Arc<Catalogue>>,
+    pub next_transaction: AtomicU64,
+    pub next_object: AtomicU32,
+    /// Rows of each table as far as commits are in the log: what a checkpoint notes.
+    pub row_counts: Mutex<BTreeMap<u32, u64>>,
+    /// Extents and pages that committed transactions gave up, and until which commit snapshots may read them.
+    pub given_up: Mutex<Vec<GivenUp>>,
+    catalogue_iam: PageId,
+    recovery_model: AtomicU8,
+    checkpoint: Mutex<CheckpointState>,
+    /// Pages that had rows removed, by unit. Only hints.
+    room: Mutex<HashMap<UnitId, Vec<PageId>>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct GivenUp {
+    pub sequence: u64,
+    pub extents: Vec<ExtentId>,
+    pub units: Vec<UnitId>,
+}
+
+#[derive(Debug)]
+struct CheckpointState {
+    log_bytes: u64,
+    /// FULL and BULK_LOGGED keep the log from here on.
+    last_log_backup: Lsn,
+}
+
+impl Engine {
+    /// Opens a directory, or makes it a database if there is none in it.
+    pub fn open(directory: &Path, options: EngineOptions) -> Result<Self, EngineError> {
+        let volume = DirectoryVolume::open(directory).map_err(|error| match error {
+            OpenDirectoryError::InUse => EngineError::InUse { path: directory.to_owned() },
+            OpenDirectoryError::Io(source) => {
+                EngineError::Io { operation: "open", path: directory.to_owned(), source }
+            }
+        })?;
+        Self::open_on(Arc::new(volume), options)
+    }
+
+    /// The same on any volume.
+    pub fn open_on(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<Self, EngineError> {
+        match Control::read(&volume)? {
+            Some(control) => Self::recover(volume, options, control),
+            None => Self::create(volume, options),
+        }
+    }
+
+    fn create(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<Self, EngineError> {
+        let io = |operation| {
+            let path = volume.path("");
+            move |source| EngineError::Io { operation, path, source }
+        };
+        for name in volume.list().map_err(io("list"))? {
+            // A second log file means that there was a database once.
+            if file_number(&name).is_some_and(|number| number > 1) {
+                let reason = "it is missing, but there is a log".to_owned();
+                return Err(EngineError::DamagedDatabase { what: "the control file", reason });
+            }
+        }
+        let log = Arc::new(Log::create(&volume, options.log)?);
+        let files = Arc::new(DataFiles::new(&volume));
+        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES));
+        let allocator = Allocator::open(&pager)?;
+        for number in 1..=options.files.max(1) {
+            files.add(number, true)?;
+            allocator.add_file(number)?;
+        }
+        let mut units = Vec::new();
+        let layout = catalogue_layout()?;
+        let table = Table::new(CATALOGUE, "sys.objects".to_owned(), String::new(), layout, |id| {
+            let unit = allocator.create_unit(NO_TRANSACTION, id)?;
+            units.push(unit.first_iam);
+            Ok(unit)
+        })?;
+        let control = Control {
+            next_transaction: 1,
+            next_object: CATALOGUE + 1,
+            files: options.files.max(1),
+            catalogue_iam: units.first().copied().unwrap_or(PageId::NONE),
+            recovery_model: options.recovery_model as u8,
+            // The first virtual log file from its start.
+            keep_from: Lsn { file: 1, block: 0, record: 0 },
+            ..Control::default()
+        };
+        allocator.publish_units(NO_TRANSACTION);
+        let shared = Shared::new(volume, options, pager, allocator, &control);
+        shared.catalogue.write().clone_from(&Arc::new(Catalogue {
+            sequence: 0,
+            tables: BTreeMap::from([(CATALOGUE, Arc::new(table))]),
+        }));
+        let engine = Self { shared: Arc::new(shared) };
+        engine.checkpoint()?;
+        Ok(engine)
+    }
+
+    fn recover(
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+        control: Control,
+    ) -> Result<Self, EngineError> {
+        let scan = LogScan::new(&volume, control.keep_from)?;
+        let log = Arc::new(Log::after(&scan, &volume, options.log)?);
+        let files = Arc::new(DataFiles::new(&volume));
+        for number in 1..=control.files {
+            files.add(number, false)?;
+        }
+        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES));
+        let recovered = recovery::recover(&pager, &scan, &control)?;
+        let allocator = Allocator::open(&pager)?;
+        let control = Control {
+            next_transaction: recovered.next_transaction,
+            row_counts: recovered.row_counts.into_iter().collect(),
+            ..control
+        };
+        let shared = Arc::new(Shared::new(volume, options, pager, allocator, &control));
+        shared.load_catalogue()?;
+        let engine = Self { shared };
+        engine.checkpoint()?;
+        Ok(engine)
+    }
+
+    /// Starts a transaction.
+    pub fn begin(&self) -> Transaction {
+        let id = self.shared.next_transaction.fetch_add(1, Ordering::AcqRel);
+        Transaction::new(Arc::clone(&self.shared), id)
+    }
+
+    /// Everything committed, frozen.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::open(&self.shared)
+    }
+
+    /// Writes all changed pages, so that recovery need not go back before now, and gives up log that nothing needs.
+    pub fn checkpoint(&self) -> Result<(), EngineError> {
+        self.shared.checkpoint()
+    }
+
+    /// The recovery model.
+    pub fn recovery_model(&self) -> RecoveryModel {
+        self.shared.recovery_model()
+    }
+
+    /// Changes the recovery model from the next bulk load on.
+    pub fn set_recovery_model(&self, model: RecoveryModel) -> Result<(), EngineError> {
+        self.shared.recovery_model.store(model as u8, Ordering::Release);
+        self.shared.checkpoint()
+    }
+
+    /// Notes that the log up to now has been copied elsewhere, so that FULL and BULK_LOGGED need not keep it.
+    pub fn log_backed_up(&self) -> Result<(), EngineError> {
+        self.shared.checkpoint.lock().last_log_backup = self.shared.pager.log.position();
+        self.shared.checkpoint()
+    }
+
+    /// What the log and the cache hold.
+    pub fn usage(&self) -> Usage {
+        let (extents, free_extents) = self.shared.allocator.totals();
+        Usage {
+            log_used_bytes: self.shared.pager.log.used_bytes(),
+            log_written_bytes: self.shared.pager.log.written_bytes(),
+            cached_pages: self.shared.pager.cache.pages(),
+            page_versions: self.shared.pager.versions.count(),
+            extents,
+            free_extents,
+        }
+    }
+}
+
+/// Figures of an open database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes of the log that are in use.
+    pub log_used_bytes: u64,
+    /// Bytes of log records written since the database was opened.
+    pub log_written_bytes: u64,
+    /// Pages in the cache.
+    pub cached_pages: usize,
+    /// Older versions of pages that are kept for snapshots.
+    pub page_versions: usize,
+    /// Extents of all data files.
+    pub extents: u64,
+    /// Those of them that belong to nobody.
+    pub free_extents: u64,
+}
+
+impl Shared {
+    fn new(
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+        pager: Arc<Pager>,
+        allocator: Allocator,
+        control: &Control,
+    ) -> Self {
+        let last_log_backup = control.keep_from;
+        Self {
+            volume,
+            options,
+            pager,
+            allocator,
+            locks: LockTable::default(),
+            catalogue: RwLock::default(),
+            next_transaction: AtomicU64::new(control.next_transaction),
+            next_object: AtomicU32::new(control.next_object),
+            row_counts: Mutex::new(control.row_counts.iter().copied().collect()),
+            given_up: Mutex::default(),
+            catalogue_iam: control.catalogue_iam,
+            recovery_model: AtomicU8::new(control.recovery_model),
+            checkpoint: Mutex::new(CheckpointState { log_bytes: 0, last_log_backup }),
+            room: Mutex::default(),
+        }
+    }
+
+    pub fn recovery_model(&self) -> RecoveryModel {
+        match self.recovery_model.load(Ordering::Acquire) {
+            1 => RecoveryModel::Full,
+            2 => RecoveryModel::BulkLogged,
+            _ => RecoveryModel::Simple,
+        }
+    }
+
+    /// Whether a bulk load that begins now logs only its extents.
+    pub fn is_minimally_logged(&self) -> bool {
+        self.recovery_model() != RecoveryModel::Full
+    }
+
+    /// Whether its extents are marked for the next log backup.
+    pub fn marks_minimally_logged(&self) -> bool {
+        self.recovery_model() == RecoveryModel::BulkLogged
+    }
+
+    pub fn checkpoint(&self) -> Result<(), EngineError> {
+        let mut state = self.checkpoint.lock();
+        let (mut control, dirty) = self.pager.start_checkpoint(|redo_start, open| {
+            let oldest = open.values().map(|position| position.first).min().unwrap_or(redo_start);
+            let control = Control {
+                redo_start,
+                keep_from: oldest.min(redo_start),
+                open_transactions: open.iter().map(|(id, at)| (*id, at.first, at.last)).collect(),
+                next_transaction: self.next_transaction.load(Ordering::Acquire),
+                next_object: self.next_object.load(Ordering::Acquire),
+                files: self.pager.files.all().len() as u16,
+                catalogue_iam: self.catalogue_iam,
+                recovery_model: self.recovery_model.load(Ordering::Acquire),
+                row_counts: self.row_counts.lock().iter().map(|(object, rows)| (*object, *rows)).collect(),
+            };
+            (control, self.pager.cache.dirty())
+        });
+        state.log_bytes = self.pager.log.written_bytes();
+        if self.recovery_model() != RecoveryModel::Simple {
+            control.keep_from = control.keep_from.min(state.last_log_backup);
+        } else {
+            state.last_log_backup = control.redo_start;
+        }
+        dirty.iter().try_for_each(|frame| self.pager.cache.write_back(frame))?;
+        drop(dirty);
+        self.pager.files.sync()?;
+        self.pager.log.flush(control.redo_start)?;
+        control.write(&self.volume)?;
+        self.pager.log.truncate_before(control.keep_from)
+    }
+
+    /// A checkpoint if enough log was written since the last.
+    pub fn checkpoint_if_due(&self) -> Result<(), EngineError> {
+        let due = {
+            let state = self.checkpoint.lock();
+            self.pager.log.written_bytes() >= state.log_bytes + self.options.checkpoint_log_bytes
+        };
+        if due { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Gives extents back that no snapshot can read any more.
+    pub fn release_given_up(&self) -> Result<(), EngineError> {
+        let oldest = self.pager.versions.oldest_snapshot().unwrap_or(u64::MAX);
+        let free: Vec<GivenUp> = {
+            let mut given_up = self.given_up.lock();
+            given_up.extract_if(.., |given_up| given_up.sequence <= oldest).collect()
+        };
+        for given_up in free {
+            self.allocator.release(given_up.extents);
+            given_up.units.into_iter().try_for_each(|unit| self.allocator.release_unit(unit))?;
+        }
+        Ok(())
+    }
+
+    /// A page of a unit that may have room.
+    pub fn room(&self, unit: UnitId) -> Option<PageId> {
+        self.room.lock().get(&unit)?.last().copied()
+    }
+
+    pub fn note_room(&self, unit: UnitId, page: PageId) {
+        let mut room = self.room.lock();
+        let pages = room.entry(unit).or_default();
+        if pages.last() != Some(&page) && pages.len() < 1024 {
+            pages.push(page);
+        }
+    }
+
+    pub fn forget_room(&self, unit: UnitId, page: PageId) {
+        if let Some(pages) = self.room.lock().get_mut(&unit) {
+            pages.retain(|known| *known != page);
+        }
+    }
+
+    pub fn forget_all_room(&self, unit: UnitId) {
+        self.room.lock().remove(&unit);
+    }
+
+    fn load_catalogue(self: &Arc<Self>) -> Result<(), EngineError> {
+        let first = self.catalogue_iam;
+        // Its other units were created next to it and are empty.
+        let mut table =
+            Table::new(CATALOGUE, "sys.objects".to_owned(), String::new(), catalogue_layout()?, |id| {
+                Ok(super::allocation::Unit { id, first_iam: PageId::NONE, extents: Arc::default() })
+            })?;
+        let unit = self.allocator.load_unit(table.unit(UnitKind::InRow).id, first)?;
+        *table.unit_mut(UnitKind::InRow) = unit;
+        let table = Arc::new(table);
+        let reader = PageReader { shared: Arc::clone(self), view: View::Current };
+        let mut scan = Scan::new(reader, Arc::clone(&table), None)?;
+        let mut rows = Vec::new();
+        while let Some(batch) = scan.next_with_addresses() {
+            rows.push(batch?);
+        }
+        let counts = self.row_counts.lock().clone();
+        let mut tables = BTreeMap::from([(CATALOGUE, table)]);
+        for definition in Definition::read(&rows)? {
+            let object = definition.object;
+            let mut iam_pages = definition.iam_pages.into_iter();
+            let mut table =
+                Table::new(object, definition.name, definition.properties, definition.layout, |id| {
+                    self.allocator.load_unit(id, iam_pages.next().unwrap_or(PageId::NONE))
+                })?;
+            table.rows = counts.get(&object).copied().unwrap_or(0);
+            table.definition = definition.rows;
+            self.next_object.fetch_max(object + 1, Ordering::AcqRel);
+            tables.insert(object, Arc::new(table));
+        }
+        *self.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
+        Ok(())
+    }
+}
+
+/// The database as of one commit. Blocks nobody and is blocked by nobody. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    held: Arc<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    shared: Arc<Shared>,
+    catalogue: Arc<Catalogue>,
+}
+
+impl Snapshot {
+    pub(crate) fn open(shared: &Arc<Shared>) -> Self {
+        // No commit can come between the catalogue and the number.
+        let current = shared.catalogue.read();
+        shared.pager.versions.open_snapshot(|| current.sequence);
+        let catalogue = Arc::clone(&current);
+        drop(current);
+        Self { held: Arc::new(Held { shared: Arc::clone(shared), catalogue }) }
+    }
+
+    /// Number of the last commit that it contains.
+    pub fn sequence(&self) -> u64 {
+        self.held.catalogue.sequence
+    }
+
+    /// All tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.held.catalogue.tables()
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        self.held.catalogue.named(name)
+    }
+
+    /// Reads a table: all columns, or those of `projection`, indexes from 0.
+    pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
+        let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
+        let reader = PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) };
+        Scan::new(reader, Arc::clone(table), projection)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.shared.pager.versions.close_snapshot(self.catalogue.sequence);
+        if let Err(error) = self.shared.release_given_up() {
+            self.shared.pager.log.shut(error.to_string());
+        }
+    }
+}
+
+/// Name of data file `number`.
+pub fn data_file_name(number: u16) -> String {
+    files::file_name(number)
+}

@@ -1,0 +1,161 @@
+//! The data files of a database: pages at positions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use parking_lot::RwLock;
+
+use super::error::EngineError;
+use super::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
+use super::volume::{Volume, VolumeFile};
+
+/// One data file.
+#[derive(Debug)]
+pub struct DataFile {
+    /// Its number, from 1.
+    pub number: u16,
+    path: PathBuf,
+    file: Arc<dyn VolumeFile>,
+    extents: AtomicU32,
+    /// Something was written since the last sync.
+    unsynced: AtomicBool,
+}
+
+impl DataFile {
+    /// Length in extents.
+    pub fn extents(&self) -> u32 {
+        self.extents.load(Ordering::Acquire)
+    }
+
+    /// Makes the file longer, filled with zeros.
+    pub fn grow(&self, extents: u32) -> Result<(), EngineError> {
+        self.file
+            .set_length(u64::from(extents) * EXTENT_BYTES as u64)
+            .map_err(|source| self.io("grow", source))?;
+        self.unsynced.store(true, Ordering::Release);
+        self.extents.fetch_max(extents, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Reads `out.len()` bytes, whole pages, from page `first` on. What lies beyond the end of the file reads as zeros.
+    pub fn read(&self, first: u32, out: &mut [u8]) -> Result<(), EngineError> {
+        let offset = u64::from(first) * PAGE_BYTES as u64;
+        match self.file.read_at(offset, out) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                for (index, page) in out.as_chunks_mut::<PAGE_BYTES>().0.iter_mut().enumerate() {
+                    match self.file.read_at(offset + (index * PAGE_BYTES) as u64, page) {
+                        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => page.fill(0),
+                        other => other.map_err(|source| self.io("read", source))?,
+                    }
+                }
+                Ok(())
+            }
+            other => other.map_err(|source| self.io("read", source)),
+        }
+    }
+
+    /// Writes whole pages from page `first` on.
+    pub fn write(&self, first: u32, bytes: &[u8]) -> Result<(), EngineError> {
+        self.unsynced.store(true, Ordering::Release);
+        let offset = u64::from(first) * PAGE_BYTES as u64;
+        self.file.write_at(offset, bytes).map_err(|source| self.io("write", source))?;
+        let end = (offset + bytes.len() as u64).div_ceil(EXTENT_BYTES as u64);
+        self.extents.fetch_max(u32::try_from(end).unwrap_or(u32::MAX), Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Makes everything written so far durable.
+    pub fn sync(&self) -> Result<(), EngineError> {
+        // Cleared first: a write that comes in between sets it again.
+        if self.unsynced.swap(false, Ordering::AcqRel)
+            && let Err(source) = self.file.sync()
+        {
+            self.unsynced.store(true, Ordering::Release);
+            return Err(self.io("sync", source));
+        }
+        Ok(())
+    }
+
+    fn io(&self, operation: &'static str, source: std::io::Error) -> EngineError {
+        EngineError::Io { operation, path: self.path.clone(), source }
+    }
+}
+
+/// All data files.
+#[derive(Debug)]
+pub struct DataFiles {
+    volume: Arc<dyn Volume>,
+    files: RwLock<Vec<Arc<DataFile>>>,
+}
+
+impl DataFiles {
+    /// None yet.
+    pub fn new(volume: &Arc<dyn Volume>) -> Self {
+        Self { volume: Arc::clone(volume), files: RwLock::new(Vec::new()) }
+    }
+
+    /// Opens file `number`, or creates it; a created one must be synced with its directory by the caller.
+    pub fn add(&self, number: u16, create: bool) -> Result<Arc<DataFile>, EngineError> {
+        let name = file_name(number);
+        let path = self.volume.path(&name);
+        let error = |operation| {
+            let path = path.clone();
+            move |source| EngineError::Io { operation, path, source }
+        };
+        let file = if create { self.volume.create(&name) } else { self.volume.open(&name) };
+        let file = file.map_err(error(if create { "create" } else { "open" }))?;
+        let length = file.length_bytes().map_err(error("read the length of"))?;
+        let extents = u32::try_from(length.div_ceil(EXTENT_BYTES as u64)).unwrap_or(u32::MAX);
+        let (extents, unsynced) = (AtomicU32::new(extents), AtomicBool::new(true));
+        let file = Arc::new(DataFile { number, path, file, extents, unsynced });
+        self.files.write().push(Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// File `number`.
+    pub fn file(&self, number: u16) -> Result<Arc<DataFile>, EngineError> {
+        let files = self.files.read();
+        files.iter().find(|file| file.number == number).cloned().ok_or_else(|| EngineError::DamagedPage {
+            page: PageId { file: number, page: 0 },
+            reason: "there is no such file".to_owned(),
+        })
+    }
+
+    /// All files in order.
+    pub fn all(&self) -> Vec<Arc<DataFile>> {
+        self.files.read().clone()
+    }
+
+    /// Makes everything written so far durable.
+    pub fn sync(&self) -> Result<(), EngineError> {
+        self.all().iter().try_for_each(|file| file.sync())
+    }
+
+    /// Reads and verifies one page.
+    pub fn read_page(&self, id: PageId) -> Result<Page, EngineError> {
+        let page = self.read_page_unverified(id)?;
+        page.verify(id).map_err(|reason| EngineError::DamagedPage { page: id, reason })?;
+        Ok(page)
+    }
+
+    /// Reads one page, whatever it holds.
+    pub fn read_page_unverified(&self, id: PageId) -> Result<Page, EngineError> {
+        let mut bytes = [0; PAGE_BYTES];
+        self.file(id.file)?.read(id.page, &mut bytes)?;
+        Ok(Page::from_bytes(bytes))
+    }
+
+    /// Seals and writes one page.
+    pub fn write_page(&self, page: &Page) -> Result<(), EngineError> {
+        let mut bytes = *page.bytes();
+        page::seal(&mut bytes);
+        let id = page.id();
+        self.file(id.file)?.write(id.page, &bytes)
+    }
+}
+
+/// `data-<number>.pages`.
+pub(crate) fn file_name(number: u16) -> String {
+    format!("data-{number}.pages")
+}

@@ -1,0 +1,207 @@
+//! Row-level changes of a heap: finding room, forwarding, and keeping the PFS true.
+
+use std::sync::Arc;
+
+use super::allocation::{ExtentUse, Unit};
+use super::catalogue::{Table, UnitKind};
+use super::database::Shared;
+use super::error::EngineError;
+use super::large::{self, FragmentSink, FragmentSource};
+use super::log::Change;
+use super::maps;
+use super::page::{ExtentId, Page, PageId, PageType, RowId};
+use super::record;
+
+/// Changes one table for one transaction that holds it alone.
+#[derive(Debug)]
+pub(crate) struct HeapWriter<'a> {
+    pub shared: &'a Shared,
+    pub transaction: u64,
+    pub table: &'a mut Table,
+    /// Extents given to the transaction.
+    pub allocated: &'a mut Vec<ExtentId>,
+}
+
+impl HeapWriter<'_> {
+    /// Adds a row and returns its address.
+    pub fn insert(&mut self, record: &[u8]) -> Result<RowId, EngineError> {
+        let address = self.place(UnitKind::InRow, PageType::Data, record)?;
+        self.table.rows += 1;
+        Ok(address)
+    }
+
+    /// Removes the row at an address, with its large values.
+    pub fn delete(&mut self, address: RowId) -> Result<(), EngineError> {
+        let (at, row) = self.locate(address)?;
+        self.free_large_values(&row)?;
+        self.remove(UnitKind::InRow, at)?;
+        if at != address {
+            self.remove(UnitKind::InRow, address)?;
+        }
+        self.table.rows = self.table.rows.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Puts another row in the place of the one at an address, which stays its address.
+    pub fn update(&mut self, address: RowId, row: &[u8]) -> Result<(), EngineError> {
+        let (at, before) = self.locate(address)?;
+        self.free_large_values(&before)?;
+        let moved = || record::forwarded(row, address).ok_or_else(|| no_row(address));
+        let in_place = if at == address { row.to_vec() } else { moved()? };
+        if self.replace(at, before, in_place)? {
+            return Ok(());
+        }
+        let target = self.place(UnitKind::InRow, PageType::Data, &moved()?)?;
+        let home = self.row(address)?;
+        if at != address {
+            self.remove(UnitKind::InRow, at)?;
+        }
+        match self.replace(address, home, record::stub(target))? {
+            true => Ok(()),
+            false => Err(no_row(address)),
+        }
+    }
+
+    /// Where a row really is, and its record.
+    fn locate(&self, address: RowId) -> Result<(RowId, Vec<u8>), EngineError> {
+        if !self.shared.allocator.owns(self.table.unit(UnitKind::InRow), address.page)? {
+            return Err(no_row(address));
+        }
+        let row = self.row(address)?;
+        if record::forwarded_from(&row).is_some() {
+            // It is reached by its own address only.
+            return Err(no_row(address));
+        }
+        match record::stub_target(&row) {
+            Some(target) => Ok((target, self.row(target)?)),
+            None => Ok((address, row)),
+        }
+    }
+
+    fn row(&self, address: RowId) -> Result<Vec<u8>, EngineError> {
+        let page = self.shared.pager.cache.read(address.page)?;
+        page.row(address.slot).map(<[u8]>::to_vec).ok_or_else(|| no_row(address))
+    }
+
+    fn free_large_values(&mut self, row: &[u8]) -> Result<(), EngineError> {
+        for pointer in record::pointers(row) {
+            let unit = if pointer.first() == Some(&2) { UnitKind::Overflow } else { UnitKind::Large };
+            for fragment in large::fragments(self, pointer)? {
+                self.remove(unit, fragment)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, at: RowId, before: Vec<u8>, after: Vec<u8>) -> Result<bool, EngineError> {
+        let done = before == after || {
+            let change = Change::Replace { page: at.page, slot: at.slot, before, after };
+            self.shared.pager.change(self.transaction, change)?
+        };
+        if done {
+            self.note_fullness(at.page)?;
+        }
+        Ok(done)
+    }
+
+    fn remove(&mut self, unit: UnitKind, at: RowId) -> Result<(), EngineError> {
+        let row = self.row(at)?;
+        let change = Change::Remove { page: at.page, slot: at.slot, shift: false, row };
+        if !self.shared.pager.change(self.transaction, change)? {
+            return Err(no_row(at));
+        }
+        self.shared.note_room(self.table.unit(unit).id, at.page);
+        self.note_fullness(at.page)
+    }
+
+    /// Puts a record where there is room: a page that had rows removed, the last page, or a new one.
+    fn place(&mut self, kind: UnitKind, page_type: PageType, record: &[u8]) -> Result<RowId, EngineError> {
+        let unit = self.table.unit(kind).clone();
+        while let Some(page) = self.shared.room(unit.id) {
+            if self.shared.allocator.owns(&unit, page)?
+                && let Some(address) = self.try_place(page, page_type, record)?
+            {
+                return Ok(address);
+            }
+            self.shared.forget_room(unit.id, page);
+        }
+        let last = unit.extents.iter().rev().take(2).filter_map(|extent| extent.pages().last());
+        for page in last.collect::<Vec<_>>() {
+            if let Some(address) = self.try_place(page, page_type, record)? {
+                return Ok(address);
+            }
+        }
+        let page = self.new_page(kind, page_type, &unit)?;
+        let placed = self.try_place(page, page_type, record)?;
+        placed.ok_or(EngineError::RowTooLarge {
+            bytes: record.len(),
+            limit_bytes: super::page::ROW_LIMIT_BYTES,
+        })
+    }
+
+    fn try_place(
+        &self,
+        id: PageId,
+        page_type: PageType,
+        record: &[u8],
+    ) -> Result<Option<RowId>, EngineError> {
+        let page = self.shared.pager.cache.read(id)?;
+        if page.page_type() != Some(page_type) || !page.fits(record.len()) {
+            return Ok(None);
+        }
+        let slot = page.free_slot();
+        let shift = slot == page.slot_count();
+        let change = Change::Insert { page: id, slot, shift, row: record.to_vec() };
+        if !self.shared.pager.change(self.transaction, change)? {
+            return Ok(None);
+        }
+        self.note_fullness(id)?;
+        Ok(Some(RowId { page: id, slot }))
+    }
+
+    fn new_page(&mut self, kind: UnitKind, page_type: PageType, unit: &Unit) -> Result<PageId, EngineError> {
+        let partly = unit.extents.last().filter(|extent| extent.used != 0xFF).copied();
+        let extent = match partly {
+            Some(extent) => extent,
+            None => {
+                let run = self.shared.allocator.allocate(self.transaction, unit, 1, self.allocated)?;
+                ExtentUse { extent: run.first, used: 0 }
+            }
+        };
+        let index = extent.used.trailing_ones();
+        let id = extent.extent.page(index);
+        let fixed = if page_type == PageType::Data { self.table.layout.fixed_bytes as u16 } else { 4 };
+        let image = Box::new(Page::formatted(id, page_type, 0, unit.id, fixed));
+        self.shared.pager.change(self.transaction, Change::Format { page: id, image })?;
+        self.shared.allocator.set_entry(self.transaction, id, maps::ALLOCATED)?;
+        let extents = Arc::make_mut(&mut self.table.unit_mut(kind).extents);
+        let used = ExtentUse { used: extent.used | (1 << index), ..extent };
+        match extents.last_mut().filter(|last| last.extent == extent.extent) {
+            Some(last) => *last = used,
+            None => extents.push(used),
+        }
+        Ok(id)
+    }
+
+    fn note_fullness(&self, id: PageId) -> Result<(), EngineError> {
+        let page = self.shared.pager.cache.read(id)?;
+        let entry = maps::ALLOCATED | maps::fullness(page.free_bytes());
+        self.shared.allocator.set_entry(self.transaction, id, entry)
+    }
+}
+
+impl FragmentSource for HeapWriter<'_> {
+    fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+        self.shared.pager.cache.read(id)
+    }
+}
+
+impl FragmentSink for HeapWriter<'_> {
+    fn put(&mut self, unit: UnitKind, page_type: PageType, record: &[u8]) -> Result<RowId, EngineError> {
+        self.place(unit, page_type, record)
+    }
+}
+
+fn no_row(address: RowId) -> EngineError {
+    EngineError::NoSuchRow { page: address.page, slot: address.slot }
+}

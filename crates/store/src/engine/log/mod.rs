@@ -1,0 +1,353 @@
+//! The write-ahead log: virtual log files of blocks of records (`docs/store-engine.md`, "The log").
+
+mod block;
+mod record;
+mod scan;
+
+pub use record::{Change, LogRecord, Operation};
+pub use scan::LogScan;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::error::EngineError;
+use super::lsn::Lsn;
+use super::volume::{Volume, VolumeFile};
+use block::{BLOCK_LIMIT_BYTES, OpenBlock, UNIT_BYTES};
+
+/// Sizes of the log.
+#[derive(Debug, Clone, Copy)]
+pub struct LogOptions {
+    /// Size of a virtual log file. The last block of one may exceed it.
+    pub file_bytes: u64,
+    /// What all of them together may take, and what is kept free for rollbacks; None: no limit.
+    pub limit_bytes: Option<u64>,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self { file_bytes: 64 << 20, limit_bytes: None }
+    }
+}
+
+/// Whether a record may use the space that is kept for rollbacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    /// An ordinary record, which must leave room for undoing it.
+    Ordinary,
+    /// A record that ends or undoes a transaction, or belongs to a checkpoint.
+    Reserved,
+}
+
+/// Written but unsynced bytes are handed to the file when there are so many.
+const SPILL_BYTES: usize = 1 << 20;
+/// Kept for undoing a record beside its own length: the header of the compensation.
+const UNDO_OVERHEAD_BYTES: u64 = 96;
+
+/// The log of a database. Shared by all transactions.
+#[derive(Debug)]
+pub struct Log {
+    volume: Arc<dyn Volume>,
+    options: LogOptions,
+    state: Mutex<State>,
+    /// Held by the one who syncs; those who wait for it usually find their records durable (group commit).
+    flusher: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct State {
+    files: VecDeque<LogFile>,
+    current: Arc<dyn VolumeFile>,
+    block: OpenBlock,
+    /// Closed blocks that are not written yet, and where they go.
+    pending: Vec<u8>,
+    pending_start: u32,
+    /// Everything before this position is synced.
+    durable: Lsn,
+    /// Space kept for rollbacks of open transactions.
+    reserved_bytes: u64,
+    /// Log written since the database was opened.
+    written_bytes: u64,
+    failed: Option<String>,
+}
+
+/// A virtual log file and how much of it is used; for the current one that is known from the block being filled.
+#[derive(Debug, Clone, Copy)]
+struct LogFile {
+    number: u32,
+    used_bytes: u64,
+}
+
+impl Log {
+    /// Continues a log after `scan` has read it to its end. New records go to a new virtual log file.
+    pub fn after(scan: &LogScan, volume: &Arc<dyn Volume>, options: LogOptions) -> Result<Self, EngineError> {
+        let end = scan.end()?;
+        let files = scan.files().map(|(number, used_bytes)| LogFile { number, used_bytes }).collect();
+        Self::start(volume, options, files, end)
+    }
+
+    /// The log of a new database.
+    pub fn create(volume: &Arc<dyn Volume>, options: LogOptions) -> Result<Self, EngineError> {
+        Self::start(volume, options, VecDeque::new(), Lsn::ZERO)
+    }
+
+    fn start(
+        volume: &Arc<dyn Volume>,
+        options: LogOptions,
+        mut files: VecDeque<LogFile>,
+        end: Lsn,
+    ) -> Result<Self, EngineError> {
+        let number = end.file + 1;
+        let current = create_file(volume, number, end.block)?;
+        files.push_back(LogFile { number, used_bytes: UNIT_BYTES as u64 });
+        let state = State {
+            files,
+            current,
+            block: OpenBlock::new(number, 1),
+            pending: Vec::new(),
+            pending_start: 1,
+            durable: Lsn { file: number, block: 1, record: 0 },
+            reserved_bytes: 0,
+            written_bytes: 0,
+            failed: None,
+        };
+        Ok(Self { volume: Arc::clone(volume), options, state: Mutex::new(state), flusher: Mutex::new(()) })
+    }
+
+    /// Adds a record; it is durable only after a [`flush`](Self::flush). Returns its position, and the space that was kept for
+    /// undoing it, which the transaction gives back by [`release`](Self::release) when it ends.
+    pub fn append(&self, record: &LogRecord, space: Space) -> Result<(Lsn, u64), EngineError> {
+        let bytes = record.encode();
+        let mut state = self.state.lock();
+        state.check()?;
+        let needed = bytes.len() as u64 + UNDO_OVERHEAD_BYTES;
+        let reserve = if space == Space::Ordinary && record.is_undoable() { needed } else { 0 };
+        if let (Space::Ordinary, Some(limit_bytes)) = (space, self.options.limit_bytes)
+            && state.used_bytes() + state.reserved_bytes + needed + reserve + BLOCK_LIMIT_BYTES as u64
+                > limit_bytes
+        {
+            return Err(EngineError::LogFull { limit_bytes, reason: "ACTIVE_TRANSACTION" });
+        }
+        if !state.block.fits(bytes.len()) {
+            state.close_block();
+            if state.pending.len() >= SPILL_BYTES {
+                state.write_pending(self)?;
+            }
+            if u64::from(state.block.position()) * UNIT_BYTES as u64 >= self.options.file_bytes {
+                self.next_file(&mut state)?;
+            }
+        }
+        state.reserved_bytes += reserve;
+        state.written_bytes += bytes.len() as u64;
+        Ok((state.block.push(&bytes), reserve))
+    }
+
+    /// Gives back space that was kept for a rollback.
+    pub fn release(&self, reserved_bytes: u64) {
+        let mut state = self.state.lock();
+        state.reserved_bytes = state.reserved_bytes.saturating_sub(reserved_bytes);
+    }
+
+    /// The position of the next record.
+    pub fn position(&self) -> Lsn {
+        self.state.lock().block.next_lsn()
+    }
+
+    /// Makes every record up to and including `lsn` durable.
+    pub fn flush(&self, lsn: Lsn) -> Result<(), EngineError> {
+        if self.state.lock().durable > lsn {
+            return Ok(());
+        }
+        let _flusher = self.flusher.lock();
+        let (file, end) = {
+            let mut state = self.state.lock();
+            state.check()?;
+            if state.durable > lsn {
+                return Ok(());
+            }
+            state.close_block();
+            state.write_pending(self)?;
+            (Arc::clone(&state.current), state.block.start())
+        };
+        let synced = file.sync();
+        let mut state = self.state.lock();
+        match synced {
+            Ok(()) => {
+                let durable = state.durable.max(end);
+                state.durable = durable;
+                state.block.set_durable(durable);
+                Ok(())
+            }
+            Err(source) => Err(state.fail(self, "sync", end.file, source)),
+        }
+    }
+
+    /// The record at `lsn`, which must not have been truncated.
+    pub fn read(&self, lsn: Lsn) -> Result<LogRecord, EngineError> {
+        let bytes = {
+            let state = self.state.lock();
+            state.check()?;
+            state.in_memory(lsn)
+        };
+        let bytes = match bytes {
+            Some(bytes) => bytes,
+            None => {
+                let name = file_name(lsn.file);
+                let file = self.volume.open(&name).map_err(|source| self.io("open", lsn.file, source))?;
+                block::read_record(&*file, lsn)?
+            }
+        };
+        LogRecord::decode(&bytes).map_err(|error| EngineError::DamagedLog { lsn, reason: error.to_string() })
+    }
+
+    /// Removes virtual log files that hold only records before `lsn`.
+    pub fn truncate_before(&self, lsn: Lsn) -> Result<(), EngineError> {
+        let mut state = self.state.lock();
+        let mut removed = false;
+        while let Some(first) = state.files.front()
+            && state.files.len() > 1
+            && first.number < lsn.file
+        {
+            let number = first.number;
+            self.volume.remove(&file_name(number)).map_err(|source| self.io("remove", number, source))?;
+            state.files.pop_front();
+            removed = true;
+        }
+        if removed {
+            self.volume
+                .sync_directory()
+                .map_err(|source| self.io("sync the directory of", lsn.file, source))?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the log that are in use.
+    pub fn used_bytes(&self) -> u64 {
+        self.state.lock().used_bytes()
+    }
+
+    /// Bytes of records appended since the database was opened.
+    pub fn written_bytes(&self) -> u64 {
+        self.state.lock().written_bytes
+    }
+
+    /// Accepts nothing more: the state of the database in memory can no longer be trusted.
+    pub fn shut(&self, reason: String) {
+        self.state.lock().failed.get_or_insert(reason);
+    }
+
+    /// Why nothing more is accepted; None: all is well.
+    pub fn is_shut(&self) -> Option<String> {
+        self.state.lock().failed.clone()
+    }
+
+    fn next_file(&self, state: &mut State) -> Result<(), EngineError> {
+        state.write_pending(self)?;
+        let end = state.block.start();
+        // Before another file says that this one is complete.
+        state.current.sync().map_err(|source| state.fail(self, "sync", end.file, source))?;
+        let number = end.file + 1;
+        let file = create_file(&self.volume, number, end.block);
+        let file = file.inspect_err(|error| state.failed = Some(error.to_string()))?;
+        if let Some(last) = state.files.back_mut() {
+            last.used_bytes = u64::from(end.block) * UNIT_BYTES as u64;
+        }
+        state.files.push_back(LogFile { number, used_bytes: UNIT_BYTES as u64 });
+        state.current = file;
+        state.durable = Lsn { file: number, block: 1, record: 0 };
+        state.block = OpenBlock::new(number, 1);
+        state.pending_start = 1;
+        Ok(())
+    }
+
+    fn io(&self, operation: &'static str, number: u32, source: std::io::Error) -> EngineError {
+        EngineError::Io { operation, path: self.volume.path(&file_name(number)), source }
+    }
+}
+
+impl State {
+    fn check(&self) -> Result<(), EngineError> {
+        match &self.failed {
+            Some(reason) => Err(EngineError::Shut { reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// After a failed write nobody knows what the file holds: no more is written to it.
+    fn fail(
+        &mut self,
+        log: &Log,
+        operation: &'static str,
+        number: u32,
+        source: std::io::Error,
+    ) -> EngineError {
+        let error = log.io(operation, number, source);
+        self.failed = Some(error.to_string());
+        EngineError::Shut { reason: error.to_string() }
+    }
+
+    fn close_block(&mut self) {
+        self.block.close(&mut self.pending);
+    }
+
+    fn write_pending(&mut self, log: &Log) -> Result<(), EngineError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let offset = u64::from(self.pending_start) * UNIT_BYTES as u64;
+        if let Err(source) = self.current.write_at(offset, &self.pending) {
+            let number = self.block.start().file;
+            return Err(self.fail(log, "write", number, source));
+        }
+        self.pending_start += (self.pending.len() / UNIT_BYTES) as u32;
+        self.pending.clear();
+        Ok(())
+    }
+
+    fn used_bytes(&self) -> u64 {
+        let closed: u64 = self.files.iter().rev().skip(1).map(|file| file.used_bytes).sum();
+        closed + u64::from(self.block.position()) * UNIT_BYTES as u64 + self.block.length_bytes() as u64
+    }
+
+    fn in_memory(&self, lsn: Lsn) -> Option<Vec<u8>> {
+        if lsn.file != self.block.start().file || lsn.block < self.pending_start {
+            return None;
+        }
+        if lsn.block >= self.block.position() {
+            return self.block.record(lsn.record);
+        }
+        let at = (lsn.block - self.pending_start) as usize * UNIT_BYTES;
+        block::record_in(self.pending.get(at..)?, lsn.record)
+    }
+}
+
+/// `log-<number>.vlf`, eight hexadecimal digits.
+pub(crate) fn file_name(number: u32) -> String {
+    format!("log-{number:08x}.vlf")
+}
+
+/// Number of the virtual log file of this name.
+pub(crate) fn file_number(name: &str) -> Option<u32> {
+    let number = u32::from_str_radix(name.strip_prefix("log-")?.strip_suffix(".vlf")?, 16).ok()?;
+    (file_name(number) == name).then_some(number)
+}
+
+/// Creates file `number`, durably, which says that the one before ends at `previous_end`.
+fn create_file(
+    volume: &Arc<dyn Volume>,
+    number: u32,
+    previous_end: u32,
+) -> Result<Arc<dyn VolumeFile>, EngineError> {
+    let name = file_name(number);
+    let error = |operation| {
+        let path = volume.path(&name);
+        move |source| EngineError::Io { operation, path, source }
+    };
+    let file = volume.create(&name).map_err(error("create"))?;
+    file.write_at(0, &block::file_header(number, previous_end)).map_err(error("write"))?;
+    file.sync().map_err(error("sync"))?;
+    volume.sync_directory().map_err(error("sync the directory of"))?;
+    Ok(file)
+}

@@ -1,0 +1,263 @@
+//! Changing pages under the log: every change of a logged page goes through [`Pager::change`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+
+use super::buffer::BufferCache;
+use super::error::EngineError;
+use super::files::DataFiles;
+use super::log::{Change, Log, LogRecord, Operation, Space};
+use super::lsn::Lsn;
+use super::page::{self, PAGE_BYTES, Page, PageId};
+use super::versions::Versions;
+
+/// Where a transaction stands in the log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogPosition {
+    /// Its first record; zero: none yet.
+    pub first: Lsn,
+    /// Its last record, from which undoing starts.
+    pub last: Lsn,
+    /// Log space kept for undoing it.
+    pub reserved_bytes: u64,
+}
+
+/// Cache, log and versions together.
+#[derive(Debug)]
+pub struct Pager {
+    /// The data files.
+    pub files: Arc<DataFiles>,
+    /// The log.
+    pub log: Arc<Log>,
+    /// The cache.
+    pub cache: BufferCache,
+    /// Pages as they were.
+    pub versions: Versions,
+    /// Held shared from the moment that a record is appended until the page (or the commit) it describes has changed, so that a
+    /// checkpoint, which takes it alone, finds no record before its start whose change it cannot see.
+    gate: RwLock<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Start of the last checkpoint: a page older than that is logged as a whole before its next change.
+    redo_start: Lsn,
+    active: BTreeMap<u64, LogPosition>,
+}
+
+/// Belongs to no transaction: never undone.
+pub const NO_TRANSACTION: u64 = 0;
+
+impl Pager {
+    /// Over these files and this log.
+    pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, cache_pages: usize) -> Self {
+        Self {
+            files: Arc::clone(files),
+            log: Arc::clone(log),
+            cache: BufferCache::new(files, log, cache_pages),
+            versions: Versions::default(),
+            gate: RwLock::new(()),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Makes a change and logs it. False, and nothing happened, if the page is not in the state that the change expects.
+    pub fn change(&self, transaction: u64, change: Change) -> Result<bool, EngineError> {
+        self.change_with(transaction, change, None)
+    }
+
+    /// Undoes a record by `change`, and notes where undoing goes on.
+    fn compensate(&self, transaction: u64, change: Change, undo_next: Lsn) -> Result<bool, EngineError> {
+        self.change_with(transaction, change, Some(undo_next))
+    }
+
+    fn change_with(
+        &self,
+        transaction: u64,
+        change: Change,
+        undo_next: Option<Lsn>,
+    ) -> Result<bool, EngineError> {
+        let id = change.page();
+        let frame = self.cache.frame(id)?;
+        let _gate = self.gate.read();
+        let mut state = frame.lock();
+        let space = if undo_next.is_some() || transaction == NO_TRANSACTION {
+            Space::Reserved
+        } else {
+            Space::Ordinary
+        };
+        // Maps are read by no snapshot, and several transactions may change one at a time.
+        let is_map = matches!(change, Change::SetBits { .. } | Change::SetFreeSpace { .. });
+        let is_versioned = transaction != NO_TRANSACTION && undo_next.is_none() && !is_map;
+        let mut page = match change.is_whole() {
+            true => Page::zeroed(),
+            false => {
+                let current = self.cache.load(&mut state, id)?;
+                if current.lsn() < self.state.lock().redo_start || current.is_unlogged() {
+                    let mut image = Box::new((*current).clone());
+                    image.clear_unlogged();
+                    let record = Change::Image { page: id, image: image.clone() };
+                    let lsn = self.append(NO_TRANSACTION, Operation::Change(record), space)?;
+                    image.set_lsn(lsn);
+                    if is_versioned {
+                        self.versions.keep(transaction, id, Some(&current));
+                    }
+                    state.page = Some(Arc::new((*image).clone()));
+                    state.dirty = true;
+                    *image
+                } else {
+                    (*current).clone()
+                }
+            }
+        };
+        let before = state.page.clone();
+        if !change.apply(&mut page) {
+            return Ok(false);
+        }
+        if is_versioned {
+            let known = if change.is_whole() { None } else { before.as_ref() };
+            self.versions.keep(transaction, id, known);
+        }
+        let operation = match undo_next {
+            Some(undo_next) => Operation::Compensation { undo_next, change },
+            None => Operation::Change(change),
+        };
+        let lsn = self.append(transaction, operation, space)?;
+        page.set_lsn(lsn);
+        state.page = Some(Arc::new(page));
+        state.dirty = true;
+        Ok(true)
+    }
+
+    /// Logs new pages as a whole; `write` then writes them past the cache. The pages have their addresses.
+    pub fn format_past_cache(
+        &self,
+        transaction: u64,
+        pages: &mut [[u8; PAGE_BYTES]],
+        write: impl FnOnce(&mut [[u8; PAGE_BYTES]]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let _gate = self.gate.read();
+        for bytes in pages.iter_mut() {
+            let image = Box::new(Page::from_bytes(*bytes));
+            let change = Change::Format { page: image.id(), image };
+            let lsn = self.append(transaction, Operation::Change(change), Space::Ordinary)?;
+            page::set_lsn(bytes, lsn);
+        }
+        write(pages)
+    }
+
+    /// Appends a record of a transaction. The gate is held by the caller.
+    fn append(&self, transaction: u64, operation: Operation, space: Space) -> Result<Lsn, EngineError> {
+        if transaction == NO_TRANSACTION {
+            let record = LogRecord { transaction, previous: Lsn::ZERO, operation };
+            return Ok(self.log.append(&record, space)?.0);
+        }
+        let mut state = self.state.lock();
+        let position = state.active.entry(transaction).or_default();
+        if position.first == Lsn::ZERO {
+            let record = LogRecord { transaction, previous: Lsn::ZERO, operation: Operation::Begin };
+            let (lsn, _) = self.log.append(&record, space)?;
+            (position.first, position.last) = (lsn, lsn);
+        }
+        let record = LogRecord { transaction, previous: position.last, operation };
+        let (lsn, reserved) = self.log.append(&record, space)?;
+        position.last = lsn;
+        position.reserved_bytes += reserved;
+        Ok(lsn)
+    }
+
+    /// Ends a transaction with its last record; `publish` runs while no checkpoint can come in between. Returns the position of
+    /// the record, which is not durable yet; None if the transaction has changed nothing.
+    pub fn end(
+        &self,
+        transaction: u64,
+        operation: Operation,
+        publish: impl FnOnce(),
+    ) -> Result<Option<Lsn>, EngineError> {
+        let _gate = self.gate.read();
+        if !self.state.lock().active.contains_key(&transaction) {
+            publish();
+            return Ok(None);
+        }
+        let lsn = self.append(transaction, operation, Space::Reserved)?;
+        if let Some(position) = self.state.lock().active.remove(&transaction) {
+            self.log.release(position.reserved_bytes);
+        }
+        publish();
+        Ok(Some(lsn))
+    }
+
+    /// Where a transaction stands; zero if it has changed nothing.
+    pub fn log_position(&self, transaction: u64) -> LogPosition {
+        self.state.lock().active.get(&transaction).copied().unwrap_or_default()
+    }
+
+    /// Makes a transaction known that a recovery found open.
+    pub fn resume(&self, transaction: u64, position: LogPosition) {
+        self.state.lock().active.insert(transaction, position);
+    }
+
+    /// Keeps checkpoints from starting.
+    pub fn enter(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read()
+    }
+
+    /// Starts a checkpoint: `note` runs while nothing changes, with the position from which redoing will start and the
+    /// transactions that are open there.
+    pub fn start_checkpoint<T>(&self, note: impl FnOnce(Lsn, &BTreeMap<u64, LogPosition>) -> T) -> T {
+        let _gate = self.gate.write();
+        let mut state = self.state.lock();
+        state.redo_start = self.log.position();
+        note(state.redo_start, &state.active)
+    }
+
+    /// Undoes a transaction's changes after `until`, newest first.
+    pub fn undo(&self, transaction: u64, until: Lsn) -> Result<(), EngineError> {
+        let mut next = self.log_position(transaction).last;
+        while next > until {
+            let record = self.log.read(next)?;
+            if record.transaction != transaction {
+                let reason = format!("a record of transaction {}, not {transaction}", record.transaction);
+                return Err(EngineError::DamagedLog { lsn: next, reason });
+            }
+            next = match record.operation {
+                Operation::Compensation { undo_next, .. } => undo_next,
+                Operation::Change(change) => {
+                    if let Some(inverse) = change.inverse() {
+                        let page = inverse.page();
+                        if !self.compensate(transaction, inverse, record.previous)? {
+                            let reason = "a change cannot be undone".to_owned();
+                            return Err(EngineError::DamagedPage { page, reason });
+                        }
+                    }
+                    record.previous
+                }
+                Operation::Begin | Operation::Commit { .. } | Operation::End => record.previous,
+            };
+        }
+        Ok(())
+    }
+
+    /// A page as a snapshot reads it that stands at `sequence`; `current` reads the page itself.
+    pub fn read_version(
+        &self,
+        id: PageId,
+        sequence: u64,
+        current: impl Fn() -> Result<Arc<Page>, EngineError>,
+    ) -> Result<Arc<Page>, EngineError> {
+        loop {
+            let epoch = self.versions.epoch();
+            let page = current()?;
+            if let Some(version) = self.versions.read(id, sequence) {
+                return Ok(version);
+            }
+            // Unless a change was undone in between, there was no uncommitted one in the page when it was read.
+            if self.versions.epoch() == epoch || current()?.lsn() == page.lsn() {
+                return Ok(page);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What happens when a database is opened: everything in the log is done again, then what was not committed is undone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::control::Control;
+use super::error::EngineError;
+use super::log::{Change, LogRecord, LogScan, Operation};
+use super::lsn::Lsn;
+use super::page::Page;
+use super::pager::{LogPosition, Pager};
+
+/// What the log told.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    /// Rows of each table.
+    pub row_counts: BTreeMap<u32, u64>,
+    /// Ids below this have been used.
+    pub next_transaction: u64,
+}
+
+/// Brings all pages to the state after the last commit in the log.
+pub(crate) fn recover(
+    pager: &Arc<Pager>,
+    scan: &LogScan,
+    control: &Control,
+) -> Result<Recovered, EngineError> {
+    let mut open: BTreeMap<u64, LogPosition> = control
+        .open_transactions
+        .iter()
+        .map(|(id, first, last)| (*id, LogPosition { first: *first, last: *last, reserved_bytes: 0 }))
+        .collect();
+    let mut row_counts: BTreeMap<u32, u64> = control.row_counts.iter().copied().collect();
+    let mut next_transaction = control.next_transaction;
+    scan.for_each(control.redo_start, |lsn, record| {
+        let LogRecord { transaction, operation, .. } = record;
+        if transaction != 0 {
+            next_transaction = next_transaction.max(transaction + 1);
+            let position = open.entry(transaction).or_default();
+            if position.first == Lsn::ZERO {
+                position.first = lsn;
+            }
+            position.last = lsn;
+        }
+        match operation {
+            Operation::Begin => Ok(()),
+            Operation::Commit { row_counts: differences } => {
+                open.remove(&transaction);
+                for (object, difference) in differences {
+                    let rows = row_counts.entry(object).or_default();
+                    *rows = rows.saturating_add_signed(difference);
+                }
+                Ok(())
+            }
+            Operation::End => {
+                open.remove(&transaction);
+                Ok(())
+            }
+            Operation::Change(change) | Operation::Compensation { change, .. } => redo(pager, lsn, &change),
+        }
+    })?;
+    // Every page that undoing changes is first logged as a whole: what redoing left may not be on disk yet.
+    pager.start_checkpoint(|_, _| ());
+    for (transaction, position) in &open {
+        pager.resume(*transaction, *position);
+    }
+    for transaction in open.into_keys().rev() {
+        pager.undo(transaction, Lsn::ZERO)?;
+        pager.end(transaction, Operation::End, || ())?;
+    }
+    Ok(Recovered { row_counts, next_transaction })
+}
+
+/// Makes a change again, unless the page has it.
+fn redo(pager: &Pager, lsn: Lsn, change: &Change) -> Result<(), EngineError> {
+    let id = change.page();
+    let frame = pager.cache.frame(id)?;
+    let mut state = frame.lock();
+    let mut page = if change.is_whole() {
+        // What is on disk may be torn; but if it is whole and newer, the log need not know its content (a page that was given
+        // to a minimally logged load since).
+        let present = match &state.page {
+            Some(page) => Some((**page).clone()),
+            None => Some(pager.files.read_page_unverified(id)?).filter(|page| page.verify(id).is_ok()),
+        };
+        match present.filter(|page| page.lsn() >= lsn) {
+            Some(page) => {
+                state.page.get_or_insert_with(|| Arc::new(page));
+                return Ok(());
+            }
+            None => Page::zeroed(),
+        }
+    } else {
+        let page = pager.cache.load(&mut state, id)?;
+        if page.lsn() >= lsn {
+            return Ok(());
+        }
+        (*page).clone()
+    };
+    if !change.apply(&mut page) {
+        let reason = format!("the change at {lsn} cannot be made again");
+        return Err(EngineError::DamagedPage { page: id, reason });
+    }
+    page.set_lsn(lsn);
+    state.page = Some(Arc::new(page));
+    state.dirty = true;
+    Ok(())
+}

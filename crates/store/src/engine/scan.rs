@@ -1,0 +1,175 @@
+//! Reading tables: extents to batches, as of one commit or as a transaction sees them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use super::allocation::ExtentUse;
+use super::catalogue::{Table, UnitKind};
+use super::database::{Shared, Snapshot};
+use super::error::EngineError;
+use super::large::{FragmentSource, LargeValueReader};
+use super::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, RowId};
+use super::record::RowGatherer;
+
+/// Which state of the pages a scan reads.
+#[derive(Debug, Clone)]
+pub(crate) enum View {
+    /// That of a snapshot, which is kept open as long as the scan lives.
+    Snapshot(Snapshot),
+    /// The present one: the scanning transaction's own changes, and nobody else's, since it holds the table's lock.
+    Current,
+}
+
+/// Pages as a view has them.
+#[derive(Debug, Clone)]
+pub(crate) struct PageReader {
+    pub shared: Arc<Shared>,
+    pub view: View,
+}
+
+impl PageReader {
+    /// One page, through the cache.
+    fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+        let pager = &self.shared.pager;
+        match &self.view {
+            View::Current => pager.cache.read(id),
+            View::Snapshot(snapshot) => pager.read_version(id, snapshot.sequence(), || pager.cache.read(id)),
+        }
+    }
+
+    /// The used pages of an extent. What is not in the cache is read past it, all at once.
+    fn extent(&self, extent: ExtentUse, buffer: &mut Vec<u8>) -> Result<Vec<Arc<Page>>, EngineError> {
+        let pager = &self.shared.pager;
+        let epoch = pager.versions.epoch();
+        let cached: Vec<(PageId, Option<Arc<Page>>)> =
+            extent.pages().map(|id| (id, pager.cache.peek(id))).collect();
+        if cached.iter().any(|(_, page)| page.is_none()) {
+            let first = extent.extent.page(0);
+            // Up to the last page in use: the file may end there.
+            let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
+            buffer.resize(EXTENT_BYTES, 0);
+            let bytes = buffer.get_mut(..used * PAGE_BYTES).unwrap_or_default();
+            pager.files.file(first.file)?.read(first.page, bytes)?;
+        }
+        let mut pages = Vec::with_capacity(cached.len());
+        for (id, page) in cached {
+            pages.push(match page {
+                Some(page) => page,
+                None => {
+                    let index = (id.page % EXTENT_PAGES) as usize;
+                    let bytes = buffer.as_chunks::<PAGE_BYTES>().0.get(index).unwrap_or(&[0; PAGE_BYTES]);
+                    match page::verify(bytes, id) {
+                        Ok(()) => Arc::new(Page::from_bytes(*bytes)),
+                        // It may have been written meanwhile; the cache knows.
+                        Err(_) => self.read(id)?,
+                    }
+                }
+            });
+        }
+        if let View::Snapshot(snapshot) = &self.view {
+            let sequence = snapshot.sequence();
+            for page in &mut pages {
+                if let Some(version) = pager.versions.read(page.id(), sequence) {
+                    *page = version;
+                }
+            }
+            if pager.versions.epoch() != epoch {
+                for page in &mut pages {
+                    *page = self.read(page.id())?;
+                }
+            }
+        }
+        Ok(pages)
+    }
+}
+
+impl FragmentSource for PageReader {
+    fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+        self.read(id)
+    }
+}
+
+/// Rows of a table, batch by batch, in no particular order.
+#[derive(Debug)]
+pub struct Scan {
+    reader: PageReader,
+    table: Arc<Table>,
+    extents: Range<usize>,
+    projection: Vec<usize>,
+    schema: SchemaRef,
+    batch_rows: usize,
+    buffer: Vec<u8>,
+}
+
+/// Rows of a batch are aimed at this; a batch ends with an extent.
+const BATCH_ROWS: usize = 8192;
+
+impl Scan {
+    pub(crate) fn new(
+        reader: PageReader,
+        table: Arc<Table>,
+        projection: Option<Vec<usize>>,
+    ) -> Result<Self, EngineError> {
+        let projection = projection.unwrap_or_else(|| (0..table.layout.columns.len()).collect());
+        let schema = Arc::new(table.layout.schema.project(&projection)?);
+        let extents = 0..table.unit(UnitKind::InRow).extents.len();
+        Ok(Self { reader, table, extents, projection, schema, batch_rows: BATCH_ROWS, buffer: Vec::new() })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Cuts the scan into up to `parts` that share its extents evenly and can run side by side.
+    pub fn partitions(self, parts: usize) -> Vec<Self> {
+        let total = self.extents.len();
+        let parts = parts.clamp(1, total.max(1));
+        (0..parts)
+            .map(|part| Self {
+                reader: self.reader.clone(),
+                table: Arc::clone(&self.table),
+                extents: self.extents.start + total * part / parts
+                    ..self.extents.start + total * (part + 1) / parts,
+                projection: self.projection.clone(),
+                schema: Arc::clone(&self.schema),
+                batch_rows: self.batch_rows,
+                buffer: Vec::new(),
+            })
+            .collect()
+    }
+
+    /// The next batch with the address of each row.
+    pub fn next_with_addresses(&mut self) -> Option<Result<(RecordBatch, Vec<RowId>), EngineError>> {
+        self.gather(true).transpose()
+    }
+
+    fn gather(&mut self, addresses: bool) -> Result<Option<(RecordBatch, Vec<RowId>)>, EngineError> {
+        let table = Arc::clone(&self.table);
+        let mut gatherer = RowGatherer::new(&table.layout);
+        while gatherer.rows() < self.batch_rows {
+            let Some(index) = self.extents.next() else { break };
+            let Some(extent) = table.unit(UnitKind::InRow).extents.get(index) else { break };
+            for page in self.reader.extent(*extent, &mut self.buffer)? {
+                gatherer.push_page(&page)?;
+            }
+        }
+        if gatherer.rows() == 0 {
+            return Ok(None);
+        }
+        let addresses = if addresses { gatherer.addresses() } else { Vec::new() };
+        let batch = gatherer.finish(&self.projection, &LargeValueReader { source: &self.reader })?;
+        Ok(Some((batch, addresses)))
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<RecordBatch, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.gather(false).transpose()?.map(|(batch, _)| batch))
+    }
+}

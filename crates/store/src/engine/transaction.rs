@@ -1,0 +1,527 @@
+//! A unit of work: everything in it happens, durably, or nothing of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow::array::RecordBatch;
+
+use super::bulk::BulkWriter;
+use super::catalogue::{CATALOGUE, Catalogue, Filled, Table};
+use super::database::{GivenUp, Shared, Snapshot};
+use super::error::EngineError;
+use super::heap::HeapWriter;
+use super::large::LargeValueWriter;
+use super::layout::{Column, Layout};
+use super::log::Operation;
+use super::lsn::Lsn;
+use super::page::{ExtentId, RowId, UnitId};
+use super::record::BoundBatch;
+use super::scan::{PageReader, Scan, View};
+use crate::TableId;
+use crate::lock::{LockKey, LockMode};
+
+/// A transaction. Dropped without [`commit`](Self::commit) it is undone.
+///
+/// Bulk writers of any number of transactions fill one table side by side ([`LockMode::Append`]); whoever changes single rows or
+/// the table itself has it alone ([`LockMode::Exclusive`]). Locks are kept to the end.
+#[derive(Debug)]
+pub struct Transaction {
+    shared: Arc<Shared>,
+    id: u64,
+    work: Work,
+    /// Given to this transaction: free again if it is undone.
+    allocated: Vec<ExtentId>,
+    forced: bool,
+    /// An operation failed half way: only undoing everything is left.
+    failed: bool,
+    ended: bool,
+    savepoints: u64,
+}
+
+/// What a rollback to a savepoint restores in memory.
+#[derive(Debug, Clone, Default)]
+struct Work {
+    /// Tables held alone, as this transaction has made them; None: dropped.
+    changed: BTreeMap<u32, Option<Table>>,
+    /// What was filled in tables held together with others.
+    filled: BTreeMap<u32, Filled>,
+    /// Units with the extents and pages that the commit gives up.
+    given_up: Vec<(super::allocation::Unit, Vec<ExtentId>)>,
+    given_up_units: Vec<super::allocation::Unit>,
+}
+
+/// A point of a transaction to go back to.
+#[derive(Debug, Clone)]
+pub struct Savepoint {
+    transaction: u64,
+    position: Lsn,
+    work: Work,
+    allocated: usize,
+}
+
+impl Transaction {
+    pub(crate) fn new(shared: Arc<Shared>, id: u64) -> Self {
+        Self {
+            shared,
+            id,
+            work: Work::default(),
+            allocated: Vec::new(),
+            forced: false,
+            failed: false,
+            ended: false,
+            savepoints: 0,
+        }
+    }
+
+    /// The transaction's number in the log.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The table of this name as this transaction sees it.
+    pub fn table(&self, name: &str) -> Option<Arc<Table>> {
+        let catalogue = self.catalogue();
+        let mut changed = self.work.changed.values().flatten();
+        let changed = changed.find(|table| table.object != CATALOGUE && table.name == name);
+        if let Some(table) = changed {
+            return Some(Arc::new(table.clone()));
+        }
+        let committed =
+            catalogue.named(name).filter(|table| !self.work.changed.contains_key(&table.object))?;
+        match self.work.filled.get(&committed.object) {
+            Some(filled) => {
+                let mut table = (**committed).clone();
+                table.attach(filled);
+                Some(Arc::new(table))
+            }
+            None => Some(Arc::clone(committed)),
+        }
+    }
+
+    /// Creates a table, a heap.
+    pub fn create_table(
+        &mut self,
+        name: &str,
+        columns: Vec<Column>,
+        properties: &str,
+    ) -> Result<(), EngineError> {
+        let layout = Layout::new(columns)?;
+        self.lock_alone(CATALOGUE)?;
+        if self.table(name).is_some() {
+            return Err(EngineError::TableExists { name: name.to_owned() });
+        }
+        let object = self.shared.next_object.fetch_add(1, Ordering::AcqRel);
+        self.lock_alone(object)?;
+        self.guarded(|this| {
+            let (shared, id) = (Arc::clone(&this.shared), this.id);
+            let table = Table::new(object, name.to_owned(), properties.to_owned(), layout, |unit| {
+                shared.allocator.create_unit(id, unit)
+            })?;
+            let definition = this.insert_rows(CATALOGUE, &table.definition_rows()?)?;
+            this.work.changed.insert(object, Some(Table { definition, ..table }));
+            Ok(())
+        })
+    }
+
+    /// Gives a table another name and other properties.
+    pub fn alter_table(&mut self, name: &str, new_name: &str, properties: &str) -> Result<(), EngineError> {
+        self.lock_alone(CATALOGUE)?;
+        let object = self.alone(name)?;
+        if name != new_name && self.table(new_name).is_some() {
+            return Err(EngineError::TableExists { name: new_name.to_owned() });
+        }
+        self.guarded(|this| {
+            let mut table =
+                this.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
+            table.name = new_name.to_owned();
+            table.properties = properties.to_owned();
+            this.delete_rows(CATALOGUE, &table.definition)?;
+            table.definition = this.insert_rows(CATALOGUE, &table.definition_rows()?)?;
+            this.work.changed.insert(object, Some(table));
+            Ok(())
+        })
+    }
+
+    /// Removes a table. Its extents are free when the last snapshot that can read them is gone.
+    pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
+        self.lock_alone(CATALOGUE)?;
+        let object = self.alone(name)?;
+        self.guarded(|this| {
+            let table = this.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
+            this.delete_rows(CATALOGUE, &table.definition)?;
+            this.give_up_extents(&table);
+            this.work.given_up_units.extend(table.units.iter().cloned());
+            this.work.changed.insert(object, None);
+            Ok(())
+        })
+    }
+
+    /// Removes all rows of a table by giving up its extents.
+    pub fn truncate_table(&mut self, name: &str) -> Result<(), EngineError> {
+        let object = self.alone(name)?;
+        let mut table = self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
+        self.give_up_extents(&table);
+        for unit in &mut table.units {
+            self.shared.forget_all_room(unit.id);
+            unit.extents = Arc::default();
+        }
+        table.rows = 0;
+        self.work.changed.insert(object, Some(table));
+        Ok(())
+    }
+
+    /// A writer that fills extents of its own; [`finish_bulk`](Self::finish_bulk) adds them to the table.
+    pub fn bulk_writer(&mut self, name: &str) -> Result<BulkWriter, EngineError> {
+        self.check()?;
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        self.lock(table.object, LockMode::Append)?;
+        // It may have been dropped while this transaction waited.
+        let table =
+            self.table(name).filter(|again| again.object == table.object).ok_or_else(|| no_table(name))?;
+        Ok(BulkWriter::new(&self.shared, &table, self.id))
+    }
+
+    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on.
+    pub fn finish_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
+        let forced = writer.is_minimally_logged();
+        let (filled, allocated) = writer.finish();
+        self.allocated.extend(allocated);
+        let filled = filled.inspect_err(|_| self.failed = true)?;
+        self.forced |= forced;
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        let rows = filled.rows;
+        match self.work.changed.get_mut(&table.object) {
+            Some(Some(table)) => table.attach(&filled),
+            _ => {
+                let entry = self.work.filled.entry(table.object).or_default();
+                entry.rows += filled.rows;
+                for (all, more) in entry.extents.iter_mut().zip(filled.extents) {
+                    all.extend(more);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Gives up a bulk writer: what it wrote is undone with the transaction, which cannot be committed any more.
+    pub fn abandon_bulk(&mut self, writer: BulkWriter) {
+        let (_, allocated) = writer.finish();
+        self.allocated.extend(allocated);
+        self.failed = true;
+    }
+
+    /// Loads batches through one bulk writer.
+    pub fn bulk_load(&mut self, name: &str, batches: &[RecordBatch]) -> Result<u64, EngineError> {
+        let mut writer = self.bulk_writer(name)?;
+        for batch in batches {
+            if let Err(error) = writer.append(batch) {
+                self.abandon_bulk(writer);
+                return Err(error);
+            }
+        }
+        self.finish_bulk(name, writer)
+    }
+
+    /// Inserts rows one by one, each logged. Returns their addresses.
+    pub fn insert(&mut self, name: &str, batch: &RecordBatch) -> Result<Vec<RowId>, EngineError> {
+        let object = self.alone(name)?;
+        self.guarded(|this| this.insert_rows(object, batch))
+    }
+
+    /// Removes the rows at these addresses.
+    pub fn delete(&mut self, name: &str, addresses: &[RowId]) -> Result<(), EngineError> {
+        let object = self.alone(name)?;
+        self.guarded(|this| this.delete_rows(object, addresses))
+    }
+
+    /// Puts the rows of `batch` in the places of those at these addresses, which stay valid.
+    pub fn update(
+        &mut self,
+        name: &str,
+        addresses: &[RowId],
+        batch: &RecordBatch,
+    ) -> Result<(), EngineError> {
+        let object = self.alone(name)?;
+        if addresses.len() != batch.num_rows() {
+            let reason = format!("{} addresses for {} rows", addresses.len(), batch.num_rows());
+            return Err(EngineError::Schema { reason });
+        }
+        self.guarded(|this| {
+            this.with_heap(object, |heap| {
+                let layout = Arc::clone(&heap.table.layout);
+                let bound = BoundBatch::new(&layout, batch, &mut LargeValueWriter { sink: &mut *heap })?;
+                addresses
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(row, address)| heap.update(*address, &bound.record(row)))
+            })
+        })
+    }
+
+    /// Reads a table as this transaction sees it.
+    pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        let own = self.work.changed.contains_key(&table.object);
+        let view = if own { View::Current } else { View::Snapshot(Snapshot::open(&self.shared)) };
+        Scan::new(PageReader { shared: Arc::clone(&self.shared), view }, table, projection)
+    }
+
+    /// Marks a point to go back to. No bulk writer may be open.
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.savepoints += 1;
+        Savepoint {
+            transaction: self.id,
+            position: self.shared.pager.log_position(self.id).last,
+            work: self.work.clone(),
+            allocated: self.allocated.len(),
+        }
+    }
+
+    /// Undoes everything since the savepoint. Locks are kept.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<(), EngineError> {
+        if savepoint.transaction != self.id || savepoint.allocated > self.allocated.len() {
+            return Err(EngineError::Schema { reason: "the savepoint is of another transaction".to_owned() });
+        }
+        self.undo(savepoint.position)?;
+        let allocated = self.allocated.split_off(savepoint.allocated);
+        self.give_back(allocated)?;
+        self.work = savepoint.work.clone();
+        self.failed = false;
+        Ok(())
+    }
+
+    /// Makes everything durable, then visible, at once. Returns the commit's number.
+    pub fn commit(mut self) -> Result<u64, EngineError> {
+        self.check()?;
+        let prepared = self.prepare();
+        if let Err(error) = prepared {
+            self.roll_back_all();
+            return Err(error);
+        }
+        let catalogue = self.catalogue();
+        let differences = self.row_differences(&catalogue);
+        let shared = Arc::clone(&self.shared);
+        let counted = differences.clone();
+        let dropped: Vec<u32> = self
+            .work
+            .changed
+            .iter()
+            .filter(|(_, table)| table.is_none())
+            .map(|(object, _)| *object)
+            .collect();
+        let commit = Operation::Commit { row_counts: differences };
+        let logged = shared.pager.end(self.id, commit, || {
+            let mut counts = shared.row_counts.lock();
+            for (object, difference) in counted {
+                let rows = counts.entry(object).or_default();
+                *rows = rows.saturating_add_signed(difference);
+            }
+            counts.retain(|object, _| !dropped.contains(object));
+        });
+        let flushed = logged.and_then(|lsn| lsn.map_or(Ok(()), |lsn| shared.pager.log.flush(lsn)));
+        self.ended = true;
+        if let Err(error) = flushed {
+            // Nobody knows whether the record is on disk: the log takes nothing more until the next recovery has found out.
+            shared.pager.log.shut(error.to_string());
+            return Err(EngineError::Shut { reason: error.to_string() });
+        }
+        let sequence = self.publish();
+        self.shared.locks.release_all(self.id);
+        self.shared.release_given_up()?;
+        self.shared.checkpoint_if_due()?;
+        Ok(sequence)
+    }
+
+    /// Undoes everything.
+    pub fn rollback(mut self) -> Result<(), EngineError> {
+        self.roll_back_all();
+        match self.shared.pager.log.is_shut() {
+            Some(reason) => Err(EngineError::Shut { reason }),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything that may still fail before the commit record.
+    fn prepare(&self) -> Result<(), EngineError> {
+        for (unit, extents) in &self.work.given_up {
+            self.shared.allocator.log_free(self.id, unit, extents)?;
+        }
+        for unit in &self.work.given_up_units {
+            for page in self.shared.allocator.iam_pages(unit) {
+                self.shared.allocator.log_free_page(self.id, page)?;
+            }
+        }
+        if self.forced {
+            self.shared.pager.files.sync()?;
+        }
+        Ok(())
+    }
+
+    fn row_differences(&self, catalogue: &Catalogue) -> Vec<(u32, i64)> {
+        let committed = |object: &u32| catalogue.tables.get(object).map_or(0, |table| table.rows as i64);
+        let changed = self.work.changed.iter().map(|(object, table)| {
+            (*object, table.as_ref().map_or(0, |table| table.rows as i64) - committed(object))
+        });
+        let filled = self.work.filled.iter().map(|(object, filled)| (*object, filled.rows as i64));
+        changed.chain(filled).filter(|(_, difference)| *difference != 0).collect()
+    }
+
+    fn publish(&mut self) -> u64 {
+        let work = std::mem::take(&mut self.work);
+        let mut current = self.shared.catalogue.write();
+        let mut next = (**current).clone();
+        next.sequence += 1;
+        for (object, filled) in &work.filled {
+            if let Some(table) = next.tables.get_mut(object) {
+                Arc::make_mut(table).attach(filled);
+            }
+        }
+        for (object, table) in work.changed {
+            match table {
+                Some(table) => next.tables.insert(object, Arc::new(table)),
+                None => next.tables.remove(&object),
+            };
+        }
+        let sequence = next.sequence;
+        self.shared.pager.versions.commit(self.id, sequence);
+        *current = Arc::new(next);
+        drop(current);
+        let extents: Vec<ExtentId> = work.given_up.into_iter().flat_map(|(_, extents)| extents).collect();
+        let units: Vec<UnitId> = work.given_up_units.iter().map(|unit| unit.id).collect();
+        if !extents.is_empty() || !units.is_empty() {
+            self.shared.given_up.lock().push(GivenUp { sequence, extents, units });
+        }
+        self.shared.allocator.publish_units(self.id);
+        sequence
+    }
+
+    fn roll_back_all(&mut self) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let allocated = std::mem::take(&mut self.allocated);
+        let undone = self
+            .undo(Lsn::ZERO)
+            .and_then(|()| self.shared.pager.end(self.id, Operation::End, || ()).map(drop))
+            .and_then(|()| self.give_back(allocated));
+        if let Err(error) = undone {
+            // The pages are not what they should be; the next recovery undoes it.
+            self.shared.pager.log.shut(format!("a transaction could not be undone: {error}"));
+        }
+        self.shared.pager.versions.roll_back(self.id);
+        self.shared.locks.release_all(self.id);
+    }
+
+    fn undo(&self, until: Lsn) -> Result<(), EngineError> {
+        self.shared.pager.undo(self.id, until)
+    }
+
+    fn give_back(&self, extents: Vec<ExtentId>) -> Result<(), EngineError> {
+        self.shared.allocator.release(extents);
+        self.shared.allocator.take_back_undone(self.id)
+    }
+
+    fn give_up_extents(&mut self, table: &Table) {
+        for unit in &table.units {
+            if !unit.extents.is_empty() {
+                let extents = unit.extents.iter().map(|extent| extent.extent).collect();
+                self.work.given_up.push((unit.clone(), extents));
+            }
+        }
+    }
+
+    fn insert_rows(&mut self, object: u32, batch: &RecordBatch) -> Result<Vec<RowId>, EngineError> {
+        self.with_heap(object, |heap| {
+            let layout = Arc::clone(&heap.table.layout);
+            let bound = BoundBatch::new(&layout, batch, &mut LargeValueWriter { sink: &mut *heap })?;
+            (0..bound.rows()).map(|row| heap.insert(&bound.record(row))).collect()
+        })
+    }
+
+    fn delete_rows(&mut self, object: u32, addresses: &[RowId]) -> Result<(), EngineError> {
+        self.with_heap(object, |heap| addresses.iter().try_for_each(|address| heap.delete(*address)))
+    }
+
+    fn with_heap<T>(
+        &mut self,
+        object: u32,
+        change: impl FnOnce(&mut HeapWriter<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let Self { shared, id, work, allocated, .. } = self;
+        let table = work.changed.get_mut(&object).and_then(Option::as_mut);
+        let table = table.ok_or_else(|| no_table(&object.to_string()))?;
+        change(&mut HeapWriter { shared, transaction: *id, table, allocated })
+    }
+
+    /// Runs an operation; if it fails, what it did so far is undone, and the rest of the transaction stands.
+    fn guarded<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Self) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.check()?;
+        let savepoint = self.savepoint();
+        let result = operation(self);
+        if result.is_err()
+            && let Err(error) = self.rollback_to(&savepoint)
+        {
+            self.failed = true;
+            self.shared.pager.log.shut(format!("a statement could not be undone: {error}"));
+        }
+        result
+    }
+
+    /// Locks a table for this transaction alone and makes its working copy.
+    fn alone(&mut self, name: &str) -> Result<u32, EngineError> {
+        self.check()?;
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        self.lock_alone(table.object)?;
+        match self.table(name) {
+            Some(again) if again.object == table.object => Ok(table.object),
+            _ => Err(no_table(name)),
+        }
+    }
+
+    fn lock_alone(&mut self, object: u32) -> Result<(), EngineError> {
+        self.lock(object, LockMode::Exclusive)?;
+        if !self.work.changed.contains_key(&object)
+            && let Some(table) = self.catalogue().tables.get(&object)
+        {
+            let mut table = (**table).clone();
+            if let Some(filled) = self.work.filled.remove(&object) {
+                table.attach(&filled);
+            }
+            self.work.changed.insert(object, Some(table));
+        }
+        Ok(())
+    }
+
+    fn lock(&self, object: u32, mode: LockMode) -> Result<(), EngineError> {
+        let key = LockKey::Table(TableId(u64::from(object)));
+        self.shared.locks.acquire(self.id, &key, mode, self.shared.options.lock_timeout, None)?;
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        match self.failed {
+            true => Err(EngineError::Schema {
+                reason: "the transaction has failed and can only be undone".to_owned(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.shared.catalogue.read())
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.roll_back_all();
+    }
+}
+
+fn no_table(name: &str) -> EngineError {
+    EngineError::NoSuchTable { name: name.to_owned() }
+}

@@ -1,0 +1,154 @@
+//! What the engine asks of a disk: files that are read and written at positions. Tests put one behind it that loses power.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::storage::{DirectoryStorage, OpenDirectoryError, Storage};
+
+/// A flat directory of files. What is assumed of it: `docs/store-engine.md`, "What is assumed of the disk".
+pub trait Volume: fmt::Debug + Send + Sync {
+    /// Full path of a file, for messages only.
+    fn path(&self, name: &str) -> PathBuf;
+    /// Names of all files.
+    fn list(&self) -> io::Result<Vec<String>>;
+    /// Opens an existing file for reading and writing.
+    fn open(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>>;
+    /// Creates a file, or empties an existing one.
+    fn create(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>>;
+    /// Removes a file.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Renames a file, replacing `to` atomically.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Makes creations, removals and renames durable.
+    fn sync_directory(&self) -> io::Result<()>;
+}
+
+/// An open file. All methods may be called from several threads at once.
+pub trait VolumeFile: fmt::Debug + Send + Sync {
+    /// Length in bytes.
+    fn length_bytes(&self) -> io::Result<u64>;
+    /// Fills `buffer` from `offset`; `UnexpectedEof` if the file is shorter.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// Writes all of `bytes` at `offset`; the file grows if need be. On error any part may have been written.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts the file or fills it up with zeros.
+    fn set_length(&self, length_bytes: u64) -> io::Result<()>;
+    /// Makes content and length durable.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// A real directory, locked for as long as this value lives.
+#[derive(Debug)]
+pub struct DirectoryVolume {
+    directory: PathBuf,
+    storage: DirectoryStorage,
+}
+
+impl DirectoryVolume {
+    /// Creates the directory if it is missing and locks it.
+    pub fn open(directory: &Path) -> Result<Self, OpenDirectoryError> {
+        Ok(Self { directory: directory.to_owned(), storage: DirectoryStorage::open(directory)? })
+    }
+
+    fn open_with(&self, name: &str, create: bool) -> io::Result<Arc<dyn VolumeFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(create).truncate(create);
+        Ok(Arc::new(DirectoryFile(options.open(self.directory.join(name))?)))
+    }
+}
+
+impl Volume for DirectoryVolume {
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.storage.list()
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
+        self.open_with(name, false)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
+        self.open_with(name, true)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.storage.remove(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.storage.rename(from, to)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.storage.sync_directory()
+    }
+}
+
+#[derive(Debug)]
+struct DirectoryFile(File);
+
+impl VolumeFile for DirectoryFile {
+    fn length_bytes(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        read_at(&self.0, offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        write_at(&self.0, offset, bytes)
+    }
+
+    fn set_length(&self, length_bytes: u64) -> io::Result<()> {
+        self.0.set_len(length_bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                offset += read as u64;
+                buffer = buffer.get_mut(read..).unwrap_or_default();
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_write(file, bytes, offset)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => {
+                offset += written as u64;
+                bytes = bytes.get(written..).unwrap_or_default();
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Transactions against a model, without failures.
+
+use std::sync::Arc;
+
+use bulkwire_store::engine::{Engine, EngineOptions, LogOptions, RecoveryModel};
+
+use crate::support::Random;
+use crate::support::volume::MemoryVolume;
+use crate::workload::{Model, batch, columns, contents, scanned, step};
+
+pub fn options(recovery_model: RecoveryModel) -> EngineOptions {
+    EngineOptions {
+        // So small that pages are written back in the middle of transactions.
+        cache_bytes: 96 * 8192,
+        log: LogOptions { file_bytes: 192 << 10, limit_bytes: None },
+        checkpoint_log_bytes: 400 << 10,
+        files: 2,
+        recovery_model,
+        ..EngineOptions::default()
+    }
+}
+
+pub const MODELS: [RecoveryModel; 3] =
+    [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple];
+
+#[test]
+fn random_transactions_do_what_the_model_does() {
+    for seed in 0..30 {
+        let volume = MemoryVolume::default();
+        let options = options(MODELS[seed as usize % 3]);
+        let mut engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
+        let mut random = Random(seed);
+        let mut model = Model::new();
+        for number in 0..25 {
+            let mut next = model.clone();
+            if step(&engine, &mut next, &mut random)
+                .unwrap_or_else(|error| panic!("seed {seed}, {number}: {error}"))
+            {
+                model = next;
+            }
+            assert_eq!(contents(&engine), model, "seed {seed}, step {number}");
+            if random.one_in(5) {
+                drop(engine);
+                engine = Engine::open_on(Arc::new(volume.clone()), options)
+                    .unwrap_or_else(|error| panic!("seed {seed}, reopened after step {number}: {error}"));
+                assert_eq!(contents(&engine), model, "seed {seed}, reopened after step {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_stays_what_it_was() {
+    let engine = Engine::open_on(Arc::new(MemoryVolume::default()), options(RecoveryModel::Simple)).unwrap();
+    let mut random = Random(7);
+    let mut model = Model::new();
+    let mut kept = Vec::new();
+    for _ in 0..40 {
+        let mut next = model.clone();
+        // Taken while nothing, and read while everything, is being changed.
+        let snapshot = engine.snapshot();
+        if step(&engine, &mut next, &mut random).unwrap() {
+            kept.push((snapshot, model));
+            model = next;
+        }
+        for (snapshot, expected) in &kept {
+            for (name, rows) in expected {
+                assert_eq!(&scanned(snapshot.scan(name, None).unwrap()).unwrap(), rows);
+            }
+        }
+        if kept.len() > 6 {
+            kept.remove(random.below(6) as usize);
+        }
+    }
+    kept.clear();
+    assert_eq!(engine.usage().page_versions, 0, "nobody needs them any more");
+}
+
+#[test]
+fn extents_of_dropped_tables_and_undone_loads_come_back() {
+    let engine = Engine::open_on(Arc::new(MemoryVolume::default()), options(RecoveryModel::Simple)).unwrap();
+    let rows: Vec<_> = (0..2000).map(|id| (id, Some("x".repeat(500)), Some(vec![1; 9000]))).collect();
+    let load = |commit: bool| {
+        let mut transaction = engine.begin();
+        transaction.create_table("t", columns(), "").unwrap();
+        transaction.bulk_load("t", &[batch(&rows)]).unwrap();
+        match commit {
+            true => assert!(transaction.commit().is_ok()),
+            false => transaction.rollback().unwrap(),
+        }
+    };
+    let drop_table = || {
+        let mut transaction = engine.begin();
+        transaction.drop_table("t").unwrap();
+        transaction.commit().unwrap();
+    };
+    // The catalogue takes its first extent here and keeps it.
+    load(true);
+    drop_table();
+    load(false);
+    let free = engine.usage().free_extents;
+    for _ in 0..3 {
+        load(true);
+        assert!(engine.usage().free_extents < free);
+        drop_table();
+        assert_eq!(engine.usage().free_extents, free);
+        load(false);
+        assert_eq!(engine.usage().free_extents, free);
+    }
+}

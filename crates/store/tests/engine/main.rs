@@ -1,0 +1,8 @@
+//! The paged engine from outside: transactions against a model, power cuts, failures, damage.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod basics;
+mod crash;
+#[path = "../support/mod.rs"]
+mod support;
+mod workload;

@@ -1,0 +1,203 @@
+//! Random transactions, run on the engine and on a plain model.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch, StringArray};
+use arrow::datatypes::Int32Type;
+use bulkwire_store::engine::{Column, Engine, EngineError, Kind, RowId, Scan, Transaction};
+
+use crate::support::Random;
+
+/// Key, text that may be missing, large value that may be missing.
+pub type Row = (i32, Option<String>, Option<Vec<u8>>);
+pub type Model = BTreeMap<String, Vec<Row>>;
+
+pub fn columns() -> Vec<Column> {
+    vec![
+        Column::required("id", Kind::Int),
+        Column::new("text", Kind::VarChar(Some(8000))),
+        Column::new("large", Kind::VarBinary(None)),
+    ]
+}
+
+pub fn batch(rows: &[Row]) -> RecordBatch {
+    let arrays: Vec<ArrayRef> = vec![
+        Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.0))),
+        Arc::new(rows.iter().map(|row| row.1.as_deref()).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|row| row.2.as_deref()).collect::<BinaryArray>()),
+    ];
+    let layout = bulkwire_store::engine::layout::Layout::new(columns()).unwrap();
+    RecordBatch::try_new(layout.schema, arrays).unwrap()
+}
+
+pub fn rows_of(batch: &RecordBatch) -> Vec<Row> {
+    let (ids, texts, large) = (
+        batch.column(0).as_primitive::<Int32Type>(),
+        batch.column(1).as_string::<i32>(),
+        batch.column(2).as_binary::<i32>(),
+    );
+    (0..batch.num_rows())
+        .map(|row| {
+            let text = texts.is_valid(row).then(|| texts.value(row).to_owned());
+            let large = large.is_valid(row).then(|| large.value(row).to_vec());
+            (ids.value(row), text, large)
+        })
+        .collect()
+}
+
+pub fn scanned(scan: Scan) -> Result<Vec<Row>, EngineError> {
+    let mut rows = Vec::new();
+    for batch in scan {
+        rows.extend(rows_of(&batch?));
+    }
+    rows.sort();
+    Ok(rows)
+}
+
+/// Everything committed.
+pub fn contents(engine: &Engine) -> Model {
+    let snapshot = engine.snapshot();
+    let tables: Vec<_> = snapshot.tables().cloned().collect();
+    tables
+        .iter()
+        .map(|table| {
+            let rows = scanned(snapshot.scan(&table.name, None).unwrap()).unwrap();
+            assert_eq!(table.rows, rows.len() as u64, "row count of {}", table.name);
+            (table.name.clone(), rows)
+        })
+        .collect()
+}
+
+fn row(random: &mut Random) -> Row {
+    let id = random.below(1_000_000) as i32;
+    let fill = |random: &mut Random, length: u64| {
+        let seed = random.below(26);
+        (0..length).map(|index| b'a' + ((seed + index) % 26) as u8).collect::<Vec<u8>>()
+    };
+    let length = match random.below(12) {
+        0 => random.below(8001),
+        1..4 => random.below(900),
+        _ => random.below(40),
+    };
+    let text = (!random.one_in(6)).then(|| String::from_utf8(fill(random, length)).unwrap());
+    let length = match random.below(40) {
+        0 => 30_000 + random.below(60_000),
+        1..4 => random.below(12_000),
+        _ => random.below(30),
+    };
+    let large = (!random.one_in(4)).then(|| fill(random, length));
+    (id, text, large)
+}
+
+fn rows(random: &mut Random, most: u64) -> Vec<Row> {
+    (0..random.below(most) + 1).map(|_| row(random)).collect()
+}
+
+fn addressed(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowId)>, EngineError> {
+    let mut scan = transaction.scan(table, None)?;
+    let mut rows = Vec::new();
+    while let Some(batch) = scan.next_with_addresses() {
+        let (batch, addresses) = batch?;
+        rows.extend(rows_of(&batch).into_iter().zip(addresses));
+    }
+    rows.sort();
+    Ok(rows)
+}
+
+/// One change of one table, on both.
+fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random) -> Result<(), EngineError> {
+    let names: Vec<String> = model.keys().cloned().collect();
+    if names.is_empty() || (names.len() < 3 && random.one_in(4)) {
+        let name = format!("t{}", random.below(1_000_000));
+        transaction.create_table(&name, columns(), "p")?;
+        model.insert(name, Vec::new());
+        return Ok(());
+    }
+    let name = &names[random.below(names.len() as u64) as usize];
+    match random.below(20) {
+        0 => {
+            transaction.truncate_table(name)?;
+            model.get_mut(name).unwrap().clear();
+        }
+        1 => {
+            transaction.drop_table(name)?;
+            model.remove(name);
+        }
+        2 => {
+            let new_name = format!("r{}", random.below(1_000_000));
+            transaction.alter_table(name, &new_name, "q")?;
+            let rows = model.remove(name).unwrap();
+            model.insert(new_name, rows);
+        }
+        3..8 => {
+            let rows = rows(random, 60);
+            transaction.bulk_load(name, &[batch(&rows)])?;
+            let table = model.get_mut(name).unwrap();
+            table.extend(rows);
+            table.sort();
+        }
+        8..13 => {
+            let rows = rows(random, 5);
+            transaction.insert(name, &batch(&rows))?;
+            let table = model.get_mut(name).unwrap();
+            table.extend(rows);
+            table.sort();
+        }
+        number => {
+            // Look first, then lock: nobody else is here.
+            let present = addressed(transaction, name)?;
+            assert_eq!(present.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), model[name]);
+            if present.is_empty() {
+                return Ok(());
+            }
+            let mut chosen: Vec<usize> =
+                (0..random.below(4) + 1).map(|_| random.below(present.len() as u64) as usize).collect();
+            chosen.sort_unstable();
+            chosen.dedup();
+            let addresses: Vec<RowId> = chosen.iter().map(|index| present[*index].1).collect();
+            let table = model.get_mut(name).unwrap();
+            if number < 16 {
+                transaction.delete(name, &addresses)?;
+                chosen.iter().rev().for_each(|index| drop(table.remove(*index)));
+            } else {
+                let new: Vec<Row> = chosen.iter().map(|_| row(random)).collect();
+                transaction.update(name, &addresses, &batch(&new))?;
+                for (index, row) in chosen.iter().zip(new) {
+                    table[*index] = row;
+                }
+                table.sort();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One transaction of a few changes, with savepoints. True: committed, and `model` is the new state; false: rolled back.
+pub fn step(engine: &Engine, model: &mut Model, random: &mut Random) -> Result<bool, EngineError> {
+    let mut transaction = engine.begin();
+    for _ in 0..random.below(4) + 1 {
+        if random.one_in(4) {
+            let savepoint = transaction.savepoint();
+            let mut discarded = model.clone();
+            change(&mut transaction, &mut discarded, random)?;
+            change(&mut transaction, &mut discarded, random)?;
+            if random.one_in(2) {
+                transaction.rollback_to(&savepoint)?;
+            } else {
+                *model = discarded;
+            }
+        } else {
+            change(&mut transaction, model, random)?;
+        }
+    }
+    if random.one_in(6) {
+        engine.checkpoint()?;
+    }
+    if random.one_in(5) {
+        transaction.rollback()?;
+        return Ok(false);
+    }
+    transaction.commit()?;
+    Ok(true)
+}
