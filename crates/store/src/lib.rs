@@ -27,7 +27,8 @@
 //! # }
 //! ```
 //!
-//! The bytes on disk, the commit protocol and what is assumed of the disk: `docs/store-format.md`.
+//! The bytes on disk, the commit protocol and what is assumed of the disk: `docs/store-format.md`. The form that will follow it
+//! is [`engine`], which stands beside it.
 
 mod catalogue;
 mod change;

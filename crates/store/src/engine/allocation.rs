@@ -102,6 +102,10 @@ impl Allocator {
         for file in pager.files.all() {
             let header = pager.cache.read(PageId::new(file.number, 0))?;
             let size = file_size(&header);
+            if size > u32::MAX / EXTENT_PAGES {
+                let reason = format!("a file of {size} extents");
+                return Err(EngineError::DamagedPage { page: header.id(), reason });
+            }
             if file.extents() < size {
                 file.grow(size)?;
             }
@@ -113,9 +117,19 @@ impl Allocator {
                 let free = maps::bit(&*pager.cache.read(gam)?, bit);
                 space.free.push(free);
                 space.free_count += u32::from(free);
-                if maps::bit(&*pager.cache.read(maps::sgam_of(id).0)?, bit) {
+                let (pfs, entry) = maps::pfs_of(id.page(0));
+                if maps::free_space(&*pager.cache.read(pfs)?, entry) & maps::MIXED != 0 {
                     let used = used_pages(pager, id)?;
-                    state.mixed.insert(id, used);
+                    let (sgam, _) = maps::sgam_of(id);
+                    let marked = maps::bit(&*pager.cache.read(sgam)?, bit);
+                    if used != 0xFF && !marked {
+                        // Its last page was given to a transaction that a recovery has undone.
+                        let change = Change::SetBits { page: sgam, first: bit, count: 1, value: true };
+                        pager.change(NO_TRANSACTION, change)?;
+                    }
+                    if used != 0xFF {
+                        state.mixed.insert(id, used);
+                    }
                 }
             }
             state.files.push(space);
@@ -150,6 +164,7 @@ impl Allocator {
         for extent in run.extents() {
             // What the cache may still have of an earlier owner must never be written over what the new one writes.
             self.pager.cache.discard(extent);
+            (0..EXTENT_PAGES).for_each(|index| self.pager.versions.forget(extent.page(index)));
             allocated.push(extent);
         }
         // No run crosses a system extent, so it lies in one interval of every map.
@@ -271,7 +286,7 @@ impl Allocator {
             .unwrap_or_default()
     }
 
-    /// Logs that an IAM page is free. It may be given away only after [`release_page`](Self::release_page).
+    /// Logs that an IAM page is free. It may be given away only after [`release_unit`](Self::release_unit).
     pub fn log_free_page(&self, transaction: u64, page: PageId) -> Result<(), EngineError> {
         self.set_entry(transaction, page, maps::MIXED)
     }
@@ -359,6 +374,12 @@ impl Allocator {
         Ok(Unit { id, first_iam, extents: Arc::new(extents) })
     }
 
+    /// Size of a file in extents.
+    pub fn file_extents(&self, number: u16) -> u32 {
+        let state = self.state.lock();
+        state.files.iter().find(|file| file.number == number).map_or(0, |file| file.free.len() as u32)
+    }
+
     /// Extents of all files, and how many of them are free.
     pub fn totals(&self) -> (u64, u64) {
         let state = self.state.lock();
@@ -376,16 +397,35 @@ impl Allocator {
         }
         let last = pages.last().map_or(unit.first_iam, |(_, _, page)| *page);
         // The chain of a unit that is everybody's grows for good; that of a new one goes with it.
-        let transaction = state.created.get(&unit.id).copied().unwrap_or(NO_TRANSACTION);
+        let sequence = pages.len() as u32;
+        let page = match state.created.get(&unit.id).copied() {
+            Some(creator) => self.extend_chain(state, creator, unit, last, sequence, extent)?,
+            None => self
+                .pager
+                .system_transaction(|id| self.extend_chain(state, id, unit, last, sequence, extent))?,
+        };
+        state.iam_pages.entry(unit.id).or_default().push((extent.file, interval, page));
+        Ok(page)
+    }
+
+    fn extend_chain(
+        &self,
+        state: &mut State,
+        transaction: u64,
+        unit: &Unit,
+        last: PageId,
+        sequence: u32,
+        extent: ExtentId,
+    ) -> Result<PageId, EngineError> {
         let page = self.allocate_mixed_page(state, transaction, extent.file)?;
+        let interval = extent.extent / maps::MAP_EXTENTS;
         let start = ExtentId { file: extent.file, extent: interval * maps::MAP_EXTENTS };
-        let mut image = Box::new(maps::iam_page(page, unit.id, pages.len() as u32, start));
+        let mut image = Box::new(maps::iam_page(page, unit.id, sequence, start));
         image.set_links(last, PageId::NONE);
         self.must_change(transaction, Change::Format { page, image })?;
         let previous = self.pager.cache.read(last)?.previous();
         let (before, after) = ((previous, PageId::NONE), (previous, page));
         self.must_change(transaction, Change::Links { page: last, before, after })?;
-        state.iam_pages.entry(unit.id).or_default().push((extent.file, interval, page));
         Ok(page)
     }
 

@@ -29,7 +29,7 @@ fn variable(kind: Kind, bytes: usize) -> Estimated {
 /// "Estimate the Size of a Heap" (SQL Server documentation), steps 1 to 8.
 fn estimated_pages(columns: &[Estimated], rows: usize) -> usize {
     let fixed: usize = columns.iter().map(|column| column.fixed_bytes).sum();
-    let null_bitmap = 2 + (columns.len() + 7) / 8;
+    let null_bitmap = 2 + columns.len().div_ceil(8);
     let variable_columns = columns.iter().filter(|column| column.variable_bytes.is_some()).count();
     let max_variable: usize = columns.iter().filter_map(|column| column.variable_bytes).sum();
     let variable = if variable_columns > 0 { 2 + variable_columns * 2 + max_variable } else { 0 };

@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::allocation::Allocator;
 use super::catalogue::{CATALOGUE, Catalogue, Definition, Table, UnitKind, catalogue_layout};
+use super::check::Finding;
 use super::control::Control;
 use super::error::EngineError;
 use super::files::{self, DataFiles};
@@ -148,6 +149,8 @@ impl Engine {
             files.add(number, true)?;
             allocator.add_file(number)?;
         }
+        // The control file, once it is there, means that the others are.
+        volume.sync_directory().map_err(io("sync"))?;
         let mut units = Vec::new();
         let layout = catalogue_layout()?;
         let table = Table::new(CATALOGUE, "sys.objects".to_owned(), String::new(), layout, |id| {
@@ -233,6 +236,12 @@ impl Engine {
     pub fn log_backed_up(&self) -> Result<(), EngineError> {
         self.shared.checkpoint.lock().last_log_backup = self.shared.pager.log.position();
         self.shared.checkpoint()
+    }
+
+    /// Checks the structure of the whole database: pages, rows, pointers, maps, and that they agree. Waits until it has every
+    /// table alone. An empty list means that nothing was found.
+    pub fn check(&self) -> Result<Vec<Finding>, EngineError> {
+        self.begin().check_database()
     }
 
     /// What the log and the cache hold.
@@ -397,6 +406,8 @@ impl Shared {
             })?;
         let unit = self.allocator.load_unit(table.unit(UnitKind::InRow).id, first)?;
         *table.unit_mut(UnitKind::InRow) = unit;
+        let counts = self.row_counts.lock().clone();
+        table.rows = counts.get(&CATALOGUE).copied().unwrap_or(0);
         let table = Arc::new(table);
         let reader = PageReader { shared: Arc::clone(self), view: View::Current };
         let mut scan = Scan::new(reader, Arc::clone(&table), None)?;
@@ -404,7 +415,6 @@ impl Shared {
         while let Some(batch) = scan.next_with_addresses() {
             rows.push(batch?);
         }
-        let counts = self.row_counts.lock().clone();
         let mut tables = BTreeMap::from([(CATALOGUE, table)]);
         for definition in Definition::read(&rows)? {
             let object = definition.object;

@@ -65,8 +65,10 @@ pub fn minimally_logged_of(extent: ExtentId) -> (PageId, u32) {
 
 /// Whether an extent holds maps or other fixed pages and is never given to a table.
 pub fn is_system_extent(extent: u32) -> bool {
-    let first = extent * EXTENT_PAGES;
-    extent < 2 || extent % MAP_EXTENTS == 0 || (first..first + EXTENT_PAGES).any(|page| page % PFS_PAGES == 0)
+    let first = extent.saturating_mul(EXTENT_PAGES);
+    extent < 2
+        || extent.is_multiple_of(MAP_EXTENTS)
+        || (first..first.saturating_add(EXTENT_PAGES)).any(|page| page.is_multiple_of(PFS_PAGES))
 }
 
 /// The map pages that lie in extents `from..to` of a file, with their types.

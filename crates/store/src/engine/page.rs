@@ -324,7 +324,7 @@ impl Page {
         }
         let place = PAGE_BYTES.checked_sub(SLOT_BYTES * (usize::from(slot) + 1))?;
         let offset = usize::from(u16::from_le_bytes([*self.bytes.get(place)?, *self.bytes.get(place + 1)?]));
-        (offset >= HEADER_BYTES && offset < PAGE_BYTES).then_some(offset)
+        (HEADER_BYTES..PAGE_BYTES).contains(&offset).then_some(offset)
     }
 
     /// The row in `slot`; None if there is none or its length makes no sense.

@@ -79,7 +79,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..120)
 }
 
-fn contents(page: &Page) -> Vec<Option<Vec<u8>>> {
+type Slots = Vec<Option<Vec<u8>>>;
+
+fn contents(page: &Page) -> Slots {
     (0..page.slot_count()).map(|slot| page.row(slot).map(<[u8]>::to_vec)).collect()
 }
 
@@ -88,8 +90,8 @@ proptest! {
     #[test]
     fn slots_behave_like_a_vector(steps in steps()) {
         let mut page = empty();
-        let mut model: Vec<Option<Vec<u8>>> = Vec::new();
-        let mut undo: Vec<(Step, Vec<u8>, Vec<Option<Vec<u8>>>)> = Vec::new();
+        let mut model: Slots = Vec::new();
+        let mut undo: Vec<(Step, Vec<u8>, Slots)> = Vec::new();
         for (number, step) in steps.into_iter().enumerate() {
             let before = model.clone();
             match step {

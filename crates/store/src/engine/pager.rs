@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
@@ -39,6 +40,7 @@ pub struct Pager {
     /// checkpoint, which takes it alone, finds no record before its start whose change it cannot see.
     gate: RwLock<()>,
     state: Mutex<State>,
+    next_system_transaction: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +52,8 @@ struct State {
 
 /// Belongs to no transaction: never undone.
 pub const NO_TRANSACTION: u64 = 0;
+/// Ids from here on are those of [system transactions](Pager::system_transaction).
+pub const FIRST_SYSTEM_TRANSACTION: u64 = 1 << 63;
 
 impl Pager {
     /// Over these files and this log.
@@ -61,6 +65,26 @@ impl Pager {
             versions: Versions::default(),
             gate: RwLock::new(()),
             state: Mutex::default(),
+            next_system_transaction: AtomicU64::new(FIRST_SYSTEM_TRANSACTION),
+        }
+    }
+
+    /// Runs changes that happen together or not at all, and stay whatever becomes of the transaction that needs them.
+    pub fn system_transaction<T>(
+        &self,
+        changes: impl FnOnce(u64) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let id = self.next_system_transaction.fetch_add(1, Ordering::AcqRel);
+        match changes(id) {
+            Ok(value) => {
+                self.end(id, Operation::Commit { row_counts: Vec::new() }, || ())?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.undo(id, Lsn::ZERO)?;
+                self.end(id, Operation::End, || ())?;
+                Err(error)
+            }
         }
     }
 
@@ -91,7 +115,8 @@ impl Pager {
         };
         // Maps are read by no snapshot, and several transactions may change one at a time.
         let is_map = matches!(change, Change::SetBits { .. } | Change::SetFreeSpace { .. });
-        let is_versioned = transaction != NO_TRANSACTION && undo_next.is_none() && !is_map;
+        let is_versioned =
+            (1..FIRST_SYSTEM_TRANSACTION).contains(&transaction) && undo_next.is_none() && !is_map;
         let mut page = match change.is_whole() {
             true => Page::zeroed(),
             false => {

@@ -8,7 +8,7 @@ use super::error::EngineError;
 use super::log::{Change, LogRecord, LogScan, Operation};
 use super::lsn::Lsn;
 use super::page::Page;
-use super::pager::{LogPosition, Pager};
+use super::pager::{FIRST_SYSTEM_TRANSACTION, LogPosition, Pager};
 
 /// What the log told.
 #[derive(Debug)]
@@ -35,7 +35,9 @@ pub(crate) fn recover(
     scan.for_each(control.redo_start, |lsn, record| {
         let LogRecord { transaction, operation, .. } = record;
         if transaction != 0 {
-            next_transaction = next_transaction.max(transaction + 1);
+            if transaction < FIRST_SYSTEM_TRANSACTION {
+                next_transaction = next_transaction.max(transaction + 1);
+            }
             let position = open.entry(transaction).or_default();
             if position.first == Lsn::ZERO {
                 position.first = lsn;

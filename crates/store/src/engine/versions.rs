@@ -63,6 +63,15 @@ impl Versions {
         Some(Arc::clone(&version.page))
     }
 
+    /// The page is given to a new owner: nobody reads what it was.
+    pub fn forget(&self, id: PageId) {
+        let mut state = self.state.lock();
+        state.pages.remove(&id);
+        state.touched.values_mut().for_each(|pages| {
+            pages.remove(&id);
+        });
+    }
+
     /// The transaction is committed as number `sequence`: its changes are what later snapshots read.
     pub fn commit(&self, transaction: u64, sequence: u64) {
         let mut state = self.state.lock();

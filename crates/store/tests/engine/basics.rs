@@ -1,6 +1,7 @@
 //! Transactions against a model, without failures.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bulkwire_store::engine::{Engine, EngineOptions, LogOptions, RecoveryModel};
 
@@ -16,7 +17,8 @@ pub fn options(recovery_model: RecoveryModel) -> EngineOptions {
         checkpoint_log_bytes: 400 << 10,
         files: 2,
         recovery_model,
-        ..EngineOptions::default()
+        // Nobody waits in these tests but by mistake.
+        lock_timeout: Duration::from_secs(20),
     }
 }
 
@@ -39,6 +41,7 @@ fn random_transactions_do_what_the_model_does() {
                 model = next;
             }
             assert_eq!(contents(&engine), model, "seed {seed}, step {number}");
+            assert_eq!(engine.check().unwrap(), [], "seed {seed}, step {number}");
             if random.one_in(5) {
                 drop(engine);
                 engine = Engine::open_on(Arc::new(volume.clone()), options)

@@ -3,6 +3,7 @@
 
 mod basics;
 mod crash;
+mod faults;
 #[path = "../support/mod.rs"]
 mod support;
 mod workload;

@@ -54,6 +54,8 @@ pub struct Log {
     state: Mutex<State>,
     /// Held by the one who syncs; those who wait for it usually find their records durable (group commit).
     flusher: Mutex<()>,
+    /// The file that was read last.
+    reader: Mutex<Option<(u32, Arc<dyn VolumeFile>)>>,
 }
 
 #[derive(Debug)]
@@ -113,7 +115,13 @@ impl Log {
             written_bytes: 0,
             failed: None,
         };
-        Ok(Self { volume: Arc::clone(volume), options, state: Mutex::new(state), flusher: Mutex::new(()) })
+        Ok(Self {
+            volume: Arc::clone(volume),
+            options,
+            state: Mutex::new(state),
+            flusher: Mutex::default(),
+            reader: Mutex::default(),
+        })
     }
 
     /// Adds a record; it is durable only after a [`flush`](Self::flush). Returns its position, and the space that was kept for
@@ -194,8 +202,19 @@ impl Log {
         let bytes = match bytes {
             Some(bytes) => bytes,
             None => {
-                let name = file_name(lsn.file);
-                let file = self.volume.open(&name).map_err(|source| self.io("open", lsn.file, source))?;
+                let mut reader = self.reader.lock();
+                let known = reader
+                    .as_ref()
+                    .filter(|(number, _)| *number == lsn.file)
+                    .map(|(_, file)| Arc::clone(file));
+                let file = match known {
+                    Some(file) => file,
+                    None => self
+                        .volume
+                        .open(&file_name(lsn.file))
+                        .map_err(|source| self.io("open", lsn.file, source))?,
+                };
+                *reader = Some((lsn.file, Arc::clone(&file)));
                 block::read_record(&*file, lsn)?
             }
         };

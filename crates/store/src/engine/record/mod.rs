@@ -107,7 +107,7 @@ pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
     out.extend_from_slice(&(count as u16 + 1).to_le_bytes());
     for index in 0..count {
         let end = u16_at(record, array + 2 + 2 * index)?;
-        out.extend_from_slice(&(end + grown).to_le_bytes());
+        out.extend_from_slice(&end.wrapping_add(grown).to_le_bytes());
     }
     out.extend_from_slice(&((record.len() + usize::from(grown) + 8) as u16).to_le_bytes());
     out.extend_from_slice(record.get(data..)?);

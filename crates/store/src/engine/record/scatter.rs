@@ -281,6 +281,9 @@ fn template(layout: &Layout) -> Vec<u8> {
     template
 }
 
+/// Writes the bytes of a row's value, or says why it has none.
+type Conversion<'a> = dyn Fn(usize, &mut [u8]) -> Result<(), &'static str> + 'a;
+
 fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source<'a>, EngineError> {
     let (Some(column), Some(position)) = (layout.columns.get(index), layout.positions.get(index)) else {
         return Err(EngineError::Schema { reason: format!("no column {index}") });
@@ -300,7 +303,7 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
         let row = nulls.iter().position(|valid| !valid).unwrap_or(0);
         return Err(refuse(row, "null in a column that allows none".to_owned()));
     }
-    let converted = |convert: &dyn Fn(usize, &mut [u8]) -> Result<(), &'static str>| {
+    let converted = |convert: &Conversion<'_>| {
         let Position::Fixed { width, .. } = *position else { return Ok(Values::Converted(Vec::new())) };
         let mut out = vec![0; width * array.len()];
         for (row, place) in out.chunks_exact_mut(width).enumerate() {

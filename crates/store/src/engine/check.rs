@@ -1,0 +1,222 @@
+//! A structural check: every page of every table, every map, every pointer, and that they agree (what DBCC CHECKDB does).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::catalogue::{Table, UnitKind};
+use super::database::Shared;
+use super::error::EngineError;
+use super::large::{self, FragmentSource};
+use super::maps;
+use super::page::{CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES};
+use super::record::{self, RecordType, RowGatherer, record_type};
+
+/// Something that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The table; None: the maps of a file.
+    pub table: Option<String>,
+    /// The page.
+    pub page: PageId,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Checks everything. The caller holds every table alone.
+pub(crate) fn check(shared: &Shared, tables: &[Arc<Table>]) -> Result<Vec<Finding>, EngineError> {
+    let mut check = Check { shared, findings: Vec::new(), owners: BTreeMap::new() };
+    for table in tables {
+        check.table(table);
+    }
+    check.maps()?;
+    Ok(check.findings)
+}
+
+struct Check<'a> {
+    shared: &'a Shared,
+    findings: Vec<Finding>,
+    /// Who an extent belongs to.
+    owners: BTreeMap<ExtentId, String>,
+}
+
+impl FragmentSource for Check<'_> {
+    fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+        self.shared.pager.cache.read(id)
+    }
+}
+
+impl Check<'_> {
+    fn find(&mut self, table: Option<&str>, page: PageId, reason: impl Into<String>) {
+        self.findings.push(Finding { table: table.map(str::to_owned), page, reason: reason.into() });
+    }
+
+    fn table(&mut self, table: &Table) {
+        let mut rows = 0_u64;
+        let mut stubs: BTreeMap<RowId, RowId> = BTreeMap::new();
+        let mut forwarded: BTreeMap<RowId, RowId> = BTreeMap::new();
+        let mut pointers: Vec<(PageId, Vec<u8>)> = Vec::new();
+        let mut fragments: BTreeSet<RowId> = BTreeSet::new();
+        for kind in UnitKind::ALL {
+            for extent in table.unit(kind).extents.iter() {
+                if let Some(other) = self.owners.insert(extent.extent, table.name.clone()) {
+                    self.find(
+                        Some(&table.name),
+                        extent.extent.page(0),
+                        format!("the extent is also {other}'s"),
+                    );
+                }
+                for id in extent.pages() {
+                    let Some(page) = self.unit_page(table, kind, id) else { continue };
+                    for (slot, row) in page.rows() {
+                        let address = RowId { page: id, slot };
+                        match row.first().and_then(|status| record_type(*status)) {
+                            Some(RecordType::ForwardingStub) => {
+                                stubs.extend(record::stub_target(row).map(|target| (address, target)));
+                                continue;
+                            }
+                            Some(RecordType::Forwarded) => {
+                                forwarded.extend(record::forwarded_from(row).map(|home| (address, home)));
+                            }
+                            Some(RecordType::Fragment) => {
+                                fragments.insert(address);
+                                continue;
+                            }
+                            _ => {}
+                        }
+                        rows += 1;
+                        pointers
+                            .extend(record::pointers(row).into_iter().map(|pointer| (id, pointer.to_vec())));
+                    }
+                }
+            }
+        }
+        for (home, target) in &stubs {
+            if forwarded.remove(target) != Some(*home) {
+                self.find(
+                    Some(&table.name),
+                    home.page,
+                    format!("slot {} leads to no row of its own", home.slot),
+                );
+            }
+        }
+        for address in forwarded.keys() {
+            self.find(Some(&table.name), address.page, format!("nothing leads to slot {}", address.slot));
+        }
+        for (page, pointer) in pointers {
+            match large::fragments(self, &pointer) {
+                Ok(used) => {
+                    for fragment in used {
+                        if !fragments.remove(&fragment) {
+                            let reason = format!("a value's fragment {fragment:?} is used twice or missing");
+                            self.find(Some(&table.name), page, reason);
+                        }
+                    }
+                }
+                Err(error) => self.find(Some(&table.name), page, error.to_string()),
+            }
+        }
+        for fragment in fragments {
+            self.find(
+                Some(&table.name),
+                fragment.page,
+                format!("no value has the fragment in slot {}", fragment.slot),
+            );
+        }
+        if rows != table.rows {
+            let first = table.unit(UnitKind::InRow).first_iam;
+            self.find(Some(&table.name), first, format!("{rows} rows, the catalogue says {}", table.rows));
+        }
+    }
+
+    /// One page of a table: its header, its space, its rows, its PFS entry.
+    fn unit_page(&mut self, table: &Table, kind: UnitKind, id: PageId) -> Option<Arc<Page>> {
+        let unit = table.unit(kind).id;
+        let name = Some(table.name.as_str());
+        let page = match self.shared.pager.cache.read(id) {
+            Ok(page) => page,
+            Err(error) => {
+                self.find(name, id, error.to_string());
+                return None;
+            }
+        };
+        let fits_unit = match (kind, page.page_type()) {
+            (UnitKind::InRow, page_type) => page_type == Some(PageType::Data),
+            (_, page_type) => matches!(page_type, Some(PageType::TextMix | PageType::TextTree)),
+        };
+        if !fits_unit || page.unit() != unit {
+            self.find(name, id, format!("a page of type {:?} of unit {:?}", page.page_type(), page.unit()));
+            return None;
+        }
+        let mut places: Vec<(usize, usize)> = Vec::new();
+        for slot in 0..page.slot_count() {
+            match (page.row_offset(slot), page.row(slot)) {
+                (Some(offset), Some(row)) => places.push((offset, row.len())),
+                (Some(_), None) => self.find(name, id, format!("slot {slot} leads to no record")),
+                (None, _) => {}
+            }
+        }
+        places.sort_unstable();
+        if places
+            .windows(2)
+            .any(|pair| matches!(pair, [(start, length), (next, _)] if start + length > *next))
+        {
+            self.find(name, id, "two rows overlap");
+        }
+        let used: usize = places.iter().map(|(_, length)| length).sum::<usize>()
+            + SLOT_BYTES * usize::from(page.slot_count());
+        if used + page.free_bytes() != CAPACITY_BYTES {
+            self.find(
+                name,
+                id,
+                format!("{used} bytes used and {} free do not make a page", page.free_bytes()),
+            );
+        }
+        if kind == UnitKind::InRow
+            && let Err(error) = RowGatherer::new(&table.layout).push_page(&page)
+        {
+            self.find(name, id, error.to_string());
+        }
+        let (pfs, entry) = maps::pfs_of(id);
+        match self.shared.pager.cache.read(pfs) {
+            Ok(map) => {
+                let (found, expected) =
+                    (maps::free_space(&map, entry), maps::ALLOCATED | maps::fullness(page.free_bytes()));
+                if found != expected {
+                    self.find(name, id, format!("its PFS entry is {found:#04x}, not {expected:#04x}"));
+                }
+            }
+            Err(error) => self.find(name, id, error.to_string()),
+        }
+        Some(page)
+    }
+
+    /// Every extent is free, or has exactly one owner that its maps name.
+    fn maps(&mut self) -> Result<(), EngineError> {
+        let cache = &self.shared.pager.cache;
+        for file in self.shared.pager.files.all() {
+            for extent in 0..self.shared.allocator.file_extents(file.number) {
+                let id = ExtentId { file: file.number, extent };
+                let (gam, bit) = maps::gam_of(id);
+                let free = maps::bit(&*cache.read(gam)?, bit);
+                let (pfs, entry) = maps::pfs_of(id.page(0));
+                let pfs = cache.read(pfs)?;
+                let entries: Vec<u8> =
+                    (0..EXTENT_PAGES).map(|index| maps::free_space(&pfs, entry + index)).collect();
+                let mixed = entries.iter().any(|entry| entry & maps::MIXED != 0)
+                    || maps::bit(&*cache.read(maps::sgam_of(id).0)?, bit);
+                let owned = self.owners.contains_key(&id);
+                let system = maps::is_system_extent(extent);
+                let owners =
+                    usize::from(free) + usize::from(mixed) + usize::from(owned) + usize::from(system);
+                if owners != 1 {
+                    let reason = format!("extent: free {free}, mixed {mixed}, owned {owned}, fixed {system}");
+                    self.find(None, id.page(0), reason);
+                }
+                if free && entries.iter().any(|entry| entry & maps::ALLOCATED != 0) {
+                    self.find(None, id.page(0), "pages of a free extent are marked as used");
+                }
+            }
+        }
+        Ok(())
+    }
+}
