@@ -136,7 +136,7 @@ def native_columns() -> str:
 
 
 def test_both_write_and_read_the_same_native_file(server, tmp_path):
-    # Without NULL: for one, freebcp writes a length of 0 where Microsoft's library writes FF, and reads no FF.
+    # Without NULL: there freebcp writes a length of 0, Microsoft's library FF, which freebcp does not read.
     rows = (
         "(1, 9000, 1.5, 'abc', '2024-02-29T01:02:03.003', 12.5, 1), (2, 0, 0, 'b', '1900-01-01', 0, 0), "
         "(3, -1, -0.25, 'x', '1753-01-01', -0.01, 0)"

@@ -1,6 +1,6 @@
 //! `bulkwire export`.
 
-use formats::Location;
+use formats::{Format, Location};
 use load::report::grouped;
 use load::{ExportReport, TableName, table_query};
 use rows::Form;
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::args::{Datetime2Form, ExportArgs};
 use crate::failure::Failure;
+use crate::host_file::HostLayout;
 use crate::{connection, file_format, progress};
 
 /// Writes a table or a query's result to a file.
@@ -26,12 +27,22 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         _ => return Err(Failure::Usage("--query takes the place of the table: name only a file".to_owned())),
     };
     let location = Location::target(file);
-    let (format, compression) = file_format::of(&location, &arguments.format)?;
+    let host = HostLayout::of(&arguments.format)?;
+    let typed = match host {
+        Some(_) => None,
+        None => Some(file_format::of(&location, &arguments.format)?.0),
+    };
+    let compression = file_format::compression(&location, &arguments.format);
     let mut client = connection::open(&arguments.connection)?;
-    let stream = client.query(&query, form(arguments))?;
+    let stream = client.query(&query, if host.is_some() { Form::Exact } else { form(arguments) })?;
     if stream.columns().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
+    let format = match (typed, host) {
+        (Some(format), _) => format,
+        (None, Some(host)) => Format::Host(Box::new(host.with_columns(Some(stream.columns().to_vec()))?)),
+        (None, None) => return Err(Failure::Usage("the file has no format".to_owned())),
+    };
     let mut writer = formats::create(&location, stream.schema(), &format, compression)?;
     let bar = progress::bar(&location.to_string(), None, arguments.quiet);
     let mut rows = 0;

@@ -7,30 +7,32 @@ use formats::{
 use crate::args::{CompressionName, FileArgs, FormatName};
 use crate::failure::Failure;
 
-/// What a file is and how it is stored: the flags first, then the suffix.
+/// What a file is and how it is stored: the flags first, then the suffix. Files of bcp's formats are described by
+/// [`HostLayout`](crate::host_file::HostLayout) instead.
 pub fn of(location: &Location, flags: &FileArgs) -> Result<(Format, Compression), Failure> {
     let by_suffix = match location {
         Location::Path(path) => Format::from_path(path),
         _ => Ok((Format::Csv(CsvOptions::default()), Compression::None)),
     };
-    let suffix_compression = match location {
-        Location::Path(path) => Compression::from_path(path).0,
-        _ => Compression::None,
-    };
     let format = match (flags.format, location) {
-        (Some(name), _) => named(name),
+        (Some(name), _) => named(name)?,
         (None, Location::Path(_)) => by_suffix?.0,
         (None, other) => {
             return Err(Failure::Usage(format!("{other} has no suffix: name its format with --format")));
         }
     };
-    let compression = match flags.compression {
-        Some(CompressionName::None) => Compression::None,
-        Some(CompressionName::Gzip) => Compression::Gzip,
-        Some(CompressionName::Zstd) => Compression::Zstd,
-        None => suffix_compression,
-    };
-    Ok((with_csv_flags(format, flags)?, compression))
+    Ok((with_csv_flags(format, flags)?, compression(location, flags)))
+}
+
+/// How a file is stored: the flag first, then the suffix.
+pub fn compression(location: &Location, flags: &FileArgs) -> Compression {
+    match (flags.compression, location) {
+        (Some(CompressionName::None), _) => Compression::None,
+        (Some(CompressionName::Gzip), _) => Compression::Gzip,
+        (Some(CompressionName::Zstd), _) => Compression::Zstd,
+        (None, Location::Path(path)) => Compression::from_path(path).0,
+        (None, _) => Compression::None,
+    }
 }
 
 /// Whether the source's columns have names of their own.
@@ -41,8 +43,8 @@ pub fn has_names(format: &Format) -> bool {
     }
 }
 
-fn named(name: FormatName) -> Format {
-    match name {
+fn named(name: FormatName) -> Result<Format, Failure> {
+    Ok(match name {
         FormatName::Csv => Format::Csv(CsvOptions::default()),
         FormatName::Tsv => Format::Csv(CsvOptions { delimiter: "\t".to_owned(), ..CsvOptions::default() }),
         FormatName::Parquet => Format::Parquet(ParquetOptions::default()),
@@ -50,7 +52,10 @@ fn named(name: FormatName) -> Format {
         FormatName::Arrows => {
             Format::ArrowIpc(IpcOptions { container: IpcContainer::Stream, ..IpcOptions::default() })
         }
-    }
+        FormatName::Char | FormatName::Widechar | FormatName::Native | FormatName::Widenative => {
+            return Err(Failure::Usage("files of bcp's formats are not possible here".to_owned()));
+        }
+    })
 }
 
 fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {

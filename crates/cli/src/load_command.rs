@@ -5,22 +5,23 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::datatypes::{DataType, Field, Schema};
-use arrow::record_batch::RecordBatch;
-use formats::{
-    BatchReader, Compression, CsvOptions, Format, FormatError, InferredSchema, Location, RowLines,
-};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use formats::bcp::{self, HostReader};
+use formats::{BatchReader, Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::grouped;
 use load::{
-    Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName, Tolerance, create_table_statement,
+    Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, SourceBatch, TableName, Tolerance,
+    create_table_statement,
 };
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
 use rows::{CastOptions, Mapping};
 use serde_json::json;
+use tds::ColumnFlags;
 
 use crate::args::{Choice, LoadArgs};
 use crate::failure::{FailedLoad, Failure};
+use crate::host_file::{HostLayout, HostOrigins};
 use crate::rejects::{Rejected, Rejects};
 use crate::{connection, file_format, progress, rejects, server_side};
 
@@ -31,8 +32,16 @@ const READ_BATCH_ROWS: usize = 65_536;
 struct Source {
     name: String,
     location: Location,
-    format: Format,
+    kind: Kind,
     compression: Compression,
+}
+
+/// What a file is.
+enum Kind {
+    /// Of a format that says what is in it.
+    Typed(Format),
+    /// Of one of bcp's: the table says what is in it.
+    Host(HostLayout),
 }
 
 /// Refused rows that are shown; the file of `--rejects` has all of them.
@@ -109,7 +118,9 @@ fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
 fn check(source: &Source) -> Result<(), Failure> {
     match &source.location {
         Location::Path(path) if path.is_file() || !path.exists() => {
-            formats::open(&source.location, &source.format, source.compression, READ_BATCH_ROWS)?;
+            if let Kind::Typed(format) = &source.kind {
+                formats::open(&source.location, format, source.compression, READ_BATCH_ROWS)?;
+            }
             Ok(())
         }
         _ => Ok(()),
@@ -118,13 +129,20 @@ fn check(source: &Source) -> Result<(), Failure> {
 
 fn source(file: &str, arguments: &LoadArgs) -> Result<Source, Failure> {
     let location = Location::source(file);
-    let (format, compression) = file_format::of(&location, &arguments.format)?;
+    let compression = file_format::compression(&location, &arguments.format);
+    if let Some(layout) = HostLayout::of(&arguments.format)? {
+        if arguments.create || arguments.max_row_bytes.is_some() {
+            return Err(Failure::Usage("--create and --max-row-bytes are not for bcp's formats".to_owned()));
+        }
+        return Ok(Source { name: location.to_string(), location, kind: Kind::Host(layout), compression });
+    }
+    let format = file_format::of(&location, &arguments.format)?.0;
     let format = match (format, arguments.max_row_bytes) {
         (Format::Csv(options), Some(max_row_bytes)) => Format::Csv(CsvOptions { max_row_bytes, ..options }),
         (_, Some(_)) => return Err(Failure::Usage("--max-row-bytes is for CSV files only".to_owned())),
         (format, None) => format,
     };
-    Ok(Source { name: location.to_string(), location, format, compression })
+    Ok(Source { name: location.to_string(), location, kind: Kind::Typed(format), compression })
 }
 
 fn create(
@@ -133,8 +151,11 @@ fn create(
     source: &Source,
     arguments: &LoadArgs,
 ) -> Result<(), Failure> {
-    let measured = formats::measure(&source.location, &source.format, source.compression)?;
-    let schema = match &source.format {
+    let Kind::Typed(format) = &source.kind else {
+        return Err(Failure::Usage("--create needs a file that says what is in it".to_owned()));
+    };
+    let measured = formats::measure(&source.location, format, source.compression)?;
+    let schema = match format {
         Format::Csv(_) => roomy_schema(&measured.schema()),
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
     };
@@ -200,8 +221,8 @@ fn load_file(
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
 ) -> Result<Option<LoadReport>, Failure> {
-    let reader = formats::open(&source.location, &source.format, source.compression, READ_BATCH_ROWS)?;
-    let options = options(arguments, &source.format);
+    let reader = open(client, table, source, arguments)?;
+    let options = options(arguments, &source.kind);
     let mut plan = plan(client, table, source, &reader.schema(), &options)?;
     if truncate && !arguments.dry_run {
         // Only now: a file that does not fit the table must not cost its rows. The empty table has a plan of its own.
@@ -217,7 +238,19 @@ fn load_file(
     let lines = reader.lines();
     let bar = progress::bar(&source.name, reader.bytes_total(), arguments.quiet);
     let read = Arc::new(AtomicU64::new(0));
-    let batches = Counted { reader, read: Arc::clone(&read) };
+    let refuse_in_file = |row: &bcp::RejectedRow| {
+        let rejected = rejects::of_file(&source.name, row);
+        match rejects {
+            Some(rejects) => {
+                if !arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
+                    bar.suspend(|| eprintln!("refused: {}", described(&rejected)));
+                }
+                rejects.take(&rejected).is_break().then(|| "too many rows were refused".to_owned())
+            }
+            None => Some(described(&rejected)),
+        }
+    };
+    let batches = Counted { reader, refuse: &refuse_in_file, read: Arc::clone(&read) };
     let refuse = |row: RejectedRow| match rejects {
         Some(rejects) => {
             let line = lines.as_ref().and_then(|lines| lines.line_of_row(row.origin.row + 1));
@@ -264,24 +297,113 @@ fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
     }
 }
 
-/// A reader that reports how far it is in its file.
-struct Counted {
-    reader: Box<dyn BatchReader>,
+/// What yields the rows of a file.
+enum Reader {
+    Typed(Box<dyn BatchReader>),
+    Host(Box<HostReader>),
+}
+
+/// Opens a file; one of bcp's formats has the table's columns, but for those that the server makes.
+fn open(
+    client: &mut Client,
+    table: &TableName,
+    source: &Source,
+    arguments: &LoadArgs,
+) -> Result<Reader, Failure> {
+    let layout = match &source.kind {
+        Kind::Typed(format) => {
+            let reader = formats::open(&source.location, format, source.compression, READ_BATCH_ROWS)?;
+            return Ok(Reader::Typed(reader));
+        }
+        Kind::Host(layout) => layout,
+    };
+    let unfit =
+        |error| Failure::Plan { file: source.name.clone(), table: table.to_string(), error: Box::new(error) };
+    let target = client.describe(table).map_err(unfit)?;
+    let columns = target.columns.iter().map(|column| column.column.clone()).collect();
+    let mut host = layout.with_columns(Some(columns))?;
+    for (number, column) in (1..).zip(&target.columns) {
+        if column.is_computed || column.is_rowversion || (column.is_identity && !arguments.keep_identity) {
+            host.format_file.skip_column(number);
+        }
+    }
+    host.read.keep_raw_rows = arguments.rejects.is_some();
+    // NULL where there is a default is the server's business.
+    for (column, described) in host.columns.iter_mut().zip(&target.columns) {
+        if described.has_default {
+            column.flags.0 |= ColumnFlags::NULLABLE;
+        }
+    }
+    let reader =
+        HostReader::open(&source.location, source.compression, &host.format_file, &host.columns, &host.read)?;
+    Ok(Reader::Host(Box::new(reader)))
+}
+
+impl Reader {
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Typed(reader) => reader.schema(),
+            Self::Host(reader) => reader.schema(),
+        }
+    }
+
+    fn bytes_read(&self) -> u64 {
+        match self {
+            Self::Typed(reader) => reader.bytes_read(),
+            Self::Host(reader) => reader.bytes_read(),
+        }
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        match self {
+            Self::Typed(reader) => reader.bytes_total(),
+            Self::Host(reader) => reader.bytes_total(),
+        }
+    }
+
+    fn lines(&self) -> Option<RowLines> {
+        match self {
+            Self::Typed(reader) => reader.lines(),
+            Self::Host(_) => None,
+        }
+    }
+}
+
+/// What a refused row of a file leads to: nothing, or the end of the load.
+type Refuse<'a> = &'a (dyn Fn(&bcp::RejectedRow) -> Option<String> + Sync);
+
+/// A reader that reports how far it is in its file, and hands over the rows that its file's format refuses.
+struct Counted<'a> {
+    reader: Reader,
+    refuse: Refuse<'a>,
     read: Arc<AtomicU64>,
 }
 
-impl Iterator for Counted {
-    type Item = Result<RecordBatch, FormatError>;
+impl Iterator for Counted<'_> {
+    type Item = Result<SourceBatch, Box<dyn std::error::Error + Send + Sync>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.reader.next();
+        let next = match &mut self.reader {
+            Reader::Typed(reader) => reader.next().map(|batch| Ok(SourceBatch::from(batch?))),
+            Reader::Host(reader) => reader.next().map(|batch| {
+                let batch = batch?;
+                match batch.rejected.iter().find_map(self.refuse) {
+                    Some(end) => Err(end.into()),
+                    None => Ok(SourceBatch::new(batch.batch, Arc::new(HostOrigins(batch.positions)))),
+                }
+            }),
+        };
         self.read.store(self.reader.bytes_read(), Ordering::Relaxed);
         next
     }
 }
 
-fn options(arguments: &LoadArgs, format: &Format) -> LoadOptions {
-    let mapping = match (arguments.map.is_empty(), arguments.by_position || !file_format::has_names(format)) {
+fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
+    let has_names = match kind {
+        Kind::Typed(format) => file_format::has_names(format),
+        Kind::Host(_) => true,
+    };
+    let mapping = match (arguments.map.is_empty(), arguments.by_position || !has_names) {
         (false, _) => Mapping::Explicit(arguments.map.clone()),
         (true, true) => Mapping::ByPosition,
         (true, false) => Mapping::ByName,

@@ -1,15 +1,17 @@
 //! The `bulkwire` command.
 //!
 //! Data goes to standard output and everything else to standard error. Exit code 0: done; 1: failed; 2: the command makes
-//! no sense; 3: loaded without rows that were refused, as `--rejects` or `--max-errors` allow.
+//! no sense; 3: done without rows that were refused, as `--rejects` or `--max-errors` allow.
 
 mod args;
 mod bcp;
 mod connection;
+mod convert_command;
 mod describe_command;
 mod export_command;
 mod failure;
 mod file_format;
+mod host_file;
 mod interrupt;
 mod load_command;
 mod progress;
@@ -50,6 +52,10 @@ fn main() -> ExitCode {
             loaded => loaded.map(|_| ()),
         },
         Command::Export(arguments) => export_command::run(&arguments),
+        Command::Convert(arguments) => match convert_command::run(&arguments) {
+            Ok(load_command::Outcome::RowsRefused) => return ExitCode::from(EXIT_ROWS_REFUSED),
+            converted => converted.map(|_| ()),
+        },
         Command::Query(arguments) => query_command::run(&arguments),
         Command::Describe(arguments) => describe_command::run(&arguments),
         Command::Serve(arguments) => match serve::run(&arguments.arguments) {

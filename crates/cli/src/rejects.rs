@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::array_value_to_string;
+use formats::bcp;
 use load::{RejectReason, RejectedRow};
 use serde_json::{Map, Value, json};
 
@@ -130,6 +131,22 @@ impl Rejects {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is said of a row that does not fit its file's description.
+pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
+    Rejected {
+        file,
+        row: row.row,
+        byte_offset: Some(row.byte_offset),
+        field: Some(row.field),
+        column: Some(&row.column),
+        value: Some(&row.value),
+        code: Some(row.reason.vendor_words().0.to_owned()),
+        reason: row.reason.to_string(),
+        raw: Some(&row.raw),
+        ..Rejected::default()
     }
 }
 

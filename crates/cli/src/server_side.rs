@@ -72,6 +72,26 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
         ..BulkInsertOptions::default()
     };
     let flags = &arguments.format;
+    if let Some(format_file) = &flags.format_file {
+        return Ok(BulkInsertOptions {
+            format_file: Some(format_file.display().to_string()),
+            code_page: flags.encoding.clone(),
+            ..common
+        });
+    }
+    if let Some(mode) = flags.format.and_then(data_file_type) {
+        let text = mode == "char";
+        return Ok(BulkInsertOptions {
+            data_file_type: Some(mode),
+            field_terminator: flags.delimiter.clone(),
+            row_terminator: arguments
+                .row_terminator
+                .clone()
+                .or_else(|| text.then(|| ROW_TERMINATOR.to_owned())),
+            code_page: flags.encoding.clone().or_else(|| text.then(|| CODE_PAGE.to_owned())),
+            ..common
+        });
+    }
     // The suffix is that of a file elsewhere: what has none is taken to be CSV.
     let location = Location::Path(file.into());
     let named = flags.format.is_some() || file_format::of(&location, flags).is_ok();
@@ -94,4 +114,15 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
         first_row: csv.header.then_some(2),
         ..common
     })
+}
+
+/// `DATAFILETYPE` of bcp's formats.
+fn data_file_type(format: FormatName) -> Option<&'static str> {
+    match format {
+        FormatName::Char => Some("char"),
+        FormatName::Widechar => Some("widechar"),
+        FormatName::Native => Some("native"),
+        FormatName::Widenative => Some("widenative"),
+        _ => None,
+    }
 }

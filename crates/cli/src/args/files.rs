@@ -1,5 +1,7 @@
 //! What files look like.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 /// File-format flags, shared by `load` and `export`.
@@ -11,6 +13,9 @@ pub struct FileArgs {
     /// Compression (default: by the file's suffix, .gz or .zst)
     #[arg(long, value_enum, value_name = "KIND", help_heading = "File")]
     pub compression: Option<CompressionName>,
+    /// Format file of bcp that describes the file, non-XML or XML
+    #[arg(long, value_name = "FILE", help_heading = "File")]
+    pub format_file: Option<PathBuf>,
     /// Field delimiter; \t and other escapes are understood
     #[arg(long, value_name = "TEXT", help_heading = "CSV")]
     pub delimiter: Option<String>,
@@ -29,7 +34,7 @@ pub struct FileArgs {
     /// Text that stands for NULL (default: an empty, unquoted field)
     #[arg(long, value_name = "TEXT", help_heading = "CSV")]
     pub null_text: Option<String>,
-    /// Character encoding: utf-8, utf-16le, utf-16be, or a code page number
+    /// Character encoding: utf-8, utf-16le, utf-16be, or a code page number; raw for bcp's files
     #[arg(long, value_name = "NAME", help_heading = "CSV")]
     pub encoding: Option<String>,
 }
@@ -47,6 +52,14 @@ pub enum FormatName {
     Arrow,
     /// Arrow IPC, stream form.
     Arrows,
+    /// bcp -c: text without quoting.
+    Char,
+    /// bcp -w: the same in UTF-16.
+    Widechar,
+    /// bcp -n: native values.
+    Native,
+    /// bcp -N: native values, text in UTF-16.
+    Widenative,
 }
 
 /// Compression by name.

@@ -1,6 +1,7 @@
 //! Every flag of the command line, defined once; help and completions come from here.
 
 mod connection;
+mod convert;
 mod files;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use rows::text::DateOrder;
 
 pub use connection::ConnectionArgs;
+pub use convert::ConvertArgs;
 pub use files::{CompressionName, FileArgs, FormatName};
 
 /// Moves tables in and out of SQL Server at the speed of the wire.
@@ -27,6 +29,8 @@ pub enum Command {
     Load(Box<LoadArgs>),
     /// Export a table or a query's result to a file
     Export(Box<ExportArgs>),
+    /// Convert a file into another format, offline
+    Convert(Box<ConvertArgs>),
     /// Run SQL and print the result
     Query(QueryArgs),
     /// Show a table's columns, keys and indexes, and what a load would do

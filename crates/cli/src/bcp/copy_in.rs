@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use formats::bcp::{
-    ByteOrderMark, FieldCollation, FormatFile, HostField, HostReadOptions, HostReader, HostType,
-    RowPositions, Suffered, Tolerance as FileTolerance,
+    ByteOrderMark, FieldCollation, FormatFile, HostField, HostReadOptions, HostReader, HostType, Suffered,
+    Tolerance as FileTolerance,
 };
 use formats::{Compression, FormatError, Location, Reason};
-use load::{Client, LoadPlan, Origin, Origins, SourceBatch, TableDescription, TableName, Tolerance};
+use load::{Client, LoadPlan, SourceBatch, TableDescription, TableName, Tolerance};
 use rows::{BulkHints, CastOptions, Mapping, Plan};
 use tds::{Column, ColumnFlags, TypeInfo};
 
@@ -18,6 +18,7 @@ use super::console::{Console, Progress};
 use super::diagnostic::Diagnostic;
 use super::refusals::Refusals;
 use super::{End, dialogue, layout, session};
+use crate::host_file::HostOrigins;
 
 /// Runs the copy.
 pub fn run(job: &Job, console: &Console) -> Result<(), End> {
@@ -257,18 +258,5 @@ impl Iterator for HostRows<'_> {
         self.over = true;
         lock(self.shared).suffered = self.reader.suffered().to_vec();
         None
-    }
-}
-
-/// Positions in the file as a load sees them.
-struct HostOrigins(RowPositions);
-
-impl Origins for HostOrigins {
-    fn origin(&self, index: usize) -> Origin {
-        Origin {
-            row: self.0.row(index).saturating_sub(1),
-            byte_offset: Some(self.0.byte_offset(index)),
-            raw: self.0.raw(index).map(<[u8]>::to_vec),
-        }
     }
 }

@@ -78,10 +78,10 @@ pub fn row_terminator(text: &str) -> Result<Vec<u8>, LayoutError> {
 pub fn code_page(choice: CodePageChoice) -> Result<FileCodePage, LayoutError> {
     Ok(match choice {
         CodePageChoice::Raw => FileCodePage::Raw,
-        CodePageChoice::Number(number) => match u16::try_from(number).ok().and_then(known_code_page) {
-            Some(page) => FileCodePage::Page(page),
-            None => return Err(LayoutError::CodePage(number)),
-        },
+        CodePageChoice::Number(number) => u16::try_from(number)
+            .ok()
+            .and_then(FileCodePage::from_number)
+            .ok_or(LayoutError::CodePage(number))?,
         CodePageChoice::Acp if cfg!(windows) => FileCodePage::Page(CodePage::Cp1252),
         CodePageChoice::Oem | CodePageChoice::Unsaid if cfg!(windows) => FileCodePage::Page(CodePage::Cp437),
         // Elsewhere there is one page, that of the locale, as the vendor's library has it.
@@ -89,11 +89,6 @@ pub fn code_page(choice: CodePageChoice) -> Result<FileCodePage, LayoutError> {
             FileCodePage::Page(locale_code_page(|name| env::var(name).ok()))
         }
     })
-}
-
-/// A supported code page; 28591 (ISO 8859-1) is read and written as 1252, which has the same letters.
-fn known_code_page(number: u16) -> Option<CodePage> {
-    CodePage::from_number(if number == 28591 { 1252 } else { number })
 }
 
 /// The code page of the locale: what stands behind the point in LC_ALL, LC_CTYPE or LANG; UTF-8 where nothing does.
@@ -109,7 +104,7 @@ fn locale_code_page(variable: impl Fn(&str) -> Option<String>) -> CodePage {
         name => name
             .strip_prefix("CP")
             .and_then(|number| number.parse().ok())
-            .and_then(known_code_page)
+            .and_then(CodePage::from_number)
             .unwrap_or(CodePage::Utf8),
     }
 }

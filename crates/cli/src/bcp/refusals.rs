@@ -13,7 +13,7 @@ use rows::CellErrorReason;
 use super::arguments::Job;
 use super::console::Console;
 use super::diagnostic::Diagnostic;
-use crate::rejects::{Rejected, Rejects, of_load};
+use crate::rejects::{Rejects, of_file, of_load};
 
 /// The rows that one copy leaves out.
 pub struct Refusals<'a> {
@@ -48,18 +48,7 @@ impl<'a> Refusals<'a> {
         let (state, text) = row.reason.vendor_words();
         self.console.diagnostic(&Diagnostic::client(state, text));
         self.write_error_file(&row.vendor_text());
-        self.rejects.take(&Rejected {
-            file: &self.file,
-            row: row.row,
-            byte_offset: Some(row.byte_offset),
-            field: Some(row.field),
-            column: Some(&row.column),
-            value: Some(&row.value),
-            code: Some(state.to_owned()),
-            reason: row.reason.to_string(),
-            raw: Some(&row.raw),
-            ..Rejected::default()
-        })
+        self.rejects.take(&of_file(&self.file, row))
     }
 
     /// Takes a row that the load refuses: a value that cannot be sent, or one that the server names by `--bisect`. Only the

@@ -261,3 +261,29 @@ fn characters_that_the_file_s_code_page_lacks_are_replaced_or_refused() {
     assert!(!ran.stderr.is_empty());
     assert_eq!(fixture.run(&[&words[..], &["--strict"]].concat()).code, 1);
 }
+
+#[test]
+fn xml_format_files_are_written_and_read() {
+    let fixture = fixture();
+    fixture.ok(&["bcp", "t", "format", "nul", "-w", "-x", "-f", "w.xml"]);
+    let xml = fs::read_to_string(fixture.path("w.xml")).unwrap();
+    for part in [
+        "http://schemas.microsoft.com/sqlserver/2004/bulkload/format",
+        "<FIELD ID=\"1\" xsi:type=\"NCharTerm\"",
+        "<COLUMN SOURCE=\"4\" NAME=\"d\" xsi:type=\"SQLDECIMAL\"",
+    ] {
+        assert!(xml.contains(part), "{part}: {xml}");
+    }
+    fixture.ok(&["bcp", "t", "format", "nul", "-N", "-x", "-f", "n.xml"]);
+    let before = fixture.rows("SELECT * FROM t ORDER BY id");
+    for file in ["w.xml", "n.xml"] {
+        fixture.ok(&["bcp", "t", "out", "t.dat", "-f", file]);
+        fixture.sql("TRUNCATE TABLE t");
+        fixture.ok(&["bcp", "t", "in", "t.dat", "-f", file]);
+        assert_eq!(fixture.rows("SELECT * FROM t ORDER BY id"), before, "{file}");
+    }
+    fixture.file("bad.xml", "<BCPFORMAT/>");
+    let bad = fixture.run(&["bcp", "t", "in", "t.dat", "-f", "bad.xml"]);
+    assert_eq!(bad.code, 1);
+    assert!(bad.stdout.contains("bad.xml") && bad.stdout.ends_with("BCP copy in failed\n"), "{}", bad.stdout);
+}

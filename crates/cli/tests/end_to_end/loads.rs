@@ -166,6 +166,14 @@ fn the_server_is_told_to_read_files_that_it_sees() {
         ]),
         "BULK INSERT [t] FROM 'd:\\t.txt' WITH (FIELDTERMINATOR = '|', ROWTERMINATOR = '\\n', CODEPAGE = '1252', MAXERRORS = 0)\n"
     );
+    assert_eq!(
+        said(&["t.dat", "--format", "native"]),
+        "BULK INSERT [t] FROM 't.dat' WITH (DATAFILETYPE = 'native', MAXERRORS = 0)\n"
+    );
+    assert_eq!(
+        said(&["t.dat", "--format-file", "/data/t.xml", "--keep-identity"]),
+        "BULK INSERT [t] FROM 't.dat' WITH (FORMATFILE = '/data/t.xml', MAXERRORS = 0, KEEPIDENTITY)\n"
+    );
     for words in [&["-"][..], &["t.parquet"], &["t.csv", "--bisect"], &["t.csv", "--map", "a=b"]] {
         let ran = fixture.run(&[&["load", "t", "--server-side", "--dry-run"], words].concat());
         assert_eq!(ran.code, 2, "{words:?}: {}", ran.stderr);

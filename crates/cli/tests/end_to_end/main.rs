@@ -5,6 +5,7 @@ mod bcp_adventure_works;
 mod bcp_in;
 mod bcp_out;
 mod connections;
+mod conversions;
 mod exports;
 mod fixture;
 mod kills;

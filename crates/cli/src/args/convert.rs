@@ -1,0 +1,112 @@
+//! `bulkwire convert`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{ConnectionArgs, FileArgs, FormatName};
+
+/// One file format into another, without a server unless a table is to say what the columns are.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// File to read; `-` is standard input
+    pub source: String,
+    /// File to write; `-` is standard output
+    pub target: String,
+    /// Format of the source (default: by its suffix)
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "File")]
+    pub from: Option<FormatName>,
+    /// Format of the target (default: by its suffix)
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "File")]
+    pub to: Option<FormatName>,
+    /// Format file of bcp that describes the source
+    #[arg(long, value_name = "FILE", conflicts_with = "from", help_heading = "File")]
+    pub from_format_file: Option<PathBuf>,
+    /// Format file of bcp that describes the target
+    #[arg(long, value_name = "FILE", conflicts_with = "to", help_heading = "File")]
+    pub to_format_file: Option<PathBuf>,
+    /// The columns, as CREATE TABLE has them: "id int not null, name nvarchar(20)"
+    #[arg(long, value_name = "COLUMNS", help_heading = "Columns")]
+    pub declare: Option<String>,
+    /// Take the columns of this table; the only use of the connection
+    #[arg(long, value_name = "TABLE", conflicts_with = "declare", help_heading = "Columns")]
+    pub table: Option<String>,
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    /// Field delimiter of a text source
+    #[arg(long, value_name = "TEXT", help_heading = "Text")]
+    pub delimiter: Option<String>,
+    /// Field delimiter of a text target
+    #[arg(long, value_name = "TEXT", help_heading = "Text")]
+    pub to_delimiter: Option<String>,
+    /// Quote character of a CSV source
+    #[arg(long, value_name = "CHAR", help_heading = "Text")]
+    pub quote: Option<char>,
+    /// No quoting in a CSV source: quote characters are data
+    #[arg(long, conflicts_with = "quote", help_heading = "Text")]
+    pub no_quote: bool,
+    /// No quoting in a CSV target; values that would need it are refused
+    #[arg(long, help_heading = "Text")]
+    pub to_no_quote: bool,
+    /// A CSV source has no header line
+    #[arg(long, help_heading = "Text")]
+    pub no_header: bool,
+    /// A CSV target gets no header line
+    #[arg(long, help_heading = "Text")]
+    pub to_no_header: bool,
+    /// Text that stands for NULL in a CSV source
+    #[arg(long, value_name = "TEXT", help_heading = "Text")]
+    pub null_text: Option<String>,
+    /// Text that stands for NULL in a CSV target
+    #[arg(long, value_name = "TEXT", help_heading = "Text")]
+    pub to_null_text: Option<String>,
+    /// Encoding of a text source: utf-8, utf-16le, utf-16be or a code page number; raw for bcp's files
+    #[arg(long, value_name = "NAME", help_heading = "Text")]
+    pub encoding: Option<String>,
+    /// Encoding of a text target
+    #[arg(long, value_name = "NAME", help_heading = "Text")]
+    pub to_encoding: Option<String>,
+    /// Write rows of a bcp file that do not fit its description to this file, a JSON object a line
+    #[arg(long, value_name = "FILE", help_heading = "Refused rows")]
+    pub rejects: Option<PathBuf>,
+    /// Rows that may be refused before the conversion fails (default: none, or any number with --rejects)
+    #[arg(long, value_name = "ROWS", help_heading = "Refused rows")]
+    pub max_errors: Option<u64>,
+    /// No report
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+impl ConvertArgs {
+    /// What is said of the source.
+    pub fn source_flags(&self) -> FileArgs {
+        FileArgs {
+            format: self.from,
+            compression: None,
+            format_file: self.from_format_file.clone(),
+            delimiter: self.delimiter.clone(),
+            quote: self.quote,
+            no_quote: self.no_quote,
+            no_header: self.no_header,
+            columns: None,
+            null_text: self.null_text.clone(),
+            encoding: self.encoding.clone(),
+        }
+    }
+
+    /// What is said of the target.
+    pub fn target_flags(&self) -> FileArgs {
+        FileArgs {
+            format: self.to,
+            compression: None,
+            format_file: self.to_format_file.clone(),
+            delimiter: self.to_delimiter.clone(),
+            quote: None,
+            no_quote: self.to_no_quote,
+            no_header: self.to_no_header,
+            columns: None,
+            null_text: self.to_null_text.clone(),
+            encoding: self.to_encoding.clone(),
+        }
+    }
+}

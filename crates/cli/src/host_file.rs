@@ -1,0 +1,130 @@
+//! Files of bcp's formats outside the bcp verb: for `load`, `export` and `convert`.
+//!
+//! They say nothing about themselves: a format file or a mode describes where values lie, and a table, a result or a
+//! declaration what they are. Nothing is lost in silence: what bcp would load wrongly is refused.
+
+use std::path::Path;
+
+use formats::bcp::{
+    DataMode, FileCodePage, FormatFile, HostFormat, LayoutOptions, RowPositions, Tolerance, UnmappableText,
+    terminator,
+};
+use load::{Origin, Origins};
+use tds::Column;
+
+use crate::args::{FileArgs, FormatName};
+use crate::failure::Failure;
+
+/// How a file is laid out, before its columns are known.
+#[derive(Debug, Clone)]
+pub struct HostLayout {
+    description: Description,
+    code_page: FileCodePage,
+    options: LayoutOptions,
+}
+
+#[derive(Debug, Clone)]
+enum Description {
+    FormatFile(FormatFile),
+    Mode(DataMode),
+}
+
+impl HostLayout {
+    /// The layout that the flags name; `None` if the file is of another kind.
+    pub fn of(flags: &FileArgs) -> Result<Option<Self>, Failure> {
+        let mode = flags.format.and_then(mode_of);
+        let description = match (&flags.format_file, mode) {
+            (Some(path), None) if flags.format.is_none() => Description::FormatFile(format_file(path)?),
+            (None, Some(mode)) => Description::Mode(mode),
+            (None, None) => return Ok(None),
+            _ => {
+                return Err(Failure::Usage(
+                    "--format-file describes the whole file: leave --format out".to_owned(),
+                ));
+            }
+        };
+        let given = [
+            ("--quote", flags.quote.is_some()),
+            ("--no-quote", flags.no_quote),
+            ("--no-header", flags.no_header),
+            ("--columns", flags.columns.is_some()),
+            ("--null-text", flags.null_text.is_some()),
+            ("--delimiter", flags.delimiter.is_some() && matches!(description, Description::FormatFile(_))),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(Failure::Usage(format!("{flag} is not for this kind of file")));
+        }
+        let mut options = LayoutOptions::default();
+        if let Some(text) = &flags.delimiter {
+            options.field_terminator =
+                terminator::parse_argument(text).map_err(|error| Failure::Usage(error.to_string()))?;
+        }
+        Ok(Some(Self { description, code_page: code_page(flags.encoding.as_deref())?, options }))
+    }
+
+    /// The format of a file of this layout whose columns are `columns`; without any, those that a format file tells of.
+    pub fn with_columns(&self, columns: Option<Vec<Column>>) -> Result<HostFormat, Failure> {
+        let mut host = match (&self.description, columns) {
+            (Description::Mode(mode), columns) => {
+                HostFormat::for_columns(columns.unwrap_or_default(), *mode, &self.options)
+            }
+            (Description::FormatFile(file), None) => HostFormat::from_format_file(file.clone())?,
+            (Description::FormatFile(file), Some(columns)) => {
+                file.check("the format file", columns.len())
+                    .map_err(|error| Failure::Usage(error.to_string()))?;
+                let base = HostFormat::for_columns(columns, DataMode::Native, &self.options);
+                HostFormat { format_file: file.clone(), ..base }
+            }
+        };
+        host.read.code_page = self.code_page;
+        host.read.tolerance = Tolerance::strict().suffer(formats::bcp::Deviation::MissingLastTerminator);
+        host.write.code_page = self.code_page;
+        host.write.unmappable = UnmappableText::Refuse;
+        host.write.refuse_terminators = true;
+        Ok(host)
+    }
+
+    /// Whether columns must be named by someone else.
+    pub fn needs_columns(&self) -> bool {
+        matches!(self.description, Description::Mode(_))
+    }
+}
+
+fn mode_of(name: FormatName) -> Option<DataMode> {
+    Some(match name {
+        FormatName::Char => DataMode::Character,
+        FormatName::Widechar => DataMode::UnicodeCharacter,
+        FormatName::Native => DataMode::Native,
+        FormatName::Widenative => DataMode::UnicodeNative,
+        _ => return None,
+    })
+}
+
+fn format_file(path: &Path) -> Result<FormatFile, Failure> {
+    FormatFile::read(path).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn code_page(encoding: Option<&str>) -> Result<FileCodePage, Failure> {
+    match encoding.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("utf-8" | "utf8") => Ok(FileCodePage::default()),
+        Some("raw") => Ok(FileCodePage::Raw),
+        Some(number) => number.parse().ok().and_then(FileCodePage::from_number).ok_or_else(|| {
+            Failure::Usage(format!(
+                "--encoding {number}: utf-8, raw or the number of a code page is expected"
+            ))
+        }),
+    }
+}
+
+/// Positions in a file as a load sees them.
+pub struct HostOrigins(pub RowPositions);
+
+impl Origins for HostOrigins {
+    fn origin(&self, index: usize) -> Origin {
+        Origin {
+            row: self.0.row(index).saturating_sub(1),
+            byte_offset: Some(self.0.byte_offset(index)),
+            raw: self.0.raw(index).map(<[u8]>::to_vec),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `bulkwire convert`, and bcp's formats in `load` and `export`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::fixture::Fixture;
+
+const COLUMNS: &str = "id int not null, name nvarchar(20), price decimal(9,2), day date";
+const CSV: &str =
+    "id,name,price,day\n1,Åsa,1200.50,1984-02-29\n2,\"O'Brien, Pat\",,\n3,\"\",-0.25,2026-03-14\n";
+
+#[test]
+fn every_format_becomes_another_and_comes_back() {
+    let fixture = Fixture::new();
+    fixture.file("start.csv", CSV);
+    let formats = [
+        ("csv", "t.csv"),
+        ("parquet", "t.parquet"),
+        ("arrow", "t.arrow"),
+        ("char", "t.c"),
+        ("widechar", "t.w"),
+        ("native", "t.n"),
+        ("widenative", "t.N.zst"),
+    ];
+    fixture.ok(&["convert", "start.csv", "start.parquet", "--declare", COLUMNS]);
+    let declared = ["--declare", COLUMNS, "--quiet"];
+    let convert = |from: &str, source: &str, to: &str, target: &str| {
+        let words = ["convert", source, target, "--from", from, "--to", to];
+        let ran = fixture.ok(&[&words[..], &declared].concat());
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{from} to {to}");
+    };
+    for (to, target) in formats {
+        convert("parquet", "start.parquet", to, target);
+    }
+    // Round the ring, each into the next but one, so that every format is read and written beside another kind.
+    for (index, (from, source)) in formats.into_iter().enumerate() {
+        let (to, _) = formats[(index + 2) % formats.len()];
+        convert(from, source, to, "other");
+        convert(to, "other", "csv", "end.csv");
+        let end = fs::read_to_string(fixture.path("end.csv")).unwrap();
+        assert_eq!(end, CSV, "{from} to {to}");
+    }
+}
+
+#[test]
+fn rows_that_do_not_fit_are_refused_or_listed() {
+    let fixture = Fixture::new();
+    fixture.file("t.dat", "1\ta\nx\tb\n3\tc\n");
+    let words = ["convert", "t.dat", "t.csv", "--from", "char", "--declare", "n int, s varchar(5)"];
+    let refused = fixture.run(&words);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("row 2"), "{}", refused.stderr);
+    assert!(!fixture.path("t.csv").exists());
+    let ran = fixture.run(&[&words[..], &["--rejects", "r.json"]].concat());
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(fixture.path("t.csv")).unwrap(), "n,s\n1,a\n3,c\n");
+    let row: Value = serde_json::from_str(&fs::read_to_string(fixture.path("r.json")).unwrap()).unwrap();
+    assert_eq!((&row["row"], &row["raw"]), (&Value::from(2), &Value::from("x\tb\n")));
+    assert_eq!(fixture.run(&[&words[..], &["--max-errors", "0"]].concat()).code, 1);
+}
+
+#[test]
+fn a_table_or_a_format_file_says_what_the_columns_are() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (id int NOT NULL, s varchar(5) NULL)");
+    fixture.file("t.fmt", "14.0\n2\n1 SQLCHAR 0 5 \";\" 2 s \"\"\n2 SQLCHAR 0 12 \"\\n\" 1 id \"\"\n");
+    fixture.file("t.dat", "a;1\n;2\n");
+    fixture.ok(&["convert", "t.dat", "t.parquet", "--from-format-file", "t.fmt", "--table", "t"]);
+    fixture.ok(&["convert", "t.parquet", "-", "--to", "csv"]);
+    let ran = fixture.ok(&["convert", "t.parquet", "-", "--to", "csv", "--quiet"]);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("id,s\n1,a\n2,\n", ""));
+    fixture.ok(&["convert", "t.parquet", "back.dat", "--to-format-file", "t.fmt", "--table", "t"]);
+    assert_eq!(fs::read_to_string(fixture.path("back.dat")).unwrap(), "a;1\n;2\n");
+    let unknown = fixture.run(&["convert", "t.dat", "t.csv", "--from", "native"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("--declare"), "{}", unknown.stderr);
+}
+
+#[test]
+fn bcp_files_are_loaded_and_exported() {
+    let fixture = Fixture::new();
+    fixture
+        .sql("CREATE TABLE t (id int IDENTITY NOT NULL, s nvarchar(5) NULL DEFAULT 'none', n int NOT NULL)");
+    fixture.file("t.dat", "9\tåb\t1\n9\t\t2\n");
+    fixture.ok(&["load", "t", "t.dat", "--format", "char"]);
+    assert_eq!(fixture.rows("SELECT * FROM t ORDER BY id"), "1,åb,1\n2,none,2\n");
+    for (format, file) in [("native", "t.n"), ("widenative", "t.N.gz"), ("char", "t.c"), ("widechar", "t.w")]
+    {
+        fixture.ok(&["export", "t", file, "--format", format]);
+        fixture.sql("TRUNCATE TABLE t");
+        fixture.ok(&["load", "t", file, "--format", format, "--keep-identity"]);
+        assert_eq!(fixture.rows("SELECT * FROM t ORDER BY id"), "1,åb,1\n2,none,2\n", "{format}");
+    }
+    fixture.file("t.fmt", "14.0\n2\n1 SQLCHAR 0 12 \",\" 3 n \"\"\n2 SQLCHAR 0 12 \"\\n\" 1 id \"\"\n");
+    fixture.ok(&["export", "t", "o.dat", "--format-file", "t.fmt"]);
+    assert_eq!(fs::read_to_string(fixture.path("o.dat")).unwrap(), "1,1\n2,2\n");
+    fixture.file("o.dat", "5,7\nx,8\n6,9\n");
+    let refused = fixture.run(&["load", "t", "o.dat", "--format-file", "t.fmt"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("o.dat, row 2") && refused.stderr.contains('x'), "{}", refused.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "2\n");
+    let listed = fixture.run(&["load", "t", "o.dat", "--format-file", "t.fmt", "--rejects", "r.json"]);
+    assert_eq!(listed.code, 3, "{}", listed.stderr);
+    let row: Value = serde_json::from_str(&fs::read_to_string(fixture.path("r.json")).unwrap()).unwrap();
+    assert_eq!((&row["row"], &row["byte_offset"], &row["column"]), (&2.into(), &4.into(), &"n".into()));
+    assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n2\n5\n6\n");
+}
+
+#[test]
+fn what_bcp_would_load_wrongly_is_refused() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, s varchar(30) NULL)");
+    for bytes in ["1\ta\tb\n", "1\ta\n2\n3\tc\n", "1\ta\n2"] {
+        fixture.file("t.dat", bytes);
+        let ran = fixture.run(&["load", "t", "t.dat", "--format", "char"]);
+        assert_eq!(ran.code, 1, "{bytes:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("t.dat"), "{}", ran.stderr);
+    }
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+    let flags = fixture.run(&["load", "t", "t.dat", "--format", "char", "--no-header"]);
+    assert!(flags.code == 2 && flags.stderr.contains("--no-header"), "{}", flags.stderr);
+}
