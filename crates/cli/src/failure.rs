@@ -45,6 +45,14 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
+    /// A format file cannot be written.
+    #[error("{file}: {source}")]
+    FormatFile {
+        /// The file.
+        file: String,
+        /// The system's words.
+        source: io::Error,
+    },
     /// The file for refused rows cannot be written.
     #[error("{file}: {source}")]
     Rejects {

@@ -19,6 +19,7 @@ mod query_command;
 mod rejects;
 mod serve;
 mod server_side;
+mod sniff_command;
 mod table;
 
 use std::env;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
             Ok(load_command::Outcome::RowsRefused) => return ExitCode::from(EXIT_ROWS_REFUSED),
             converted => converted.map(|_| ()),
         },
+        Command::Sniff(arguments) => sniff_command::run(&arguments),
         Command::Query(arguments) => query_command::run(&arguments),
         Command::Describe(arguments) => describe_command::run(&arguments),
         Command::Serve(arguments) => match serve::run(&arguments.arguments) {

@@ -31,6 +31,8 @@ pub enum Command {
     Export(Box<ExportArgs>),
     /// Convert a file into another format, offline
     Convert(Box<ConvertArgs>),
+    /// Say what an unknown file looks like, and describe it to bcp
+    Sniff(SniffArgs),
     /// Run SQL and print the result
     Query(QueryArgs),
     /// Show a table's columns, keys and indexes, and what a load would do
@@ -211,6 +213,25 @@ pub struct ServeArgs {
     /// Flags of bulkwire-server
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
+}
+
+/// `bulkwire sniff`.
+#[derive(Debug, Args)]
+pub struct SniffArgs {
+    /// The file; `-` is standard input
+    pub file: String,
+    /// Compression (default: by the file's suffix, .gz or .zst)
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub compression: Option<CompressionName>,
+    /// Print only the columns with their likely types, as `convert --declare` takes them
+    #[arg(long)]
+    pub declare: bool,
+    /// Write a format file of bcp for the file
+    #[arg(long, value_name = "FILE")]
+    pub write_format_file: Option<PathBuf>,
+    /// Write the format file in XML
+    #[arg(long, requires = "write_format_file")]
+    pub xml: bool,
 }
 
 /// `bulkwire bcp`. Only for help and completions: its command line is read by rules of its own.

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
-use formats::bcp::{DataMode, FormatFile, HostField, HostType, LayoutOptions, terminator};
+use formats::bcp::{DataMode, FormatFile, HostField, HostType, LayoutOptions, interactive, terminator};
 use tds::Column;
 
 use super::arguments::Job;
@@ -68,16 +68,10 @@ impl Dialogue {
 
     /// Asks for the layout of a file with these columns. The defaults are the native layout.
     pub fn layout(&mut self, columns: &[Column]) -> Result<FormatFile, DialogueError> {
-        let options = LayoutOptions::default();
-        let native = FormatFile::for_columns(columns, DataMode::Native, &options);
-        let text = FormatFile::for_columns(columns, DataMode::Character, &options);
-        let wide = FormatFile::for_columns(columns, DataMode::UnicodeCharacter, &options);
-        let mut fields = Vec::with_capacity(columns.len());
-        for (index, column) in columns.iter().enumerate() {
-            let at = |file: &FormatFile| file.fields.get(index).map_or(0, |field| field.length);
-            let Some(proposal) = native.fields.get(index) else { break };
-            fields.push(self.field(column, proposal, at(&text), at(&wide))?);
-        }
+        let native = FormatFile::for_columns(columns, DataMode::Native, &LayoutOptions::default());
+        let proposals = columns.iter().zip(&native.fields);
+        let fields =
+            proposals.map(|(column, proposal)| self.field(column, proposal)).collect::<Result<_, _>>()?;
         Ok(FormatFile { fields, ..native })
     }
 
@@ -98,23 +92,15 @@ impl Dialogue {
         std::fs::write(&file, layout.to_text()).map_err(|source| DialogueError::FormatFile { file, source })
     }
 
-    fn field(
-        &mut self,
-        column: &Column,
-        native: &HostField,
-        text_length: u32,
-        wide_length: u32,
-    ) -> Result<HostField, DialogueError> {
+    fn field(&mut self, column: &Column, native: &HostField) -> Result<HostField, DialogueError> {
         let name = &column.name;
-        let type_name = column.sql_type().to_string();
-        let type_name = type_name.split('(').next().unwrap_or_default();
+        let type_name = interactive::proposed_storage_name(column);
         let question = format!("Enter the file storage type of field {name} [{type_name}]: ");
         let host_type = self.ask(&question, |answer| match answer {
             "" => Ok(native.host_type),
-            code => storage_type(code).ok_or(STORAGE_TYPES),
+            code => interactive::storage_type(code).ok_or(STORAGE_TYPES),
         })?;
-        let prefix_default =
-            if host_type == native.host_type { native.prefix_length } else { prefix(column, host_type) };
+        let prefix_default = interactive::proposed_prefix_length(column, host_type);
         let question = format!("Enter prefix-length of field {name} [{prefix_default}]: ");
         let prefix_length = self.ask(&question, |answer| match answer.trim() {
             "" => Ok(prefix_default),
@@ -123,23 +109,17 @@ impl Dialogue {
                 _ => Err("The prefix-length is 0, 1, 2, 4 or 8."),
             },
         })?;
-        let length_default = match host_type {
-            HostType::Char => text_length,
-            HostType::NChar => wide_length,
-            HostType::Binary if native.host_type == HostType::Binary => native.length,
-            HostType::Binary => text_length,
-            _ if host_type == native.host_type => native.length,
-            _ => host_type.size_bytes().and_then(|size| u32::try_from(size).ok()).unwrap_or(0),
-        };
-        let length = if prefix_length == 0
-            && matches!(host_type, HostType::Char | HostType::NChar | HostType::Binary)
-        {
+        let length_default = interactive::proposed_length(column, host_type);
+        let is_variable = matches!(host_type, HostType::Char | HostType::NChar | HostType::Binary);
+        let length = if prefix_length == 0 && is_variable {
             self.ask(&format!("Enter length of field {name} [{length_default}]: "), |answer| {
                 match answer.trim() {
                     "" => Ok(length_default),
                     digits => digits.parse::<u32>().map_err(|_| "The length is a number of bytes."),
                 }
             })?
+        } else if host_type == native.host_type {
+            native.length
         } else {
             length_default
         };
@@ -196,64 +176,6 @@ const STORAGE_TYPES: &str = "Valid file storage types:\n  \
      n       decimal, numeric       u         uniqueidentifier\n  \
      V[ariant]                      U         CLR type\n  \
      X       xml";
-
-/// The storage type of a code, which may be spelled out. Case counts; `d` is datetime and `de` date.
-fn storage_type(code: &str) -> Option<HostType> {
-    const CODES: [(&str, &str, HostType); 24] = [
-        ("c", "char", HostType::Char),
-        ("w", "wchar", HostType::NChar),
-        ("T", "Text", HostType::Char),
-        ("W", "WText", HostType::NChar),
-        ("x", "xbinary", HostType::Binary),
-        ("I", "Image", HostType::Image),
-        ("i", "int", HostType::Int),
-        ("s", "smallint", HostType::SmallInt),
-        ("t", "tinyint", HostType::TinyInt),
-        ("B", "Bigint", HostType::BigInt),
-        ("b", "bit", HostType::Bit),
-        ("f", "float", HostType::Flt8),
-        ("r", "real", HostType::Flt4),
-        ("m", "money", HostType::Money),
-        ("M", "Money4", HostType::Money4),
-        ("d", "date", HostType::DateTime),
-        ("D", "Date4", HostType::DateTim4),
-        ("te", "time", HostType::Time),
-        ("d2", "d2", HostType::DateTime2),
-        ("do", "do", HostType::DateTimeOffset),
-        ("n", "numeric", HostType::Numeric),
-        ("u", "uniqueidentifier", HostType::UniqueId),
-        ("V", "Variant", HostType::Variant),
-        ("U", "Udt", HostType::Udt),
-    ];
-    match code {
-        "de" => return Some(HostType::Date),
-        "X" => return Some(HostType::NChar),
-        _ => {}
-    }
-    let fits = |short: &str, long: &str| code.starts_with(short) && long.starts_with(code);
-    CODES
-        .into_iter()
-        .find(|(short, long, _)| code == *short || fits(short, long))
-        .map(|(.., host_type)| host_type)
-}
-
-/// Prefix proposed for a storage type that is not the column's own.
-fn prefix(column: &Column, host_type: HostType) -> u8 {
-    let nullable = u8::from(column.flags.is_nullable());
-    match host_type {
-        HostType::Char | HostType::NChar | HostType::Binary => match column.sql_type() {
-            sql_type if sql_type.is_plp() => 8,
-            sql_type if sql_type.is_character() => 2,
-            tds::SqlType::Binary { .. } | tds::SqlType::VarBinary { .. } => 2,
-            tds::SqlType::Decimal { .. } | tds::SqlType::Numeric { .. } => 1,
-            _ => nullable,
-        },
-        HostType::Image | HostType::Variant => 4,
-        HostType::Udt => 8,
-        HostType::Decimal | HostType::Numeric | HostType::Bit | HostType::UniqueId => 1,
-        _ => nullable,
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -120,3 +120,55 @@ fn what_bcp_would_load_wrongly_is_refused() {
     let flags = fixture.run(&["load", "t", "t.dat", "--format", "char", "--no-header"]);
     assert!(flags.code == 2 && flags.stderr.contains("--no-header"), "{}", flags.stderr);
 }
+
+#[test]
+fn an_unknown_file_is_described_and_then_converted_by_that_description() {
+    let fixture = Fixture::new();
+    fixture.file("people.txt", "id;name;born\n1;Åsa;1984-02-29\n2;Pat;1990-01-01\n3;Eve;2001-12-31\n");
+    let ran = fixture.ok(&["sniff", "people.txt"]);
+    for part in ["people.txt", ";", "name", "date"] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    let declared = fixture.ok(&["sniff", "people.txt", "--declare"]).stdout;
+    assert!(declared.contains("born") && declared.contains("date"), "{declared}");
+    let words =
+        ["convert", "people.txt", "-", "--delimiter", ";", "--to", "csv", "--declare", declared.trim()];
+    assert_eq!(
+        fixture.ok(&words).stdout,
+        "id,name,born\n1,Åsa,1984-02-29\n2,Pat,1990-01-01\n3,Eve,2001-12-31\n"
+    );
+}
+
+#[test]
+fn column_breaks_are_guessed_and_become_a_format_file() {
+    let fixture = Fixture::new();
+    let names = [
+        "widget",
+        "left-handed hammer",
+        "nut",
+        "bolt of steel",
+        "big brass screw",
+        "oil",
+        "paint, light grey",
+        "glue",
+        "rope",
+        "iron bar",
+        "lamp",
+        "a very long cable",
+        "sandpaper",
+        "two-part resin",
+    ];
+    let row = |(n, name): (usize, &&str)| {
+        format!("{:<6}{name:<22}{:>8}\n", n * n * 7 + 1, format!("{}.50", n * 13))
+    };
+    let text: String = names.iter().enumerate().map(row).collect();
+    fixture.file("parts.txt", &text);
+    let ran = fixture.ok(&["sniff", "parts.txt", "--write-format-file", "parts.fmt"]);
+    assert!(ran.stdout.contains("left-handed hammer"), "{}", ran.stdout);
+    let format_file = fs::read_to_string(fixture.path("parts.fmt")).unwrap();
+    assert!(format_file.contains("SQLCHAR") && format_file.lines().count() >= 5, "{format_file}");
+    let binary = fixture.file("t.n", b"\x01\0\0\0\xFF\xFE\0\0\x02\0\0\0\x80\0");
+    let refused = fixture.run(&["sniff", crate::fixture::text(&binary), "--write-format-file", "x.fmt"]);
+    assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
+    assert!(!fixture.path("x.fmt").exists());
+}

@@ -179,3 +179,22 @@ fn the_server_is_told_to_read_files_that_it_sees() {
         assert_eq!(ran.code, 2, "{words:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn the_server_reads_files_below_its_bulk_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = Fixture::with(|options| options.bulk_directories = vec![folder.path().to_owned()]);
+    fixture.sql("CREATE TABLE t (n int NULL, s varchar(20) NULL)");
+    let file = folder.path().join("t.csv");
+    std::fs::write(&file, "n,s\n1,\"a, b\"\n2,c\n").unwrap();
+    let ran = fixture.ok(&["load", "t", text(&file), "--server-side"]);
+    assert!(ran.stderr.contains("BULK INSERT [t]") && ran.stderr.contains("2 rows"), "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT * FROM t ORDER BY n"), "1,\"a, b\"\n2,c\n");
+    let native = folder.path().join("t.n");
+    fixture.ok(&["bcp", "t", "out", text(&native), "-n"]);
+    fixture.ok(&["load", "t", text(&native), "--server-side", "--format", "native", "--truncate"]);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "2\n");
+    std::fs::write(&file, "n,s\nx,c\n").unwrap();
+    let refused = fixture.run(&["load", "t", text(&file), "--server-side"]);
+    assert!(refused.code == 1 && refused.stderr.contains("Msg "), "{}", refused.stderr);
+}
