@@ -69,9 +69,6 @@ impl Source {
         match self {
             Self::Text { form: TextForm::Wide, scratch } => {
                 scratch.clear();
-                if cell == [0, 0] {
-                    return Ok(&[]);
-                }
                 let (units, _) = cell.as_chunks::<2>();
                 for unit in units {
                     match u16::from_le_bytes(*unit) {
@@ -81,8 +78,6 @@ impl Source {
                 }
                 Ok(scratch)
             }
-            // One NUL is the empty string.
-            Self::Text { .. } if cell == [0] => Ok(&[]),
             Self::Text { .. } => Ok(cell),
             Self::Spelled { host_type, scratch } => {
                 scratch.clear();

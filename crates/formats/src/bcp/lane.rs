@@ -119,12 +119,12 @@ impl LaneWriter {
             );
         let spelled = match &self.sql_type {
             // Seventeen digits, or eight, though fewer would do.
-            SqlType::Float => array
+            SqlType::Float if !self.options.shortest_floats => array
                 .as_primitive::<Float64Type>()
                 .iter()
                 .map(|value| value.map(|value| BcpText(&Value::Float(value)).to_string()))
                 .collect(),
-            SqlType::Real => array
+            SqlType::Real if !self.options.shortest_floats => array
                 .as_primitive::<Float32Type>()
                 .iter()
                 .map(|value| value.map(|value| self.real(value)))

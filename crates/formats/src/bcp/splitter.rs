@@ -190,7 +190,7 @@ impl Splitter {
                         return (row_start, stop);
                     }
                 };
-                rows.spans.push(terminated(field_start, end));
+                rows.spans.push(terminated(window, field_start, end, false));
                 field_start = end + 1;
                 field += 1;
             }
@@ -281,12 +281,12 @@ impl Splitter {
             Shape::Terminated(terminator) => match terminator.position(rest) {
                 Some(at) => {
                     let end = start + at;
-                    Found::Field(terminated(start, end), end + terminator.len())
+                    Found::Field(terminated(window, start, end, terminator.wide), end + terminator.len())
                 }
                 None if !last => Found::More,
                 None if is_last_field => {
                     rows.notes.push((row, index as u16, Deviation::MissingLastTerminator));
-                    Found::Field(terminated(start, window.len()), window.len())
+                    Found::Field(terminated(window, start, window.len(), terminator.wide), window.len())
                 }
                 None => unexpected,
             },
@@ -378,7 +378,7 @@ impl Blank {
                 units.iter().rposition(|unit| *unit != [b' ', 0]).map_or(0, |last| 2 * (last + 1))
             }
         };
-        terminated(start, start + kept)
+        if kept == 0 { Span::NULL } else { Span::new(start, start + kept) }
     }
 }
 
@@ -406,9 +406,15 @@ impl Terminator {
     }
 }
 
-/// A field that ends at a terminator: nothing between terminators is NULL.
-fn terminated(start: usize, end: usize) -> Span {
-    if start == end { Span::NULL } else { Span::new(start, end) }
+/// A field that ends at a terminator: nothing between terminators is NULL, one NUL the empty string.
+#[inline]
+fn terminated(window: &[u8], start: usize, end: usize, wide: bool) -> Span {
+    let empty: &[u8] = if wide { &[0, 0] } else { &[0] };
+    match end - start {
+        0 => Span::NULL,
+        1..=2 if window.get(start..end) == Some(empty) => Span::new(start, start),
+        _ => Span::new(start, end),
+    }
 }
 
 /// Steps over the terminator behind a field whose length is known. The original does not look at it.

@@ -24,14 +24,12 @@ pub(super) enum TextForm {
 }
 
 impl TextForm {
-    /// The text of a cell, if it is text; one NUL is the empty string.
+    /// The text of a cell, if it is text.
     pub(super) fn decode(self, cell: &[u8]) -> Option<Cow<'_, str>> {
         match self {
-            Self::Page(_) | Self::Latin1 if cell == [0] => Some(Cow::Borrowed("")),
             Self::Latin1 => Some(latin1(cell)),
             Self::Page(CodePage::Utf8) => std::str::from_utf8(cell).ok().map(Cow::Borrowed),
             Self::Page(page) => page.decode(cell).ok(),
-            Self::Wide if cell == [0, 0] => Some(Cow::Borrowed("")),
             Self::Wide => {
                 let (units, rest) = cell.as_chunks::<2>();
                 let units: Vec<u16> = units.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
@@ -126,9 +124,7 @@ impl TextColumn {
         }
         let text = match form {
             TextForm::Page(page) => {
-                if cell == [0] {
-                    Cow::Borrowed("")
-                } else if page == CodePage::Utf8 {
+                if page == CodePage::Utf8 {
                     utf8(cell, row, report)
                 } else {
                     match page.decode(cell) {
@@ -137,7 +133,6 @@ impl TextColumn {
                     }
                 }
             }
-            TextForm::Latin1 if cell == [0] => Cow::Borrowed(""),
             TextForm::Latin1 => latin1(cell),
             TextForm::Wide => utf16(cell, row, report),
         };
@@ -216,11 +211,8 @@ fn latin1(cell: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// UTF-16LE. One NUL is the empty string; an odd byte at the end is dropped.
+/// UTF-16LE. An odd byte at the end is dropped.
 fn utf16<'a>(cell: &[u8], row: u32, report: &mut Report) -> Cow<'a, str> {
-    if cell == [0, 0] {
-        return Cow::Borrowed("");
-    }
     let (units, rest) = cell.as_chunks::<2>();
     if !rest.is_empty() {
         report.remarks.push((row, Deviation::OddBytes));

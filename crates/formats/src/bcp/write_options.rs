@@ -51,6 +51,9 @@ pub struct HostWriteOptions {
     pub long_values: LongValues,
     /// Whether datetime, smalldatetime and datetime2 are written as `{ts '…'}`, for other ODBC programs.
     pub odbc_escapes: bool,
+    /// Whether floats as text get the fewest digits that read back as the same value. The original writes 17 for a float
+    /// and 8 for a real, and a real may need 9.
+    pub shortest_floats: bool,
     /// Whether blanks at the end of char and nchar values are left out, where the field's length allows.
     pub trim_blanks: bool,
     /// Values in text fields of fixed width.
@@ -69,6 +72,7 @@ impl Default for HostWriteOptions {
             unmappable: UnmappableText::Vendor,
             long_values: LongValues::Vendor,
             odbc_escapes: false,
+            shortest_floats: false,
             trim_blanks: false,
             fixed_width: FixedWidth::Refuse,
             refuse_terminators: false,

@@ -140,7 +140,8 @@ pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(In
             let ticks = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
             let days = i32::from_le_bytes([f, g, h, 0]);
             let offset_minutes = i16::from_le_bytes([i, j]);
-            if !(-840..=840).contains(&offset_minutes) || ticks >= TICKS_PER_DAY {
+            let out_of_range = !(0..=DAYS_MAX).contains(&days) || ticks >= TICKS_PER_DAY;
+            if out_of_range || !(-840..=840).contains(&offset_minutes) {
                 return Err(Fault::Date);
             }
             let utc = i64::from(days) * TICKS_PER_DAY as i64 + ticks as i64;
