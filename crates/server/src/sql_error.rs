@@ -17,6 +17,8 @@ pub struct SqlError {
     pub message: String,
     /// Line in the batch, 1-based; 0 until the statement that failed is known.
     pub line: u32,
+    /// The procedure that it was raised in; empty for a batch.
+    pub procedure: String,
 }
 
 impl fmt::Display for SqlError {
@@ -33,7 +35,7 @@ const CANCELLED: i32 = 3617;
 impl SqlError {
     /// An error of any number.
     pub fn new(number: i32, class: u8, state: u8, message: impl Into<String>) -> Self {
-        SqlError { number, class, state, message: message.into(), line: 0 }
+        SqlError { number, class, state, message: message.into(), line: 0, procedure: String::new() }
     }
 
     /// The same error at a line, unless it knows its line already.
@@ -42,6 +44,24 @@ impl SqlError {
             self.line = line;
         }
         self
+    }
+
+    /// The same error in a procedure, unless it knows its own already.
+    pub fn in_procedure(mut self, procedure: &str) -> Self {
+        if self.procedure.is_empty() {
+            self.procedure.push_str(procedure);
+        }
+        self
+    }
+
+    /// 217: procedures or functions in each other.
+    pub fn nested_too_deeply() -> Self {
+        Self::new(
+            217,
+            16,
+            1,
+            "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",
+        )
     }
 
     /// The same error with another state.

@@ -5,6 +5,7 @@
 
 mod definition_text;
 mod directory;
+mod module;
 mod names;
 mod object;
 mod table;
@@ -12,6 +13,7 @@ pub mod views;
 
 pub use definition_text::definition_text;
 pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry};
+pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceDefinition};
 pub use names::{same_name, store_key};
 pub use object::Object;
 pub use table::{

@@ -5,6 +5,7 @@ mod compatibility;
 mod constraints;
 mod indexes;
 mod information_schema;
+mod modules;
 mod objects;
 mod server;
 mod types;

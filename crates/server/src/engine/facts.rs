@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tds::SqlType;
 
 use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
-use crate::catalogue::{DatabaseEntry, Directory, TableDefinition, same_name};
+use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, same_name};
 use crate::session::OpenSession;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
@@ -14,6 +14,8 @@ use crate::tsql::parse_object_name;
 
 /// Reads the tables when a function first asks for them.
 type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
+/// The same for modules.
+type ModuleReader = Box<dyn Fn() -> Vec<Arc<Module>> + Send + Sync>;
 
 /// The key-value pairs of a session.
 #[derive(Debug, Clone, Default)]
@@ -88,7 +90,10 @@ pub struct Facts {
     pub error: Option<SqlError>,
     /// Last identity values by `object_id`.
     pub identities: Box<dyn Fn(i32) -> Option<i64> + Send + Sync>,
+    /// Reads views, procedures, functions, sequences and synonyms.
+    pub module_reader: ModuleReader,
     tables: OnceLock<Vec<Arc<TableDefinition>>>,
+    modules: OnceLock<Vec<Arc<Module>>>,
     reader: TableReader,
 }
 
@@ -124,7 +129,9 @@ impl Facts {
             context_info: None,
             error: None,
             identities: Box::new(|_| None),
+            module_reader: Box::new(Vec::new),
             tables: OnceLock::new(),
+            modules: OnceLock::new(),
             reader,
         }
     }
@@ -132,6 +139,11 @@ impl Facts {
     /// All tables, temporary ones included.
     pub fn tables(&self) -> &[Arc<TableDefinition>] {
         self.tables.get_or_init(|| (self.reader)())
+    }
+
+    /// All views, procedures, functions, sequences and synonyms.
+    pub fn modules(&self) -> &[Arc<Module>] {
+        self.modules.get_or_init(|| (self.module_reader)())
     }
 
     /// The current database.

@@ -28,6 +28,8 @@ pub struct TableFunction {
     pub columns: Vec<OutputColumn>,
     /// Its rows; each has a datum for every column.
     pub rows: RowsKernel,
+    /// Of a user's function: its name, and the types that its arguments are brought to.
+    pub parameters: Option<(String, Vec<SqlType>)>,
 }
 
 /// A call of a table-valued function as a table.

@@ -20,7 +20,11 @@ mod simple;
 mod typed;
 mod types;
 
-pub use bind::{Binder, BoundQuery, BoundTable, Environment, JoinedRows, OutputColumn, Scope, ScopeColumn};
+pub(crate) use bind::refuse_order;
+pub use bind::{
+    Binder, BoundQuery, BoundTable, Environment, JoinedRows, OutputColumn, ScalarFunction, Scope,
+    ScopeColumn, ViewQuery,
+};
 pub use collation::{is_case_sensitive, text_key};
 pub use datum::Datum;
 pub use facts::{Facts, SessionContext};

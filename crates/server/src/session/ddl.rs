@@ -47,7 +47,14 @@ impl Session {
             StatementKind::DropSchema { name, if_exists } => self.drop_schema(name, *if_exists),
             StatementKind::CreateDatabase(name) => self.create_database(name),
             StatementKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists),
-            _ => Err(SqlError::unsupported("A view, procedure, function, sequence or synonym")),
+            StatementKind::CreateModule(create) => self.create_module(create, frame),
+            StatementKind::CreateSequence { name, options } => self.create_sequence(name, options),
+            StatementKind::AlterSequence { name, options } => self.alter_sequence(name, options),
+            StatementKind::CreateSynonym { name, target } => self.create_synonym(name, target),
+            StatementKind::DropModule { kind, names, if_exists } => {
+                self.drop_modules(*kind, names, *if_exists)
+            }
+            _ => Err(SqlError::internal("a statement without a place")),
         }
     }
 
@@ -68,6 +75,15 @@ impl Session {
         }
         let definition = self.declared(create, frame)?;
         self.work.declare_table(&definition)
+    }
+
+    /// The definition of a function's table.
+    pub(super) fn declared_columns(
+        &self,
+        create: &CreateTable,
+        frame: &Frame,
+    ) -> Result<TableDefinition, SqlError> {
+        self.declared(create, frame)
     }
 
     /// The definition that CREATE TABLE writes out.
@@ -519,6 +535,9 @@ impl Session {
         let in_use = self.work.view().tables()?.into_iter().find(|table| {
             same_name(&table.definition.database, &current) && same_name(&table.definition.schema, name)
         });
+        let module_in_use = self.work.view().modules()?.into_iter().find(|module| {
+            same_name(&module.definition.database, &current) && same_name(&module.definition.schema, name)
+        });
         let Some(database) = directory.database_mut(&current) else {
             return Err(SqlError::unknown_database(&current));
         };
@@ -535,15 +554,15 @@ impl Session {
                 ),
             ));
         };
-        if let Some(table) = in_use {
+        let in_use = in_use
+            .map(|table| table.definition.name.clone())
+            .or(module_in_use.map(|module| module.definition.name.clone()));
+        if let Some(object) = in_use {
             return Err(SqlError::new(
                 3729,
                 16,
                 1,
-                format!(
-                    "Cannot drop schema '{name}' because it is being referenced by object '{}'.",
-                    table.definition.name
-                ),
+                format!("Cannot drop schema '{name}' because it is being referenced by object '{object}'."),
             ));
         }
         database.schemas.remove(position);
@@ -600,6 +619,20 @@ impl Session {
                 ));
             }
             directory.databases.remove(position);
+            for module in self.work.view().modules()? {
+                if same_name(&module.definition.database, name) {
+                    let definition = &module.definition;
+                    let own = ObjectName {
+                        database: Some(definition.database.clone()),
+                        schema: Some(definition.schema.clone()),
+                        name: definition.name.clone(),
+                    };
+                    if let Some((id, _)) = self.work.find_module(&own, name)? {
+                        self.work
+                            .write(super::work::Place::Shared, |transaction| transaction.drop_table(id))?;
+                    }
+                }
+            }
             for table in self.work.view().tables()? {
                 if same_name(&table.definition.database, name) {
                     self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;

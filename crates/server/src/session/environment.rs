@@ -8,10 +8,13 @@ use super::Session;
 use super::interpreter::Frame;
 use crate::bulk_file::rowset;
 use crate::catalogue::views::{self, Context};
-use crate::engine::{BoundTable, Datum, Environment, Facts, OutputColumn, StoredTable, TableFunction};
+use crate::engine::{
+    BoundTable, Datum, Environment, Facts, OutputColumn, ScalarFunction, StoredTable, TableFunction,
+    ViewQuery,
+};
 use crate::session::work::{OpenTable, waiting};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ast::{ModuleBody, ObjectName};
 use crate::tsql::bulk_file::BulkRowset;
 
 /// A session and the variables in scope.
@@ -59,12 +62,60 @@ impl Environment for SessionEnvironment<'_> {
         if name.is_variable() {
             return Err(SqlError::undeclared_table(&name.name));
         }
+        let real = self.session.resolved(name)?;
+        if real != *name {
+            return self.table(&real);
+        }
         self.view(name)?.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
 
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError> {
         let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
         waiting(|| rowset::open(rowset, self.session.instance.files(), collation))
+    }
+
+    fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError> {
+        let name = self.session.resolved(name)?;
+        let Some(module) = self.session.view_module(&name)? else { return Ok(None) };
+        let Some(ModuleBody::View { columns, query, .. }) =
+            module.statement.as_ref().map(|create| &create.body)
+        else {
+            return Ok(None);
+        };
+        let definition = &module.definition;
+        Ok(Some(ViewQuery {
+            database: definition.database.clone(),
+            schema: definition.schema.clone(),
+            columns: columns.clone(),
+            query: query.as_ref().clone(),
+        }))
+    }
+
+    fn scalar_function(&self, schema: &str, name: &str) -> Result<ScalarFunction, SqlError> {
+        self.session.scalar_function(schema, name, self.frame)
+    }
+
+    fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError> {
+        let real = self.session.resolved(name)?;
+        let found = self.session.work.find_module(&real, &self.session.database)?;
+        let found = found.and_then(|(_, module)| {
+            let returns = module.definition.sequence.as_ref()?.type_text.parse::<SqlType>().ok()?;
+            Some((module, returns))
+        });
+        let Some((module, returns)) = found else { return Err(SqlError::invalid_object(&name.to_string())) };
+        let instance = Arc::clone(&self.session.instance);
+        let key = super::work::key_of(&real, &self.session.database);
+        let decimal = returns.is_decimal();
+        let kernel = move |_: &[Datum]| {
+            let value = instance.next_of_sequence(&module.definition, &key)?;
+            Ok(if decimal { Datum::Decimal(i128::from(value)) } else { Datum::Int(value) })
+        };
+        Ok(ScalarFunction {
+            name: name.to_string(),
+            parameters: Vec::new(),
+            returns,
+            kernel: Arc::new(kernel),
+        })
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
@@ -79,9 +130,10 @@ impl Environment for SessionEnvironment<'_> {
                 Ok(text.split(separator).map(|part| vec![Datum::Text(part.to_string())]).collect())
             };
             let columns = vec![OutputColumn::expression("value", value, true)];
-            return Ok(TableFunction { columns, rows: Arc::new(rows) });
+            return Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None });
         }
-        Err(SqlError::invalid_object(&name.to_string()))
+        let function = self.session.rows_function(name, self.frame)?;
+        function.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
@@ -121,6 +173,8 @@ impl Session {
         facts.cursors = self.cursor_states(frame);
         facts.context_info = self.settings.context_info.clone();
         facts.error = frame.error.clone();
+        let modules = self.work.view();
+        facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
         facts.identities = Box::new(move |object_id| instance.last_identity(object_id));
         facts
     }

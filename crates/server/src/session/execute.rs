@@ -11,6 +11,7 @@ use super::output::Output;
 use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
 use crate::sql_error::SqlError;
+use crate::tsql::ast::Statement;
 
 /// What a client asks for.
 #[derive(Debug, Clone)]
@@ -132,11 +133,21 @@ impl Session {
         output: &mut Output,
     ) -> Result<Flow, SqlError> {
         let parsed = self.instance.statements.parse(text, self.settings.quoted_identifier)?;
+        self.run_statements(&parsed.statements, frame, output).await
+    }
+
+    /// Runs statements as a scope of its own.
+    pub(super) async fn run_statements(
+        &mut self,
+        statements: &[Statement],
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<Flow, SqlError> {
         let outer = (self.settings.format_only, self.settings.clone());
         // SCOPE_IDENTITY() of a scope is its own; the outermost one, all batches of a session, has its value back afterwards.
         let scope_identity = self.last.scope_identity.take();
         self.work.enter_scope();
-        let flow = Box::pin(self.run(&parsed.statements, frame, output)).await;
+        let flow = Box::pin(self.run(statements, frame, output)).await;
         let left = self.work.leave_scope();
         self.last.scope_identity = scope_identity;
         // SET options of a scope end with it.

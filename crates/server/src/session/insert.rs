@@ -32,6 +32,8 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
+        let through = self.insert_through(insert)?;
+        let insert = through.as_ref().unwrap_or(insert);
         let table = self.writable(&insert.table)?;
         let kind = frame.done_kind();
         if let InsertSource::Execute(call) = &insert.source {
@@ -77,6 +79,30 @@ impl Session {
         if read || !definition.foreign_keys.is_empty() || !self.work.try_lock(table, mode) {
             self.placement.leave().await;
         }
+    }
+
+    /// The same INSERT into the table behind a view or synonym; None if it names a table.
+    fn insert_through(&self, insert: &Insert) -> Result<Option<Insert>, SqlError> {
+        if insert.table.is_variable() || self.work.find(&insert.table, &self.database)?.is_some() {
+            return Ok(None);
+        }
+        let real = self.resolved(&insert.table)?;
+        let Some(view) = self.view_module(&real)? else {
+            return Ok((real != insert.table).then(|| Insert { table: real, ..insert.clone() }));
+        };
+        let target = self.target(&real, &[], &[])?;
+        let names = match &insert.columns {
+            Some(names) => names.clone(),
+            None => view.definition.columns.iter().map(|column| column.name.clone()).collect(),
+        };
+        let columns = names.iter().map(|name| target.column(name).to_string()).collect();
+        let definition = &target.table.definition;
+        let table = ObjectName {
+            database: Some(definition.database.clone()),
+            schema: Some(definition.schema.clone()),
+            name: definition.name.clone(),
+        };
+        Ok(Some(Insert { table, columns: Some(columns), ..insert.clone() }))
     }
 
     /// The table of a name that rows go to. Errors: 208.

@@ -13,10 +13,11 @@ use super::registry::Sessions;
 use super::statements::StatementCache;
 use crate::bulk_file::FileAccess;
 use crate::catalogue::views::PRODUCT_VERSION;
-use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition};
+use crate::catalogue::{DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition};
 use crate::engine::Engine;
 use crate::sql_error::SqlError;
 use crate::table::KeyCache;
+use crate::tsql::ast::StatementKind;
 
 /// First `object_id`; SQL Server's are of this size too.
 const OBJECT_ID_FIRST: i32 = 581_577_110;
@@ -31,6 +32,9 @@ pub struct Instance {
     row_version: AtomicU64,
     identities: Mutex<HashMap<i32, i64>>,
     definitions: Mutex<HashMap<TableId, (String, Arc<TableDefinition>)>>,
+    modules: Mutex<HashMap<TableId, (String, Arc<Module>)>>,
+    /// By `object_id`: values of sequences that were set aside and not given out yet.
+    pub(super) sequences: Mutex<HashMap<i32, super::sequence::Reserve>>,
     /// The directory read last, and its text.
     directory: Mutex<(String, Arc<Directory>)>,
     /// Who is logged in.
@@ -69,6 +73,8 @@ impl Instance {
             identities: Mutex::new(HashMap::new()),
             definitions: Mutex::new(HashMap::new()),
             application_locks: Arc::default(),
+            modules: Mutex::new(HashMap::new()),
+            sequences: Mutex::new(HashMap::new()),
             directory: Mutex::default(),
             sessions: Sessions::default(),
             statements: StatementCache::default(),
@@ -79,6 +85,9 @@ impl Instance {
         for info in instance.store.snapshot().tables() {
             if let Some(definition) = instance.definition(&info)? {
                 last = last.max(definition.last_object_id());
+            }
+            if let Some(module) = instance.module(&info)? {
+                last = last.max(module.definition.object_id);
             }
         }
         instance.next_object_id.store(last + 1, Ordering::Relaxed);
@@ -151,11 +160,11 @@ impl Instance {
         Arc::clone(&known.1)
     }
 
-    /// The definition of a stored table; None for the directory.
+    /// The definition of a stored table; None for the directory and for modules.
     ///
     /// Errors: 596 if the properties are none of ours.
     pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
-        if info.name == DIRECTORY_KEY {
+        if info.name == DIRECTORY_KEY || ModuleDefinition::json_of(&info.properties).is_some() {
             return Ok(None);
         }
         let mut definitions = self.definitions.lock();
@@ -170,6 +179,35 @@ impl Instance {
         let definition = Arc::new(definition);
         definitions.insert(info.id, (info.properties.clone(), Arc::clone(&definition)));
         Ok(Some(definition))
+    }
+
+    /// The module that a table of the store stands for; None if it is a table.
+    ///
+    /// Errors: 596 if the properties are none of ours.
+    pub fn module(&self, info: &TableInfo) -> Result<Option<Arc<Module>>, SqlError> {
+        let Some(json) = ModuleDefinition::json_of(&info.properties) else { return Ok(None) };
+        let mut modules = self.modules.lock();
+        if let Some((text, module)) = modules.get(&info.id)
+            && *text == info.properties
+        {
+            return Ok(Some(Arc::clone(module)));
+        }
+        let damaged = |error: String| {
+            SqlError::internal(format!("the definition of {} is damaged: {error}", info.name))
+        };
+        let definition: ModuleDefinition =
+            serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
+        let mut statement = None;
+        if !definition.text.is_empty() {
+            let parsed = crate::tsql::parse_batch(&definition.text, definition.quoted_identifier)?;
+            statement = parsed.into_iter().find_map(|statement| match statement.kind {
+                StatementKind::CreateModule(create) => Some(*create),
+                _ => None,
+            });
+        }
+        let module = Arc::new(Module { definition, statement });
+        modules.insert(info.id, (info.properties.clone(), Arc::clone(&module)));
+        Ok(Some(module))
     }
 
     /// An `object_id` that nothing has.

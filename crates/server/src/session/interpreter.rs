@@ -53,6 +53,12 @@ pub(super) struct Frame {
     pub error: Option<SqlError>,
     /// EXECs around this one.
     pub nesting: u32,
+    /// The procedure that runs, for messages.
+    pub procedure: String,
+    /// In a function: the type of its value.
+    pub returns: Option<SqlType>,
+    /// What RETURN has given.
+    pub returned: Option<Datum>,
 }
 
 impl Frame {
@@ -65,18 +71,16 @@ impl Frame {
             tries: 0,
             error: None,
             nesting: 0,
+            procedure: String::new(),
+            returns: None,
+            returned: None,
         }
     }
 
     /// A scope inside this one, without its variables.
     pub fn inner(&self) -> Result<Frame, SqlError> {
         if self.nesting >= NESTING_MAX {
-            return Err(SqlError::new(
-                217,
-                16,
-                1,
-                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",
-            ));
+            return Err(SqlError::nested_too_deeply());
         }
         Ok(Frame {
             nesting: self.nesting + 1,
@@ -144,6 +148,7 @@ impl Session {
             Err(error) if error.number == 1205 => SqlError::deadlock(self.login.spid).at_line(statement.line),
             Err(error) => error.at_line(statement.line),
         };
+        let error = error.in_procedure(&frame.procedure);
         if error.is_cancelled() || output.stopped() {
             return Ok(Flow::Stop);
         }
@@ -220,6 +225,13 @@ impl Session {
             }
             StatementKind::Break => return Ok(Flow::Break),
             StatementKind::Continue => return Ok(Flow::Continue),
+            StatementKind::Return(Some(value)) if frame.returns.is_some() => {
+                let (value, sql_type) = self.value(value, frame).await?;
+                if let Some(returns) = &frame.returns {
+                    frame.returned = Some(convert(value, &sql_type, returns, 0)?);
+                }
+                return Ok(Flow::Return(0));
+            }
             StatementKind::Return(status) => {
                 let status = match status {
                     Some(status) => self.value(status, frame).await?.0.as_int().unwrap_or(0) as i32,

@@ -239,7 +239,8 @@ fn is_plain(expr: &Expr) -> bool {
             is_plain(value) && style.as_ref().is_none_or(|style| is_plain(style))
         }
         Expr::Function(call) => {
-            FUNCTIONS.contains(&call.name.as_str())
+            call.schema.is_none()
+                && FUNCTIONS.contains(&call.name.as_str())
                 && call.over.is_none()
                 && call.arguments.iter().all(is_plain)
         }

@@ -110,7 +110,7 @@ pub(crate) fn message(error: SqlError, instance: &Instance) -> ServerMessage {
         class: error.class,
         message: error.message,
         server: instance.name().to_string(),
-        procedure: String::new(),
+        procedure: error.procedure,
         line: error.line.max(1),
     }
 }

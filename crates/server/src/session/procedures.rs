@@ -26,7 +26,7 @@ use crate::catalogue::views::View;
 use crate::engine::convert::display;
 use crate::engine::{Datum, OutputColumn};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::Execute;
+use crate::tsql::ast::{Execute, ObjectName};
 use crate::tsql::expression::Expr;
 use crate::tsql::parse_declarations;
 
@@ -100,6 +100,8 @@ pub(super) struct Argument {
     pub output: bool,
     /// The variable to write an output back to, for EXEC.
     pub variable: Option<String>,
+    /// DEFAULT stands in its place.
+    pub default: bool,
 }
 
 /// What a call gives back besides results.
@@ -142,11 +144,15 @@ impl Session {
                 sql_type,
                 output: argument.output,
                 variable,
+                default: argument.value.is_none(),
             });
         }
         let name = execute.procedure.name.to_ascii_lowercase();
         let database = execute.procedure.database.clone();
-        let outcome = self.procedure(&name, database.as_deref(), &arguments, frame, output).await?;
+        let outcome = match self.own_procedure(&execute.procedure)? {
+            Some(module) => self.call_procedure(&module, &arguments, frame, output).await?,
+            None => self.procedure(&name, database.as_deref(), &arguments, frame, output).await?,
+        };
         for (position, value, sql_type) in &outcome.outputs {
             if let Some(variable) = arguments.get(*position).and_then(|argument| argument.variable.as_ref()) {
                 frame.assign(variable, value.clone(), sql_type)?;
@@ -160,6 +166,19 @@ impl Session {
         }
         self.end_scope(outcome.status, frame, output).await;
         Ok(Flow::Next)
+    }
+
+    /// The user's procedure of a name; None if there is none, or if it is the system's.
+    pub(super) fn own_procedure(
+        &self,
+        name: &ObjectName,
+    ) -> Result<Option<std::sync::Arc<crate::catalogue::Module>>, SqlError> {
+        let system = name.schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("sys"));
+        if system || name.name.to_ascii_lowercase().starts_with("sp_") && name.schema.is_none() {
+            return Ok(None);
+        }
+        let name = self.resolved(name)?;
+        Ok(self.work.find_module(&name, &self.database)?.map(|(_, module)| module))
     }
 
     /// RETURNSTATUS and DONEPROC.

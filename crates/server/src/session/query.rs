@@ -334,7 +334,9 @@ impl Session {
         name: &ObjectName,
     ) -> Result<OpenTable, SqlError> {
         let place = if name.is_temporary() { Place::Temporary } else { Place::Shared };
-        if self.work.find(name, &self.database)?.is_some() {
+        if self.work.find(name, &self.database)?.is_some()
+            || self.work.find_module(name, &self.database)?.is_some()
+        {
             return Err(SqlError::object_exists(&name.name));
         }
         let key = super::work::key_of(name, &self.database);

@@ -11,10 +11,11 @@ use super::interpreter::Frame;
 use super::work::OpenTable;
 use crate::catalogue::{TableDefinition, same_name};
 use crate::engine::{
-    Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, TableFunction, exact_schema,
+    Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, ScalarFunction, TableFunction,
+    ViewQuery, exact_schema,
 };
 use crate::sql_error::SqlError;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ast::{ModuleBody, ObjectName};
 use crate::tsql::bulk_file::BulkRowset;
 use crate::tsql::expression::Expr;
 use crate::tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
@@ -44,6 +45,18 @@ impl Environment for WithTables<'_> {
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
         self.inner.table_function(name)
+    }
+
+    fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError> {
+        self.inner.view_query(name)
+    }
+
+    fn scalar_function(&self, schema: &str, name: &str) -> Result<ScalarFunction, SqlError> {
+        self.inner.scalar_function(schema, name)
+    }
+
+    fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError> {
+        self.inner.next_value(name)
     }
 
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
@@ -126,6 +139,19 @@ impl Session {
                 break;
             }
         }
+        let common = real.schema.is_none() && with.iter().any(|table| same_name(&table.name, &real.name));
+        if !common && self.work.find(&real, &self.database)?.is_none() {
+            real = self.resolved(&real)?;
+            if let Some(module) = self.view_module(&real)?
+                && let Some(ModuleBody::View { columns, query, .. }) =
+                    module.statement.as_ref().map(|create| &create.body)
+            {
+                // A view is changed through as a common table of its query is.
+                let query = query.as_ref().clone();
+                with.insert(0, CommonTable { name: VIEW.to_string(), columns: columns.clone(), query });
+                real = ObjectName::bare(VIEW);
+            }
+        }
         let mut names = None;
         let mut place = TARGET.to_string();
         if real.schema.is_none()
@@ -156,6 +182,7 @@ impl Session {
         };
         let name = common.name.clone();
         let refused = || {
+            let name = if name == VIEW { "view" } else { &name };
             SqlError::new(
                 4403,
                 16,
@@ -287,6 +314,9 @@ impl Session {
         }
     }
 }
+
+/// The common table that stands for a view; no name of the user's has a blank in front.
+const VIEW: &str = " view";
 
 /// Finds the target in FROM, by alias or name, and puts the numbered rows in its place.
 fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(ObjectName, String)> {

@@ -12,7 +12,7 @@ use store::{
 
 use super::Instance;
 use super::placement::Placement;
-use crate::catalogue::{DIRECTORY_KEY, Directory, TableDefinition, store_key};
+use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, store_key};
 use crate::sql_error::SqlError;
 use crate::table::TableKeys;
 use crate::tsql::ast::ObjectName;
@@ -80,6 +80,8 @@ pub(crate) struct Work {
     /// What batches and procedures that run have declared, the innermost last.
     scopes: Vec<Arc<TableScope>>,
     pair: SharedPair,
+    /// For the body of a function: the transactions of the statement that calls it, which it reads within.
+    outer: Option<SharedPair>,
     /// BEGIN TRANSACTIONs without their COMMIT.
     depth: u32,
     descriptor: u64,
@@ -117,6 +119,7 @@ impl Work {
             variables: None,
             scopes: Vec::new(),
             pair: SharedPair::default(),
+            outer: None,
             depth: 0,
             descriptor: 0,
             savepoints: Vec::new(),
@@ -125,6 +128,26 @@ impl Work {
             interrupt: Arc::default(),
             keys: HashMap::new(),
         }
+    }
+
+    /// For the body of a function that a statement calls: it sees what the statement sees, and changes nothing but table
+    /// variables of its own.
+    pub fn for_function(&self) -> Work {
+        let outer = self.outer.clone().unwrap_or_else(|| self.pair());
+        Work {
+            outer: Some(outer),
+            interrupt: Arc::clone(&self.interrupt),
+            ..Work::new(Arc::clone(&self.instance))
+        }
+    }
+
+    /// The module of a name. `database` is the current one.
+    pub fn find_module(
+        &self,
+        name: &ObjectName,
+        database: &str,
+    ) -> Result<Option<(TableId, Arc<Module>)>, SqlError> {
+        self.view().find_module(name, database)
     }
 
     /// `@@TRANCOUNT`.
@@ -273,10 +296,12 @@ impl Work {
 
     fn open(&mut self) {
         let mut pair = self.pair.lock();
-        let mut transaction = self.instance.store().begin();
-        transaction.set_lock_timeout(self.lock_timeout);
-        transaction.set_interrupt(Arc::clone(&self.interrupt));
-        pair.shared = Some(transaction);
+        if self.outer.is_none() {
+            let mut transaction = self.instance.store().begin();
+            transaction.set_lock_timeout(self.lock_timeout);
+            transaction.set_interrupt(Arc::clone(&self.interrupt));
+            pair.shared = Some(transaction);
+        }
         pair.temporary = self.temporary.as_ref().map(Database::begin);
     }
 
@@ -435,6 +460,7 @@ impl Work {
             variables: self.variables.clone(),
             scope: self.scopes.last().cloned().unwrap_or_default(),
             pair: self.pair(),
+            outer: self.outer.clone(),
         }
     }
 
@@ -444,6 +470,7 @@ impl Work {
         table: &OpenTable,
     ) -> impl Fn(Option<Vec<usize>>) -> Result<Scan, StoreError> + Send + Sync + 'static {
         let (pair, place, id) = (self.pair(), table.place, table.id);
+        let outer = self.outer.clone().filter(|_| place == Place::Shared);
         let snapshot: Option<Snapshot> = match place {
             Place::Shared => Some(self.instance.store().snapshot()),
             Place::Temporary => self.temporary.as_ref().map(Database::snapshot),
@@ -451,6 +478,12 @@ impl Work {
         };
         move |projection| {
             let pair = pair.lock();
+            if pair.at(place).is_none()
+                && let Some(outer) = &outer
+                && let Some(transaction) = &outer.lock().shared
+            {
+                return transaction.scan(id, projection);
+            }
             match (pair.at(place), &snapshot) {
                 (Some(transaction), _) => transaction.scan(id, projection),
                 (None, Some(snapshot)) => snapshot.scan(id, projection),
@@ -528,6 +561,7 @@ pub(crate) struct WorkView {
     variables: Option<Database>,
     scope: Arc<TableScope>,
     pair: SharedPair,
+    outer: Option<SharedPair>,
 }
 
 impl WorkView {
@@ -545,9 +579,47 @@ impl WorkView {
         self.opened(place, &info)
     }
 
+    /// The module of a name, and the table of the store that stands for it.
+    pub fn find_module(
+        &self,
+        name: &ObjectName,
+        database: &str,
+    ) -> Result<Option<(TableId, Arc<Module>)>, SqlError> {
+        if name.is_temporary() || name.is_variable() {
+            return Ok(None);
+        }
+        let Some(info) = self.info(Place::Shared, &key_of(name, database)) else { return Ok(None) };
+        Ok(self.instance.module(&info)?.map(|module| (info.id, module)))
+    }
+
+    /// All modules.
+    pub fn modules(&self) -> Result<Vec<Arc<Module>>, SqlError> {
+        let infos = self.shared_infos();
+        infos.iter().filter_map(|info| self.instance.module(info).transpose()).collect()
+    }
+
+    fn shared_infos(&self) -> Vec<TableInfo> {
+        if let Some(transaction) = &self.pair.lock().shared {
+            return transaction.tables();
+        }
+        if let Some(outer) = &self.outer
+            && let Some(transaction) = &outer.lock().shared
+        {
+            return transaction.tables();
+        }
+        self.instance.store().snapshot().tables()
+    }
+
     /// What a store says of a name.
     fn info(&self, place: Place, key: &str) -> Option<TableInfo> {
         let pair = self.pair.lock();
+        if place == Place::Shared
+            && pair.shared.is_none()
+            && let Some(outer) = &self.outer
+            && let Some(transaction) = &outer.lock().shared
+        {
+            return transaction.table(key);
+        }
         match (pair.at(place), place) {
             (Some(transaction), _) => transaction.table(key),
             (None, Place::Shared) => self.instance.store().snapshot().table(key),
@@ -570,18 +642,14 @@ impl WorkView {
 
     /// All tables, temporary ones included.
     pub fn tables(&self) -> Result<Vec<OpenTable>, SqlError> {
-        let (shared, temporary) = {
+        let shared = self.shared_infos();
+        let temporary = {
             let pair = self.pair.lock();
-            let shared = match &pair.shared {
-                Some(transaction) => transaction.tables(),
-                None => self.instance.store().snapshot().tables(),
-            };
-            let temporary = match (&pair.temporary, &self.temporary) {
+            match (&pair.temporary, &self.temporary) {
                 (Some(transaction), _) => transaction.tables(),
                 (None, Some(store)) => store.snapshot().tables(),
                 (None, None) => Vec::new(),
-            };
-            (shared, temporary)
+            }
         };
         let mut tables = Vec::with_capacity(shared.len() + temporary.len());
         for (place, infos) in [(Place::Shared, shared), (Place::Temporary, temporary)] {

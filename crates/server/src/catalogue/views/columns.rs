@@ -34,9 +34,13 @@ const IDENTITY: &str = column_shape!(
 );
 
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("columns", COLUMNS, |context, view| of_tables(context, view, Kept::All)),
+    Entry::new("columns", COLUMNS, |context, view| {
+        of_tables(context, view, Kept::All);
+        super::modules::columns(context, view);
+    }),
     Entry::new("all_columns", COLUMNS, |context, view| {
         of_tables(context, view, Kept::All);
+        super::modules::columns(context, view);
         of_system_views(view);
     }),
     Entry::new("system_columns", COLUMNS, |_, view| of_system_views(view)),

@@ -189,8 +189,9 @@ pub(super) const ENTRIES: &[Entry] = &[
                 ("TABLE_TYPE", text("BASE TABLE")),
             ]);
         }
+        super::modules::standard_tables(context, view);
     }),
-    Entry::standard("VIEWS", VIEWS, |_, _| {}),
+    Entry::standard("VIEWS", VIEWS, super::modules::standard_views),
     Entry::standard("COLUMNS", COLUMNS, columns),
     Entry::standard("SCHEMATA", SCHEMATA, |context, view| {
         for schema in context.database().iter().flat_map(|database| &database.schemas) {
@@ -218,7 +219,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             }
         }
     }),
-    Entry::standard("ROUTINES", ROUTINES, |_, _| {}),
+    Entry::standard("ROUTINES", ROUTINES, super::modules::standard_routines),
     Entry::standard("PARAMETERS", PARAMETERS, |_, _| {}),
     Entry::standard("SEQUENCES", SEQUENCES, |_, _| {}),
     Entry::standard("VIEW_TABLE_USAGE", VIEW_USAGE, |_, _| {}),
@@ -244,7 +245,7 @@ fn names(table: &TableDefinition) -> [Datum; 3] {
 }
 
 fn columns(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
+    for table in context.tables().into_iter().chain(super::modules::views_as_tables(context)) {
         for (ordinal, column) in (1_i64..).zip(&table.columns) {
             let character_set = match column.sql_type.is_character() {
                 true if column.sql_type.is_unicode() => text("UNICODE"),

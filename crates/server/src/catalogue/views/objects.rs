@@ -1,7 +1,7 @@
 //! Tables and everything else that has an `object_id`.
 
 use super::view::{int, kind, text};
-use super::{Context, Entry, View, moment};
+use super::{Context, Entry, View, modules, moment};
 use crate::catalogue::TableDefinition;
 use crate::engine::Datum;
 
@@ -115,24 +115,31 @@ const SCHEMAS: &str = "
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("tables", TABLES, tables),
-    Entry::new("objects", object_shape!(), objects),
+    Entry::new("objects", object_shape!(), |context, view| {
+        objects(context, view);
+        modules::objects(context, view);
+    }),
     Entry::new("all_objects", object_shape!(), |context, view| {
         objects(context, view);
+        modules::objects(context, view);
         system_objects(context, view);
     }),
     Entry::new("system_objects", object_shape!(), system_objects),
-    Entry::empty("views", VIEWS),
-    Entry::new("all_views", VIEWS, system_objects),
+    Entry::new("views", VIEWS, modules::views),
+    Entry::new("all_views", VIEWS, |context, view| {
+        modules::views(context, view);
+        system_objects(context, view);
+    }),
     Entry::new("system_views", VIEWS, system_objects),
-    Entry::empty("procedures", PROCEDURES),
-    Entry::empty("sql_modules", MODULES),
-    Entry::empty("all_sql_modules", MODULES),
+    Entry::new("procedures", PROCEDURES, modules::procedures),
+    Entry::new("sql_modules", MODULES, modules::sql_modules),
+    Entry::new("all_sql_modules", MODULES, modules::sql_modules),
     Entry::empty("system_sql_modules", MODULES),
-    Entry::empty("parameters", PARAMETERS),
-    Entry::empty("all_parameters", PARAMETERS),
+    Entry::new("parameters", PARAMETERS, modules::parameters),
+    Entry::new("all_parameters", PARAMETERS, modules::parameters),
     Entry::empty("system_parameters", PARAMETERS),
-    Entry::empty("sequences", SEQUENCES),
-    Entry::empty("synonyms", object_shape!("base_object_name nvarchar(1035)")),
+    Entry::new("sequences", SEQUENCES, modules::sequences),
+    Entry::new("synonyms", object_shape!("base_object_name nvarchar(1035)"), modules::synonyms),
     Entry::empty("triggers", TRIGGERS),
     Entry::empty(
         "trigger_events",

@@ -54,7 +54,9 @@ pub(super) fn is_aggregate(name: &str) -> bool {
 /// Whether an expression contains an aggregate that belongs to this query.
 pub(super) fn has_aggregate(expr: &Ast) -> bool {
     match expr {
-        Ast::Function(call) if call.over.is_none() && is_aggregate(&call.name) => true,
+        Ast::Function(call) if call.schema.is_none() && call.over.is_none() && is_aggregate(&call.name) => {
+            true
+        }
         Ast::Function(call) => {
             let window = call.over.iter().any(|over| {
                 over.partition_by.iter().any(has_aggregate)
@@ -133,7 +135,7 @@ impl Binder<'_> {
             Ast::Literal(_) | Ast::Variable(_) | Ast::Subquery(_) => return Ok(None),
             Ast::Function(call)
                 if call.over.is_some()
-                    || is_aggregate(&call.name)
+                    || (call.schema.is_none() && is_aggregate(&call.name))
                     || matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") =>
             {
                 return Ok(None);

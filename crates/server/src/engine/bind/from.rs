@@ -142,8 +142,16 @@ impl Binder<'_> {
         }
         let scope = Scope::of(Vec::new(), parent);
         let (mut exprs, mut types) = (Vec::new(), Vec::new());
-        for argument in arguments {
-            let value = self.value(argument, &scope)?;
+        if let Some((name, parameters)) = &function.parameters {
+            check_count(name, parameters.len(), arguments.len())?;
+        }
+        for (index, argument) in arguments.iter().enumerate() {
+            let mut value = self.value(argument, &scope)?;
+            if let Some((_, parameters)) = &function.parameters
+                && let Some(sql_type) = parameters.get(index)
+            {
+                value = value.cast(sql_type)?;
+            }
             exprs.push(value.expr);
             types.push(value.sql_type);
         }
@@ -177,10 +185,45 @@ impl Binder<'_> {
             })?;
             return self.aliased(bound, alias.unwrap_or(&table.name), table.columns.as_deref());
         }
-        let table = self.environment.table(name)?;
+        let database =
+            self.database.borrow().clone().filter(|_| !(name.is_temporary() || name.is_variable()));
+        let own;
+        let name = match database {
+            Some(database) if name.database.is_none() => {
+                own = ObjectName { database: Some(database), ..name.clone() };
+                &own
+            }
+            _ => name,
+        };
+        let table = match self.environment.table(name) {
+            Ok(table) => table,
+            Err(error) if error.number == 208 => match self.environment.view_query(name)? {
+                Some(view) => return self.view(view, &name.name, alias),
+                None => return Err(error),
+            },
+            Err(error) => return Err(error),
+        };
         let schema =
             if alias.is_some() { None } else { Some(name.schema.clone().unwrap_or_else(|| "dbo".into())) };
         self.scan(table, alias.unwrap_or(&name.name), schema)
+    }
+
+    /// A view is its query, which sees no name of the query around it.
+    fn view(&self, view: super::ViewQuery, name: &str, alias: Option<&str>) -> Result<Source, SqlError> {
+        let hidden = self.common_tables.take();
+        let recursions = self.recursions.take();
+        let database = self.database.replace(Some(view.database));
+        let bound = self.deeper(|| self.query(&view.query, None));
+        self.common_tables.replace(hidden);
+        self.recursions.replace(recursions);
+        self.database.replace(database);
+        let mut source = self.aliased(bound?, alias.unwrap_or(name), view.columns.as_deref())?;
+        if alias.is_none() {
+            for column in &mut source.columns {
+                column.schema = Some(view.schema.clone());
+            }
+        }
+        Ok(source)
     }
 
     fn common_table(&self, name: &str) -> Option<(usize, crate::tsql::query::CommonTable)> {
@@ -322,8 +365,23 @@ impl Binder<'_> {
     }
 }
 
+/// Errors: 313 and 8144 for a call of a user's function with another number of arguments than it has parameters.
+pub(super) fn check_count(name: &str, parameters: usize, arguments: usize) -> Result<(), SqlError> {
+    if arguments < parameters {
+        let text = format!(
+            "An insufficient number of arguments were supplied for the procedure or function {name}."
+        );
+        return Err(SqlError::new(313, 16, 2, text));
+    }
+    if arguments > parameters {
+        let text = format!("Procedure or function {name} has too many arguments specified.");
+        return Err(SqlError::new(8144, 16, 3, text));
+    }
+    Ok(())
+}
+
 /// Errors: 1033 for an ORDER BY that decides nothing, where only a set of rows is wanted.
-pub(super) fn refuse_order(query: &crate::tsql::query::Query) -> Result<(), SqlError> {
+pub(crate) fn refuse_order(query: &crate::tsql::query::Query) -> Result<(), SqlError> {
     let limited = query.offset.is_some()
         || matches!(&query.body, crate::tsql::query::QueryBody::Select(select) if select.top.is_some());
     if query.order_by.is_empty() || limited {

@@ -24,6 +24,7 @@ use datafusion::common::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
 use tds::{Collation, ColumnFlags, SqlType};
 
+pub(crate) use from::refuse_order;
 pub use scope::{Scope, ScopeColumn};
 
 use super::facts::Facts;
@@ -42,10 +43,45 @@ pub trait Environment {
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError>;
     /// A table-valued function. Errors: 208.
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError>;
+    /// The query of the view of a name; None if it is none's.
+    fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError>;
+    /// A function of the user's own that returns a value. Errors: 4121.
+    fn scalar_function(&self, schema: &str, name: &str) -> Result<ScalarFunction, SqlError>;
+    /// NEXT VALUE FOR a sequence. Errors: 208.
+    fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError>;
     /// Value and type of a variable, or of an `@@` function. Errors: 137.
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
     /// What functions such as DB_NAME and OBJECT_ID know.
     fn facts(&self) -> Arc<Facts>;
+}
+
+/// A view.
+#[derive(Debug, Clone)]
+pub struct ViewQuery {
+    /// The database in which names of the query are looked up.
+    pub database: String,
+    /// The view's schema.
+    pub schema: String,
+    /// Column names, if listed.
+    pub columns: Option<Vec<String>>,
+    /// The query.
+    pub query: crate::tsql::query::Query,
+}
+
+/// Computes a function's value from its arguments.
+pub type ValueKernel = Arc<dyn Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync>;
+
+/// A function that returns a value.
+#[derive(Clone)]
+pub struct ScalarFunction {
+    /// Its name, which tells it apart.
+    pub name: String,
+    /// Types of its parameters.
+    pub parameters: Vec<SqlType>,
+    /// Type of its value.
+    pub returns: SqlType,
+    /// Its body.
+    pub kernel: ValueKernel,
 }
 
 /// A table as queries see it.
@@ -130,6 +166,8 @@ pub struct Binder<'e> {
     recursions: RefCell<Vec<(String, Vec<OutputColumn>, Arc<super::recursive::WorkTable>)>>,
     /// OPTION (MAXRECURSION).
     max_recursion: Cell<Option<u64>>,
+    /// The database of the view whose query is being bound.
+    database: RefCell<Option<String>>,
 }
 
 /// Queries inside queries beyond which binding stops (views of common tables multiply).
@@ -148,6 +186,7 @@ impl<'e> Binder<'e> {
             common_tables: RefCell::new(Vec::new()),
             recursions: RefCell::new(Vec::new()),
             max_recursion: Cell::new(None),
+            database: RefCell::new(None),
         }
     }
 

@@ -6,7 +6,8 @@ use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams}
 use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, lit};
 use tds::{Length, SqlType};
 
-use super::super::typed::{Typed, call, unify};
+use super::super::scalar::Scalar;
+use super::super::typed::{Typed, call, call_with, unify};
 use super::super::{Datum, arithmetic, functions};
 use super::condition::{one_column, with_plan};
 use super::scope::reference;
@@ -64,7 +65,17 @@ impl Binder<'_> {
                 Ok(value.with_collation(Some(collation)))
             }
             Ast::Subquery(query) => self.scalar_subquery(query, scope),
-            Ast::NextValue(_) => Err(SqlError::unsupported("NEXT VALUE FOR")),
+            Ast::NextValue(name) => {
+                let function = self.environment.next_value(name)?;
+                let kernel = function.kernel;
+                let scalar = Scalar::by_value(
+                    &format!("next_value_{}", function.name),
+                    Vec::new(),
+                    function.returns,
+                    move |arguments| kernel(arguments),
+                );
+                Ok(call_with(scalar.volatile(), Vec::new()))
+            }
             Ast::Function(call) => self.function(call, scope),
             // A condition where a value must be.
             Ast::Compare(..)
@@ -210,6 +221,9 @@ impl Binder<'_> {
     }
 
     fn function(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        if let Some(schema) = &call.schema {
+            return self.own_function(schema, call, scope);
+        }
         if call.over.is_some() {
             return self.window_call(call, scope);
         }
@@ -287,6 +301,26 @@ impl Binder<'_> {
                 functions::call_function(name, values, &self.facts)
             }
         }
+    }
+
+    /// A call of a function of the user's own.
+    fn own_function(&self, schema: &str, call_: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let function = self.environment.scalar_function(schema, &call_.name)?;
+        super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
+        let mut arguments = Vec::with_capacity(call_.arguments.len());
+        for (argument, sql_type) in call_.arguments.iter().zip(&function.parameters) {
+            arguments.push(self.value(argument, scope)?.cast(sql_type)?);
+        }
+        let kernel = function.kernel;
+        let scalar = Scalar::by_value(
+            &format!("function {}", function.name),
+            function.parameters,
+            function.returns,
+            move |arguments| kernel(arguments),
+        );
+        let mut typed = call_with(scalar, arguments);
+        typed.nullable = true;
+        Ok(typed)
     }
 
     fn values_of(&self, expressions: &[Ast], scope: &Scope<'_>) -> Result<Vec<Typed>, SqlError> {

@@ -34,10 +34,19 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
                 let id = value.as_int()?;
                 let (schema, object) = match views::view_of_id(id) {
                     Some((schema, view)) => (schema.to_string(), view.to_string()),
-                    None => facts.tables().iter().find_map(|table| {
-                        let object = table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
-                        Some((table.schema.clone(), object.name.to_string()))
-                    })?,
+                    None => {
+                        let of_table = facts.tables().iter().find_map(|table| {
+                            let object =
+                                table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
+                            Some((table.schema.clone(), object.name.to_string()))
+                        });
+                        let module = || {
+                            let mut modules = facts.modules().iter().map(|module| &module.definition);
+                            let module = modules.find(|module| i64::from(module.object_id) == id)?;
+                            Some((module.schema.clone(), module.name.clone()))
+                        };
+                        of_table.or_else(module)?
+                    }
                 };
                 Some(Datum::Text(if wants_name { object } else { schema }))
             })
@@ -225,6 +234,14 @@ fn object_id(facts: &Facts, text: &str) -> Option<(i32, &'static str)> {
     let name = parse_object_name(text).ok()?;
     let database = name.database.as_deref().unwrap_or(&facts.database);
     let schema = name.schema.as_deref().unwrap_or("dbo");
+    let module = facts.modules().iter().map(|module| &module.definition).find(|module| {
+        same_name(&module.database, database)
+            && same_name(&module.schema, schema)
+            && same_name(&module.name, &name.name)
+    });
+    if let Some(module) = module {
+        return Some((module.object_id, module.kind.letters()));
+    }
     let mut tables = facts
         .tables()
         .iter()

@@ -181,7 +181,11 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             facts.error.as_ref().map_or(Datum::Null, |error| Datum::Text(error.message.clone())),
             SqlType::NVarChar { length: Length::Units(4000) },
         ),
-        "ERROR_PROCEDURE" => known(Datum::Null, name_type()),
+        "ERROR_PROCEDURE" => {
+            let procedure = facts.error.as_ref().map(|error| error.procedure.clone());
+            let procedure = procedure.filter(|procedure| !procedure.is_empty());
+            known(procedure.map_or(Datum::Null, Datum::Text), name_type())
+        }
         "SESSIONPROPERTY" => lookup(name, arguments, name_type(), int, facts, |_, value| {
             Some(Datum::Int(match value.as_text()?.to_ascii_uppercase().as_str() {
                 "ANSI_NULLS"

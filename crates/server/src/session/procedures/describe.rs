@@ -135,6 +135,7 @@ impl Session {
                 sql_type: SqlType::NVarChar { length: tds::Length::Max },
                 output: false,
                 variable: None,
+                default: false,
             })
             .collect();
         let view = self.catalogue_view(&name, execute.procedure.database.as_deref(), &arguments, frame)?;

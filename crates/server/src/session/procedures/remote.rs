@@ -35,11 +35,22 @@ impl Session {
                     sql_type,
                     output: parameter.status & parameter_status::BY_REFERENCE != 0,
                     variable: None,
+                    default: parameter.status & parameter_status::DEFAULT_VALUE != 0,
                 }
             })
             .collect();
         let mut frame = Frame::new(true);
-        let result = self.procedure(&name, database.as_deref(), &arguments, &mut frame, output).await;
+        let own = match &call.procedure {
+            Procedure::Name(name) => {
+                parse_object_name(name).ok().and_then(|name| self.own_procedure(&name).transpose())
+            }
+            Procedure::Id(_) => None,
+        };
+        let result = match own {
+            Some(Ok(module)) => self.call_procedure(&module, &arguments, &mut frame, output).await,
+            Some(Err(error)) => Err(error),
+            None => self.procedure(&name, database.as_deref(), &arguments, &mut frame, output).await,
+        };
         if output.stopped() {
             return;
         }

@@ -1,0 +1,166 @@
+//! Objects that are kept as text or by name: views, procedures, functions, sequences, synonyms.
+//!
+//! Each is a table of the store without rows, whose properties are its definition behind a word that no table's
+//! definition begins with: so it commits and rolls back as tables do, and its name excludes theirs.
+
+use serde::{Deserialize, Serialize};
+
+use super::table::ColumnDefinition;
+use crate::tsql::ast::{CreateModule, ModuleWord};
+
+/// What the properties of a module begin with.
+const MARK: &str = "module ";
+
+/// One view, procedure, function, sequence or synonym.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModuleDefinition {
+    /// `sys.objects.object_id`.
+    pub object_id: i32,
+    /// Database, as its entry spells it.
+    pub database: String,
+    /// Schema, as its entry spells it.
+    pub schema: String,
+    /// Name as created.
+    pub name: String,
+    /// Microseconds since 1970-01-01 at creation.
+    pub created_us: i64,
+    /// The same of the last ALTER.
+    pub modified_us: i64,
+    /// What it is.
+    pub kind: ModuleKind,
+    /// The batch that made it; empty for sequences and synonyms.
+    #[serde(default)]
+    pub text: String,
+    /// Whether QUOTED_IDENTIFIER was on then.
+    pub quoted_identifier: bool,
+    /// Columns of a view or of a function's table.
+    #[serde(default)]
+    pub columns: Vec<ColumnDefinition>,
+    /// Parameters of a procedure or function; a scalar function's value is the one without a name.
+    #[serde(default)]
+    pub parameters: Vec<ParameterDefinition>,
+    /// Of a sequence.
+    #[serde(default)]
+    pub sequence: Option<SequenceDefinition>,
+    /// What a synonym stands for, quoted.
+    #[serde(default)]
+    pub target: Option<String>,
+}
+
+/// The kinds of module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ModuleKind {
+    /// CREATE VIEW.
+    View,
+    /// CREATE PROCEDURE.
+    Procedure,
+    /// CREATE FUNCTION … RETURNS type.
+    ScalarFunction,
+    /// CREATE FUNCTION … RETURNS TABLE.
+    InlineFunction,
+    /// CREATE FUNCTION … RETURNS @t TABLE.
+    TableFunction,
+    /// CREATE SEQUENCE.
+    Sequence,
+    /// CREATE SYNONYM.
+    Synonym,
+}
+
+impl ModuleKind {
+    /// `sys.objects.type`.
+    pub fn letters(self) -> &'static str {
+        match self {
+            ModuleKind::View => "V",
+            ModuleKind::Procedure => "P",
+            ModuleKind::ScalarFunction => "FN",
+            ModuleKind::InlineFunction => "IF",
+            ModuleKind::TableFunction => "TF",
+            ModuleKind::Sequence => "SO",
+            ModuleKind::Synonym => "SN",
+        }
+    }
+
+    /// `sys.objects.type_desc`.
+    pub fn description(self) -> &'static str {
+        match self {
+            ModuleKind::View => "VIEW",
+            ModuleKind::Procedure => "SQL_STORED_PROCEDURE",
+            ModuleKind::ScalarFunction => "SQL_SCALAR_FUNCTION",
+            ModuleKind::InlineFunction => "SQL_INLINE_TABLE_VALUED_FUNCTION",
+            ModuleKind::TableFunction => "SQL_TABLE_VALUED_FUNCTION",
+            ModuleKind::Sequence => "SEQUENCE_OBJECT",
+            ModuleKind::Synonym => "SYNONYM",
+        }
+    }
+
+    /// The word of its DROP.
+    pub fn word(self) -> ModuleWord {
+        match self {
+            ModuleKind::View => ModuleWord::View,
+            ModuleKind::Procedure => ModuleWord::Procedure,
+            ModuleKind::ScalarFunction | ModuleKind::InlineFunction | ModuleKind::TableFunction => {
+                ModuleWord::Function
+            }
+            ModuleKind::Sequence => ModuleWord::Sequence,
+            ModuleKind::Synonym => ModuleWord::Synonym,
+        }
+    }
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParameterDefinition {
+    /// Name with its `@`; empty for a function's value.
+    pub name: String,
+    /// Type in T-SQL's spelling.
+    pub type_text: String,
+    /// OUTPUT.
+    pub output: bool,
+    /// Whether it has a default.
+    pub optional: bool,
+}
+
+/// A sequence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceDefinition {
+    /// Type in T-SQL's spelling.
+    pub type_text: String,
+    /// START WITH.
+    pub start: i64,
+    /// INCREMENT BY.
+    pub increment: i64,
+    /// MINVALUE.
+    pub minimum: i64,
+    /// MAXVALUE.
+    pub maximum: i64,
+    /// CYCLE.
+    pub cycle: bool,
+    /// The first value that has not been set aside to be given out; None if there is none left.
+    pub next: Option<i64>,
+}
+
+/// A module with its parsed text.
+#[derive(Debug)]
+pub struct Module {
+    /// What is declared.
+    pub definition: ModuleDefinition,
+    /// The statement; None for sequences and synonyms.
+    pub statement: Option<CreateModule>,
+}
+
+impl ModuleDefinition {
+    /// `schema.name`.
+    pub fn qualified_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+
+    /// As the store keeps it. Errors: none that a definition of ours gives.
+    pub fn to_properties(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self).map(|json| format!("{MARK}{json}"))
+    }
+
+    /// The definition's JSON in the properties of a table of the store; None if it is a table's.
+    pub fn json_of(properties: &str) -> Option<&str> {
+        properties.strip_prefix(MARK)
+    }
+}

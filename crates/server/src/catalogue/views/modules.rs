@@ -1,0 +1,208 @@
+//! Views, procedures, functions, sequences and synonyms in the catalogue.
+
+use std::sync::Arc;
+
+use super::types::{max_length, precision, scale, system_type};
+use super::view::{bit, int, kind, text};
+use super::{Context, View, moment};
+use crate::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
+use crate::engine::Datum;
+use crate::tsql::ast::ModuleWord;
+
+/// The database's modules.
+pub(super) fn of(context: &Context<'_>) -> Vec<Arc<Module>> {
+    let modules = context.facts.modules().iter();
+    modules.filter(|module| same_name(&module.definition.database, context.database)).cloned().collect()
+}
+
+fn named<'a>(context: &Context<'_>, module: &ModuleDefinition) -> [(&'a str, Datum); 8] {
+    [
+        ("name", text(&module.name)),
+        ("object_id", int(module.object_id)),
+        ("schema_id", context.schema_id(&module.schema)),
+        ("parent_object_id", int(0)),
+        ("type", kind(module.kind.letters())),
+        ("type_desc", text(module.kind.description())),
+        ("create_date", moment(module.created_us)),
+        ("modify_date", moment(module.modified_us)),
+    ]
+}
+
+/// sys.objects.
+pub(super) fn objects(context: &Context<'_>, view: &mut View) {
+    for module in of(context) {
+        view.add(named(context, &module.definition));
+    }
+}
+
+/// sys.views.
+pub(super) fn views(context: &Context<'_>, view: &mut View) {
+    of_kind(context, view, ModuleKind::View);
+}
+
+/// sys.procedures.
+pub(super) fn procedures(context: &Context<'_>, view: &mut View) {
+    of_kind(context, view, ModuleKind::Procedure);
+}
+
+fn of_kind(context: &Context<'_>, view: &mut View, wanted: ModuleKind) {
+    for module in of(context).iter().filter(|module| module.definition.kind == wanted) {
+        view.add(named(context, &module.definition));
+    }
+}
+
+/// sys.synonyms.
+pub(super) fn synonyms(context: &Context<'_>, view: &mut View) {
+    for module in of(context) {
+        if let Some(target) = &module.definition.target {
+            view.add(named(context, &module.definition));
+            view.set("base_object_name", text(target));
+        }
+    }
+}
+
+/// sys.sequences.
+pub(super) fn sequences(context: &Context<'_>, view: &mut View) {
+    for module in of(context) {
+        let Some(sequence) = &module.definition.sequence else { continue };
+        let Ok(sql_type) = sequence.type_text.parse::<tds::SqlType>() else { continue };
+        let system = system_type(&sql_type);
+        view.add(named(context, &module.definition));
+        view.set("start_value", int(sequence.start));
+        view.set("increment", int(sequence.increment));
+        view.set("minimum_value", int(sequence.minimum));
+        view.set("maximum_value", int(sequence.maximum));
+        view.set("is_cycling", bit(sequence.cycle));
+        view.set("system_type_id", int(system.system_type_id));
+        view.set("user_type_id", int(system.user_type_id));
+        view.set("precision", int(precision(&sql_type)));
+        view.set("scale", int(scale(&sql_type)));
+        view.set("is_exhausted", bit(sequence.next.is_none()));
+    }
+}
+
+/// sys.sql_modules.
+pub(super) fn sql_modules(context: &Context<'_>, view: &mut View) {
+    for module in of(context) {
+        let definition = &module.definition;
+        if !definition.text.is_empty() {
+            view.add([
+                ("object_id", int(definition.object_id)),
+                ("definition", text(&definition.text)),
+                ("uses_quoted_identifier", bit(definition.quoted_identifier)),
+            ]);
+        }
+    }
+}
+
+/// sys.parameters.
+pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
+    for module in of(context) {
+        let first = i64::from(module.definition.kind != ModuleKind::ScalarFunction);
+        for (parameter_id, parameter) in (first..).zip(&module.definition.parameters) {
+            let Ok(sql_type) = parameter.type_text.parse::<tds::SqlType>() else { continue };
+            let system = system_type(&sql_type);
+            view.add([
+                ("object_id", int(module.definition.object_id)),
+                ("name", text(&parameter.name)),
+                ("parameter_id", int(parameter_id)),
+                ("system_type_id", int(system.system_type_id)),
+                ("user_type_id", int(system.user_type_id)),
+                ("max_length", int(max_length(&sql_type))),
+                ("precision", int(precision(&sql_type))),
+                ("scale", int(scale(&sql_type))),
+                ("is_output", bit(parameter.output)),
+            ]);
+        }
+    }
+}
+
+/// sys.columns of views and of functions' tables.
+pub(super) fn columns(context: &Context<'_>, view: &mut View) {
+    for module in of(context) {
+        for column in &module.definition.columns {
+            let system = system_type(&column.sql_type);
+            let collation = column.collation().and_then(|collation| collation.name());
+            view.add([
+                ("object_id", int(module.definition.object_id)),
+                ("name", text(&column.name)),
+                ("column_id", int(column.id)),
+                ("system_type_id", int(system.system_type_id)),
+                ("user_type_id", int(system.user_type_id)),
+                ("max_length", int(max_length(&column.sql_type))),
+                ("precision", int(precision(&column.sql_type))),
+                ("scale", int(scale(&column.sql_type))),
+                ("collation_name", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
+                ("is_nullable", bit(column.nullable)),
+            ]);
+        }
+    }
+}
+
+/// INFORMATION_SCHEMA.TABLES, the views among them.
+pub(super) fn standard_tables(context: &Context<'_>, view: &mut View) {
+    for module in of(context).iter().filter(|module| module.definition.kind == ModuleKind::View) {
+        view.add([
+            ("TABLE_CATALOG", text(&module.definition.database)),
+            ("TABLE_SCHEMA", text(&module.definition.schema)),
+            ("TABLE_NAME", text(&module.definition.name)),
+            ("TABLE_TYPE", text("VIEW")),
+        ]);
+    }
+}
+
+/// INFORMATION_SCHEMA.VIEWS.
+pub(super) fn standard_views(context: &Context<'_>, view: &mut View) {
+    for module in of(context).iter().filter(|module| module.definition.kind == ModuleKind::View) {
+        view.add([
+            ("TABLE_CATALOG", text(&module.definition.database)),
+            ("TABLE_SCHEMA", text(&module.definition.schema)),
+            ("TABLE_NAME", text(&module.definition.name)),
+            ("VIEW_DEFINITION", text(&module.definition.text)),
+        ]);
+    }
+}
+
+/// INFORMATION_SCHEMA.ROUTINES.
+pub(super) fn standard_routines(context: &Context<'_>, view: &mut View) {
+    for module in of(context) {
+        let definition = &module.definition;
+        let routine_type = match definition.kind.word() {
+            ModuleWord::Procedure => "PROCEDURE",
+            ModuleWord::Function => "FUNCTION",
+            _ => continue,
+        };
+        view.add([
+            ("SPECIFIC_CATALOG", text(&definition.database)),
+            ("SPECIFIC_SCHEMA", text(&definition.schema)),
+            ("SPECIFIC_NAME", text(&definition.name)),
+            ("ROUTINE_CATALOG", text(&definition.database)),
+            ("ROUTINE_SCHEMA", text(&definition.schema)),
+            ("ROUTINE_NAME", text(&definition.name)),
+            ("ROUTINE_TYPE", text(routine_type)),
+        ]);
+    }
+}
+
+/// Views in the form of tables, for what shows the columns of both.
+pub(super) fn views_as_tables(context: &Context<'_>) -> Vec<Arc<TableDefinition>> {
+    let modules = of(context);
+    let views = modules.iter().filter(|module| module.definition.kind == ModuleKind::View);
+    views
+        .map(|module| {
+            let definition = &module.definition;
+            Arc::new(TableDefinition {
+                object_id: definition.object_id,
+                database: definition.database.clone(),
+                schema: definition.schema.clone(),
+                name: definition.name.clone(),
+                created_us: definition.created_us,
+                columns: definition.columns.clone(),
+                keys: Vec::new(),
+                indexes: Vec::new(),
+                checks: Vec::new(),
+                foreign_keys: Vec::new(),
+            })
+        })
+        .collect()
+}

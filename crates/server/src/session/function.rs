@@ -1,0 +1,263 @@
+//! Functions of the user's own: each call runs the body in a session of its own that reads within the statement's
+//! transaction.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+use parking_lot::Mutex;
+use tds::SqlType;
+use tokio::sync::mpsc;
+
+use super::interpreter::Frame;
+use super::output::Output;
+use super::work::waiting;
+use super::{LastStatement, Session};
+use crate::catalogue::{Module, ModuleDefinition};
+use crate::engine::{Datum, OutputColumn, ScalarFunction, TableFunction};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::{Declaration, ModuleBody, ObjectName};
+
+/// Functions within functions (SQL Server's limit is 32 too).
+const NESTING_MAX: u32 = 32;
+/// A body this deep gets a thread, and so a stack, of its own.
+const NESTING_OF_THREAD: u32 = 4;
+/// That stack.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Runs a function's body.
+struct Runner {
+    session: Mutex<Session>,
+    module: Arc<Module>,
+    nesting: u32,
+}
+
+impl Session {
+    /// A function that returns a value, for expressions. Errors: 4121, 217.
+    pub(super) fn scalar_function(
+        &self,
+        schema: &str,
+        name: &str,
+        frame: &Frame,
+    ) -> Result<ScalarFunction, SqlError> {
+        let unknown = || {
+            SqlError::new(
+                4121,
+                16,
+                1,
+                format!(
+                    "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{schema}.{name}\", or the name is ambiguous."
+                ),
+            )
+        };
+        let wanted = ObjectName { database: None, schema: Some(schema.to_string()), name: name.to_string() };
+        let wanted = self.resolved(&wanted)?;
+        let (_, module) = self.work.find_module(&wanted, &self.database)?.ok_or_else(unknown)?;
+        let Some(ModuleBody::ScalarFunction { parameters, returns, .. }) =
+            module.statement.as_ref().map(|create| &create.body)
+        else {
+            return Err(unknown());
+        };
+        let parameters: Vec<SqlType> =
+            parameters.iter().map(|parameter| parameter.sql_type.clone()).collect();
+        let returns = returns.clone();
+        let name = module.definition.qualified_name();
+        let runner = self.runner(module, frame)?;
+        let kernel = move |arguments: &[Datum]| runner.run(arguments, Runner::value);
+        Ok(ScalarFunction { name, parameters, returns, kernel: Arc::new(kernel) })
+    }
+
+    /// A function that returns a table; None if the name is none's.
+    pub(super) fn rows_function(
+        &self,
+        name: &ObjectName,
+        frame: &Frame,
+    ) -> Result<Option<TableFunction>, SqlError> {
+        let name = self.resolved(name)?;
+        let Some((_, module)) = self.work.find_module(&name, &self.database)? else { return Ok(None) };
+        let parameters = match module.statement.as_ref().map(|create| &create.body) {
+            Some(
+                ModuleBody::InlineFunction { parameters, .. } | ModuleBody::TableFunction { parameters, .. },
+            ) => parameters.iter().map(|parameter| parameter.sql_type.clone()).collect(),
+            _ => return Ok(None),
+        };
+        let columns = columns_of(&module.definition);
+        let display_name = module.definition.qualified_name();
+        let runner = self.runner(module, frame)?;
+        let rows = move |arguments: &[Datum]| runner.run(arguments, Runner::rows);
+        Ok(Some(TableFunction {
+            columns,
+            rows: Arc::new(rows),
+            parameters: Some((display_name, parameters)),
+        }))
+    }
+
+    fn runner(&self, module: Arc<Module>, frame: &Frame) -> Result<Arc<Runner>, SqlError> {
+        let nesting = frame.nesting + 1;
+        if nesting > NESTING_MAX {
+            return Err(SqlError::nested_too_deeply());
+        }
+        let session = Session {
+            instance: Arc::clone(&self.instance),
+            login: self.login.clone(),
+            settings: super::settings::Settings::new(true),
+            database: module.definition.database.clone(),
+            work: self.work.for_function(),
+            cancellation: self.cancellation.clone(),
+            last: LastStatement::default(),
+            ..Session::open(Arc::clone(&self.instance), self.login.clone())?
+        };
+        Ok(Arc::new(Runner { session: Mutex::new(session), module, nesting }))
+    }
+
+    async fn function_value(
+        &mut self,
+        module: &Module,
+        arguments: &[Datum],
+        nesting: u32,
+    ) -> Result<Datum, SqlError> {
+        let Some(ModuleBody::ScalarFunction { parameters, returns, statements }) =
+            module.statement.as_ref().map(|create| &create.body)
+        else {
+            return Err(SqlError::internal("a function without a body"));
+        };
+        let mut frame = function_frame(parameters, arguments, nesting);
+        frame.returns = Some(returns.clone());
+        let (sender, _receiver) = mpsc::channel(1);
+        let mut output = Output::new(sender, self.cancellation.clone());
+        output.capture();
+        self.run_statements(statements, &mut frame, &mut output).await?;
+        output.check()?;
+        Ok(frame.returned.unwrap_or(Datum::Null))
+    }
+
+    async fn function_rows(
+        &mut self,
+        module: &Module,
+        arguments: &[Datum],
+        nesting: u32,
+    ) -> Result<Vec<Vec<Datum>>, SqlError> {
+        let types: Vec<SqlType> =
+            module.definition.columns.iter().map(|column| column.sql_type.clone()).collect();
+        let batches = match module.statement.as_ref().map(|create| &create.body) {
+            Some(ModuleBody::InlineFunction { parameters, query }) => {
+                let frame = function_frame(parameters, arguments, nesting);
+                let bound = self.bind(query, &frame)?;
+                let instance = Arc::clone(&self.instance);
+                instance.engine().collect(bound, &self.cancellation).await?
+            }
+            Some(ModuleBody::TableFunction { parameters, result, statements }) => {
+                let mut frame = function_frame(parameters, arguments, nesting);
+                let (sender, _receiver) = mpsc::channel(1);
+                let mut output = Output::new(sender, self.cancellation.clone());
+                output.capture();
+                self.work.enter_scope();
+                let ran = match self.declare_table(result, &frame) {
+                    Ok(()) => self.run(statements, &mut frame, &mut output).await.map(|_| ()),
+                    Err(error) => Err(error),
+                };
+                let rows = match ran {
+                    Ok(()) => self.work.find(&result.name, &self.database).and_then(|table| match table {
+                        Some(table) => self.contents(&table).map(|batch| vec![batch]),
+                        None => Ok(Vec::new()),
+                    }),
+                    Err(error) => Err(error),
+                };
+                self.work.leave_scope()?;
+                output.check()?;
+                rows?
+            }
+            _ => return Err(SqlError::internal("a function without a body")),
+        };
+        let mut rows = Vec::new();
+        for batch in &batches {
+            for row in 0..batch.num_rows() {
+                let values = batch.columns().iter().zip(&types);
+                rows.push(
+                    values
+                        .map(|(array, sql_type)| Datum::read(array.as_ref(), sql_type, row))
+                        .collect::<Result<Vec<_>, _>>()?,
+                );
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl Runner {
+    fn value(&self, arguments: &[Datum]) -> Result<Datum, SqlError> {
+        let mut session = self.session.lock();
+        block_on(session.function_value(&self.module, arguments, self.nesting))
+    }
+
+    fn rows(&self, arguments: &[Datum]) -> Result<Vec<Vec<Datum>>, SqlError> {
+        let mut session = self.session.lock();
+        block_on(session.function_rows(&self.module, arguments, self.nesting))
+    }
+
+    fn run<T: Send>(
+        &self,
+        arguments: &[Datum],
+        call: fn(&Runner, &[Datum]) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        if !self.nesting.is_multiple_of(NESTING_OF_THREAD) {
+            return waiting(|| call(self, arguments));
+        }
+        let runtime = tokio::runtime::Handle::try_current().ok();
+        waiting(|| {
+            std::thread::scope(|scope| {
+                let body = || {
+                    let _entered = runtime.as_ref().map(tokio::runtime::Handle::enter);
+                    call(self, arguments)
+                };
+                let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, body);
+                let thread = thread.map_err(SqlError::internal)?;
+                thread.join().unwrap_or_else(|_| Err(SqlError::internal("the body of a function stopped")))
+            })
+        })
+    }
+}
+
+fn function_frame(parameters: &[Declaration], arguments: &[Datum], nesting: u32) -> Frame {
+    let mut frame = Frame::new(true);
+    frame.nesting = nesting;
+    // Errors go to the statement that calls.
+    frame.tries = 1;
+    for (parameter, value) in parameters.iter().zip(arguments) {
+        frame.declare(&parameter.name, parameter.sql_type.clone(), value.clone());
+    }
+    frame
+}
+
+/// The columns of a view's or function's rows.
+pub(super) fn columns_of(definition: &ModuleDefinition) -> Vec<OutputColumn> {
+    definition
+        .columns
+        .iter()
+        .map(|column| OutputColumn {
+            collation: column.collation(),
+            ..OutputColumn::expression(column.name.clone(), column.sql_type.clone(), true)
+        })
+        .collect()
+}
+
+/// Waits for a future on this thread. Unlike a runtime's own it may be used inside itself.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Views, procedures, functions and synonyms: CREATE, ALTER and DROP.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema};
+use store::TableId;
+
+use super::Session;
+use super::interpreter::Frame;
+use super::work::{Place, key_of};
+use crate::catalogue::{
+    ColumnDefinition, Module, ModuleDefinition, ModuleKind, ParameterDefinition, same_name,
+};
+use crate::engine::{Datum, OutputColumn};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::{
+    CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, ObjectName, Statement, StatementKind,
+};
+use crate::tsql::query::{Query, QueryBody, SelectItem};
+
+/// Synonyms of synonyms beyond which a name is taken for none.
+const SYNONYMS_MAX: usize = 8;
+
+impl Session {
+    /// CREATE, ALTER or CREATE OR ALTER. What a view or inline function names must exist; a procedure is looked at when
+    /// it runs.
+    ///
+    /// Errors: 2714, 208, 2010; 443, 444 and 455 for what a function may not do; those of a view's query.
+    pub(super) fn create_module(&mut self, create: &CreateModule, frame: &Frame) -> Result<(), SqlError> {
+        let name = &create.name;
+        if name.database.is_some() {
+            return Err(SqlError::new(
+                166,
+                15,
+                1,
+                "'CREATE/ALTER' does not allow specifying the database name as a prefix to the object name.",
+            ));
+        }
+        let known = self.work.find_module(name, &self.database)?;
+        let table = self.work.find(name, &self.database)?.is_some();
+        match (create.mode, &known) {
+            (CreateMode::Create, Some(_)) => return Err(SqlError::object_exists(&name.name)),
+            (CreateMode::Create | CreateMode::CreateOrAlter, None) if table => {
+                return Err(SqlError::object_exists(&name.name));
+            }
+            (CreateMode::Alter, None) => return Err(SqlError::invalid_object(&name.to_string())),
+            _ => {}
+        }
+        let kind = kind_of(&create.body);
+        let mut definition = match &known {
+            Some((_, module)) if module.definition.kind.word() == kind.word() => module.definition.clone(),
+            Some(_) => {
+                return Err(SqlError::new(
+                    2010,
+                    16,
+                    1,
+                    format!("Cannot perform alter on '{name}' because it is an incompatible object type."),
+                ));
+            }
+            None => self.new_module(name, kind)?,
+        };
+        definition.kind = kind;
+        definition.modified_us = now_us();
+        definition.text.clone_from(&create.text);
+        definition.quoted_identifier = self.settings.quoted_identifier;
+        definition.parameters = parameters_of(&create.body);
+        definition.columns = self.module_columns(create, frame)?;
+        match known {
+            Some((id, _)) => self.keep_module(id, &definition),
+            None => self.keep_new_module(&definition, name),
+        }
+    }
+
+    /// CREATE SYNONYM.
+    pub(super) fn create_synonym(&mut self, name: &ObjectName, target: &ObjectName) -> Result<(), SqlError> {
+        let mut definition = self.new_module(name, ModuleKind::Synonym)?;
+        let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
+        let parts = [target.database.as_deref(), target.schema.as_deref(), Some(&target.name)];
+        definition.target = Some(parts.into_iter().flatten().map(quoted).collect::<Vec<_>>().join("."));
+        self.keep_new_module(&definition, name)
+    }
+
+    /// DROP VIEW, PROCEDURE, FUNCTION, SEQUENCE, SYNONYM. Errors: 3701, 3705 for an object of another kind.
+    pub(super) fn drop_modules(
+        &mut self,
+        word: ModuleWord,
+        names: &[ObjectName],
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
+        let spelled = spelling(word);
+        for name in names {
+            match self.work.find_module(name, &self.database)? {
+                Some((id, module)) if module.definition.kind.word() == word => {
+                    self.instance.sequences.lock().remove(&module.definition.object_id);
+                    self.work.write(Place::Shared, |transaction| transaction.drop_table(id))?;
+                }
+                Some((_, module)) => {
+                    let other = spelling(module.definition.kind.word());
+                    return Err(SqlError::new(
+                        3705,
+                        16,
+                        1,
+                        format!(
+                            "Cannot use DROP {} with '{name}' because '{name}' is a {other}. Use DROP {}.",
+                            spelled.to_uppercase(),
+                            other.to_uppercase()
+                        ),
+                    ));
+                }
+                None if if_exists => {}
+                None => return Err(SqlError::cannot_drop(spelled, &name.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// A module of a kind in the place where its name puts it. Errors: 911, 2760.
+    pub(super) fn new_module(
+        &self,
+        name: &ObjectName,
+        kind: ModuleKind,
+    ) -> Result<ModuleDefinition, SqlError> {
+        let (database, schema) = self.home_of(name)?;
+        Ok(ModuleDefinition {
+            object_id: self.instance.new_object_id(),
+            database,
+            schema,
+            name: name.name.clone(),
+            created_us: now_us(),
+            modified_us: now_us(),
+            kind,
+            text: String::new(),
+            quoted_identifier: true,
+            columns: Vec::new(),
+            parameters: Vec::new(),
+            sequence: None,
+            target: None,
+        })
+    }
+
+    /// Puts a new module into the store. Errors: 2714.
+    pub(super) fn keep_new_module(
+        &mut self,
+        definition: &ModuleDefinition,
+        name: &ObjectName,
+    ) -> Result<(), SqlError> {
+        let taken = self.work.find(name, &self.database)?.is_some()
+            || self.work.find_module(name, &self.database)?.is_some();
+        if taken {
+            return Err(SqlError::object_exists(&name.name));
+        }
+        let properties = definition.to_properties().map_err(SqlError::internal)?;
+        let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
+        let key = key_of(name, &self.database);
+        self.work
+            .write(Place::Shared, |transaction| transaction.create_table(&key, schema, properties))
+            .map(|_| ())
+    }
+
+    /// Keeps a changed module.
+    pub(super) fn keep_module(&mut self, id: TableId, definition: &ModuleDefinition) -> Result<(), SqlError> {
+        let properties = definition.to_properties().map_err(SqlError::internal)?;
+        self.work.write(Place::Shared, |transaction| transaction.set_properties(id, properties))
+    }
+
+    /// The columns of a view or table-valued function, found by binding it.
+    fn module_columns(
+        &self,
+        create: &CreateModule,
+        frame: &Frame,
+    ) -> Result<Vec<ColumnDefinition>, SqlError> {
+        match &create.body {
+            ModuleBody::View { check: true, .. } => Err(SqlError::unsupported("WITH CHECK OPTION")),
+            ModuleBody::View { columns, query, .. } => {
+                self.query_columns(&create.name, columns.as_deref(), query, frame)
+            }
+            ModuleBody::InlineFunction { parameters, query } => {
+                let mut inner = frame.inner()?;
+                for parameter in parameters {
+                    inner.declare(&parameter.name, parameter.sql_type.clone(), Datum::Null);
+                }
+                self.query_columns(&create.name, None, query, &inner)
+            }
+            ModuleBody::TableFunction { result, statements, .. } => {
+                check_function(statements)?;
+                Ok(self.declared_columns(result, frame)?.columns)
+            }
+            ModuleBody::ScalarFunction { statements, .. } => {
+                check_function(statements)?;
+                if !ends_with_return(statements) {
+                    let text = "The last statement included within a function must be a return statement.";
+                    return Err(SqlError::new(455, 16, 2, text));
+                }
+                Ok(Vec::new())
+            }
+            ModuleBody::Procedure { .. } => Ok(Vec::new()),
+        }
+    }
+
+    fn query_columns(
+        &self,
+        name: &ObjectName,
+        names: Option<&[String]>,
+        query: &Query,
+        frame: &Frame,
+    ) -> Result<Vec<ColumnDefinition>, SqlError> {
+        if let QueryBody::Select(select) = &query.body
+            && select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. }))
+        {
+            return Err(SqlError::syntax_keyword("SELECT"));
+        }
+        crate::engine::refuse_order(query)?;
+        let bound = self.bind(query, frame)?;
+        if let Some(names) = names
+            && names.len() != bound.columns.len()
+        {
+            let (number, than) =
+                if bound.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
+            let text = format!("'{}' has {than} columns than were specified in the column list.", name.name);
+            return Err(SqlError::new(number, 16, 1, text));
+        }
+        let mut columns: Vec<ColumnDefinition> = Vec::with_capacity(bound.columns.len());
+        for (index, column) in bound.columns.iter().enumerate() {
+            let own = names.and_then(|names| names.get(index)).unwrap_or(&column.name);
+            if own.is_empty() {
+                let text = format!(
+                    "Create View or Function failed because no column name was specified for column {}.",
+                    index + 1
+                );
+                return Err(SqlError::new(4511, 16, 1, text));
+            }
+            if columns.iter().any(|other| same_name(&other.name, own)) {
+                let text = format!(
+                    "Column names in each view or function must be unique. Column name '{own}' in view or function '{}' is specified more than once.",
+                    name.name
+                );
+                return Err(SqlError::new(4506, 16, 1, text));
+            }
+            columns.push(column_definition(index, own, column));
+        }
+        Ok(columns)
+    }
+
+    /// The query of a view, with its column names; None if the name is no view's.
+    pub(super) fn view_module(&self, name: &ObjectName) -> Result<Option<Arc<Module>>, SqlError> {
+        let found = self.work.find_module(name, &self.database)?;
+        Ok(found.map(|(_, module)| module).filter(|module| module.definition.kind == ModuleKind::View))
+    }
+
+    /// What a name stands for: itself, or what a synonym of that name does.
+    pub(super) fn resolved(&self, name: &ObjectName) -> Result<ObjectName, SqlError> {
+        let mut name = name.clone();
+        for _ in 0..SYNONYMS_MAX {
+            let found = self.work.find_module(&name, &self.database)?;
+            let Some(target) = found.and_then(|(_, module)| module.definition.target.clone()) else { break };
+            name = crate::tsql::parse_object_name(&target)?;
+        }
+        Ok(name)
+    }
+}
+
+fn column_definition(index: usize, name: &str, column: &OutputColumn) -> ColumnDefinition {
+    ColumnDefinition {
+        id: index as i32 + 1,
+        name: name.to_string(),
+        sql_type: column.sql_type.clone(),
+        nullable: column.nullable,
+        collation: column.collation.and_then(|collation| collation.name()).map(|name| name.to_string()),
+        identity: None,
+        default: None,
+        computed: None,
+    }
+}
+
+fn kind_of(body: &ModuleBody) -> ModuleKind {
+    match body {
+        ModuleBody::View { .. } => ModuleKind::View,
+        ModuleBody::Procedure { .. } => ModuleKind::Procedure,
+        ModuleBody::ScalarFunction { .. } => ModuleKind::ScalarFunction,
+        ModuleBody::InlineFunction { .. } => ModuleKind::InlineFunction,
+        ModuleBody::TableFunction { .. } => ModuleKind::TableFunction,
+    }
+}
+
+fn parameters_of(body: &ModuleBody) -> Vec<ParameterDefinition> {
+    let (declared, returns): (&[Declaration], _) = match body {
+        ModuleBody::View { .. } => (&[], None),
+        ModuleBody::Procedure { parameters, .. }
+        | ModuleBody::InlineFunction { parameters, .. }
+        | ModuleBody::TableFunction { parameters, .. } => (parameters, None),
+        ModuleBody::ScalarFunction { parameters, returns, .. } => (parameters, Some(returns)),
+    };
+    let value = returns.map(|sql_type| ParameterDefinition {
+        name: String::new(),
+        type_text: sql_type.to_string(),
+        output: true,
+        optional: false,
+    });
+    let parameters = declared.iter().map(|parameter| ParameterDefinition {
+        name: parameter.name.clone(),
+        type_text: parameter.sql_type.to_string(),
+        output: parameter.output,
+        optional: parameter.value.is_some(),
+    });
+    value.into_iter().chain(parameters).collect()
+}
+
+/// Refuses what a function may not do. Errors: 443 for a change outside of it, 444 for a result.
+fn check_function(statements: &[Statement]) -> Result<(), SqlError> {
+    let side_effect = |what: &str| {
+        let text = format!("Invalid use of a side-effecting operator '{what}' within a function.");
+        Err(SqlError::new(443, 16, 15, text))
+    };
+    for statement in statements {
+        let result = match &statement.kind {
+            StatementKind::Insert(insert) if !insert.table.is_variable() => side_effect("INSERT"),
+            StatementKind::Update(update) if !update.target.is_variable() && update.from.is_empty() => {
+                side_effect("UPDATE")
+            }
+            StatementKind::Delete(delete) if !delete.target.is_variable() && delete.from.is_empty() => {
+                side_effect("DELETE")
+            }
+            StatementKind::Merge(merge) if !merge.target.is_variable() => side_effect("MERGE"),
+            StatementKind::Print(_) => side_effect("PRINT"),
+            StatementKind::RaisError { .. } => side_effect("RAISERROR"),
+            StatementKind::Throw(_) => side_effect("THROW"),
+            StatementKind::Execute(_) | StatementKind::ExecuteText(_) => side_effect("EXECUTE STRING"),
+            StatementKind::BeginTransaction(_) => side_effect("BEGIN TRANSACTION"),
+            StatementKind::Commit => side_effect("COMMIT TRANSACTION"),
+            StatementKind::Rollback(_) => side_effect("ROLLBACK TRANSACTION"),
+            StatementKind::TryCatch { .. } => side_effect("BEGIN TRY"),
+            StatementKind::SetOption(_) => side_effect("SET OPTION ON"),
+            StatementKind::CreateTable(_) => side_effect("CREATE TABLE"),
+            StatementKind::DropTable { .. } => side_effect("DROP OBJECT"),
+            StatementKind::TruncateTable(_) => side_effect("TRUNCATE TABLE"),
+            StatementKind::Query(query) => match &query.body {
+                QueryBody::Select(select)
+                    if select.items.iter().all(|item| matches!(item, SelectItem::Assign { .. })) =>
+                {
+                    Ok(())
+                }
+                _ => {
+                    let text = "Select statements included within a function cannot return data to a client.";
+                    Err(SqlError::new(444, 16, 2, text))
+                }
+            },
+            StatementKind::Block(inner) => check_function(inner),
+            StatementKind::If { then, otherwise, .. } => {
+                check_function(std::slice::from_ref(then)).and_then(|()| match otherwise {
+                    Some(otherwise) => check_function(std::slice::from_ref(otherwise)),
+                    None => Ok(()),
+                })
+            }
+            StatementKind::While { body, .. } => check_function(std::slice::from_ref(body)),
+            _ => Ok(()),
+        };
+        result.map_err(|error| error.at_line(statement.line))?;
+    }
+    Ok(())
+}
+
+fn ends_with_return(statements: &[Statement]) -> bool {
+    match statements.last().map(|statement| &statement.kind) {
+        Some(StatementKind::Return(_)) => true,
+        Some(StatementKind::Block(inner)) => ends_with_return(inner),
+        _ => false,
+    }
+}
+
+fn spelling(word: ModuleWord) -> &'static str {
+    match word {
+        ModuleWord::View => "view",
+        ModuleWord::Procedure => "procedure",
+        ModuleWord::Function => "function",
+        ModuleWord::Sequence => "sequence object",
+        ModuleWord::Synonym => "synonym",
+    }
+}
+
+fn now_us() -> i64 {
+    use crate::engine::datum::{DAYS_TO_1970, TICKS_PER_DAY};
+    (crate::engine::facts::now() - DAYS_TO_1970 * TICKS_PER_DAY) / 10
+}
