@@ -417,6 +417,9 @@ impl Session {
         let (mut rows, mut identity) = (0, None);
         for result in results {
             let types: Vec<SqlType> = result.columns.iter().map(|column| column.sql_type().clone()).collect();
+            if insert.columns.as_ref().is_some_and(|columns| columns.len() != types.len()) {
+                return Err(SqlError::column_count_mismatch());
+            }
             let inserted = self.insert_batches(
                 &insert.table,
                 insert.columns.as_deref(),
