@@ -23,6 +23,13 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     fn lines(&self) -> Option<RowLines> {
         None
     }
+
+    /// Collects rows that cannot be read instead of failing at the first, for formats that can go on behind one: delimited
+    /// text and host files. The handle stays valid while the reader runs in another thread. Numbers of rows in errors and in
+    /// [`BatchReader::lines`] count the rows that are delivered; a rejected row says itself where it was.
+    fn rejects(&mut self) -> Option<bcp::Rejects> {
+        None
+    }
 }
 
 /// A file being written. Dropped without [`BatchWriter::finish`], it leaves nothing under the final name.

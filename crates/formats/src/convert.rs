@@ -49,8 +49,8 @@ impl Default for ConvertOptions {
     }
 }
 
-/// Reads `source` and writes its rows to `target`. Rows of a host file that do not load go to `reject`, which says whether
-/// to go on; without it they are errors.
+/// Reads `source` and writes its rows to `target`. Rows that cannot be read go to `reject`, which says whether to go on;
+/// without it they are errors.
 ///
 /// # Errors
 /// Any failure to read or write; the target is then not put in place.
@@ -61,7 +61,7 @@ pub fn convert(
     mut reject: Option<&mut dyn FnMut(RejectedRow) -> Result<(), FormatError>>,
 ) -> Result<Converted, FormatError> {
     let mut input = Input::open(source, options)?;
-    let rejects = reject.as_ref().and_then(|_| input.host()).map(HostFormatReader::rejects);
+    let rejects = reject.as_ref().and_then(|_| input.rejects());
     let columns = match (&options.columns, &source.format, &target.format) {
         (Some(columns), ..) => Some(columns.clone()),
         (None, Format::Host(host), _) => Some(input.columns(host)),
@@ -102,6 +102,13 @@ impl Input {
                 Ok(Self::Host(Box::new(reader)))
             }
             _ => Ok(Self::Other(open(location, format, *compression, options.batch_rows)?)),
+        }
+    }
+
+    fn rejects(&mut self) -> Option<crate::bcp::Rejects> {
+        match self {
+            Self::Host(reader) => reader.rejects(),
+            Self::Other(reader) => reader.rejects(),
         }
     }
 

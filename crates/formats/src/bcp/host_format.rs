@@ -150,11 +150,6 @@ impl HostFormatReader {
         Ok(Self { reader, converter, rejects: None, file: location.to_string(), failed: false })
     }
 
-    /// Collects rows that do not load instead of failing.
-    pub fn rejects(&mut self) -> Rejects {
-        self.rejects.get_or_insert_default().clone()
-    }
-
     /// What the original would not have mentioned, so far.
     pub fn suffered(&self) -> &[Suffered] {
         self.reader.suffered()
@@ -217,12 +212,20 @@ impl BatchReader for HostFormatReader {
     fn bytes_total(&self) -> Option<u64> {
         self.reader.bytes_total()
     }
+
+    fn rejects(&mut self) -> Option<Rejects> {
+        Some(self.rejects.get_or_insert_default().clone())
+    }
 }
 
 impl Rejects {
     /// The rows so far; they are not given twice.
     pub fn take(&self) -> Vec<RejectedRow> {
         std::mem::take(&mut *self.locked())
+    }
+
+    pub(crate) fn push(&self, row: RejectedRow) {
+        self.locked().push(row);
     }
 
     fn locked(&self) -> MutexGuard<'_, Vec<RejectedRow>> {

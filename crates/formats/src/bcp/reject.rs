@@ -92,6 +92,13 @@ pub enum RejectReason {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// The row itself: too few or too many fields, a quote where none may stand. Of delimited text with quotes; `raw` is
+    /// then the row's text in UTF-8.
+    #[error("{problem}")]
+    Row {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Something the original would have loaded as something else, refused by [`Tolerance`](super::Tolerance).
     #[error("{0}")]
     Refused(Deviation),
@@ -134,7 +141,7 @@ impl RejectReason {
                 "22008",
                 "Datetime field overflow. Fractional second precision exceeds the scale specified in the parameter binding.",
             ),
-            Self::Refused(_) => CAST,
+            Self::Refused(_) | Self::Row { .. } => CAST,
         }
     }
 }

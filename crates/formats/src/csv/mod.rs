@@ -9,6 +9,7 @@ mod encoding;
 mod lines;
 mod options;
 mod reader;
+mod rejecting;
 pub(crate) mod scanner;
 mod splitter;
 mod text_input;

@@ -12,6 +12,7 @@ use super::lines::RowLines;
 use super::options::CsvOptions;
 use super::splitter::{FieldForm, Rows, Span, Split, Splitter, Stop};
 use super::text_input::{TextEnd, TextInput};
+use crate::bcp::Rejects;
 use crate::{BatchReader, Compression, FormatError, Location, Place, Reason};
 
 /// Reads delimited text. Every column is Utf8; memory is bounded by `max_row_bytes` and `max_batch_bytes`.
@@ -21,17 +22,20 @@ use crate::{BatchReader, Compression, FormatError, Location, Place, Reason};
 /// is not known).
 pub struct CsvReader {
     file: String,
-    schema: SchemaRef,
+    pub(super) schema: SchemaRef,
     columns: Vec<TextColumn>,
     rules: FieldRules,
-    blocks: Blocks,
+    pub(super) blocks: Blocks,
     batch_rows: usize,
     batch_bytes_max: usize,
     rows_in_batch: usize,
     bytes_in_batch: usize,
     /// Rows handed to columns so far.
-    rows_read: u64,
+    pub(super) rows_read: u64,
     lines: RowLines,
+    /// Rows that were handed back instead, and to whom.
+    pub(super) rejected: u64,
+    pub(super) rejects: Option<Rejects>,
     /// Raised behind the rows that came before it.
     failure: Option<FormatError>,
     finished: bool,
@@ -40,16 +44,16 @@ pub struct CsvReader {
 }
 
 /// The text of the file, a window at a time, and the position in it.
-struct Blocks {
-    input: TextInput,
-    splitter: Splitter,
+pub(super) struct Blocks {
+    pub(super) input: TextInput,
+    pub(super) splitter: Splitter,
     /// Text not split yet begins at `start`.
-    text: Vec<u8>,
-    start: usize,
+    pub(super) text: Vec<u8>,
+    pub(super) start: usize,
     /// Offset in the file of `text[0]`, in bytes.
     text_offset: u64,
     /// Line on which `text[start]` stands, the first being 1.
-    line: u64,
+    pub(super) line: u64,
     block_bytes: usize,
     max_row_bytes: usize,
 }
@@ -147,6 +151,8 @@ impl CsvReader {
             bytes_in_batch: 0,
             rows_read: 0,
             lines,
+            rejected: 0,
+            rejects: None,
             failure: None,
             finished: false,
             bytes_read: Arc::default(),
@@ -188,7 +194,10 @@ impl CsvReader {
                     self.finished = true;
                     return Ok(());
                 }
-                Err((error, field)) => return Err(place(error, field, &self.schema, next_row)),
+                Err((error, field)) => {
+                    let error = place(error, field, &self.schema, next_row + self.rejected);
+                    self.reject(&split, error, field)?;
+                }
             }
         }
         Ok(())
@@ -246,10 +255,14 @@ impl BatchReader for CsvReader {
     fn lines(&self) -> Option<RowLines> {
         Some(self.lines.clone())
     }
+
+    fn rejects(&mut self) -> Option<Rejects> {
+        Some(self.rejects.get_or_insert_default().clone())
+    }
 }
 
 /// Whether text remains.
-enum Advance {
+pub(super) enum Advance {
     More,
     Finished,
 }
@@ -284,7 +297,7 @@ impl Blocks {
         Ok(())
     }
 
-    fn split(&self, rows_max: usize, expected: Option<usize>, rows: &mut Rows) -> Split {
+    pub(super) fn split(&self, rows_max: usize, expected: Option<usize>, rows: &mut Rows) -> Split {
         let last = matches!(self.input.end(), Some(TextEnd::File));
         self.splitter.split(&self.text, self.start, last, rows_max, expected, rows)
     }
@@ -319,11 +332,11 @@ impl Blocks {
         if row_bytes > self.max_row_bytes { Err((self.too_long(), None)) } else { Ok(()) }
     }
 
-    fn too_long(&self) -> FormatError {
+    pub(super) fn too_long(&self) -> FormatError {
         self.error_at(self.start, Reason::RowTooLong { limit_bytes: self.max_row_bytes })
     }
 
-    fn refill(&mut self) -> Result<Advance, FormatError> {
+    pub(super) fn refill(&mut self) -> Result<Advance, FormatError> {
         self.text_offset += self.input.source_bytes(&self.text[..self.start]);
         self.text.drain(..self.start);
         self.start = 0;
@@ -351,7 +364,7 @@ impl Blocks {
     }
 
     /// An error at `text[at]`.
-    fn error_at(&self, at: usize, reason: Reason) -> FormatError {
+    pub(super) fn error_at(&self, at: usize, reason: Reason) -> FormatError {
         let byte_offset = self.text_offset + self.input.source_bytes(&self.text[..at]);
         let line = self.line + line_breaks(&self.text[self.start..at]);
         FormatError::new(reason).at(Place {

@@ -93,6 +93,16 @@ impl Splitter {
         }
     }
 
+    /// Behind the first row terminator, whatever stands before it.
+    pub(super) fn terminator_end(&self, text: &[u8]) -> Option<usize> {
+        memchr::memmem::find(text, &self.terminator).map(|at| at + self.terminator.len())
+    }
+
+    /// Longest row accepted, in bytes.
+    pub(super) fn row_bytes_max(&self) -> usize {
+        self.row_bytes_max
+    }
+
     /// Appends the whole rows of `text[start..]` to `rows`, at most `rows_max`. `expected` is the number of columns;
     /// without it the first row decides. `last` says that no text follows, so the last row needs no terminator.
     pub(super) fn split(

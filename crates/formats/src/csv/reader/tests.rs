@@ -410,3 +410,40 @@ proptest! {
         prop_assert_eq!(shown(whole_error), shown(split_error));
     }
 }
+
+#[test]
+fn rows_of_another_shape_are_handed_back_if_someone_collects_them() {
+    use crate::BatchReader as _;
+    let text = "a,b\n1,2\n3\n\"4\"x,5\n6,7,8\n\"9\n9\",10\n11,12";
+    for block_bytes in [1, 5, 1000] {
+        let input = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
+        let mut reader =
+            CsvReader::with_block_bytes(input, "text", &CsvOptions::default(), 100, block_bytes).unwrap();
+        let rejects = reader.rejects().unwrap();
+        let lines = reader.row_lines();
+        let rows: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(rows, 3);
+        let numbers: Vec<Option<u64>> = (1..=3).map(|row| lines.line_of_row(row)).collect();
+        assert_eq!(numbers, [Some(2), Some(6), Some(8)]);
+        let found: Vec<(u64, u64, String, String)> = rejects
+            .take()
+            .into_iter()
+            .map(|row| {
+                let raw = String::from_utf8(row.raw).unwrap();
+                (row.row, row.byte_offset, raw, row.reason.to_string())
+            })
+            .collect();
+        let expected = [
+            (2, 8, "3\n", "expected 2 fields, found 1"),
+            (
+                3,
+                10,
+                "\"4\"x,5\n",
+                "text follows a closing quote (a quote inside a quoted field is written twice)",
+            ),
+            (4, 17, "6,7,8\n", "expected 2 fields, found 3"),
+        ]
+        .map(|(row, byte, raw, reason)| (row, byte, raw.to_owned(), reason.to_owned()));
+        assert_eq!(found, expected, "blocks of {block_bytes}");
+    }
+}
