@@ -15,6 +15,7 @@ def engine(server, driver: str, database: str = "master", **options) -> sa.Engin
     if driver == "pyodbc":
         # SQLAlchemy has the pool: the driver manager must not keep one too.
         pyodbc.pooling = False
+        pyodbc.native_uuid = False
         text = odbc.connection_string(server, Database=database)
         url = sa.URL.create("mssql+pyodbc", query={"odbc_connect": text})
     else:

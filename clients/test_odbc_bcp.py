@@ -286,6 +286,7 @@ def test_a_large_value_is_sent_and_read_in_parts(run):
     assert run("stream") == ["sent 6300900", "read 6300900", "wrong 0", "parts many"]
 
 
-def test_arrays_of_parameters_and_blocks_of_rows(run):
+@pytest.mark.parametrize("cursor", [(), ("cursor=yes",)], ids=["default_result", "server_cursor"])
+def test_arrays_of_parameters_and_blocks_of_rows(run, cursor):
     expected = ["processed 1000", "good 999", "last refused", f"rows 999 sum {999 * 998 // 2}"]
-    assert run("arrays") == expected
+    assert run("arrays", *cursor) == expected

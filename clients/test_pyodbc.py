@@ -158,11 +158,13 @@ def test_a_parameter_of_every_type(cursor, column):
     assert python_cells.differences([column], rows, as_parameter) == []
 
 
-@pytest.mark.parametrize("column", python_cells.columns(), ids=lambda column: column.name)
+# `cells` holds the others' text as hexadecimal bits, which is not their T-SQL spelling.
+SPELLED = python_cells.columns("real", "float", "binary", "varbinary", "image")
+
+
+@pytest.mark.parametrize("column", SPELLED, ids=lambda column: column.name)
 def test_a_text_parameter_for_every_type(cursor, column):
     """The server converts a string parameter to the column's type; times and zones arrive whole."""
-    if column.kind in ("real", "float", "binary", "varbinary", "image"):
-        pytest.skip("cells holds their text as hexadecimal bits, which is not their T-SQL spelling")
     cursor.execute(python_cells.create_table("#text", [column]))
     for row in range(cells.ROW_COUNT):
         text = cells.text(column, row)

@@ -182,13 +182,13 @@ const SESSIONS: &str = "
     transaction_isolation_level smallint!
     lock_timeout int! = -1
     deadlock_priority int! = 0
-    row_count bigint!
+    row_count bigint! = 0
     prev_error int! = 0
     original_security_id varbinary(85)! = 0x01
     original_login_name nvarchar(128)!
-    database_id smallint!
+    database_id smallint! = 1
     authenticating_database_id int = 1
-    open_transaction_count int!";
+    open_transaction_count int! = 0";
 
 const CONNECTIONS: &str = "
     session_id int
