@@ -102,6 +102,18 @@ fn a_cancelled_statement_ends_with_the_error_bit_before_the_acknowledgement() {
     assert_eq!(statement.status, DoneStatus::ERROR);
 }
 
+/// Their columns are datetimes and not nullable; the clock knows more digits, and of other sessions little is known.
+#[test]
+fn every_session_is_listed_whole() {
+    let server = server_with_table(1);
+    let mut others = [connect(&server), connect(&server)];
+    let mut client = connect(&server);
+    let tokens = client.batch("SELECT * FROM sys.dm_exec_sessions");
+    assert_no_error(&tokens);
+    assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM sys.dm_exec_sessions"), 3);
+    assert_eq!(scalar(&mut others[0], "SELECT COUNT(row_count + database_id) FROM sys.dm_exec_sessions"), 3);
+}
+
 #[test]
 fn a_wait_for_a_lock_is_cancelled_and_the_transaction_stays() {
     let server = server_with_table(3);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use tds::{Length, SqlType};
 
+use crate::engine::convert::convert;
 use crate::engine::{BoundTable, Datum, MemoryTable, OutputColumn, exact_schema};
 use crate::sql_error::SqlError;
 
@@ -79,11 +80,17 @@ impl View {
             .iter()
             .enumerate()
             .map(|(index, column)| {
-                let values: Vec<Datum> =
-                    self.rows.iter().map(|row| row.get(index).cloned().unwrap_or(Datum::Null)).collect();
-                Datum::array(&values, &column.sql_type)
+                let cells = self.rows.iter().map(|row| row.get(index).cloned().unwrap_or(Datum::Null));
+                let values = match column.sql_type {
+                    // A moment of the clock is no datetime yet: that counts in 1/300 s.
+                    SqlType::DateTime => cells
+                        .map(|cell| convert(cell, &SqlType::DateTime2 { scale: 7 }, &SqlType::DateTime, 0))
+                        .collect::<Result<Vec<_>, _>>()?,
+                    _ => cells.collect(),
+                };
+                Ok(Datum::array(&values, &column.sql_type))
             })
-            .collect();
+            .collect::<Result<Vec<_>, SqlError>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
         RecordBatch::try_new_with_options(schema, columns, &options).map_err(SqlError::internal)
     }
