@@ -15,7 +15,7 @@ const PROGRESS_ROWS: u64 = 1000;
 /// Where messages go; shared by the threads of a copy.
 pub struct Console {
     out: Mutex<Box<dyn Write + Send>>,
-    shared: bool,
+    is_file: bool,
 }
 
 impl Console {
@@ -29,7 +29,7 @@ impl Console {
             None if job.writes_to_stdout() => Box::new(io::stderr()),
             None => Box::new(io::stdout()),
         };
-        Ok(Self { out: Mutex::new(out), shared: job.output_file.is_some() || job.writes_to_stdout() })
+        Ok(Self { out: Mutex::new(out), is_file: job.output_file.is_some() })
     }
 
     /// Prints a line.
@@ -49,10 +49,10 @@ impl Console {
         self.line(diagnostic.to_string());
     }
 
-    /// Warns on standard error, unless that is where everything goes.
+    /// Warns on standard error, and in the file of `-o`.
     pub fn warn(&self, text: &str) {
         let text = format!("bcp: warning: {text}");
-        if self.shared {
+        if self.is_file {
             self.line(&text);
         }
         eprintln!("{text}");

@@ -473,3 +473,43 @@ fn collations_in_a_format_file_win_over_the_code_page() {
     assert_eq!(fixture.ok(&words).stderr, "");
     assert_eq!(fixture.rows("SELECT s FROM t"), "é\n");
 }
+
+#[test]
+fn a_data_source_names_the_server() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL)");
+    fixture.file("t.dat", "1\n");
+    let port = fixture.server.address().port();
+    let ini = format!(
+        "[shop]\nDriver = any\nServer = 127.0.0.1\nPort = {port}\nUID = sa\nPWD = {PASSWORD}\nEncrypt = no\n\
+         TrustServerCertificate = yes\n"
+    );
+    let file = fixture.file("odbc.ini", ini);
+    let run = |name: &str| {
+        fixture.run_with_variable(("ODBCINI", &file), &["bcp", "t", "in", "t.dat", "-c", "-D", "-S", name])
+    };
+    let ran = run("shop");
+    assert_eq!((ran.code, told(&ran)), (0, copied(1)), "{}", ran.stderr);
+    let unknown = run("nowhere");
+    assert!(unknown.code == 1 && unknown.stdout.contains("no data source \"nowhere\""), "{}", unknown.stdout);
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n float NULL)");
+    fixture.file("t.dat", "1\n");
+    let regional = fixture.ok(&["bcp", "t", "in", "t.dat", "-c", "-R"]);
+    assert_eq!(regional.stderr.matches("-R has no effect").count(), 1, "{}", regional.stderr);
+    // What SQL Server could not compute with is refused, though the original sends it.
+    fixture.file("t.dat", [&[8][..], &f64::NAN.to_le_bytes(), &[8], &1.5_f64.to_le_bytes()].concat());
+    let nan = fixture.ok(&["bcp", "t", "in", "t.dat", "-n"]);
+    assert!(
+        nan.stdout.contains("Numeric value out of range") && nan.stdout.contains("\n1 rows copied.\n"),
+        "{}",
+        nan.stdout
+    );
+    assert_eq!(fixture.rows("SELECT COUNT(*), MAX(n) FROM t"), "2,1.5\n");
+    let both = fixture.run(&["bcp", "SELECT 1 AS a SELECT 2 AS a", "queryout", "-", "-c"]);
+    assert_eq!(both.stderr.matches("only the first is in the file").count(), 1, "{}", both.stderr);
+}

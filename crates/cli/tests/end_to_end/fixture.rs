@@ -94,6 +94,17 @@ impl Fixture {
         self.run_command(command, stdin)
     }
 
+    /// Runs the command without a connection string, and with one further variable.
+    pub fn run_with_variable(&self, variable: (&str, &Path), arguments: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        command
+            .args(arguments)
+            .env_remove("BULKWIRE_URL")
+            .env("BULKWIRE_PASSWORD", PASSWORD)
+            .env(variable.0, variable.1);
+        self.run_command(command, "")
+    }
+
     /// Runs a program that stands for the command, without encryption.
     pub fn run_program(&self, program: &Path, arguments: &[&str]) -> Ran {
         let mut command = Command::new(program);
