@@ -208,6 +208,67 @@ async fn hints_decide_about_nulls_and_checks() {
     assert_eq!(error.number, 2628);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_was_promised_is_verified() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    batch(&mut session, TABLE).await;
+    let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
+    let column = [int_column("id")];
+    let target = expect_bulk(&mut session, "INSERT BULK t (id int) WITH (ORDER (id ASC))").await;
+    let mut writer = session.begin_bulk(target.clone()).unwrap();
+    load(&mut writer, &column, ids(vec![1, 5])).unwrap();
+    load(&mut writer, &column, ids(vec![6, 9])).unwrap();
+    writer.finish().unwrap();
+    for (first, second) in [(vec![12, 11], vec![]), (vec![12, 13], vec![11])] {
+        let mut writer = session.begin_bulk(target.clone()).unwrap();
+        let loaded =
+            load(&mut writer, &column, ids(first)).and_then(|()| load(&mut writer, &column, ids(second)));
+        assert_eq!(loaded.unwrap_err().number, 4819);
+        writer.abort();
+    }
+    // An order that is not the clustered key's promises nothing.
+    let target = expect_bulk(&mut session, "INSERT BULK t (id int) WITH (ORDER (id DESC))").await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    load(&mut writer, &column, ids(vec![20, 30])).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM t").await, ["6"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unchecked_rows_end_trust_and_foreign_keys_are_checked_on_demand() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    batch(&mut session, "CREATE TABLE p (id int PRIMARY KEY); INSERT p VALUES (1)").await;
+    batch(&mut session, "CREATE TABLE c (id int CHECK (id > 0), p_id int REFERENCES p (id))").await;
+    let columns = [int_column("id"), int_column("p_id")];
+    let rows = |id: i32, p_id: i32| -> Vec<ArrayRef> {
+        vec![Arc::new(Int32Array::from(vec![id])), Arc::new(Int32Array::from(vec![p_id]))]
+    };
+    let untrusted = "SELECT (SELECT COUNT(*) FROM sys.check_constraints WHERE is_not_trusted = 1), \
+                     (SELECT COUNT(*) FROM sys.foreign_keys WHERE is_not_trusted = 1)";
+    let checked = "INSERT BULK c (id int, p_id int) WITH (CHECK_CONSTRAINTS)";
+    let target = expect_bulk(&mut session, checked).await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    load(&mut writer, &columns, rows(1, 1)).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(rows_of(&mut session, untrusted).await, ["0 0"]);
+    let target = expect_bulk(&mut session, checked).await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    load(&mut writer, &columns, rows(2, 9)).unwrap();
+    assert_eq!(writer.finish().unwrap_err().number, 547);
+    assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM c").await, ["1"]);
+    let target = expect_bulk(&mut session, "INSERT BULK c (id int, p_id int)").await;
+    let mut writer = session.begin_bulk(target).unwrap();
+    load(&mut writer, &columns, rows(-2, 9)).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(rows_of(&mut session, untrusted).await, ["1 1"]);
+    let answer = batch(&mut session, "ALTER TABLE c WITH CHECK CHECK CONSTRAINT ALL").await;
+    assert!(answer.iter().any(|event| matches!(event, Response::Error(error) if error.number == 547)));
+    batch(&mut session, "DELETE c WHERE id < 0; ALTER TABLE c WITH CHECK CHECK CONSTRAINT ALL").await;
+    assert_eq!(rows_of(&mut session, untrusted).await, ["0 0"]);
+}
+
 fn parameter(name: &str, sql_type: SqlType, value: Value, status: u8) -> Parameter {
     let collation = Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
     Parameter { name: name.into(), status, type_info: TypeInfo::new(sql_type, true, collation), value }

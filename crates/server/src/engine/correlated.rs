@@ -180,7 +180,7 @@ fn with_applies(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
 fn rewrite_node(node: LogicalPlan, next: &mut usize) -> Result<Transformed<LogicalPlan>> {
     let mut correlated = false;
     node.apply_expressions(|expr| {
-        correlated |= expr.exists(|part| is_correlated(part))?;
+        correlated |= expr.exists(is_correlated)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     if !correlated {

@@ -12,9 +12,10 @@ use super::interpreter::Frame;
 use super::output::Output;
 use super::response::Response;
 use super::work::{BulkWork, OpenTable};
+use crate::catalogue::TableDefinition;
 use crate::engine::Binder;
 use crate::sql_error::SqlError;
-use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
+use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ast::{BulkHints, InsertBulk, ObjectName};
 
 /// An accepted INSERT BULK.
@@ -35,6 +36,9 @@ pub struct BulkWriter {
     /// Positions in the table of the declared columns.
     positions: Vec<usize>,
     width: usize,
+    /// What ORDER promises.
+    order: Option<OrderCheck>,
+    definition: Arc<TableDefinition>,
     types: Vec<SqlType>,
     finished: bool,
 }
@@ -99,7 +103,10 @@ impl Session {
     /// the table's lock alone; otherwise several loads run side by side, with TABLOCK those that ask for it.
     pub fn begin_bulk(&mut self, target: BulkTarget) -> Result<BulkWriter, SqlError> {
         let frame = Frame::new(false);
-        let table = self.writable(&target.table)?;
+        let mut table = self.writable(&target.table)?;
+        if !target.hints.check_constraints && self.distrust(&table)? {
+            table = self.writable(&target.table)?;
+        }
         let plan = {
             let environment = SessionEnvironment::new(self, &frame);
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
@@ -118,9 +125,32 @@ impl Session {
             work,
             positions: target.columns.iter().map(|(_, position)| *position).collect(),
             width: table.definition.columns.len(),
+            order: OrderCheck::new(&table.definition, &target.hints.order),
+            definition: table.definition,
             types: Vec::new(),
             finished: false,
         })
+    }
+
+    /// Rows that nobody checks end the trust in CHECK and FOREIGN KEY constraints, even if the load fails afterwards: the
+    /// definition cannot be changed once several loads are under way. Whether there was any.
+    fn distrust(&mut self, table: &OpenTable) -> Result<bool, SqlError> {
+        let mut definition = table.definition.as_ref().clone();
+        let checks = definition.checks.iter_mut().map(|check| &mut check.trusted);
+        let keys = definition.foreign_keys.iter_mut().map(|key| &mut key.trusted);
+        let mut changed = false;
+        for trusted in checks.chain(keys) {
+            changed |= std::mem::replace(trusted, false);
+        }
+        if changed {
+            let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
+            let mark = self.work.start_statement();
+            let result =
+                self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties));
+            self.work.end_statement(&mark, result.is_ok())?;
+            result?;
+        }
+        Ok(changed)
     }
 
     fn bulk_table_writer(
@@ -184,8 +214,11 @@ impl BulkWriter {
         let Some(writer) = &mut self.writer else {
             return Err(SqlError::internal("a bulk load that is over"));
         };
-        writer.write(InputRows { columns, rows: batch.num_rows() })?;
-        Ok(())
+        let stored = writer.write(InputRows { columns, rows: batch.num_rows() })?;
+        match &mut self.order {
+            Some(order) => order.check(&self.definition, &stored),
+            None => Ok(()),
+        }
     }
 
     /// Ends the load: commits it, or makes it part of the open transaction. Returns the row count.

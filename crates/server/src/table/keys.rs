@@ -124,7 +124,7 @@ impl TableKeys {
                 let fingerprint = u128::from(self.hashers.0.hash_one(bytes.as_ref())) << 64
                     | u128::from(self.hashers.1.hash_one(bytes.as_ref()));
                 if !set.insert(fingerprint) {
-                    let value = duplicate(&arrays, &definitions, row)?;
+                    let value = shown(&arrays, &definitions, row)?;
                     return Err(SqlError::duplicate_key(
                         key.kind,
                         &key.name,
@@ -168,8 +168,12 @@ pub(super) fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRe
     }
 }
 
-/// The duplicate's values as the message lists them.
-fn duplicate(arrays: &[ArrayRef], columns: &[&ColumnDefinition], row: usize) -> Result<String, SqlError> {
+/// A row's values as messages list them.
+pub(super) fn shown(
+    arrays: &[ArrayRef],
+    columns: &[&ColumnDefinition],
+    row: usize,
+) -> Result<String, SqlError> {
     let values = arrays
         .iter()
         .zip(columns)

@@ -2,11 +2,13 @@
 
 mod column;
 mod keys;
+mod order;
 mod plan;
 mod reference;
 mod writer;
 
 pub(crate) use keys::{KeyCache, TableKeys};
+pub(crate) use order::OrderCheck;
 pub(crate) use plan::{WritePlan, scope_of};
 pub(crate) use reference::{Reference, encode, single};
 pub(crate) use writer::{InputRows, TableWriter, WriteOptions};

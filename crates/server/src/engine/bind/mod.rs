@@ -162,13 +162,16 @@ pub struct Binder<'e> {
     /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
     in_value: Cell<bool>,
     common_tables: RefCell<Vec<CommonTable>>,
-    /// Recursive common tables whose step is being bound: name, columns, and the rows of the turn before.
-    recursions: RefCell<Vec<(String, Vec<OutputColumn>, Arc<super::recursive::WorkTable>)>>,
+    /// Recursive common tables whose step is being bound.
+    recursions: RefCell<Vec<Recursion>>,
     /// OPTION (MAXRECURSION).
     max_recursion: Cell<Option<u64>>,
     /// The database of the view whose query is being bound.
     database: RefCell<Option<String>>,
 }
+
+/// Name and columns of a recursive common table, and the rows of the turn before.
+type Recursion = (String, Vec<OutputColumn>, Arc<super::recursive::WorkTable>);
 
 /// Queries inside queries beyond which binding stops (views of common tables multiply).
 const DEPTH_MAX: usize = 32;
