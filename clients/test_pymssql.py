@@ -245,8 +245,8 @@ def test_a_connection_is_reset_by_name(cursor):
 
 
 # What FreeTDS's bulk copy under pymssql 2.4.6 cannot carry: times and zones, unique identifiers and xml are
-# no types of it, the longest decimals fail, a date must be a datetime, varchar columns get raw UTF-8, and money
-# ends the process with an abort in its own memory.
+# no types of it, the longest decimals fail, a date must be a datetime, varchar columns get raw UTF-8, and
+# money ends the process with an abort in its own memory.
 BULK = python_cells.columns(
     *("time", "datetimeoffset", "uniqueidentifier", "xml", "c_decimal38", "date", "char", "varchar", "text"),
     *("money", "smallmoney"),
