@@ -77,7 +77,15 @@ record Column(String name, String declaration, String kind, List<String> literal
             case "datetime" -> statement.setDateTime(index, Timestamp.valueOf(text));
             case "smalldatetime" -> statement.setSmallDateTime(index, Timestamp.valueOf(text));
             case "datetime2" -> statement.setObject(index, LocalDateTime.parse(text, MOMENT));
-            case "datetimeoffset" -> statement.setObject(index, OffsetDateTime.parse(text, WITH_OFFSET));
+            case "datetimeoffset" -> {
+                OffsetDateTime moment = OffsetDateTime.parse(text, WITH_OFFSET);
+                if (moment.getYear() < 1583) {
+                    // The driver would compute it in the Julian calendar.
+                    statement.setString(index, text);
+                } else {
+                    statement.setObject(index, moment);
+                }
+            }
             case "binary", "varbinary", "image" -> statement.setBytes(index, HexFormat.of().parseHex(text));
             case "uniqueidentifier" -> statement.setUniqueIdentifier(index, text);
             case "xml" -> {
