@@ -355,9 +355,10 @@ impl Session {
     }
 }
 
-/// The text of an argument by name or position; None if it is absent or NULL.
+/// The text of an argument by name or position; None if it is absent or NULL. tiberius leaves the @ out.
 pub(super) fn text_of(arguments: &[Argument], position: usize, name: &str) -> Option<String> {
-    let named = arguments.iter().find(|argument| argument.name.eq_ignore_ascii_case(name));
+    let bare = |name: &str| name.trim_start_matches('@').to_ascii_lowercase();
+    let named = arguments.iter().find(|argument| bare(&argument.name) == bare(name));
     let argument = named.or_else(|| arguments.get(position).filter(|argument| argument.name.is_empty()))?;
     if argument.value.is_null() {
         return None;

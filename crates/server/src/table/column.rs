@@ -20,6 +20,9 @@ pub(super) fn to_column(
     column: &ColumnDefinition,
 ) -> Result<ArrayRef, SqlError> {
     let to = &column.sql_type;
+    if *to == SqlType::Xml && (from == to || from.is_character()) {
+        return Ok(without_marks(array));
+    }
     if to.is_character() && from.is_character() {
         return text(array, table, column);
     }
@@ -48,6 +51,19 @@ pub(super) fn to_column(
         return text(&Datum::array(&values, &wide), table, column);
     }
     Ok(Datum::array(&values, to))
+}
+
+/// XML less the byte order mark before it, which says how the value travelled and is no part of it: mssql-tds sends one.
+fn without_marks(array: &ArrayRef) -> ArrayRef {
+    let strings = array.as_string::<i32>();
+    if !strings.iter().flatten().any(|value| value.starts_with('\u{FEFF}')) {
+        return Arc::clone(array);
+    }
+    let mut builder = StringBuilder::with_capacity(strings.len(), strings.value_data().len());
+    for value in strings {
+        builder.append_option(value.map(|value| value.strip_prefix('\u{FEFF}').unwrap_or(value)));
+    }
+    Arc::new(builder.finish())
 }
 
 /// Whether every value of the one type is one of the other, unchanged.
