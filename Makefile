@@ -10,6 +10,9 @@ DEMO_ROWS ?= 1000000
 FUZZ_SECONDS ?= 60
 # Where the Python environment of the conformance tests lives.
 VENV ?= $(HOME)/.cache/bulkwire/venv
+# Where its programs in Java, Go, JavaScript and Rust are built.
+BULKWIRE_CLIENT_CACHE ?= $(HOME)/.cache/bulkwire/clients
+export BULKWIRE_CLIENT_CACHE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint unit conformance bench bench-small fuzz release toolchain clients
@@ -29,6 +32,7 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --manifest-path clients/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
 	python3 scripts/check_licences.py
 	python3 scripts/check_house_rules.py
 	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml

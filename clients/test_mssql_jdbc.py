@@ -71,6 +71,7 @@ PROGRAM = programs.Program(
         "bulk_source_fails",
         "cancel_bulk",
     ),
+    missing={"cursor_updatable": "The column value cannot be updated"},
     cannot={
         "parameters_datetimeoffset_before_1582": "Julian calendar",
         "bulk_time_as_itself": "hundredths of a second",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import programs
 import pytest
+
+import programs
 
 PROGRAM = programs.Program(
     programs.rust,

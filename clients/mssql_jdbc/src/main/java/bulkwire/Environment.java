@@ -30,7 +30,7 @@ record Environment(String host, int port, int plainPort, String user, String pas
     }
 
     String url(int toPort, String options) {
-        return "jdbc:sqlserver://" + host + ":" + toPort + ";databaseName=master;loginTimeout=10;" + options;
+        return "jdbc:sqlserver://" + host + ":" + toPort + ";databaseName=master;loginTimeout=60;" + options;
     }
 
     /** A connection with further properties, whose login alone is encrypted. */
