@@ -57,6 +57,7 @@ class Program:
             "BULKWIRE_HOST": server.host,
             "BULKWIRE_PORT": str(server.port),
             "BULKWIRE_PLAIN_PORT": str(plain.port),
+            "BULKWIRE_PLAIN_PASSWORD": plain.password,
             "BULKWIRE_USER": server.user,
             "BULKWIRE_PASSWORD": server.password,
             "BULKWIRE_CERTIFICATE": str(server.certificate),

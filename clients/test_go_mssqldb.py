@@ -38,7 +38,9 @@ PROGRAM = programs.Program(
         "bulk_refused",
         "bulk_rolled_back",
         "cancel_bulk",
+        "bulk_strict",
     ),
+    cannot={"bulk_strict": "TDS 8.0 for one before 7.2"},
 )
 
 

@@ -35,6 +35,7 @@ pub struct Environment {
     pub port: u16,
     /// Of a server without TLS.
     pub plain_port: u16,
+    pub plain_password: String,
     pub user: String,
     pub password: String,
     pub certificate: String,
@@ -48,6 +49,7 @@ impl Environment {
             host: variable("BULKWIRE_HOST")?,
             port: variable("BULKWIRE_PORT")?.parse()?,
             plain_port: variable("BULKWIRE_PLAIN_PORT")?.parse()?,
+            plain_password: variable("BULKWIRE_PLAIN_PASSWORD")?,
             user: variable("BULKWIRE_USER")?,
             password: variable("BULKWIRE_PASSWORD")?,
             certificate: variable("BULKWIRE_CERTIFICATE")?,

@@ -2,7 +2,7 @@
 //!
 //! The first argument is the client, `tiberius` or `mssql-tds`; further ones name the checks to run, all without one. The
 //! endpoint comes from BULKWIRE_HOST, BULKWIRE_PORT, BULKWIRE_USER, BULKWIRE_PASSWORD and BULKWIRE_CERTIFICATE (a PEM file), a
-//! server without TLS from BULKWIRE_PLAIN_PORT, the table of every type from BULKWIRE_CELLS (JSON, printed by cells.py).
+//! server without TLS from BULKWIRE_PLAIN_PORT and BULKWIRE_PLAIN_PASSWORD, the table of every type from BULKWIRE_CELLS (JSON, printed by cells.py).
 
 mod cell;
 mod environment;

@@ -136,7 +136,9 @@ async fn log_in(at: &Environment, port: u16, context: ClientContext) -> Outcome 
 
 /// PreferOff is plain only where the server has no TLS.
 async fn login_plain(at: &Environment) -> Outcome {
-    log_in(at, at.plain_port, context(at)).await
+    let mut context = context(at);
+    context.password = at.plain_password.clone();
+    log_in(at, at.plain_port, context).await
 }
 
 async fn login_only_tls(at: &Environment) -> Outcome {

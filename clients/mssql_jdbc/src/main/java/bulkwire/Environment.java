@@ -15,7 +15,8 @@ import java.util.List;
 import java.util.Objects;
 
 /** Where the server is, and what checks share. */
-record Environment(String host, int port, int plainPort, String user, String password, Path certificate, EveryType table) {
+record Environment(String host, int port, int plainPort, String user, String password,
+        String plainPassword, Path certificate, EveryType table) {
 
     static Environment read() throws IOException {
         String cells = Files.readString(Path.of(System.getenv("BULKWIRE_CELLS")));
@@ -25,6 +26,7 @@ record Environment(String host, int port, int plainPort, String user, String pas
                 Integer.parseInt(System.getenv("BULKWIRE_PLAIN_PORT")),
                 System.getenv("BULKWIRE_USER"),
                 System.getenv("BULKWIRE_PASSWORD"),
+                System.getenv("BULKWIRE_PLAIN_PASSWORD"),
                 Path.of(System.getenv("BULKWIRE_CERTIFICATE")),
                 new Gson().fromJson(cells, EveryType.class));
     }

@@ -25,7 +25,7 @@ final class LoginChecks {
     static List<Check> list() {
         return List.of(
                 // With encrypt=false the driver encrypts the login if the server can; only one without TLS gets it plain.
-                new Check("login_plain", at -> logIn(at, at.url(at.plainPort(), "encrypt=false"))),
+                new Check("login_plain", LoginChecks::plain),
                 new Check("login_only_tls", at -> logIn(at, at.url(at.port(), "encrypt=false"))),
                 new Check("login_full_tls", at -> logIn(at, at.url(at.port(), "encrypt=true;" + trusting(at)))),
                 new Check("login_strict", at -> logIn(at, at.url(at.port(), "encrypt=strict;" + pinning(at)))),
@@ -33,6 +33,13 @@ final class LoginChecks {
                 new Check("wrong_password", LoginChecks::wrongPassword),
                 new Check("missing_database", LoginChecks::missingDatabase),
                 new Check("pool_reset", LoginChecks::poolReset));
+    }
+
+    private static void plain(Environment at) throws SQLException {
+        String url = at.url(at.plainPort(), "encrypt=false");
+        try (Connection connection = DriverManager.getConnection(url, at.user(), at.plainPassword())) {
+            expect("answer", Environment.scalar(connection, "SELECT 42"), 42);
+        }
     }
 
     /** A trust store that holds the server's certificate alone. */

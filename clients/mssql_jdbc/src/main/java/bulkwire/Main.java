@@ -17,7 +17,7 @@ import java.util.concurrent.TimeoutException;
  * Drives mssql-jdbc against the embedded server and prints one JSON line per check.
  *
  * <p>The endpoint comes from BULKWIRE_HOST, BULKWIRE_PORT, BULKWIRE_USER, BULKWIRE_PASSWORD and BULKWIRE_CERTIFICATE (a PEM
- * file), a server without TLS from BULKWIRE_PLAIN_PORT, the table of every type from BULKWIRE_CELLS (JSON, printed by
+ * file), a server without TLS from BULKWIRE_PLAIN_PORT and BULKWIRE_PLAIN_PASSWORD, the table of every type from BULKWIRE_CELLS (JSON, printed by
  * cells.py). Arguments name the checks to run; without one all of them run.
  */
 public final class Main {
