@@ -358,6 +358,24 @@ async fn remote_calls_bind_by_position_and_return_outputs() {
     assert_eq!(shape(&run(&mut session, gone()).await), ["error 8179", "Procedure"]);
 }
 
+/// As tiberius calls it: the names without their @.
+#[tokio::test(flavor = "multi_thread")]
+async fn sp_executesql_takes_names_without_their_sign() {
+    let instance = Arc::new(Instance::in_memory().unwrap());
+    let mut session = open(&instance);
+    let nvarchar = || SqlType::NVarChar { length: Length::Max };
+    let request = call(
+        ProcId::ExecuteSql,
+        vec![
+            parameter("stmt", nvarchar(), Value::String("SELECT @P1 AS a".into()), 0),
+            parameter("params", nvarchar(), Value::String("@P1 int".into()), 0),
+            parameter("@P1", SqlType::Int, Value::Int(41), 0),
+        ],
+    );
+    let events = run(&mut session, request).await;
+    assert_eq!(shape(&events), ["columns", "rows 1", "InProcedure", "status 0", "Procedure"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn transaction_requests_tell_descriptors() {
     let instance = Arc::new(Instance::in_memory().unwrap());
