@@ -8,6 +8,7 @@ use arrow::datatypes::Int32Type;
 
 use super::allocation::{ExtentUse, Unit};
 use super::error::EngineError;
+use super::key::KeyLayout;
 use super::kind::Kind;
 use super::layout::{Column, Layout};
 use super::page::{PageId, RowId, UnitId};
@@ -51,9 +52,20 @@ pub struct Table {
     pub layout: Arc<Layout>,
     /// Rows.
     pub rows: u64,
+    /// Its key and where its tree starts; None: a heap.
+    pub clustered: Option<Arc<Clustered>>,
     pub(crate) units: [Unit; 3],
     /// Where its definition is.
     pub(crate) definition: Vec<RowId>,
+}
+
+/// The clustered tree of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clustered {
+    /// Its key.
+    pub key: KeyLayout,
+    /// Its root, which never moves.
+    pub root: PageId,
 }
 
 impl Table {
@@ -105,6 +117,7 @@ impl Table {
             properties,
             layout: Arc::new(layout),
             rows: 0,
+            clustered: None,
             units,
             definition: Vec::new(),
         })
@@ -125,6 +138,12 @@ impl Table {
             out.string(&column.kind.to_string());
             out.u8(u8::from(column.nullable));
         }
+        let root = self.clustered.as_ref().map_or(PageId::NONE, |tree| tree.root);
+        out.u32(u32::from(root.file));
+        out.u32(root.page);
+        let key: &[usize] = self.clustered.as_ref().map_or(&[], |tree| &tree.key.columns);
+        out.count(key.len());
+        key.iter().for_each(|column| out.u32(*column as u32));
         let bytes = out.into_bytes();
         let parts: Vec<&[u8]> = bytes.chunks(PART_BYTES).collect();
         let object = self.object as i32;
@@ -180,7 +199,18 @@ pub(crate) struct Definition {
     pub properties: String,
     pub layout: Layout,
     pub iam_pages: [PageId; 3],
+    pub clustered: Option<Arc<Clustered>>,
     pub rows: Vec<RowId>,
+}
+
+/// The parts of a definition as they are written.
+struct Parts {
+    name: String,
+    properties: String,
+    iam_pages: [PageId; 3],
+    columns: Vec<Column>,
+    root: PageId,
+    key: Vec<usize>,
 }
 
 impl Definition {
@@ -206,14 +236,21 @@ impl Definition {
                 let bytes: Vec<u8> = parts.values().flat_map(|(bytes, _)| bytes.iter().copied()).collect();
                 let rows = parts.values().map(|(_, id)| *id).collect();
                 let parsed = Self::parse(&bytes).map_err(|error| damaged(object, error.to_string()))?;
-                let (name, properties, iam_pages, columns) = parsed;
-                Ok(Self { object, name, properties, layout: Layout::new(columns)?, iam_pages, rows })
+                let mut layout = Layout::new(parsed.columns)?;
+                layout.pinned = parsed.key.clone().into();
+                let clustered = match parsed.key.as_slice() {
+                    [] => None,
+                    key => {
+                        Some(Arc::new(Clustered { key: KeyLayout::new(&layout, key)?, root: parsed.root }))
+                    }
+                };
+                let (name, properties) = (parsed.name, parsed.properties);
+                Ok(Self { object, name, properties, layout, iam_pages: parsed.iam_pages, clustered, rows })
             })
             .collect()
     }
 
-    #[allow(clippy::type_complexity)]
-    fn parse(bytes: &[u8]) -> Result<(String, String, [PageId; 3], Vec<Column>), CodecError> {
+    fn parse(bytes: &[u8]) -> Result<Parts, CodecError> {
         let mut reader = Reader::new(bytes);
         let (name, properties) = (reader.string("name")?, reader.string("properties")?);
         let mut iam_pages = [PageId::NONE; 3];
@@ -230,7 +267,13 @@ impl Definition {
             let kind = kind.parse().map_err(|_| reader.invalid("column type", kind.clone()))?;
             columns.push(Column { name, kind, nullable: reader.u8("nullable")? != 0 });
         }
+        let file = reader.u32("root file")?;
+        let file = u16::try_from(file).map_err(|_| reader.invalid("root file", file.to_string()))?;
+        let root = PageId { file, page: reader.u32("root page")? };
+        let count = reader.count(4, "key")?;
+        let key =
+            (0..count).map(|_| Ok(reader.u32("key column")? as usize)).collect::<Result<_, CodecError>>()?;
         reader.finish("definition")?;
-        Ok((name, properties, iam_pages, columns))
+        Ok(Parts { name, properties, iam_pages, columns, root, key })
     }
 }

@@ -10,6 +10,7 @@ use super::large::{self, FragmentSource};
 use super::maps;
 use super::page::{CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES};
 use super::record::{self, RecordType, RowGatherer, record_type};
+use super::tree;
 
 /// Something that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,7 @@ impl Check<'_> {
                             Some(RecordType::Forwarded) => {
                                 forwarded.extend(record::forwarded_from(row).map(|home| (address, home)));
                             }
+                            Some(RecordType::Index) => continue,
                             Some(RecordType::Fragment) => {
                                 fragments.insert(address);
                                 continue;
@@ -122,6 +124,17 @@ impl Check<'_> {
                 format!("no value has the fragment in slot {}", fragment.slot),
             );
         }
+        if let Some(tree) = &table.clustered {
+            match tree::check(&table.layout, tree, |id| self.shared.pager.cache.read(id)) {
+                Ok(found) if found == table.unit(UnitKind::InRow).pages() => {}
+                Ok(found) => self.find(
+                    Some(&table.name),
+                    tree.root,
+                    format!("the tree has {found} pages, its maps more or less"),
+                ),
+                Err(error) => self.find(Some(&table.name), tree.root, error.to_string()),
+            }
+        }
         if rows != table.rows {
             let first = table.unit(UnitKind::InRow).first_iam;
             self.find(Some(&table.name), first, format!("{rows} rows, the catalogue says {}", table.rows));
@@ -140,6 +153,7 @@ impl Check<'_> {
             }
         };
         let fits_unit = match (kind, page.page_type()) {
+            (UnitKind::InRow, Some(PageType::Index)) => table.clustered.is_some(),
             (UnitKind::InRow, page_type) => page_type == Some(PageType::Data),
             (_, page_type) => matches!(page_type, Some(PageType::TextMix | PageType::TextTree)),
         };
@@ -171,7 +185,7 @@ impl Check<'_> {
                 format!("{used} bytes used and {} free do not make a page", page.free_bytes()),
             );
         }
-        if kind == UnitKind::InRow
+        if page.page_type() == Some(PageType::Data)
             && let Err(error) = RowGatherer::new(&table.layout).push_page(&page)
         {
             self.find(name, id, error.to_string());
@@ -179,8 +193,10 @@ impl Check<'_> {
         let (pfs, entry) = maps::pfs_of(id);
         match self.shared.pager.cache.read(pfs) {
             Ok(map) => {
-                let (found, expected) =
-                    (maps::free_space(&map, entry), maps::ALLOCATED | maps::fullness(page.free_bytes()));
+                // How full pages of a tree are is not noted: nobody looks for room there.
+                let in_tree = kind == UnitKind::InRow && table.clustered.is_some();
+                let fullness = if in_tree { 0 } else { maps::fullness(page.free_bytes()) };
+                let (found, expected) = (maps::free_space(&map, entry), maps::ALLOCATED | fullness);
                 if found != expected {
                     self.find(name, id, format!("its PFS entry is {found:#04x}, not {expected:#04x}"));
                 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
 use parking_lot::{Mutex, RwLock};
 
 use super::allocation::Allocator;
@@ -19,7 +20,7 @@ use super::lsn::Lsn;
 use super::page::{ExtentId, PageId, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
 use super::recovery;
-use super::scan::{PageReader, Scan, View};
+use super::scan::{OrderedScan, PageReader, Scan, View};
 use super::transaction::Transaction;
 use super::volume::{DirectoryVolume, Volume};
 use crate::lock::LockTable;
@@ -425,6 +426,7 @@ impl Shared {
                 })?;
             table.rows = counts.get(&object).copied().unwrap_or(0);
             table.definition = definition.rows;
+            table.clustered = definition.clustered;
             self.next_object.fetch_max(object + 1, Ordering::AcqRel);
             tables.insert(object, Arc::new(table));
         }
@@ -475,6 +477,20 @@ impl Snapshot {
         let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
         let reader = PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) };
         Scan::new(reader, Arc::clone(table), projection)
+    }
+
+    /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key
+    /// columns.
+    pub fn ordered_scan(
+        &self,
+        name: &str,
+        projection: Option<Vec<usize>>,
+        from: Option<&RecordBatch>,
+        to: Option<&RecordBatch>,
+    ) -> Result<OrderedScan, EngineError> {
+        let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
+        let reader = PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) };
+        OrderedScan::new(reader, Arc::clone(table), projection, from, to)
     }
 }
 

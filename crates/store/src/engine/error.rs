@@ -120,6 +120,15 @@ pub enum EngineError {
         /// The slot.
         slot: u16,
     },
+    /// A row with this key exists already.
+    #[error("a row with the same key exists already")]
+    DuplicateKey,
+    /// No row has this key.
+    #[error("no row has this key")]
+    NoSuchKey,
+    /// An operation of the transaction failed half way; it can only be undone.
+    #[error("the transaction has failed and can only be rolled back")]
+    Doomed,
     /// A lock was not granted.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -139,6 +148,8 @@ impl EngineError {
             Self::NoSuchTable { .. } => 208,
             Self::TableExists { .. } => 2714,
             Self::InUse { .. } => 5120,
+            Self::DuplicateKey => 2627,
+            Self::Doomed => 3930,
             Self::Lock(LockError::Deadlock { .. }) => 1205,
             Self::Lock(LockError::Timeout { .. }) => 1222,
             Self::Io { source, .. }

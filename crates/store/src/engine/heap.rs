@@ -83,7 +83,7 @@ impl HeapWriter<'_> {
         page.row(address.slot).map(<[u8]>::to_vec).ok_or_else(|| no_row(address))
     }
 
-    fn free_large_values(&mut self, row: &[u8]) -> Result<(), EngineError> {
+    pub(super) fn free_large_values(&mut self, row: &[u8]) -> Result<(), EngineError> {
         for pointer in record::pointers(row) {
             let unit = if pointer.first() == Some(&2) { UnitKind::Overflow } else { UnitKind::Large };
             for fragment in large::fragments(self, pointer)? {
@@ -159,7 +159,12 @@ impl HeapWriter<'_> {
         Ok(Some(RowId { page: id, slot }))
     }
 
-    fn new_page(&mut self, kind: UnitKind, page_type: PageType, unit: &Unit) -> Result<PageId, EngineError> {
+    pub(super) fn new_page(
+        &mut self,
+        kind: UnitKind,
+        page_type: PageType,
+        unit: &Unit,
+    ) -> Result<PageId, EngineError> {
         let partly = unit.extents.last().filter(|extent| extent.used != 0xFF).copied();
         let extent = match partly {
             Some(extent) => extent,

@@ -71,6 +71,8 @@ pub struct Layout {
     pub fixed_bytes: usize,
     /// Number of variable columns.
     pub variable_count: usize,
+    /// Columns whose values never leave their rows: those of the clustered key.
+    pub pinned: Arc<[usize]>,
     /// The Arrow schema of batches that go in and come out.
     pub schema: SchemaRef,
 }
@@ -119,6 +121,7 @@ impl Layout {
             positions: positions.into(),
             fixed_bytes: offset,
             variable_count,
+            pinned: Arc::default(),
             schema: Arc::new(Schema::new(fields)),
             columns: columns.into(),
         };

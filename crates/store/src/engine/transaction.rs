@@ -7,18 +7,19 @@ use std::sync::atomic::Ordering;
 use arrow::array::RecordBatch;
 
 use super::bulk::BulkWriter;
-use super::catalogue::{CATALOGUE, Catalogue, Filled, Table};
+use super::catalogue::{CATALOGUE, Catalogue, Clustered, Filled, Table, UnitKind};
 use super::check::{self, Finding};
 use super::database::{GivenUp, Shared, Snapshot};
 use super::error::EngineError;
 use super::heap::HeapWriter;
+use super::key::KeyLayout;
 use super::large::LargeValueWriter;
 use super::layout::{Column, Layout};
 use super::log::Operation;
 use super::lsn::Lsn;
-use super::page::{ExtentId, RowId, UnitId};
+use super::page::{ExtentId, PageType, RowId, UnitId};
 use super::record::BoundBatch;
-use super::scan::{PageReader, Scan, View};
+use super::scan::{PageReader, Scan, View, keys_of, tree_of};
 use crate::TableId;
 use crate::lock::{LockKey, LockMode};
 
@@ -107,7 +108,30 @@ impl Transaction {
         columns: Vec<Column>,
         properties: &str,
     ) -> Result<(), EngineError> {
-        let layout = Layout::new(columns)?;
+        self.create(name, columns, &[], properties)
+    }
+
+    /// Creates a table whose rows are kept in the order of a unique key, a clustered tree. `key` holds indexes of columns.
+    pub fn create_clustered_table(
+        &mut self,
+        name: &str,
+        columns: Vec<Column>,
+        key: &[usize],
+        properties: &str,
+    ) -> Result<(), EngineError> {
+        KeyLayout::new(&Layout::new(columns.clone())?, key)?;
+        self.create(name, columns, key, properties)
+    }
+
+    fn create(
+        &mut self,
+        name: &str,
+        columns: Vec<Column>,
+        key: &[usize],
+        properties: &str,
+    ) -> Result<(), EngineError> {
+        let mut layout = Layout::new(columns)?;
+        layout.pinned = key.to_vec().into();
         self.lock_alone(CATALOGUE)?;
         if self.table(name).is_some() {
             return Err(EngineError::TableExists { name: name.to_owned() });
@@ -119,10 +143,29 @@ impl Transaction {
             let table = Table::new(object, name.to_owned(), properties.to_owned(), layout, |unit| {
                 shared.allocator.create_unit(id, unit)
             })?;
-            let definition = this.insert_rows(CATALOGUE, &table.definition_rows()?)?;
-            this.work.changed.insert(object, Some(Table { definition, ..table }));
-            Ok(())
+            let key = key.to_vec();
+            this.work.changed.insert(object, Some(table));
+            this.define(object, &key)
         })
+    }
+
+    /// Gives a table that has no extents its root, if it has a key, and writes its definition.
+    fn define(&mut self, object: u32, key: &[usize]) -> Result<(), EngineError> {
+        if !key.is_empty() {
+            self.with_heap(object, |heap| {
+                let unit = heap.table.unit(UnitKind::InRow).clone();
+                let root = heap.new_page(UnitKind::InRow, PageType::Data, &unit)?;
+                let key = KeyLayout::new(&heap.table.layout, key)?;
+                heap.table.clustered = Some(Arc::new(Clustered { key, root }));
+                Ok(())
+            })?;
+        }
+        let mut table = self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table("new"))?;
+        let old = std::mem::take(&mut table.definition);
+        self.delete_rows(CATALOGUE, &old)?;
+        table.definition = self.insert_rows(CATALOGUE, &table.definition_rows()?)?;
+        self.work.changed.insert(object, Some(table));
+        Ok(())
     }
 
     /// Gives a table another name and other properties.
@@ -162,14 +205,21 @@ impl Transaction {
     pub fn truncate_table(&mut self, name: &str) -> Result<(), EngineError> {
         let object = self.alone(name)?;
         let mut table = self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
-        self.give_up_extents(&table);
-        for unit in &mut table.units {
-            self.shared.forget_all_room(unit.id);
-            unit.extents = Arc::default();
+        if table.clustered.is_some() {
+            // It gets another root, which its definition names.
+            self.lock_alone(CATALOGUE)?;
         }
-        table.rows = 0;
-        self.work.changed.insert(object, Some(table));
-        Ok(())
+        self.guarded(|this| {
+            this.give_up_extents(&table);
+            for unit in &mut table.units {
+                this.shared.forget_all_room(unit.id);
+                unit.extents = Arc::default();
+            }
+            table.rows = 0;
+            let clustered = table.clustered.clone();
+            this.work.changed.insert(object, Some(table));
+            clustered.map_or(Ok(()), |tree| this.define(object, &tree.key.columns))
+        })
     }
 
     /// A writer that fills extents of its own; [`finish_bulk`](Self::finish_bulk) adds them to the table.
@@ -180,6 +230,10 @@ impl Transaction {
         // It may have been dropped while this transaction waited.
         let table =
             self.table(name).filter(|again| again.object == table.object).ok_or_else(|| no_table(name))?;
+        if table.clustered.is_some() {
+            let reason = format!("bulk writers fill heaps, and {name:?} has a key");
+            return Err(EngineError::Schema { reason });
+        }
         Ok(BulkWriter::new(&self.shared, &table, self.id))
     }
 
@@ -224,15 +278,41 @@ impl Transaction {
         self.finish_bulk(name, writer)
     }
 
-    /// Inserts rows one by one, each logged. Returns their addresses.
+    /// Inserts rows one by one, each logged. Returns their addresses; rows of a clustered table have none.
     pub fn insert(&mut self, name: &str, batch: &RecordBatch) -> Result<Vec<RowId>, EngineError> {
         let object = self.alone(name)?;
         self.guarded(|this| this.insert_rows(object, batch))
     }
 
-    /// Removes the rows at these addresses.
-    pub fn delete(&mut self, name: &str, addresses: &[RowId]) -> Result<(), EngineError> {
+    /// Removes the rows with these keys, a batch of the key columns, from a clustered table.
+    pub fn delete_keys(&mut self, name: &str, keys: &RecordBatch) -> Result<(), EngineError> {
         let object = self.alone(name)?;
+        self.guarded(|this| {
+            this.with_heap(object, |heap| {
+                let tree = tree_of(heap.table)?;
+                keys_of(heap.table, keys)?.iter().try_for_each(|key| heap.delete_keyed(&tree, key))
+            })
+        })
+    }
+
+    /// Puts the rows of `batch` in the places of those with the same keys in a clustered table.
+    pub fn update_keyed(&mut self, name: &str, batch: &RecordBatch) -> Result<(), EngineError> {
+        let object = self.alone(name)?;
+        self.guarded(|this| {
+            this.with_heap(object, |heap| {
+                let tree = tree_of(heap.table)?;
+                let layout = Arc::clone(&heap.table.layout);
+                let bound = BoundBatch::new(&layout, batch, &mut LargeValueWriter { sink: &mut *heap })?;
+                let keys = keys_of(heap.table, &batch.project(&tree.key.columns)?)?;
+                let rows = keys.iter().enumerate();
+                rows.into_iter().try_for_each(|(row, key)| heap.update_keyed(&tree, key, &bound.record(row)))
+            })
+        })
+    }
+
+    /// Removes the rows at these addresses of a heap.
+    pub fn delete(&mut self, name: &str, addresses: &[RowId]) -> Result<(), EngineError> {
+        let object = self.alone_heap(name)?;
         self.guarded(|this| this.delete_rows(object, addresses))
     }
 
@@ -243,7 +323,7 @@ impl Transaction {
         addresses: &[RowId],
         batch: &RecordBatch,
     ) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.alone_heap(name)?;
         if addresses.len() != batch.num_rows() {
             let reason = format!("{} addresses for {} rows", addresses.len(), batch.num_rows());
             return Err(EngineError::Schema { reason });
@@ -451,6 +531,10 @@ impl Transaction {
         self.with_heap(object, |heap| {
             let layout = Arc::clone(&heap.table.layout);
             let bound = BoundBatch::new(&layout, batch, &mut LargeValueWriter { sink: &mut *heap })?;
+            if let Some(tree) = heap.table.clustered.clone() {
+                (0..bound.rows()).try_for_each(|row| heap.insert_keyed(&tree, &bound.record(row)))?;
+                return Ok(Vec::new());
+            }
             (0..bound.rows()).map(|row| heap.insert(&bound.record(row))).collect()
         })
     }
@@ -498,6 +582,21 @@ impl Transaction {
         }
     }
 
+    /// The same for a table whose rows have addresses.
+    fn alone_heap(&mut self, name: &str) -> Result<u32, EngineError> {
+        let object = self.alone(name)?;
+        match self
+            .work
+            .changed
+            .get(&object)
+            .and_then(Option::as_ref)
+            .is_some_and(|table| table.clustered.is_some())
+        {
+            true => Err(EngineError::Schema { reason: format!("rows of {name:?} are found by their key") }),
+            false => Ok(object),
+        }
+    }
+
     fn lock_alone(&mut self, object: u32) -> Result<(), EngineError> {
         self.lock(object, LockMode::Exclusive)?;
         if !self.work.changed.contains_key(&object)
@@ -519,11 +618,10 @@ impl Transaction {
     }
 
     fn check(&self) -> Result<(), EngineError> {
-        match self.failed {
-            true => Err(EngineError::Schema {
-                reason: "the transaction has failed and can only be undone".to_owned(),
-            }),
-            false => Ok(()),
+        match (self.failed, self.shared.pager.log.is_shut()) {
+            (_, Some(reason)) => Err(EngineError::Shut { reason }),
+            (true, None) => Err(EngineError::Doomed),
+            (false, None) => Ok(()),
         }
     }
 

@@ -13,7 +13,7 @@ const STEPS: u64 = 12;
 
 /// Workloads; the environment can ask for more, for a soak.
 fn seeds() -> u64 {
-    std::env::var("BULKWIRE_CRASH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(10)
+    std::env::var("BULKWIRE_CRASH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(8)
 }
 
 /// A committed state, and how many operations had been done when it was acknowledged, and when its transaction began.
@@ -93,10 +93,10 @@ fn cut_seeds(seeds: impl Iterator<Item = u64>, least: u64) {
 
 #[test]
 fn a_power_cut_loses_nothing_committed_even_seeds() {
-    cut_seeds((0..seeds()).step_by(2), 1000);
+    cut_seeds((0..seeds()).step_by(2), 600);
 }
 
 #[test]
 fn a_power_cut_loses_nothing_committed_odd_seeds() {
-    cut_seeds((1..seeds()).step_by(2), 1000);
+    cut_seeds((1..seeds()).step_by(2), 600);
 }

@@ -6,4 +6,5 @@ mod crash;
 mod faults;
 #[path = "../support/mod.rs"]
 mod support;
+mod tree;
 mod workload;

@@ -64,6 +64,11 @@ pub fn contents(engine: &Engine) -> Model {
         .map(|table| {
             let rows = scanned(snapshot.scan(&table.name, None).unwrap()).unwrap();
             assert_eq!(table.rows, rows.len() as u64, "row count of {}", table.name);
+            if table.clustered.is_some() {
+                let ordered = snapshot.ordered_scan(&table.name, None, None, None).unwrap();
+                let ordered: Vec<Row> = ordered.flat_map(|batch| rows_of(&batch.unwrap())).collect();
+                assert_eq!(ordered, rows, "order of {}", table.name);
+            }
             (table.name.clone(), rows)
         })
         .collect()
@@ -90,6 +95,10 @@ fn row(random: &mut Random) -> Row {
     (id, text, large)
 }
 
+fn with_id(id: i32, (_, text, large): Row) -> Row {
+    (id, text, large)
+}
+
 fn rows(random: &mut Random, most: u64) -> Vec<Row> {
     (0..random.below(most) + 1).map(|_| row(random)).collect()
 }
@@ -105,12 +114,82 @@ fn addressed(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowId)>
     Ok(rows)
 }
 
+/// Names of tables with a key on `id` begin so.
+const KEYED: char = 'k';
+
+fn is_keyed(name: &str) -> bool {
+    name.starts_with(KEYED)
+}
+
+/// A batch of keys.
+pub fn keys(ids: &[i32]) -> RecordBatch {
+    let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
+    RecordBatch::try_from_iter_with_nullable([("id", ids, false)]).unwrap()
+}
+
+fn change_keyed(
+    transaction: &mut Transaction,
+    name: &str,
+    table: &mut Vec<Row>,
+    random: &mut Random,
+) -> Result<(), EngineError> {
+    let chosen = |random: &mut Random, table: &[Row]| {
+        let mut chosen: Vec<usize> =
+            (0..random.below(12) + 1).map(|_| random.below(table.len() as u64) as usize).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
+    };
+    match random.below(10) {
+        0..5 => {
+            let mut rows = rows(random, 40);
+            rows.sort();
+            rows.dedup_by_key(|row| row.0);
+            rows.retain(|row| table.iter().all(|other| other.0 != row.0));
+            if let (Some(twice), true) = (table.first(), random.one_in(4)) {
+                // A statement with a key that exists does nothing at all.
+                let mut rows = rows.clone();
+                rows.push(twice.clone());
+                match transaction.insert(name, &batch(&rows)) {
+                    Err(EngineError::DuplicateKey) => {}
+                    other => return Err(other.expect_err("a key twice")),
+                }
+            }
+            transaction.insert(name, &batch(&rows))?;
+            table.extend(rows);
+        }
+        5..8 if !table.is_empty() => {
+            let chosen = chosen(random, table);
+            let new: Vec<Row> = chosen.iter().map(|index| with_id(table[*index].0, row(random))).collect();
+            transaction.update_keyed(name, &batch(&new))?;
+            for (index, row) in chosen.iter().zip(new) {
+                table[*index] = row;
+            }
+        }
+        _ if !table.is_empty() => {
+            let chosen = chosen(random, table);
+            let ids: Vec<i32> = chosen.iter().map(|index| table[*index].0).collect();
+            transaction.delete_keys(name, &keys(&ids))?;
+            chosen.iter().rev().for_each(|index| drop(table.remove(*index)));
+        }
+        _ => {}
+    }
+    table.sort();
+    Ok(())
+}
+
 /// One change of one table, on both.
 fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random) -> Result<(), EngineError> {
     let names: Vec<String> = model.keys().cloned().collect();
     if names.is_empty() || (names.len() < 3 && random.one_in(4)) {
-        let name = format!("t{}", random.below(1_000_000));
-        transaction.create_table(&name, columns(), "p")?;
+        let name = match random.one_in(2) {
+            true => format!("t{}", random.below(1_000_000)),
+            false => format!("{KEYED}{}", random.below(1_000_000)),
+        };
+        match is_keyed(&name) {
+            true => transaction.create_clustered_table(&name, columns(), &[0], "p")?,
+            false => transaction.create_table(&name, columns(), "p")?,
+        }
         model.insert(name, Vec::new());
         return Ok(());
     }
@@ -125,11 +204,13 @@ fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random)
             model.remove(name);
         }
         2 => {
-            let new_name = format!("r{}", random.below(1_000_000));
+            let kind = if is_keyed(name) { KEYED } else { 'r' };
+            let new_name = format!("{kind}{}", random.below(1_000_000));
             transaction.alter_table(name, &new_name, "q")?;
             let rows = model.remove(name).unwrap();
             model.insert(new_name, rows);
         }
+        3.. if is_keyed(name) => change_keyed(transaction, name, model.get_mut(name).unwrap(), random)?,
         3..8 => {
             let rows = rows(random, 60);
             transaction.bulk_load(name, &[batch(&rows)])?;

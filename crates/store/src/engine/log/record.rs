@@ -56,6 +56,15 @@ pub enum Change {
         /// Its bytes.
         image: Box<Page>,
     },
+    /// The page as a whole, of which another version is in use: the root of a tree that becomes higher.
+    Reformat {
+        /// The page.
+        page: PageId,
+        /// What it held, but for log position and checksum.
+        before: Box<Page>,
+        /// Its bytes.
+        after: Box<Page>,
+    },
     /// See [`Page::insert`].
     Insert {
         /// The page.
@@ -190,6 +199,7 @@ impl Change {
         match self {
             Self::Image { page, .. }
             | Self::Format { page, .. }
+            | Self::Reformat { page, .. }
             | Self::Insert { page, .. }
             | Self::Remove { page, .. }
             | Self::Replace { page, .. }
@@ -210,6 +220,13 @@ impl Change {
             Self::Image { image, .. } | Self::Format { image, .. } => {
                 *target = (**image).clone();
                 true
+            }
+            Self::Reformat { before, after, .. } => {
+                let same = before.rows().eq(target.rows()) && before.level() == target.level();
+                if same {
+                    *target = (**after).clone();
+                }
+                same
             }
             Self::Insert { slot, shift, row, .. } => target.insert(*slot, row, *shift),
             Self::Remove { slot, shift, row, .. } => {
@@ -236,6 +253,7 @@ impl Change {
     pub fn inverse(&self) -> Option<Self> {
         Some(match self.clone() {
             Self::Image { .. } | Self::Format { .. } => return None,
+            Self::Reformat { page, before, after } => Self::Reformat { page, before: after, after: before },
             Self::Insert { page, slot, shift, row } => Self::Remove { page, slot, shift, row },
             Self::Remove { page, slot, shift, row } => Self::Insert { page, slot, shift, row },
             Self::Replace { page, slot, before, after } => {
@@ -261,11 +279,16 @@ impl Change {
             Self::Links { .. } => 6,
             Self::SetBits { .. } => 7,
             Self::SetFreeSpace { .. } => 8,
+            Self::Reformat { .. } => 9,
         };
         out.u8(kind);
         put_page(out, self.page());
         match self {
             Self::Image { image, .. } | Self::Format { image, .. } => put_image(out, image),
+            Self::Reformat { before, after, .. } => {
+                put_image(out, before);
+                put_image(out, after);
+            }
             Self::Insert { slot, shift, row, .. } | Self::Remove { slot, shift, row, .. } => {
                 out.u32(u32::from(*slot));
                 out.u8(u8::from(*shift));
@@ -333,6 +356,11 @@ impl Change {
                 first: reader.u32("first entry")?,
                 before: take_runs(reader)?,
                 after: take_runs(reader)?,
+            },
+            9 => Self::Reformat {
+                page,
+                before: Box::new(take_image(reader)?),
+                after: Box::new(take_image(reader)?),
             },
             other => return Err(reader.invalid("change", format!("{other} is none"))),
         })

@@ -16,7 +16,12 @@ fn change() -> impl Strategy<Value = Change> {
     let entries = prop::collection::vec(prop_oneof![Just(0_u8), Just(0x44), Just(0x40)], 0..200);
     prop_oneof![
         (page.clone(), image.clone()).prop_map(|(page, image)| Change::Image { page, image }),
-        (page.clone(), image).prop_map(|(page, image)| Change::Format { page, image }),
+        (page.clone(), image.clone()).prop_map(|(page, image)| Change::Format { page, image }),
+        (page.clone(), image.clone(), image).prop_map(|(page, before, after)| Change::Reformat {
+            page,
+            before,
+            after
+        }),
         (page.clone(), any::<u16>(), any::<bool>(), row.clone())
             .prop_map(|(page, slot, shift, row)| Change::Insert { page, slot, shift, row }),
         (page.clone(), any::<u16>(), any::<bool>(), row.clone())

@@ -171,6 +171,18 @@ pub trait LargeValueSink {
     fn store(&mut self, purpose: LargeUse, value: &[u8]) -> Result<Vec<u8>, EngineError>;
 }
 
+/// For rows that are known to fit.
+pub(crate) fn no_large_values() -> impl LargeValueSink {
+    struct None;
+    impl LargeValueSink for None {
+        fn store(&mut self, _purpose: LargeUse, value: &[u8]) -> Result<Vec<u8>, EngineError> {
+            let limit_bytes = super::page::ROW_LIMIT_BYTES;
+            Err(EngineError::RowTooLarge { bytes: value.len(), limit_bytes })
+        }
+    }
+    None
+}
+
 /// Gives values back by the pointer that their rows keep.
 pub trait LargeValueSource {
     /// Appends the value to `out`.

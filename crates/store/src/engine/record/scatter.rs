@@ -243,6 +243,9 @@ impl<'a> BoundBatch<'a> {
                 continue;
             };
             let bytes = value_of(data, ends, row).len();
+            if self.layout.pinned.contains(&column) {
+                continue;
+            }
             if source.nulls.is_none_or(|nulls| nulls.is_valid(row)) && bytes > POINTER_BYTES {
                 candidates.push((bytes > IN_ROW_LIMIT_BYTES, bytes, column, limit_bytes));
             }

@@ -1,0 +1,310 @@
+//! Keys of a clustered tree: which columns, how they order, and the records of the upper levels.
+
+use super::error::EngineError;
+use super::kind::Kind;
+use super::layout::{Layout, Position};
+use super::page::PageId;
+use super::record::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, u16_at};
+
+/// Most bytes of a key (SQL Server's limit for a clustered index).
+pub const KEY_LIMIT_BYTES: usize = 900;
+
+/// Status byte of an index record.
+const INDEX_STATUS: u8 = 3 << 1;
+const CHILD_BYTES: usize = 6;
+
+/// The key of a table: columns in order, all ascending.
+///
+/// Text orders by its bytes (`char`) or code units (`nchar`), trailing blanks ignored; a null comes first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyLayout {
+    /// Columns of the table, indexes from 0.
+    pub columns: Vec<usize>,
+    /// Header, fixed key columns, child: the fixed part of an index record.
+    pub fixed_bytes: usize,
+    places: Vec<IndexPlace>,
+    has_nullable: bool,
+    variable_count: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IndexPlace {
+    Fixed { offset: usize, width: usize },
+    Variable { index: usize },
+}
+
+impl KeyLayout {
+    /// The key over these columns of a table.
+    pub fn new(layout: &Layout, columns: &[usize]) -> Result<Self, EngineError> {
+        let refuse = |reason: String| Err(EngineError::Schema { reason });
+        if columns.is_empty() || columns.len() > 32 {
+            return refuse(format!("a key of {} columns; it has 1 to 32", columns.len()));
+        }
+        let (mut offset, mut variable_count, mut places, mut limit) = (1, 0, Vec::new(), 0);
+        let mut has_nullable = false;
+        for (number, index) in columns.iter().enumerate() {
+            let (Some(column), Some(position)) = (layout.columns.get(*index), layout.positions.get(*index))
+            else {
+                return refuse(format!("no column {index}"));
+            };
+            if columns.iter().take(number).any(|other| other == index) {
+                return refuse(format!("column {:?} is twice in the key", column.name));
+            }
+            has_nullable |= column.nullable;
+            places.push(match *position {
+                Position::Fixed { width, .. } => {
+                    offset += width;
+                    limit += width;
+                    IndexPlace::Fixed { offset: offset - width, width }
+                }
+                Position::Bit { .. } => {
+                    offset += 1;
+                    limit += 1;
+                    IndexPlace::Fixed { offset: offset - 1, width: 1 }
+                }
+                Position::Variable { limit_bytes: Some(bytes), .. } => {
+                    limit += bytes;
+                    variable_count += 1;
+                    IndexPlace::Variable { index: variable_count - 1 }
+                }
+                Position::Variable { limit_bytes: None, .. } => {
+                    return refuse(format!(
+                        "column {:?} of type {} cannot be in a key",
+                        column.name, column.kind
+                    ));
+                }
+            });
+        }
+        if limit > KEY_LIMIT_BYTES {
+            return refuse(format!("a key of up to {limit} bytes, the limit is {KEY_LIMIT_BYTES}"));
+        }
+        let fixed_bytes = offset + CHILD_BYTES;
+        Ok(Self { columns: columns.to_vec(), fixed_bytes, places, has_nullable, variable_count })
+    }
+
+    /// The key of a row as bytes that order as the key does.
+    pub fn of_row(&self, layout: &Layout, record: &[u8]) -> Option<Vec<u8>> {
+        let mut key = Vec::new();
+        for index in &self.columns {
+            let kind = layout.columns.get(*index)?.kind;
+            normalize(kind, value(layout, record, *index)?.as_deref(), &mut key)?;
+        }
+        Some(key)
+    }
+
+    /// The key of an index record.
+    pub fn of_index(&self, layout: &Layout, record: &[u8]) -> Option<Vec<u8>> {
+        let mut key = Vec::new();
+        for (number, (index, place)) in self.columns.iter().zip(&self.places).enumerate() {
+            let kind = layout.columns.get(*index)?.kind;
+            normalize(kind, self.index_value(record, number, *place)?, &mut key)?;
+        }
+        Some(key)
+    }
+
+    /// The page that an index record leads to.
+    pub fn child(&self, record: &[u8]) -> Option<PageId> {
+        record.get(self.fixed_bytes - CHILD_BYTES..)?.first_chunk().map(|bytes| PageId::from_bytes(*bytes))
+    }
+
+    /// The index record with the key of a row and this child.
+    pub fn index_record(&self, layout: &Layout, row: &[u8], child: PageId) -> Option<Vec<u8>> {
+        let values =
+            self.columns.iter().map(|index| value(layout, row, *index)).collect::<Option<Vec<_>>>()?;
+        let values: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
+        self.build(&values, child)
+    }
+
+    /// The same key as another index record, leading elsewhere.
+    pub fn index_record_of(&self, record: &[u8], child: PageId) -> Option<Vec<u8>> {
+        let values = self.places.iter().enumerate();
+        let values = values.map(|(number, place)| self.index_value(record, number, *place));
+        self.build(&values.collect::<Option<Vec<_>>>()?, child)
+    }
+
+    fn build(&self, values: &[Option<&[u8]>], child: PageId) -> Option<Vec<u8>> {
+        let mut record = vec![0; self.fixed_bytes];
+        let (mut bitmap, mut variable) = (vec![0_u8; values.len().div_ceil(8)], Vec::new());
+        for (number, (value, place)) in values.iter().zip(&self.places).enumerate() {
+            if value.is_none() {
+                *bitmap.get_mut(number / 8)? |= 1 << (number % 8);
+            }
+            match (*place, value) {
+                (IndexPlace::Fixed { offset, width }, Some(value)) => {
+                    record.get_mut(offset..offset + width)?.copy_from_slice(value.get(..width)?);
+                }
+                (IndexPlace::Fixed { .. }, None) => {}
+                (IndexPlace::Variable { .. }, value) => variable.push(value.unwrap_or_default()),
+            }
+        }
+        let mut status = INDEX_STATUS;
+        record.get_mut(self.fixed_bytes - CHILD_BYTES..)?.copy_from_slice(&child.to_bytes());
+        if self.has_nullable {
+            status |= HAS_BITMAP;
+            record.extend_from_slice(&(values.len() as u16).to_le_bytes());
+            record.extend_from_slice(&bitmap);
+        }
+        if self.variable_count > 0 {
+            status |= HAS_VARIABLE;
+            record.extend_from_slice(&(variable.len() as u16).to_le_bytes());
+            let mut end = record.len() + 2 * variable.len();
+            for value in &variable {
+                end += value.len();
+                record.extend_from_slice(&(end as u16).to_le_bytes());
+            }
+            variable.iter().for_each(|value| record.extend_from_slice(value));
+        }
+        *record.first_mut()? = status;
+        Some(record)
+    }
+
+    /// The bytes of a key column of an index record; the inner None: null.
+    fn index_value<'r>(
+        &self,
+        record: &'r [u8],
+        number: usize,
+        place: IndexPlace,
+    ) -> Option<Option<&'r [u8]>> {
+        let mut at = self.fixed_bytes;
+        if self.has_nullable {
+            if record.get(at + 2 + number / 8)? & (1 << (number % 8)) != 0 {
+                return Some(None);
+            }
+            at += 2 + self.places.len().div_ceil(8);
+        }
+        match place {
+            IndexPlace::Fixed { offset, width } => record.get(offset..offset + width).map(Some),
+            IndexPlace::Variable { index } => {
+                let start = match index {
+                    0 => at + 2 + 2 * self.variable_count,
+                    _ => usize::from(u16_at(record, at + 2 * index)?),
+                };
+                record.get(start..usize::from(u16_at(record, at + 2 + 2 * index)?)).map(Some)
+            }
+        }
+    }
+}
+
+/// The bytes of a column of a row; the inner None: null. None: the record is damaged, or the value is elsewhere.
+fn value(layout: &Layout, record: &[u8], column: usize) -> Option<Option<Vec<u8>>> {
+    let bitmap = record.get(layout.fixed_bytes + 2 + column / 8)?;
+    if bitmap & (1 << (column % 8)) != 0 {
+        return Some(None);
+    }
+    match *layout.positions.get(column)? {
+        Position::Fixed { offset, width } => {
+            record.get(offset..offset + width).map(|bytes| Some(bytes.to_vec()))
+        }
+        Position::Bit { offset, bit } => Some(Some(vec![(record.get(offset)? >> bit) & 1])),
+        Position::Variable { index, .. } => {
+            let array = layout.bitmap_end();
+            let count = match record.first()? & HAS_VARIABLE {
+                0 => 0,
+                _ => usize::from(u16_at(record, array)?),
+            };
+            if index >= count {
+                return Some(Some(Vec::new()));
+            }
+            let end = u16_at(record, array + 2 + 2 * index)?;
+            let start = match index {
+                0 => array + 2 + 2 * count,
+                _ => usize::from(u16_at(record, array + 2 * index)? & !COMPLEX),
+            };
+            // A key column never leaves its row.
+            if end & COMPLEX != 0 {
+                None
+            } else {
+                record.get(start..usize::from(end)).map(|bytes| Some(bytes.to_vec()))
+            }
+        }
+    }
+}
+
+/// Appends the bytes of a value so that keys order as byte strings.
+fn normalize(kind: Kind, value: Option<&[u8]>, key: &mut Vec<u8>) -> Option<()> {
+    let Some(value) = value else {
+        key.push(0);
+        return Some(());
+    };
+    key.push(1);
+    let reversed = |key: &mut Vec<u8>, bytes: &[u8]| key.extend(bytes.iter().rev());
+    let signed = |key: &mut Vec<u8>, bytes: &[u8]| {
+        let start = key.len();
+        key.extend(bytes.iter().rev());
+        if let Some(first) = key.get_mut(start) {
+            *first ^= 0x80;
+        }
+    };
+    match kind {
+        Kind::SmallInt | Kind::Int | Kind::BigInt | Kind::SmallMoney | Kind::Money => signed(key, value),
+        Kind::Bit | Kind::TinyInt | Kind::RowVersion => key.extend_from_slice(value),
+        Kind::Real | Kind::Float => {
+            let negative = value.last()? & 0x80 != 0;
+            let flip = if negative { 0xFF } else { 0 };
+            let start = key.len();
+            key.extend(value.iter().rev().map(|byte| byte ^ flip));
+            if !negative {
+                *key.get_mut(start)? ^= 0x80;
+            }
+        }
+        Kind::Decimal { .. } => {
+            let (sign, magnitude) = value.split_first()?;
+            let zero = magnitude.iter().all(|byte| *byte == 0);
+            let negative = *sign == 0 && !zero;
+            key.push(u8::from(!negative));
+            let flip = if negative { 0xFF } else { 0 };
+            key.extend(magnitude.iter().rev().map(|byte| byte ^ flip));
+        }
+        Kind::Date | Kind::Time { .. } => reversed(key, value),
+        Kind::SmallDateTime => {
+            let (time, date) = value.split_at_checked(2)?;
+            reversed(key, date);
+            reversed(key, time);
+        }
+        Kind::DateTime => {
+            let (time, date) = value.split_at_checked(4)?;
+            signed(key, date);
+            reversed(key, time);
+        }
+        Kind::DateTime2 { .. } => {
+            let (time, date) = value.split_at_checked(value.len().checked_sub(3)?)?;
+            reversed(key, date);
+            reversed(key, time);
+        }
+        Kind::DateTimeOffset { .. } => {
+            // Two values of the same instant are equal, whatever their offsets.
+            let (instant, _) = value.split_at_checked(value.len().checked_sub(2)?)?;
+            let (time, date) = instant.split_at_checked(instant.len().checked_sub(3)?)?;
+            reversed(key, date);
+            reversed(key, time);
+        }
+        Kind::UniqueIdentifier => {
+            // SQL Server's order: the last six bytes first.
+            let [a, b, c, d, e, f, g, h, i, j, rest @ ..] = *value.first_chunk::<16>()?;
+            key.extend_from_slice(&rest);
+            key.extend_from_slice(&[i, j, g, h, e, f, a, b, c, d]);
+        }
+        Kind::Char(_) | Kind::VarChar(_) => {
+            let end = value.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+            escape(value.get(..end)?.iter().copied(), key);
+        }
+        Kind::NChar(_) | Kind::NVarChar(_) => {
+            let units = value.as_chunks::<2>().0;
+            let end = units.iter().rposition(|unit| *unit != [b' ', 0]).map_or(0, |last| last + 1);
+            escape(units.get(..end)?.iter().flat_map(|[low, high]| [*high, *low]), key);
+        }
+        Kind::Binary(_) | Kind::VarBinary(_) => escape(value.iter().copied(), key),
+    }
+    Some(())
+}
+
+/// Bytes of any length, so that no key is the beginning of another: zero becomes 00 FF, and 00 00 ends it.
+fn escape(bytes: impl Iterator<Item = u8>, key: &mut Vec<u8>) {
+    for byte in bytes {
+        key.push(byte);
+        if byte == 0 {
+            key.push(0xFF);
+        }
+    }
+    key.extend_from_slice(&[0, 0]);
+}
