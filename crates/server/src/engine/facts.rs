@@ -82,6 +82,8 @@ pub struct Facts {
     pub session_context: Arc<SessionContext>,
     /// CURSOR_STATUS by scope (`global`, `local`, `variable`) and name in lower case.
     pub cursors: Vec<(&'static str, String, i64)>,
+    /// The last rowversion value given out.
+    pub row_version: u64,
     /// DATEFIRST: 1 for Monday to 7 for Sunday.
     pub date_first: u8,
     /// What SET CONTEXT_INFO has set.
@@ -125,6 +127,7 @@ impl Facts {
             isolation_level: 2,
             session_context: Arc::default(),
             cursors: Vec::new(),
+            row_version: 0,
             date_first: 7,
             context_info: None,
             error: None,

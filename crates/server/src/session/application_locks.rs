@@ -122,7 +122,10 @@ impl LockHolder {
             waited = true;
             let wait = async {
                 match patience {
-                    None => Ok(Some(released.await)),
+                    None => {
+                        released.await;
+                        Ok(Some(()))
+                    }
                     Some(patience) => {
                         let left = patience.saturating_sub(begun.elapsed());
                         Ok(tokio::time::timeout(left, released).await.ok())

@@ -119,19 +119,6 @@ impl Environment for SessionEnvironment<'_> {
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
-        if name.name.eq_ignore_ascii_case("string_split") {
-            let value = SqlType::NVarChar { length: tds::Length::Max };
-            let rows = |arguments: &[Datum]| {
-                let (Some(text), Some(separator)) =
-                    (arguments.first().and_then(Datum::as_text), arguments.get(1).and_then(Datum::as_text))
-                else {
-                    return Ok(Vec::new());
-                };
-                Ok(text.split(separator).map(|part| vec![Datum::Text(part.to_string())]).collect())
-            };
-            let columns = vec![OutputColumn::expression("value", value, true)];
-            return Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None });
-        }
         let function = self.session.rows_function(name, self.frame)?;
         function.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
@@ -169,6 +156,7 @@ impl Session {
         facts.transaction_count = i64::from(self.work.depth());
         facts.isolation_level = self.settings.isolation_level;
         facts.session_context = Arc::clone(&self.context);
+        facts.row_version = self.instance.row_version();
         facts.date_first = self.settings.date_first;
         facts.cursors = self.cursor_states(frame);
         facts.context_info = self.settings.context_info.clone();

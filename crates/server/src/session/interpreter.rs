@@ -13,7 +13,7 @@ use super::environment::SessionEnvironment;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
 use crate::engine::convert::{convert, display};
-use crate::engine::{Binder, Datum, Scope};
+use crate::engine::{Binder, Datum, Scope, functions};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{Declaration, SetOption, Statement, StatementKind};
 use crate::tsql::expression::Expr;
@@ -412,7 +412,7 @@ impl Session {
                     "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was found in sys.messages."
                 ),
             ),
-            other => (50_000, formatted(&display(&other, &message_type), &values)),
+            other => (50_000, functions::formatted(&display(&other, &message_type), &values)),
         };
         let error = SqlError::new(number, severity, state, text).at_line(line);
         if severity > 10 {
@@ -580,28 +580,4 @@ impl Session {
             _ => {}
         }
     }
-}
-
-/// RAISERROR's formatting: `%s`, `%d`, `%i`, `%u`, `%x`, `%%`, with widths read and ignored.
-fn formatted(format: &str, values: &[String]) -> String {
-    let mut text = String::with_capacity(format.len());
-    let mut values = values.iter();
-    let mut chars = format.chars().peekable();
-    while let Some(ch) = chars.next() {
-        if ch != '%' {
-            text.push(ch);
-            continue;
-        }
-        while chars
-            .peek()
-            .is_some_and(|ch| ch.is_ascii_digit() || matches!(ch, '-' | '+' | '.' | '#' | '*' | 'l' | 'I'))
-        {
-            chars.next();
-        }
-        match chars.next() {
-            Some('%') | None => text.push('%'),
-            Some(_) => text.push_str(values.next().map_or("(null)", String::as_str)),
-        }
-    }
-    text
 }

@@ -1,5 +1,7 @@
 //! Queries of T-SQL, as written.
 
+use tds::SqlType;
+
 use super::ast::ObjectName;
 use super::bulk_file::BulkRowset;
 use super::expression::{Expr, FunctionCall};
@@ -182,6 +184,8 @@ pub enum TableSource {
         name: ObjectName,
         /// Arguments.
         arguments: Vec<Expr>,
+        /// The columns of OPENJSON … WITH; empty without it.
+        shape: Vec<JsonColumn>,
         /// Alias.
         alias: Option<String>,
         /// Column names, if listed.
@@ -224,6 +228,19 @@ pub enum TableSource {
         /// ON; None for CROSS JOIN and APPLY.
         on: Option<Expr>,
     },
+}
+
+/// A column of OPENJSON … WITH.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub sql_type: SqlType,
+    /// Where it is; None is under its own name.
+    pub path: Option<String>,
+    /// AS JSON: an object or array as it is written.
+    pub as_json: bool,
 }
 
 /// Kinds of join.

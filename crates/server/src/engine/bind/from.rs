@@ -9,6 +9,7 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use super::super::apply::{ApplyKind, ApplyTable};
 use super::super::correlated::outer_names;
 use super::super::function_table::FunctionTable;
+use super::super::functions;
 use super::super::typed::{Typed, truth, unify};
 use super::recursion::{not_recursive, recursion_of};
 use super::scope::reference;
@@ -17,7 +18,7 @@ use crate::catalogue::same_name;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::expression::Expr as Ast;
-use crate::tsql::query::{JoinKind, TableSource};
+use crate::tsql::query::{JoinKind, JsonColumn, TableSource};
 
 /// A source's rows and names.
 pub(super) struct Source {
@@ -76,8 +77,8 @@ impl Binder<'_> {
                 let bound = self.unpivot(source, value, name, columns, parent)?;
                 self.aliased(bound, alias, None)
             }
-            TableSource::Function { name, arguments, alias, columns } => {
-                self.table_function(name, arguments, alias.as_deref(), columns.as_deref(), parent)
+            TableSource::Function { name, arguments, shape, alias, columns } => {
+                self.table_function(name, arguments, shape, alias.as_deref(), columns.as_deref(), parent)
             }
             TableSource::Join { kind, left, right, on } => {
                 let left = self.source(left, parent)?;
@@ -132,21 +133,26 @@ impl Binder<'_> {
         &self,
         name: &ObjectName,
         arguments: &[Ast],
+        shape: &[JsonColumn],
         alias: Option<&str>,
         names: Option<&[String]>,
         parent: Option<&Scope<'_>>,
     ) -> Result<Source, SqlError> {
-        let mut function = self.environment.table_function(name)?;
+        let scope = Scope::of(Vec::new(), parent);
+        let values =
+            arguments.iter().map(|argument| self.value(argument, &scope)).collect::<Result<Vec<_>, _>>()?;
+        let mut function = match functions::table_function(name, &values, shape)? {
+            Some(function) => function,
+            None => self.environment.table_function(name)?,
+        };
         for (column, name) in function.columns.iter_mut().zip(names.into_iter().flatten()) {
             column.name.clone_from(name);
         }
-        let scope = Scope::of(Vec::new(), parent);
         let (mut exprs, mut types) = (Vec::new(), Vec::new());
         if let Some((name, parameters)) = &function.parameters {
             check_count(name, parameters.len(), arguments.len())?;
         }
-        for (index, argument) in arguments.iter().enumerate() {
-            let mut value = self.value(argument, &scope)?;
+        for (index, mut value) in values.into_iter().enumerate() {
             if let Some((_, parameters)) = &function.parameters
                 && let Some(sql_type) = parameters.get(index)
             {

@@ -296,6 +296,14 @@ impl Binder<'_> {
                     arguments.map(|argument| self.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
                 functions::date_call(&call.name, &part, values, self.facts.date_first)
             }
+            // The kind of JSON is a bare word.
+            "ISJSON" if matches!(call.arguments.get(1), Some(Ast::Column(parts)) if parts.len() == 1) => {
+                let mut values = self.values_of(call.arguments.get(..1).unwrap_or_default(), scope)?;
+                if let Some(Ast::Column(parts)) = call.arguments.get(1) {
+                    values.push(self.literal(&Literal::Text { value: parts.concat(), unicode: false })?);
+                }
+                functions::call_function("ISJSON", values, &self.facts)
+            }
             name => {
                 let values = self.values_of(&call.arguments, scope)?;
                 functions::call_function(name, values, &self.facts)

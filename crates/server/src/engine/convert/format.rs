@@ -25,7 +25,7 @@ fn default_style(sql_type: &SqlType) -> i32 {
     }
 }
 
-/// The text of a value, or None if its type has none (sql_variant, CLR types).
+/// The text of a value, or None if its type has none (CLR types).
 pub(super) fn format(value: &Datum, from: &SqlType, style: i32) -> Option<String> {
     Some(match value {
         Datum::Null => String::new(),
@@ -40,6 +40,10 @@ pub(super) fn format(value: &Datum, from: &SqlType, style: i32) -> Option<String
         Datum::RowVersion(version) => hex(&version.to_be_bytes(), style),
         Datum::Binary(bytes) if !matches!(from, SqlType::SqlVariant | SqlType::Udt { .. }) => {
             hex(bytes, style)
+        }
+        Datum::Binary(body) if *from == SqlType::SqlVariant => {
+            let (value, base) = super::variant::base_of(body).ok()?;
+            return format(&value, &base, style);
         }
         Datum::Binary(_) => return None,
         Datum::Date(days) => moment(Parts::of(days * TICKS_PER_DAY, 0), from, style),

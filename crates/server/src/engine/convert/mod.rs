@@ -7,6 +7,7 @@ mod format;
 mod number;
 mod temporal;
 mod text;
+mod variant;
 
 use tds::{Length, SqlType};
 
@@ -15,6 +16,7 @@ pub use format::display;
 pub(crate) use number::rescale;
 pub(crate) use temporal::place;
 pub(crate) use text::code_page_bytes;
+pub(crate) use variant::base_of;
 
 use super::datum::Datum;
 use crate::sql_error::SqlError;
@@ -34,6 +36,13 @@ pub fn type_name(sql_type: &SqlType) -> String {
 pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
     if value.is_null() {
         return Ok(Datum::Null);
+    }
+    if *from == SqlType::SqlVariant
+        && *to != SqlType::SqlVariant
+        && let Datum::Binary(body) = &value
+    {
+        let (value, base) = variant::base_of(body)?;
+        return convert(value, &base, to, style);
     }
     match to {
         SqlType::Bit
@@ -86,7 +95,7 @@ pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result
         },
         SqlType::SqlVariant => match from {
             SqlType::SqlVariant => Ok(value),
-            _ => Err(SqlError::unsupported("A conversion to sql_variant")),
+            _ => variant::to_variant(value, from),
         },
         SqlType::Udt { .. } | SqlType::Image => match value {
             Datum::Binary(_) => Ok(value),

@@ -1,16 +1,24 @@
 //! The built-in functions of T-SQL.
 
+mod bits;
 mod date;
+mod format;
+mod from_parts;
+mod json;
 mod math;
 mod metadata;
 mod string;
 mod system;
+mod table;
+mod text;
 
 use std::sync::Arc;
 
 use tds::{Length, SqlType};
 
 pub use date::date_call;
+pub use table::table_function;
+pub use text::formatted;
 
 use super::Datum;
 use super::facts::Facts;
@@ -19,7 +27,18 @@ use crate::sql_error::SqlError;
 
 /// Binds a call. Errors: 195 for an unknown name, 174 for a wrong number of arguments.
 pub fn call_function(name: &str, arguments: Vec<Typed>, facts: &Arc<Facts>) -> Result<Typed, SqlError> {
-    for family in [string::bind, math::bind, date::bind, metadata::bind, system::bind] {
+    for family in [
+        text::bind,
+        bits::bind,
+        format::bind,
+        from_parts::bind,
+        json::bind,
+        string::bind,
+        math::bind,
+        date::bind,
+        metadata::bind,
+        system::bind,
+    ] {
         if let Some(typed) = family(name, &arguments, facts)? {
             return Ok(typed);
         }

@@ -267,6 +267,7 @@ impl Parser<'_> {
         let call = self.is_symbol_ahead(1, "(");
         match upper.as_str() {
             "CASE" => self.case(),
+            "TRIM" if call => self.trim(),
             "CAST" | "TRY_CAST" if call => self.cast(upper == "TRY_CAST"),
             "CONVERT" | "TRY_CONVERT" if call => self.convert(upper == "TRY_CONVERT"),
             "NEXT" if self.is_word_ahead(1, "VALUE") && self.is_word_ahead(2, "FOR") => {
@@ -303,6 +304,35 @@ impl Parser<'_> {
         let otherwise = if self.accept_word("ELSE") { Some(Box::new(self.expression()?)) } else { None };
         self.expect_word("END")?;
         Ok(Expr::Case { operand, branches, otherwise })
+    }
+
+    /// TRIM ([[LEADING | TRAILING | BOTH] characters FROM] text).
+    fn trim(&mut self) -> Parsed<Expr> {
+        self.advance();
+        self.expect_symbol("(")?;
+        let mut name = "TRIM";
+        for (word, side) in
+            [("LEADING", "TRIM_LEADING"), ("TRAILING", "TRIM_TRAILING"), ("BOTH", "TRIM_BOTH")]
+        {
+            // A column may have such a name.
+            let ends = self.is_symbol_ahead(1, ")") || self.is_symbol_ahead(1, ".");
+            if self.is_word(word) && !ends {
+                self.advance();
+                name = side;
+                break;
+            }
+        }
+        let first = self.expression()?;
+        let call = if self.accept_word("FROM") {
+            let name = if name == "TRIM" { "TRIM_BOTH" } else { name };
+            function(name, vec![self.expression()?, first])
+        } else if name == "TRIM" {
+            function(name, vec![first])
+        } else {
+            return Err(self.unexpected());
+        };
+        self.expect_symbol(")")?;
+        Ok(call)
     }
 
     fn cast(&mut self, lenient: bool) -> Parsed<Expr> {

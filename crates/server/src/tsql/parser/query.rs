@@ -1,12 +1,14 @@
 //! Queries: WITH, set operators, SELECT, FROM, ORDER BY, OFFSET.
 
 use super::grouping::name_windows;
+use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{BinaryOperator, Expr};
 use crate::tsql::lexer::TokenKind;
 use crate::tsql::query::{
-    CommonTable, JoinKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, TableSource, Top,
+    CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
+    TableSource, Top,
 };
 
 impl Parser<'_> {
@@ -331,6 +333,30 @@ impl Parser<'_> {
         self.accept_word("JOIN").then_some(JoinKind::Inner)
     }
 
+    /// `(name type ['path'] [AS JSON], …)`.
+    fn json_columns(&mut self) -> Parsed<Vec<JsonColumn>> {
+        self.expect_symbol("(")?;
+        let mut columns = Vec::new();
+        loop {
+            let name = self.name()?;
+            let sql_type = self.sql_type(TypePlace::Declaration)?;
+            let path = match self.kind().cloned() {
+                Some(TokenKind::Text { value, .. }) => {
+                    self.advance();
+                    Some(value)
+                }
+                _ => None,
+            };
+            let as_json = self.accept_words(&["AS", "JSON"]);
+            columns.push(JsonColumn { name, sql_type, path, as_json });
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(columns)
+    }
+
     fn source(&mut self) -> Parsed<TableSource> {
         if self.is_symbol("(") {
             return self.parenthesised_source();
@@ -347,13 +373,15 @@ impl Parser<'_> {
                 self.advance();
                 let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
                 self.expect_symbol(")")?;
+                let json = name.schema.is_none() && name.name.eq_ignore_ascii_case("OPENJSON");
+                let shape = if json && self.accept_word("WITH") { self.json_columns()? } else { Vec::new() };
                 let alias = self.table_alias()?;
                 let columns = if alias.is_some() && self.is_symbol("(") {
                     Some(self.names_in_parentheses()?)
                 } else {
                     None
                 };
-                return self.turned(TableSource::Function { name, arguments, alias, columns });
+                return self.turned(TableSource::Function { name, arguments, shape, alias, columns });
             }
         }
         let alias = self.table_alias()?;
