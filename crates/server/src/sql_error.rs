@@ -151,6 +151,18 @@ impl SqlError {
         Self::new(207, 16, 1, format!("Invalid column name '{name}'."))
     }
 
+    /// 321: a hint that the statement does not take.
+    pub fn unknown_hint(name: &str) -> Self {
+        Self::new(
+            321,
+            15,
+            1,
+            format!(
+                "\"{name}\" is not a recognized table hints option. If it is intended as a parameter to a table-valued function or to the CHANGETABLE function, ensure that your database compatibility mode is set to 90."
+            ),
+        )
+    }
+
     /// 208: a table that does not exist.
     pub fn invalid_object(name: &str) -> Self {
         Self::new(208, 16, 1, format!("Invalid object name '{name}'."))

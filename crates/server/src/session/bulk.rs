@@ -134,7 +134,7 @@ impl Session {
 
     /// Rows that nobody checks end the trust in CHECK and FOREIGN KEY constraints, even if the load fails afterwards: the
     /// definition cannot be changed once several loads are under way. Whether there was any.
-    fn distrust(&mut self, table: &OpenTable) -> Result<bool, SqlError> {
+    pub(super) fn distrust(&mut self, table: &OpenTable) -> Result<bool, SqlError> {
         let mut definition = table.definition.as_ref().clone();
         let checks = definition.checks.iter_mut().map(|check| &mut check.trusted);
         let keys = definition.foreign_keys.iter_mut().map(|key| &mut key.trusted);

@@ -8,6 +8,7 @@ use tds::SqlType;
 
 use super::Session;
 use super::environment::SessionEnvironment;
+use super::insert_file::placed;
 use super::interpreter::Frame;
 use super::output::{CapturedResult, Output};
 use super::output_clause::{RowSet, Shown};
@@ -41,6 +42,7 @@ impl Session {
         }
         let targets = match &insert.source {
             InsertSource::DefaultValues => Vec::new(),
+            InsertSource::Query(_) if insert.reads_file() => self.file_targets(insert, &table.definition)?,
             _ => self.targets(&insert.table, insert.columns.as_deref(), &table.definition)?,
         };
         if self.settings.format_only {
@@ -252,6 +254,10 @@ impl Session {
                 written.push(writer.write(InputRows { columns, rows: 1 })?);
             }
             InsertSource::Query(query) => {
+                let table = match insert.from_file.ignore_constraints && self.distrust(&table)? {
+                    true => self.work.refresh(&table)?,
+                    false => table.clone(),
+                };
                 let bound = self.bind(query, frame)?;
                 count_matches(bound.columns.len(), targets.len(), insert.columns.is_some())?;
                 if insert.top.as_ref().is_some_and(|top| top.percent) {
@@ -261,7 +267,8 @@ impl Session {
                     bound.columns.iter().map(|column| column.sql_type.clone()).collect();
                 let instance = Arc::clone(&self.instance);
                 let mut stream = instance.engine().start(bound, &self.cancellation).await?;
-                writer = self.writer(&table, frame, "INSERT", false)?;
+                let options = self.file_write_options(insert);
+                writer = self.writer_with(&table, frame, options, false)?;
                 let mut left = limit;
                 while let Some(batch) = stream.next().await? {
                     let batch = batch.slice(0, batch.num_rows().min(left));
@@ -269,7 +276,7 @@ impl Session {
                     if batch.num_rows() == 0 {
                         break;
                     }
-                    let input = InputRows::placed(width, targets, batch.columns(), &types, batch.num_rows());
+                    let input = placed(insert, &table.definition, targets, batch.columns(), &types);
                     let batch = writer.write(input)?;
                     if keep {
                         written.push(batch);

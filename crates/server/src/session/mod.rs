@@ -17,6 +17,7 @@ mod environment;
 mod execute;
 mod function;
 mod insert;
+mod insert_file;
 mod instance;
 mod interpreter;
 mod light;

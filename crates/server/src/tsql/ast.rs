@@ -2,7 +2,7 @@
 
 use tds::SqlType;
 
-use super::bulk_file::BulkInsert;
+use super::bulk_file::{BulkInsert, FileHints};
 use super::cursor::CursorStatement;
 use super::expression::Expr;
 use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
@@ -245,6 +245,8 @@ pub struct Insert {
     pub top: Option<Top>,
     /// The table.
     pub table: ObjectName,
+    /// Hints for rows that come from a file.
+    pub from_file: FileHints,
     /// Columns, if listed.
     pub columns: Option<Vec<String>>,
     /// Where the rows come from.

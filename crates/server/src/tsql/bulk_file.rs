@@ -1,6 +1,7 @@
 //! What BULK INSERT and OPENROWSET(BULK …) say about a file.
 
-use super::ast::ObjectName;
+use super::ast::{Insert, InsertSource, ObjectName};
+use super::query::{QueryBody, TableSource};
 
 /// BULK INSERT.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,4 +108,46 @@ pub struct BulkFileOptions {
     pub keep_identity: bool,
     /// KEEPNULLS.
     pub keep_nulls: bool,
+}
+
+/// Hints of `INSERT … WITH (…) SELECT … FROM OPENROWSET(BULK …)`. They turn round what BULK INSERT does by itself: constraints are
+/// checked, and NULL stays NULL, unless a hint says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileHints {
+    /// KEEPIDENTITY.
+    pub keep_identity: bool,
+    /// KEEPDEFAULTS.
+    pub keep_defaults: bool,
+    /// IGNORE_CONSTRAINTS.
+    pub ignore_constraints: bool,
+    /// IGNORE_TRIGGERS.
+    pub ignore_triggers: bool,
+}
+
+impl FileHints {
+    /// The first hint that is given.
+    pub fn first(&self) -> Option<&'static str> {
+        let hints = [
+            (self.keep_identity, "KEEPIDENTITY"),
+            (self.keep_defaults, "KEEPDEFAULTS"),
+            (self.ignore_constraints, "IGNORE_CONSTRAINTS"),
+            (self.ignore_triggers, "IGNORE_TRIGGERS"),
+        ];
+        hints.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+}
+
+impl Insert {
+    /// Whether its rows are those of a SELECT with OPENROWSET(BULK …) in its FROM.
+    pub fn reads_file(&self) -> bool {
+        fn reads_file(source: &TableSource) -> bool {
+            match source {
+                TableSource::BulkRowset { .. } => true,
+                TableSource::Join { left, right, .. } => reads_file(left) || reads_file(right),
+                _ => false,
+            }
+        }
+        let InsertSource::Query(query) = &self.source else { return false };
+        matches!(&query.body, QueryBody::Select(select) if select.from.iter().any(reads_file))
+    }
 }

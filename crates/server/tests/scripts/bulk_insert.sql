@@ -253,3 +253,36 @@ affected 1
 SELECT COUNT(*) FROM OPENROWSET(BULK 'bad.txt', FORMATFILE = 'missing.fmt') AS f
 ----
 error 4860: Cannot bulk load. The file "missing.fmt" does not exist or you don't have file access rights.
+
+TRUNCATE TABLE plain_keyed; INSERT plain_keyed SELECT * FROM OPENROWSET(BULK 'keys.txt', FORMATFILE = 'keys.fmt') AS f
+----
+error 547
+
+INSERT plain_keyed WITH (IGNORE_CONSTRAINTS) SELECT * FROM OPENROWSET(BULK 'keys.txt', FORMATFILE = 'keys.fmt') AS f; SELECT id - MIN(id) OVER (), n FROM plain_keyed ORDER BY id
+----
+affected 2
+0 | 7
+1 | 9
+
+SELECT is_not_trusted FROM sys.check_constraints WHERE name = 'small_n'
+----
+1
+
+TRUNCATE TABLE plain_keyed; INSERT plain_keyed WITH (TABLOCK, KEEPIDENTITY, IGNORE_CONSTRAINTS, IGNORE_TRIGGERS) (id, n) SELECT id, n FROM OPENROWSET(BULK 'keys.txt', FORMATFILE = 'keys.fmt') AS f; SELECT id, n, price FROM plain_keyed ORDER BY id
+----
+affected 2
+7 | 7 | 5
+9 | 9 | 5
+
+TRUNCATE TABLE defaulted; INSERT defaulted WITH (KEEPDEFAULTS) SELECT id, name, price FROM OPENROWSET(BULK 'people.txt', FORMATFILE = 'people.fmt', FIRSTROW = 2, LASTROW = 2) AS f; SELECT * FROM defaulted
+----
+affected 1
+2 | none | 4
+
+INSERT defaulted SELECT id, name, price FROM OPENROWSET(BULK 'people.txt', FORMATFILE = 'people.fmt', FIRSTROW = 2, LASTROW = 2) AS f
+----
+error 515
+
+INSERT defaulted WITH (KEEPIDENTITY) SELECT 1, 'a', 2
+----
+error 321

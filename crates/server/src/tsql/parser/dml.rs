@@ -30,11 +30,12 @@ impl Parser<'_> {
         let top = self.row_limit()?;
         self.accept_word("INTO");
         let table = self.table_name()?;
-        self.table_hints()?;
+        let from_file = self.file_hints()?;
         let columns =
             if self.is_symbol("(") && !self.at_query() { Some(self.names_in_parentheses()?) } else { None };
         let output = self.output()?;
-        let mut insert = Insert { with, top, table, columns, source: InsertSource::DefaultValues, output };
+        let mut insert =
+            Insert { with, top, table, from_file, columns, source: InsertSource::DefaultValues, output };
         insert.source = if self.accept_words(&["DEFAULT", "VALUES"]) {
             InsertSource::DefaultValues
         } else if self.accept_word("VALUES") {
@@ -48,7 +49,10 @@ impl Parser<'_> {
             }
             InsertSource::Query(Box::new(query))
         };
-        Ok(StatementKind::Insert(Box::new(insert)))
+        match from_file.first() {
+            Some(hint) if !insert.reads_file() => Err(SqlError::unknown_hint(hint)),
+            _ => Ok(StatementKind::Insert(Box::new(insert))),
+        }
     }
 
     /// TOP of a statement that changes rows.
