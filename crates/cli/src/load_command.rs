@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema};
 use formats::bcp::{self, HostReader};
-use formats::{BatchReader, Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
+use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::grouped;
 use load::{
-    Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, SourceBatch, TableName, Tolerance,
-    create_table_statement,
+    Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName, Tolerance, create_table_statement,
 };
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
@@ -21,7 +20,8 @@ use tds::ColumnFlags;
 
 use crate::args::{Choice, LoadArgs};
 use crate::failure::{FailedLoad, Failure};
-use crate::host_file::{HostLayout, HostOrigins};
+use crate::host_file::HostLayout;
+use crate::loaded_file::{LoadedFile, Reader, SourceError};
 use crate::rejects::{Rejected, Rejects};
 use crate::{connection, file_format, progress, rejects, server_side};
 
@@ -221,7 +221,7 @@ fn load_file(
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
 ) -> Result<Option<LoadReport>, Failure> {
-    let reader = open(client, table, source, arguments)?;
+    let mut reader = open(client, table, source, arguments)?;
     let options = options(arguments, &source.kind);
     let mut plan = plan(client, table, source, &reader.schema(), &options)?;
     if truncate && !arguments.dry_run {
@@ -238,19 +238,23 @@ fn load_file(
     let lines = reader.lines();
     let bar = progress::bar(&source.name, reader.bytes_total(), arguments.quiet);
     let read = Arc::new(AtomicU64::new(0));
-    let refuse_in_file = |row: &bcp::RejectedRow| {
-        let rejected = rejects::of_file(&source.name, row);
+    let refuse_in_file = |row: &bcp::RejectedRow| -> Option<SourceError> {
+        let line = lines.as_ref().and_then(|lines| lines.line_of_row(row.row));
+        let rejected = Rejected { line, ..rejects::of_file(&source.name, row) };
         match rejects {
             Some(rejects) => {
                 if !arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
                     bar.suspend(|| eprintln!("refused: {}", described(&rejected)));
                 }
-                rejects.take(&rejected).is_break().then(|| "too many rows were refused".to_owned())
+                rejects.take(&rejected).is_break().then(|| load::Error::RejectLimit.into())
             }
-            None => Some(described(&rejected)),
+            None => Some(described(&rejected).into()),
         }
     };
-    let batches = Counted { reader, refuse: &refuse_in_file, read: Arc::clone(&read) };
+    if rejects.is_some() {
+        reader.collect_rejects();
+    }
+    let batches = LoadedFile::new(reader, &refuse_in_file, Arc::clone(&read));
     let refuse = |row: RejectedRow| match rejects {
         Some(rejects) => {
             let line = lines.as_ref().and_then(|lines| lines.line_of_row(row.origin.row + 1));
@@ -269,7 +273,11 @@ fn load_file(
         bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
     });
     bar.finish_and_clear();
-    loaded.map(Some).map_err(|error| {
+    loaded.map(Some).map_err(|mut error| {
+        // The limit may be reached while reading.
+        if matches!(&error.source, load::Error::Source(source) if source.is::<load::Error>()) {
+            error.source = load::Error::RejectLimit;
+        }
         let line = line_of(&error.source, lines.as_ref());
         let emptied = truncate.then(|| table.to_string());
         Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line, emptied }))
@@ -297,12 +305,6 @@ fn line_of(error: &load::Error, lines: Option<&RowLines>) -> Option<u64> {
     }
 }
 
-/// What yields the rows of a file.
-enum Reader {
-    Typed(Box<dyn BatchReader>),
-    Host(Box<HostReader>),
-}
-
 /// Opens a file; one of bcp's formats has the table's columns, but for those that the server makes.
 fn open(
     client: &mut Client,
@@ -313,7 +315,7 @@ fn open(
     let layout = match &source.kind {
         Kind::Typed(format) => {
             let reader = formats::open(&source.location, format, source.compression, READ_BATCH_ROWS)?;
-            return Ok(Reader::Typed(reader));
+            return Ok(Reader::typed(reader));
         }
         Kind::Host(layout) => layout,
     };
@@ -337,65 +339,6 @@ fn open(
     let reader =
         HostReader::open(&source.location, source.compression, &host.format_file, &host.columns, &host.read)?;
     Ok(Reader::Host(Box::new(reader)))
-}
-
-impl Reader {
-    fn schema(&self) -> SchemaRef {
-        match self {
-            Self::Typed(reader) => reader.schema(),
-            Self::Host(reader) => reader.schema(),
-        }
-    }
-
-    fn bytes_read(&self) -> u64 {
-        match self {
-            Self::Typed(reader) => reader.bytes_read(),
-            Self::Host(reader) => reader.bytes_read(),
-        }
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        match self {
-            Self::Typed(reader) => reader.bytes_total(),
-            Self::Host(reader) => reader.bytes_total(),
-        }
-    }
-
-    fn lines(&self) -> Option<RowLines> {
-        match self {
-            Self::Typed(reader) => reader.lines(),
-            Self::Host(_) => None,
-        }
-    }
-}
-
-/// What a refused row of a file leads to: nothing, or the end of the load.
-type Refuse<'a> = &'a (dyn Fn(&bcp::RejectedRow) -> Option<String> + Sync);
-
-/// A reader that reports how far it is in its file, and hands over the rows that its file's format refuses.
-struct Counted<'a> {
-    reader: Reader,
-    refuse: Refuse<'a>,
-    read: Arc<AtomicU64>,
-}
-
-impl Iterator for Counted<'_> {
-    type Item = Result<SourceBatch, Box<dyn std::error::Error + Send + Sync>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = match &mut self.reader {
-            Reader::Typed(reader) => reader.next().map(|batch| Ok(SourceBatch::from(batch?))),
-            Reader::Host(reader) => reader.next().map(|batch| {
-                let batch = batch?;
-                match batch.rejected.iter().find_map(self.refuse) {
-                    Some(end) => Err(end.into()),
-                    None => Ok(SourceBatch::new(batch.batch, Arc::new(HostOrigins(batch.positions)))),
-                }
-            }),
-        };
-        self.read.store(self.reader.bytes_read(), Ordering::Relaxed);
-        next
-    }
 }
 
 fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {

@@ -14,6 +14,7 @@ mod file_format;
 mod host_file;
 mod interrupt;
 mod load_command;
+mod loaded_file;
 mod progress;
 mod query_command;
 mod rejects;

@@ -136,17 +136,28 @@ impl Rejects {
 
 /// What is said of a row that does not fit its file's description.
 pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
-    Rejected {
+    let base = Rejected {
         file,
         row: row.row,
         byte_offset: Some(row.byte_offset),
-        field: Some(row.field),
-        column: Some(&row.column),
-        value: Some(&row.value),
-        code: Some(row.reason.vendor_words().0.to_owned()),
         reason: row.reason.to_string(),
         raw: Some(&row.raw),
         ..Rejected::default()
+    };
+    match &row.reason {
+        // The fault is the row's, though it may be known in which field it shows.
+        bcp::RejectReason::Row { .. } => Rejected {
+            field: (row.field > 0).then_some(row.field),
+            column: (!row.column.is_empty()).then_some(&row.column),
+            ..base
+        },
+        reason => Rejected {
+            field: Some(row.field),
+            column: Some(&row.column),
+            value: Some(&row.value),
+            code: Some(reason.vendor_words().0.to_owned()),
+            ..base
+        },
     }
 }
 

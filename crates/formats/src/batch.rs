@@ -25,8 +25,8 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     }
 
     /// Collects rows that cannot be read instead of failing at the first, for formats that can go on behind one: delimited
-    /// text and host files. The handle stays valid while the reader runs in another thread. Numbers of rows in errors and in
-    /// [`BatchReader::lines`] count the rows that are delivered; a rejected row says itself where it was.
+    /// text and host files. The handle stays valid while the reader runs in another thread. A rejected row is numbered as
+    /// it stands in the file, and so are rows in errors and in [`BatchReader::lines`].
     fn rejects(&mut self) -> Option<bcp::Rejects> {
         None
     }

@@ -142,7 +142,64 @@ fn what_is_no_fault_of_a_row_ends_the_load() {
     let ran = fixture.run(&["load", "t", "t.csv", "--rejects", "no/such/folder/r.json"]);
     assert!(ran.code == 1 && ran.stderr.contains("no/such/folder/r.json"), "{}", ran.stderr);
     assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
-    fixture.file("ragged.csv", "n,m\n1,1\n2\n");
-    let ragged = fixture.run(&["load", "t", "ragged.csv", "--bisect", "--rejects", "r.json"]);
-    assert_eq!(ragged.code, 1, "{}", ragged.stderr);
+    // Where a quote that nothing closes would end, nobody knows.
+    fixture.file("open.csv", "n,m\n1,1\n\"2,2\n3,3\n");
+    let gone = fixture.run(&["load", "t", "open.csv", "--bisect", "--rejects", "r.json"]);
+    assert_eq!(gone.code, 1, "{}", gone.stderr);
+}
+
+#[test]
+fn rows_of_another_shape_are_refused_and_the_others_loaded() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, s varchar(9) NULL)");
+    let rows = ["n,s", "1,a", "2", "\"3\"x,c", "x,d", "5,\"e", "e\"", "6,f,g", "7,h", "1,2,3"];
+    fixture.file("t.csv", rows.join("\n") + "\n");
+    // Without the options, nothing is loaded.
+    let plain = fixture.run(&["load", "t", "t.csv"]);
+    assert!(plain.code == 1 && plain.stderr.contains("expected 2 fields, found 1"), "{}", plain.stderr);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+    let ran = fixture.run(&["load", "t", "t.csv", "--rejects", "r.json", "--json"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stdout.contains("\"rows\":3") && ran.stdout.contains("\"rejected\":5"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("refused: t.csv, row 2 (line 3): expected 2 fields, found 1"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n5\n7\n");
+    let mut listed = rejected(&fixture, "r.json");
+    listed.sort_by_key(|row| row["row"].as_u64());
+    let facts: Vec<Value> = listed
+        .iter()
+        .map(|row| json!([row["row"], row["line"], row["byte_offset"], row["column"], row["raw"]]))
+        .collect();
+    let expected = [
+        json!([2, 3, 8, null, "2\n"]),
+        json!([3, 4, 10, "n", "\"3\"x,c\n"]),
+        // Its shape is right: rows are numbered as they stand in the file.
+        json!([4, 5, null, "n", null]),
+        json!([6, 8, 29, null, "6,f,g\n"]),
+        json!([8, 10, 39, null, "1,2,3\n"]),
+    ];
+    assert_eq!(facts, expected);
+}
+
+#[test]
+fn rows_of_another_shape_count_towards_the_limit() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, m int NULL)");
+    fixture.file("t.csv", "n,m\n1,1\n2\n3,x\n4,4\n");
+    let load = ["load", "t", "t.csv", "--max-errors"];
+    let ended = fixture.run(&[&load[..], &["0"]].concat());
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("too many rows were refused"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("hint: --max-errors"), "{}", ended.stderr);
+    assert_eq!(fixture.run(&[&load[..], &["1"]].concat()).code, 1);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "0\n");
+    assert_eq!(fixture.run(&[&load[..], &["2"]].concat()).code, 3);
+    assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n4\n");
+    fixture.file("none.csv", "n,m\n1\n2\n");
+    let none = fixture.run(&["load", "t", "none.csv", "--rejects", "r.json"]);
+    assert_eq!(none.code, 3, "{}", none.stderr);
+    assert_eq!(rejected(&fixture, "r.json").len(), 2);
 }

@@ -32,7 +32,7 @@ pub struct CsvReader {
     bytes_in_batch: usize,
     /// Rows handed to columns so far.
     pub(super) rows_read: u64,
-    lines: RowLines,
+    pub(super) lines: RowLines,
     /// Rows that were handed back instead, and to whom.
     pub(super) rejected: u64,
     pub(super) rejects: Option<Rejects>,
@@ -205,7 +205,7 @@ impl CsvReader {
 
     /// Notes the rows that are not on the line right behind their predecessor's. `line` is where the block began.
     fn record_lines(&self, rows: &Rows, line: u64) {
-        let first_row = self.rows_read + 1;
+        let first_row = self.rows_read + self.rejected + 1;
         // What the map would say anyway costs no entry.
         let starts_shifted = rows.line_shifts.first().is_some_and(|&(row, _)| row == 0);
         if !starts_shifted && self.lines.line_of_row(first_row) != Some(line) {

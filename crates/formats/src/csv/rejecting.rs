@@ -37,6 +37,9 @@ impl CsvReader {
             columns_missing: 0,
             raw,
         };
+        if self.lines.line_of_row(row.row) != Some(self.blocks.line) {
+            self.lines.record(row.row, self.blocks.line);
+        }
         self.blocks.line += row.raw.iter().filter(|byte| **byte == b'\n').count() as u64;
         self.blocks.start = end;
         self.rejected += 1;
