@@ -16,8 +16,6 @@ use tds::{CodePage, Column, SqlType};
 
 /// Cases in which this reader does something else, and why.
 const CASES: &[(&str, &str)] = &[
-    ("convert_char_10_w", "the fixture has no rows of it to compare with"),
-    ("convert_nchar_10_c", "the fixture has no rows of it to compare with"),
     ("cp_in_latin1_437_C", "a Greek letter is transliterated in the C locale only"),
     ("errfile_unwritable", "no matter of the data file"),
     ("fmt_collation_unknown", "an unknown collation is refused where the format file is read"),
@@ -40,6 +38,9 @@ const ROWS: &[(&str, &[&str], &str)] = &[
     ("convert_xml", &["5", "6", "7"], "the server drops the XML declaration"),
     ("fmt_server_col_twice", &["1", "2"], "a date is no number, whatever its first digits"),
 ];
+
+/// Cases in which the fixtures' server refused the batch for a NUL, so that only the error file can be compared.
+const REFUSED_BY_SERVER: &[&str] = &["convert_char_10_w", "convert_nchar_10_c"];
 
 /// Whether an error file's rows can be compared: the library leaves remains of its buffers behind text that is not ASCII,
 /// behind UTF-16, and in place of native values that it could not convert.
@@ -304,7 +305,7 @@ fn the_same_rows_are_accepted_and_the_same_errors_written() {
             .filter(kept)
             .collect();
         // What the server made of the rows is not the reader's business there.
-        let loads = !case.name.starts_with("dup_key");
+        let loads = !case.name.starts_with("dup_key") && !REFUSED_BY_SERVER.contains(&case.name.as_str());
         let selected = |rows: &[Vec<Option<String>>]| {
             let mut rows: Vec<_> = rows.iter().map(|row| as_selected(row, &case.columns)).collect();
             rows.sort();
@@ -334,4 +335,27 @@ fn the_same_rows_are_accepted_and_the_same_errors_written() {
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+#[test]
+fn blanks_beyond_a_padded_column_are_no_loss_in_unicode_text() {
+    let columns = declare("c char(3) null, n nchar(3) null, v varchar(3) null, w nvarchar(3) null").unwrap();
+    for (mode, wide) in [(DataMode::Character, false), (DataMode::UnicodeCharacter, true)] {
+        let format_file = FormatFile::for_columns(&columns, mode, &LayoutOptions::default());
+        let text = "ab   \tab   \tx\ty\nabc  \tabc  \tx\ty\nabc d\tx\tx\ty\nx\tx\tx    \ty\nx\tx\tx\ty    \n";
+        let bytes: Vec<u8> = match wide {
+            true => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            false => text.as_bytes().to_vec(),
+        };
+        let input = std::io::Cursor::new(bytes);
+        let reader =
+            HostReader::new(input, "t.dat", &format_file, &columns, &HostReadOptions::default()).unwrap();
+        let batches: Vec<_> = reader.map(Result::unwrap).collect();
+        let rows: usize = batches.iter().map(|batch| batch.batch.num_rows()).sum();
+        let rejected: Vec<_> =
+            batches.iter().flat_map(|batch| &batch.rejected).map(|row| (row.row, row.field)).collect();
+        let always = [(3, 1), (4, 3), (5, 4)];
+        let expected = if wide { always.to_vec() } else { [&[(1, 1), (2, 1)], &always[..]].concat() };
+        assert_eq!((rows, rejected), (5 - expected.len(), expected), "{mode:?}");
+    }
 }

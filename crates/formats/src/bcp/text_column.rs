@@ -44,6 +44,9 @@ pub(super) struct TextColumn {
     builder: StringBuilder,
     source: TextSource,
     limit: Limit,
+    /// UTF-16 text for a column that pads with blanks: more of them than it holds are no loss, and the original takes
+    /// them (observed for char).
+    padded: bool,
     /// The code page the column stores, unless it stores all of Unicode.
     stored: Option<CodePage>,
     scratch: Vec<u8>,
@@ -75,7 +78,8 @@ impl TextColumn {
             }
             _ => Limit::None,
         };
-        Self { limit, ..Self::unlimited(column, form) }
+        let padded = wide && matches!(column.sql_type(), SqlType::Char { .. } | SqlType::NChar { .. });
+        Self { limit, padded, ..Self::unlimited(column, form) }
     }
 
     /// A column that takes text as it is.
@@ -91,6 +95,7 @@ impl TextColumn {
             builder: StringBuilder::new(),
             source: TextSource::Text(form),
             limit: Limit::None,
+            padded: false,
             stored,
             scratch: Vec::new(),
         }
@@ -117,6 +122,7 @@ impl TextColumn {
                 return Ok(());
             }
         };
+        let cell = if self.padded { self.without_surplus_blanks(cell) } else { cell };
         if let Limit::Bytes(limit) = self.limit
             && cell.len() > limit
         {
@@ -142,6 +148,24 @@ impl TextColumn {
             self.builder.append_value(&*text);
             Ok(())
         }
+    }
+
+    /// A cell of UTF-16 without those blanks at its end that are beyond the column's length.
+    fn without_surplus_blanks<'a>(&self, mut cell: &'a [u8]) -> &'a [u8] {
+        let limit_bytes = match self.limit {
+            Limit::Bytes(limit) => limit,
+            Limit::Units(limit) => limit * 2,
+            Limit::None => return cell,
+        };
+        if !cell.len().is_multiple_of(2) {
+            return cell;
+        }
+        while cell.len() > limit_bytes
+            && let Some(shorter) = cell.strip_suffix(b" \0")
+        {
+            cell = shorter;
+        }
+        cell
     }
 
     /// Text that may be too long, or may hold characters that the column's code page has not.
