@@ -513,3 +513,27 @@ fn what_has_no_effect_is_said() {
     let both = fixture.run(&["bcp", "SELECT 1 AS a SELECT 2 AS a", "queryout", "-", "-c"]);
     assert_eq!(both.stderr.matches("only the first is in the file").count(), 1, "{}", both.stderr);
 }
+
+#[test]
+fn values_that_sql_server_has_not_are_refused_and_those_it_has_are_loaded() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (id int NOT NULL, f float NULL, d datetime NULL, x time(7) NULL)");
+    let rows = [
+        "1\tnan\t\t",
+        "2\t1.5\t2026-03-14\t09:30:15.1234567",
+        "3\tinf\t\t",
+        "4\t\t-001-01-01\t",
+        "5\t\t\t09:30:15.12345678",
+    ];
+    fixture.file("t.dat", rows.join("\n") + "\n");
+    let ran = fixture.run(&["bcp", "t", "in", "t.dat", "-c", "--rejects", "t.json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(fixture.rows("SELECT id, CAST(x AS varchar(20)) FROM t"), "2,09:30:15.1234567\n");
+    let listed = fs::read_to_string(fixture.path("t.json")).unwrap();
+    let mut refused: Vec<u64> = listed
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["row"].as_u64().unwrap())
+        .collect();
+    refused.sort_unstable();
+    assert_eq!(refused, [1, 3, 4, 5]);
+}
