@@ -197,8 +197,11 @@ def run_snippet(client: str, text: str, folder: pathlib.Path) -> str:
         command, environment = [node(), "example.mjs"], {}
     else:
         rust()
+        # Another name: the dependencies are shared, and one program must not take the other's place.
         for name in ("Cargo.toml", "Cargo.lock"):
-            shutil.copy(HERE / "rust" / name, folder)
+            manifest = (HERE / "rust" / name).read_text(encoding="utf-8")
+            manifest = manifest.replace("bulkwire-rust-clients", "bulkwire-rust-snippet")
+            (folder / name).write_text(manifest, encoding="utf-8")
         (folder / "src").mkdir()
         (folder / "src" / "main.rs").write_text(text, encoding="utf-8")
         command = ["cargo", "run", "--quiet", "--locked"]

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 pub struct HostLayout {
     description: Description,
     code_page: FileCodePage,
+    trim_blanks: bool,
     options: LayoutOptions,
 }
 
@@ -59,7 +60,8 @@ impl HostLayout {
             options.field_terminator =
                 terminator::parse_argument(text).map_err(|error| Failure::Usage(error.to_string()))?;
         }
-        Ok(Some(Self { description, code_page: code_page(flags.encoding.as_deref())?, options }))
+        let code_page = code_page(flags.encoding.as_deref())?;
+        Ok(Some(Self { description, code_page, trim_blanks: flags.trim_blanks, options }))
     }
 
     /// The format of a file of this layout whose columns are `columns`; without any, those that a format file tells of.
@@ -77,6 +79,8 @@ impl HostLayout {
             }
         };
         host.read.code_page = self.code_page;
+        host.read.blank_is_null = self.trim_blanks;
+        host.write.trim_blanks = self.trim_blanks;
         host.read.tolerance = Tolerance::strict().suffer(formats::bcp::Deviation::MissingLastTerminator);
         host.write.code_page = self.code_page;
         host.write.unmappable = UnmappableText::Refuse;

@@ -22,6 +22,9 @@ pub struct ConvertArgs {
     /// Format file of bcp that describes the source
     #[arg(long, value_name = "FILE", conflicts_with = "from", help_heading = "File")]
     pub from_format_file: Option<PathBuf>,
+    /// Text fields of fixed width end with the last character that is no blank; blanks alone are NULL
+    #[arg(long)]
+    pub trim_blanks: bool,
     /// Format file of bcp that describes the target
     #[arg(long, value_name = "FILE", conflicts_with = "to", help_heading = "File")]
     pub to_format_file: Option<PathBuf>,
@@ -84,6 +87,7 @@ impl ConvertArgs {
             format: self.from,
             compression: None,
             format_file: self.from_format_file.clone(),
+            trim_blanks: self.trim_blanks,
             delimiter: self.delimiter.clone(),
             quote: self.quote,
             no_quote: self.no_quote,
@@ -100,6 +104,7 @@ impl ConvertArgs {
             format: self.to,
             compression: None,
             format_file: self.to_format_file.clone(),
+            trim_blanks: self.trim_blanks,
             delimiter: self.to_delimiter.clone(),
             quote: None,
             no_quote: self.to_no_quote,

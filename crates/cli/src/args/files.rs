@@ -16,6 +16,9 @@ pub struct FileArgs {
     /// Format file of bcp that describes the file, non-XML or XML
     #[arg(long, value_name = "FILE", help_heading = "File")]
     pub format_file: Option<PathBuf>,
+    /// Text fields of fixed width end with the last character that is no blank; blanks alone are NULL
+    #[arg(long, requires = "format_file", help_heading = "File")]
+    pub trim_blanks: bool,
     /// Field delimiter; \t and other escapes are understood
     #[arg(long, value_name = "TEXT", help_heading = "CSV")]
     pub delimiter: Option<String>,

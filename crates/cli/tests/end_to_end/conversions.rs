@@ -172,3 +172,21 @@ fn column_breaks_are_guessed_and_become_a_format_file() {
     assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
     assert!(!fixture.path("x.fmt").exists());
 }
+
+/// Fields padded with blanks: data, as bcp takes them, unless they are to be trimmed.
+#[test]
+fn blanks_of_fixed_width_fields_are_trimmed_on_demand() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (id int NOT NULL, s varchar(8) NULL)");
+    fixture.file(
+        "t.fmt",
+        "14.0\n3\n1 SQLCHAR 0 4 \"\" 1 id \"\"\n2 SQLCHAR 0 8 \"\" 2 s \"\"\n3 SQLCHAR 0 1 \"\" 0 end \"\"\n",
+    );
+    fixture.file("t.dat", "1   a b     \n2           \n3   12345678\n");
+    let words = ["load", "t", "t.dat", "--format-file", "t.fmt", "--truncate"];
+    fixture.ok(&words);
+    let lengths = "SELECT id, DATALENGTH(s) AS bytes FROM t ORDER BY id";
+    assert_eq!(fixture.ok(&["query", lengths, "--format", "csv"]).stdout, "id,bytes\n1,8\n2,8\n3,8\n");
+    fixture.ok(&[&words[..], &["--trim-blanks"]].concat());
+    assert_eq!(fixture.ok(&["query", lengths, "--format", "csv"]).stdout, "id,bytes\n1,3\n2,\n3,8\n");
+}
