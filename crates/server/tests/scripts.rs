@@ -9,6 +9,7 @@
 //! | `affected 3` | a row count of a statement that is no query |
 //! | `error 208: text` or `error 208` | an error |
 //! | `info: text` | a notice |
+//! | `unordered` | first of all: the lines come in any order, as those of OUTPUT may |
 //! | `status 0` | a procedure's return status (left out, it is not compared) |
 //!
 //! A batch that begins with `-- @name` runs in a session of that name; others in the first. Every script begins with
@@ -65,13 +66,18 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
         let session = sessions
             .entry(name)
             .or_insert_with(|| Session::open(Arc::clone(&instance), login(spid)).unwrap());
-        let expected: Vec<String> = expected
+        let mut expected: Vec<String> = expected
             .lines()
             .map(|line| line.trim_end().to_string())
             .filter(|line| !line.is_empty())
             .collect();
-        let actual: Vec<String> =
+        let mut actual: Vec<String> =
             answer(session, batch).await.into_iter().map(|line| line.trim_end().to_string()).collect();
+        if expected.first().is_some_and(|line| line == "unordered") {
+            expected.remove(0);
+            expected.sort();
+            actual.sort();
+        }
         statements += 1;
         if !agree(&expected, &actual) {
             failures.push(format!(

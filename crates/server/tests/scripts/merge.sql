@@ -43,6 +43,7 @@ WHEN MATCHED THEN UPDATE SET name = s.name
 WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name, DEFAULT)
 OUTPUT $action, inserted.id, inserted.name, deleted.name AS before, s.name AS given;
 ----
+unordered
 [$action nvarchar(10) null, id int null, name varchar(20) null, before varchar(20) null, given varchar(4)]
 UPDATE | 1 | a | one | a
 INSERT | 9 | nine | NULL | nine
@@ -51,6 +52,7 @@ MERGE target WITH (HOLDLOCK) AS t USING source AS s ON t.id = s.id
 WHEN NOT MATCHED BY SOURCE AND t.id > 4 THEN DELETE
 OUTPUT $action, deleted.id;
 ----
+unordered
 DELETE | 5
 DELETE | 9
 
@@ -119,11 +121,17 @@ SELECT qty FROM target WHERE id = 1
 CREATE TABLE numbered (id int IDENTITY(1, 1) PRIMARY KEY, v int, CONSTRAINT positive CHECK (v > 0))
 ----
 
-MERGE numbered AS t USING (VALUES (10), (20)) AS s (v) ON t.v = s.v
+MERGE numbered AS t USING (VALUES (10)) AS s (v) ON t.v = s.v
 WHEN NOT MATCHED THEN INSERT (v) VALUES (s.v) OUTPUT inserted.id, inserted.v;
 SELECT SCOPE_IDENTITY()
 ----
 1 | 10
+1
+
+MERGE numbered AS t USING (VALUES (10), (20)) AS s (v) ON t.v = s.v
+WHEN NOT MATCHED THEN INSERT (v) VALUES (s.v) OUTPUT inserted.id, inserted.v;
+SELECT SCOPE_IDENTITY()
+----
 2 | 20
 2
 
