@@ -93,9 +93,9 @@ fn connections_dropped_in_every_state_leave_nothing() {
     let before = Counts::now();
     (0..ROUNDS).for_each(|_| round());
     settle(&server, 1);
-    let after = Counts::now();
+    let after = settle_threads(before.threads);
     assert_eq!(after.files, before.files, "file descriptors");
-    assert!(after.threads <= before.threads + 2, "{after:?} after {before:?}");
+    assert!(after.threads <= before.threads, "{after:?} after {before:?}");
     assert!(after.resident_kib <= before.resident_kib + GROWTH_MAX_KIB, "{after:?} after {before:?}");
     assert_eq!(scalar(&mut last, "SELECT COUNT(*) FROM sys.dm_exec_sessions"), 1);
     assert_no_error(&last.batch("SET LOCK_TIMEOUT 0; BEGIN TRAN; UPDATE t SET id = id; ROLLBACK"));
@@ -113,6 +113,19 @@ fn settle(server: &RunningServer, open: usize) {
             server.sessions()
         );
         thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until no more than `threads` are left, and tells what is there then or after a minute. Threads of a pool outlive their
+/// work by some seconds, and how many of them a round needs differs from round to round; those of a connection would stay.
+fn settle_threads(threads: u64) -> Counts {
+    let begin = Instant::now();
+    loop {
+        let counts = Counts::now();
+        if counts.threads <= threads || begin.elapsed() > Duration::from_secs(60) {
+            return counts;
+        }
+        thread::sleep(Duration::from_millis(100));
     }
 }
 
