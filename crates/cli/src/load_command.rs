@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{Field, Schema};
 use formats::bcp::{self, HostReader};
 use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::grouped;
 use load::{
     Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName, Tolerance, create_table_statement,
+    roomy_length, roomy_schema,
 };
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
@@ -189,28 +190,6 @@ fn create_options(
         strings: StringType::NVarChar,
         nested_as_json: arguments.nested_as_json,
     }
-}
-
-/// What one text file shows is a lower bound: its columns get NULL, whole numbers at least `int`, and decimals all the
-/// digits that their storage size holds.
-fn roomy_schema(schema: &Schema) -> Schema {
-    let fields = schema.fields().iter().map(|field| {
-        let data_type = match field.data_type() {
-            DataType::UInt8 | DataType::Int16 => DataType::Int32,
-            DataType::Decimal128(precision, scale) => {
-                let steps = [9, 19, 28, 38];
-                DataType::Decimal128(steps.into_iter().find(|step| precision <= step).unwrap_or(38), *scale)
-            }
-            other => other.clone(),
-        };
-        field.as_ref().clone().with_data_type(data_type).with_nullable(true)
-    });
-    Schema::new(fields.collect::<Vec<_>>())
-}
-
-fn roomy_length(longest: u64) -> u64 {
-    const STEPS: [u64; 10] = [1, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000];
-    STEPS.into_iter().find(|step| longest <= *step).unwrap_or(longest)
 }
 
 fn load_file(

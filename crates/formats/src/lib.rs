@@ -41,7 +41,7 @@ pub use format::Format;
 pub use infer::{InferredColumn, InferredSchema, infer};
 pub use ipc::{IpcCompression, IpcContainer, IpcOptions};
 pub use location::{Location, Spooled};
-pub use measure::measure;
+pub use measure::{measure, measure_batches};
 pub use parquet::{ParquetCompression, ParquetOptions};
 pub use sniff::{Sniffed, sniff};
 pub use unfinished::remove_unfinished;

@@ -1,8 +1,8 @@
 //! Lengths and NULLs of typed sources, for `--create` with sized columns.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
@@ -27,20 +27,30 @@ pub fn measure(
         Format::Parquet(_) => contained(|| measure_parquet(location, compression))
             .map_err(|error| error.in_file(&location.to_string())),
         Format::ArrowIpc(_) | Format::Host(_) => {
-            let mut reader = crate::open(location, format, compression, BATCH_ROWS)?;
-            let schema = reader.schema();
-            let mut gauges: Vec<Gauge> = schema.fields().iter().map(|field| Gauge::new(field)).collect();
-            let mut rows = 0;
-            for batch in &mut reader {
-                let batch = batch?;
-                rows += batch.num_rows() as u64;
-                for (gauge, array) in gauges.iter_mut().zip(batch.columns()) {
-                    gauge.observe(array)?;
-                }
-            }
-            Ok(finish(gauges, rows))
+            let reader = crate::open(location, format, compression, BATCH_ROWS)?;
+            measure_batches(&reader.schema(), reader)
         }
     }
+}
+
+/// Measures batches of `schema`: longest texts and binaries, NULLs.
+///
+/// # Errors
+/// The source's own, and strings that Arrow cannot cast.
+pub fn measure_batches<E: From<FormatError>>(
+    schema: &Schema,
+    batches: impl Iterator<Item = Result<RecordBatch, E>>,
+) -> Result<InferredSchema, E> {
+    let mut gauges: Vec<Gauge> = schema.fields().iter().map(|field| Gauge::new(field)).collect();
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch?;
+        rows += batch.num_rows() as u64;
+        for (gauge, array) in gauges.iter_mut().zip(batch.columns()) {
+            gauge.observe(array)?;
+        }
+    }
+    Ok(finish(gauges, rows))
 }
 
 fn measure_parquet(location: &Location, compression: Compression) -> Result<InferredSchema, FormatError> {

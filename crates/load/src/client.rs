@@ -158,8 +158,22 @@ impl Client {
 
     /// Runs a batch and holds its result sets as values.
     pub fn query_values(&mut self, sql: &str) -> Result<Vec<ValueTable>, Error> {
-        const DOING: &str = "reading a result";
         self.session.send_batch(sql)?;
+        self.read_values()
+    }
+
+    /// Runs one statement with parameters (`sp_executesql`), and holds its result sets as values.
+    pub fn query_values_with(
+        &mut self,
+        sql: &str,
+        parameters: &[(&str, SqlType, Value)],
+    ) -> Result<Vec<ValueTable>, Error> {
+        self.send_call(self.execute_sql(sql, parameters))?;
+        self.read_values()
+    }
+
+    fn read_values(&mut self) -> Result<Vec<ValueTable>, Error> {
+        const DOING: &str = "reading a result";
         let mut types: Vec<TypeInfo> = Vec::new();
         let mut tables: Vec<ValueTable> = Vec::new();
         while let Some(token) = self.session.next_token(DOING)? {

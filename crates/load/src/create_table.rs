@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use rows::mapping::{COLLATION_KEY, CreateOptions, sql_type_of};
 
 use crate::{
@@ -35,6 +35,29 @@ pub fn create_table_statement(
     Ok(text)
 }
 
+/// What one sample of text shows is a lower bound: its columns get NULL, whole numbers at least `int`, and decimals all the
+/// digits that their storage size holds.
+pub fn roomy_schema(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter().map(|field| {
+        let data_type = match field.data_type() {
+            DataType::UInt8 | DataType::Int16 => DataType::Int32,
+            DataType::Decimal128(precision, scale) => {
+                let steps = [9, 19, 28, 38];
+                DataType::Decimal128(steps.into_iter().find(|step| precision <= step).unwrap_or(38), *scale)
+            }
+            other => other.clone(),
+        };
+        field.as_ref().clone().with_data_type(data_type).with_nullable(true)
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// A declared length for values of at most `longest` units, rounded up so that a little growth fits.
+pub fn roomy_length(longest: u64) -> u64 {
+    const STEPS: [u64; 10] = [1, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000];
+    STEPS.into_iter().find(|step| longest <= *step).unwrap_or(longest)
+}
+
 /// Collation names stand unquoted in T-SQL; metadata may hold anything.
 fn is_collation_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -46,7 +69,7 @@ mod tests {
 
     use std::collections::HashMap;
 
-    use arrow::datatypes::{DataType, TimeUnit};
+    use arrow::datatypes::TimeUnit;
 
     use super::*;
 

@@ -75,6 +75,22 @@ pub enum Error {
         /// The column.
         column: String,
     },
+    /// A key of an upsert that cannot be one.
+    #[error("\"{column}\" cannot be a key of the upsert: {reason}")]
+    UpsertKey {
+        /// The key as given.
+        column: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Rows of an upsert's source that share a key: which of them is to win?
+    #[error("{count} rows of the source have the key ({key}); an upsert takes one row a key")]
+    DuplicateKey {
+        /// The first such key, its columns joined by commas.
+        key: String,
+        /// How many rows have it.
+        count: String,
+    },
     /// A name that is no table name.
     #[error("\"{name}\" is not a table name: {reason}")]
     TableName {

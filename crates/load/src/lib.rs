@@ -52,15 +52,17 @@ mod platform;
 mod reject;
 mod result;
 mod session;
+mod shared_client;
 mod source;
 mod table_name;
 mod transport;
+mod upsert;
 
 pub use bulk::{BulkLoad, BulkProgress};
 pub use bulk_insert::{BulkInsertOptions, bulk_insert_statement};
 pub use client::{CancelHandle, Client, ExecuteResult, ValueTable};
 pub use config::{Config, ConfigError};
-pub use create_table::create_table_statement;
+pub use create_table::{create_table_statement, roomy_length, roomy_schema};
 pub use describe::{
     ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
     TableDescription, TriggerDescription,
@@ -74,5 +76,7 @@ pub use plan::{Choice, CountRule, LoadPlan};
 pub use reject::{RejectReason, RejectedRow, Tolerance};
 pub use report::{ExportReport, LoadReport, Phases};
 pub use result::{BATCH_ROWS, ResultStream};
+pub use shared_client::{LentClient, Query, RowStream, SharedClient, Unavailable, Waited};
 pub use source::{Origin, Origins, SourceBatch};
 pub use table_name::{TableName, literal, quoted};
+pub use upsert::{UpsertReport, upsert};

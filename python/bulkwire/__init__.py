@@ -1,0 +1,66 @@
+"""Moves tables in and out of SQL Server at the speed of the wire.
+
+    >>> import bulkwire
+    >>> with bulkwire.connect("mssql://sa@localhost/sales") as db:  # doctest: +SKIP
+    ...     print(db.load("dbo.orders", frame))
+    ...     frame = db.read("SELECT * FROM dbo.orders").to_polars()
+
+Data goes in from anything that speaks the Arrow PyCapsule interface (pyarrow, Polars, pandas, DuckDB, ADBC), from iterators of
+such objects and from files; it comes out as an object that all of them read.
+"""
+
+from ._connection import Connection, Progress, connect
+from ._exceptions import (
+    BrokenConnectionError,
+    CancelledError,
+    CellError,
+    ConfigError,
+    ConnectError,
+    CountMismatchError,
+    Error,
+    LoginError,
+    LoginRefusedError,
+    NoTableError,
+    PlanError,
+    ProtocolError,
+    ServerError,
+    ServerMessage,
+    SourceError,
+    TimedOutError,
+    TlsError,
+    UsageError,
+)
+from ._bulkwire import Execution, LoadReport, Reader
+from ._null import Null
+from ._server import Server
+from ._upsert import UpsertReport
+
+__all__ = [
+    "BrokenConnectionError",
+    "CancelledError",
+    "CellError",
+    "ConfigError",
+    "ConnectError",
+    "Connection",
+    "CountMismatchError",
+    "Error",
+    "Execution",
+    "LoadReport",
+    "LoginError",
+    "LoginRefusedError",
+    "NoTableError",
+    "Null",
+    "PlanError",
+    "Progress",
+    "ProtocolError",
+    "Reader",
+    "Server",
+    "ServerError",
+    "ServerMessage",
+    "SourceError",
+    "TimedOutError",
+    "TlsError",
+    "UpsertReport",
+    "UsageError",
+    "connect",
+]

@@ -1,0 +1,169 @@
+"""The Rust side of the package. What is documented stands in the Python modules."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ._exceptions import ServerMessage
+
+class Connection:
+    @staticmethod
+    def open(text: str) -> Connection: ...
+    @property
+    def address(self) -> str: ...
+    @property
+    def server(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def in_transaction(self) -> bool: ...
+    def close(self) -> None: ...
+    def cancel(self) -> None: ...
+    def begin(self) -> None: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+    def execute(self, sql: str, params: Any = None) -> Execution: ...
+    def fetch(self, sql: str, params: Any = None) -> list[tuple[list[str], list[tuple[Any, ...]]]]: ...
+    def read(
+        self,
+        sql: str,
+        params: Any = None,
+        *,
+        batch_rows: int,
+        guid: str,
+        datetimeoffset: str,
+        datetime2_7: str,
+    ) -> Reader: ...
+    def load(
+        self,
+        table: str,
+        data: Any,
+        options: dict[str, Any],
+        on_progress: Callable[[int, int, int, int], None] | None,
+    ) -> LoadReport: ...
+    def upsert(
+        self,
+        table: str,
+        data: Any,
+        keys: list[str],
+        options: dict[str, Any],
+        on_progress: Callable[[int, int, int, int], None] | None,
+    ) -> tuple[int, int, LoadReport]: ...
+
+class Execution:
+    """What statements did.
+
+    Attributes:
+        rows_affected: rows that they counted, all together.
+        messages: what the server had to say: PRINT, warnings.
+    """
+
+    @property
+    def rows_affected(self) -> int: ...
+    @property
+    def messages(self) -> list[ServerMessage]: ...
+
+class LoadReport:
+    """What a load did, and where its time went. The phases overlap, so their sum may exceed `seconds`.
+
+    Attributes:
+        table: the target.
+        rows: rows committed (loaded, inside a transaction of the caller's); the server's count agrees.
+        batches: batches.
+        bytes: bytes written to the socket.
+        seconds: wall-clock time.
+        read_seconds: waiting for the data.
+        encode_seconds: casting, checking and encoding.
+        send_seconds: writing to the socket.
+        wait_seconds: waiting for the server's answers.
+        client_cpu_seconds: CPU time of the load's own threads, `None` where the platform does not tell.
+        rows_per_second: `rows` by `seconds`.
+        warnings: messages that the server sent along.
+        plan: every choice of the plan: (setting, value, reason).
+    """
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def batches(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def read_seconds(self) -> float: ...
+    @property
+    def encode_seconds(self) -> float: ...
+    @property
+    def send_seconds(self) -> float: ...
+    @property
+    def wait_seconds(self) -> float: ...
+    @property
+    def client_cpu_seconds(self) -> float | None: ...
+    @property
+    def rows_per_second(self) -> float: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def plan(self) -> list[tuple[str, str, str]]: ...
+    def _repr_html_(self) -> str: ...
+
+class RecordBatch:
+    """A record batch with the Arrow PyCapsule interface; hand it to pyarrow, Polars, pandas, …."""
+
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def num_columns(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class Reader:
+    """The rows of a query, as a stream of record batches. The connection is busy until it is read to its end or closed."""
+
+    @property
+    def schema(self) -> Any:
+        """The columns: an object with `__arrow_c_schema__`."""
+    @property
+    def column_names(self) -> list[str]: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __iter__(self) -> Reader: ...
+    def __next__(self) -> RecordBatch: ...
+    def to_arrow(self) -> Any:
+        """Read the rest into a `pyarrow.Table`."""
+    def to_polars(self) -> Any:
+        """Read the rest into a `polars.DataFrame`."""
+    def to_pandas(self, **options: Any) -> Any:
+        """Read the rest into a `pandas.DataFrame`; keywords go to `pyarrow.Table.to_pandas`."""
+    def close(self) -> None:
+        """Stop reading: the query is cancelled and the connection is free again."""
+    def __enter__(self) -> Reader: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+class Server:
+    @staticmethod
+    def start(
+        *,
+        data: str | os.PathLike[str] | None,
+        address: str,
+        port: int,
+        user: str,
+        password: str,
+        encryption: str,
+        sync: bool,
+        discard: bool,
+        log_requests: bool,
+        max_connections: int | None,
+    ) -> Server: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def certificate_pem(self) -> str | None: ...
+    def stop(self) -> None: ...

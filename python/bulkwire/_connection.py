@@ -1,0 +1,295 @@
+"""Connections: load, read, execute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import _bulkwire
+from ._bulkwire import Execution, LoadReport, Reader
+from ._connection_string import connection_string
+from ._exceptions import ConfigError, Error, UsageError
+from ._progress import Progress, callback_of
+from ._upsert import UpsertReport
+
+#: Parameters of a statement: named (`{"id": 1}` is `@id`) or in order (`@p1`, `@p2`, …).
+Params = Mapping[str, Any] | Sequence[Any] | None
+#: What to do with progress: call something, show it (`True`), or nothing.
+OnProgress = Callable[[Progress], None] | bool | None
+
+
+def connect(text: str | None = None, /, **keywords: Any) -> Connection:
+    """Connect and log in.
+
+    Args:
+        text: a URL (`mssql://user:password@host:port/database?Encrypt=…`) or a keyword string (`Server=…;Database=…`). `${env:NAME}`
+            in either stands for an environment variable; a missing password is taken from `BULKWIRE_PASSWORD`.
+        **keywords: the same settings one by one, alone or in addition: `server`, `port`, `instance`, `database`, `user`, `password`,
+            `access_token`, `encrypt` ("off", "optional", "mandatory", "strict"), `trust_server_certificate`, `server_certificate`,
+            `host_name_in_certificate`, `application_name`, `application_intent`, `workstation_id`, `language`,
+            `multi_subnet_failover`, `packet_size_bytes`, `connect_timeout_seconds`, `command_timeout_seconds`.
+
+    Raises:
+        ConfigError: the settings make no sense.
+        ConnectError: the server cannot be reached.
+        LoginError: the server refused.
+    """
+    whole = connection_string(text, keywords)
+    if not whole:
+        raise ConfigError("connect needs a URL, a keyword string, or at least server=…")
+    return Connection(_bulkwire.Connection.open(whole))
+
+
+class Connection:
+    """A connection to a server. It does one thing at a time: a result is read to its end, or closed, before the next request.
+
+    Made by `bulkwire.connect`; as a context manager it closes itself.
+    """
+
+    def __init__(self, native: _bulkwire.Connection) -> None:
+        self._native = native
+
+    def load(
+        self,
+        table: str,
+        data: Any,
+        *,
+        batch_rows: int | None = None,
+        table_lock: bool | None = None,
+        create: bool = False,
+        types: Mapping[str, str] | None = None,
+        truncate: bool = False,
+        columns: Mapping[str, str] | None = None,
+        by_position: bool = False,
+        keep_identity: bool = False,
+        keep_nulls: bool = False,
+        check_constraints: bool = False,
+        fire_triggers: bool = False,
+        order: Sequence[str] = (),
+        allow_truncate: bool = False,
+        allow_rounding: bool = False,
+        replacement: str | None = None,
+        nested_as_json: bool = False,
+        drop_time_zone: bool = False,
+        empty_as_null: bool = False,
+        date_order: str | None = None,
+        on_progress: OnProgress = None,
+    ) -> LoadReport:
+        """Load data into a table. The data streams: only a few record batches are in memory at a time.
+
+        Each batch is a transaction of its own and committed only if the server's row count agrees, unless a transaction is open,
+        in which case the load is part of it. Ctrl-C stops the load and rolls the batch under way back.
+
+        Args:
+            table: the target, as T-SQL writes it: `dbo.orders`, `[my table]`, `#stage`.
+            data: an object with the Arrow PyCapsule interface (pyarrow, Polars, pandas 2.2 and later, DuckDB, ADBC, …), an iterable
+                of such objects, or the path of a Parquet, Arrow IPC or CSV file (`.gz` and `.zst` as well).
+            batch_rows: rows of a batch; chosen from the rows' size otherwise.
+            table_lock: TABLOCK; chosen from what the table is otherwise.
+            create: create the table first. Text columns get a length that fits the data if the data can be looked at twice
+                (a table, a file), else `nvarchar(max)`.
+            types: with `create`, SQL types of some columns: `{"code": "char(3)"}`.
+            truncate: empty the table first, once it is known that the data fits its columns.
+            columns: source columns to load, and their targets. All, by name, otherwise.
+            by_position: match columns by position instead of by name.
+            keep_identity: load the data's values into the identity column.
+            keep_nulls: keep NULL where the column has a default.
+            check_constraints: check CHECK and FOREIGN KEY constraints, which bulk loads skip.
+            fire_triggers: fire INSERT triggers.
+            order: columns by which the data is sorted, `"id"` or `"id DESC"`; the server relies on it.
+            allow_truncate: cut text and binary values that are too long.
+            allow_rounding: round numbers and times that have too many digits.
+            replacement: a character to write instead of those that a column's code page does not have.
+            nested_as_json: write lists and structs as JSON.
+            drop_time_zone: store the local time of zoned timestamps where the column has no offset.
+            empty_as_null: empty text is NULL.
+            date_order: how text such as 01/02/2024 is read, "mdy" or "dmy"; refused otherwise.
+            on_progress: a function that gets a `Progress` about ten times a second, or `True` for a display.
+
+        Returns:
+            What was done and where the time went.
+
+        Raises:
+            CellError: a value does not fit; the row, column, value and reason are its attributes.
+            PlanError: columns do not fit; nothing was sent.
+            ServerError: the server refused; earlier batches are committed, as `rows_committed` says.
+        """
+        options = _options(locals())
+        return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
+
+    def upsert(
+        self,
+        table: str,
+        data: Any,
+        *,
+        keys: Sequence[str],
+        batch_rows: int | None = None,
+        keep_identity: bool = False,
+        allow_truncate: bool = False,
+        allow_rounding: bool = False,
+        replacement: str | None = None,
+        nested_as_json: bool = False,
+        drop_time_zone: bool = False,
+        empty_as_null: bool = False,
+        on_progress: OnProgress = None,
+    ) -> UpsertReport:
+        """Update the rows whose keys are there, insert the others: all of it or nothing.
+
+        The data goes by bulk load into a temporary table, from which one UPDATE and one INSERT take it, in one transaction (the open
+        one, if there is one). Columns are matched by name; columns of the table that the data lacks keep their values, or get
+        their defaults.
+
+        Args:
+            table: the target.
+            data: as for `load`.
+            keys: the columns that tell whether a row is there. NULL in them is refused, and so is a key that two rows share.
+            batch_rows, keep_identity, allow_truncate, allow_rounding, replacement, nested_as_json, drop_time_zone, empty_as_null,
+            on_progress: as for `load`.
+        """
+        if isinstance(keys, str):
+            raise UsageError(f"keys must be a sequence of column names, such as [{keys!r}]")
+        options = _options(locals())
+        native = self._native
+        done = self._shown(table, on_progress, lambda call: native.upsert(table, data, list(keys), options, call))
+        return UpsertReport(*done)
+
+    def read(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        batch_rows: int = 65_536,
+        guid: str = "bytes",
+        datetimeoffset: str = "utc",
+        datetime2_7: str = "ns",
+    ) -> Reader:
+        """Run a query and stream its rows as Arrow record batches.
+
+        The reader can be handed to anything that takes `__arrow_c_stream__`, iterated batch by batch, or read whole with its
+        `to_arrow()`, `to_polars()` and `to_pandas()`. The rows are decoded while they are consumed; nothing is read far ahead.
+
+        Args:
+            sql: one query. A second result set is an error, since it would be lost.
+            params: parameters.
+            batch_rows: rows of a record batch.
+            guid: `uniqueidentifier` as "bytes" (16 of them, in the order in which the text is written) or "text".
+            datetimeoffset: as "utc" (a timestamp in UTC: the instant is kept, the offset is not) or "text".
+            datetime2_7: seven fractional digits as "ns" (1677 to 2262; other dates are refused), "us" (a seventh digit other than 0 is
+                refused) or "text".
+        """
+        return self._native.read(
+            sql, params, batch_rows=batch_rows, guid=guid, datetimeoffset=datetimeoffset, datetime2_7=datetime2_7
+        )
+
+    def execute(self, sql: str, params: Params = None) -> Execution:
+        """Run statements and skip the rows that they return; see `read` and `fetch` for those.
+
+        Without parameters `sql` is a batch; with parameters it is run by `sp_executesql`.
+        """
+        return self._native.execute(sql, params)
+
+    def fetch(self, sql: str, params: Params = None) -> list[tuple[Any, ...]]:
+        """Run a query with a small result and return its rows as tuples of Python values.
+
+        Decimals, dates, times, aware datetimes (`datetimeoffset`) and UUIDs come as such. Raises `UsageError` if the query returns
+        several result sets.
+        """
+        results = self._native.fetch(sql, params)
+        if len(results) > 1:
+            raise UsageError(f"the query returns {len(results)} result sets; fetch one at a time")
+        return results[0][1] if results else []
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Begin a transaction; commit at the end of the block, roll back on an exception.
+
+            with db.transaction():
+                db.execute("DELETE FROM dbo.orders WHERE day = @day", {"day": day})
+                db.load("dbo.orders", frame)
+        """
+        self._native.begin()
+        try:
+            yield self
+        except BaseException:
+            if not self.closed:
+                # The error of the block matters more than that of its rollback.
+                try:
+                    self._native.rollback()
+                except Error:
+                    pass
+            raise
+        self._native.commit()
+
+    def cancel(self) -> None:
+        """Interrupt, from another thread, the request under way; its caller gets `CancelledError`."""
+        self._native.cancel()
+
+    def close(self) -> None:
+        """Close the connection; what is uncommitted is rolled back."""
+        self._native.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection was closed."""
+        return self._native.closed
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._native.in_transaction
+
+    @property
+    def server(self) -> str:
+        """What the server calls itself."""
+        return self._native.server
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.closed else ""
+        return f"<bulkwire.Connection {self._native.address}{state}>"
+
+    def _shown(self, table: str, on_progress: OnProgress, work: Callable[[Any], Any]) -> Any:
+        call, display = callback_of(on_progress, table)
+        try:
+            return work(call)
+        finally:
+            if display is not None:
+                display.close()
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The native options: every one of them, from the keywords that a method has."""
+    order = [_order(item) for item in given.get("order", ())]
+    pairs = {name: list((given.get(name) or {}).items()) for name in ("types", "columns")}
+    plain = {name: given.get(name) for name in ("batch_rows", "table_lock", "replacement", "date_order")}
+    flags = {name: bool(given.get(name)) for name in _FLAGS}
+    return {**plain, **flags, **pairs, "order": order}
+
+
+_FLAGS = (
+    "create",
+    "truncate",
+    "by_position",
+    "keep_identity",
+    "keep_nulls",
+    "check_constraints",
+    "fire_triggers",
+    "allow_truncate",
+    "allow_rounding",
+    "nested_as_json",
+    "drop_time_zone",
+    "empty_as_null",
+)
+
+
+def _order(item: str) -> tuple[str, bool]:
+    name, _, direction = item.rpartition(" ")
+    if name and direction.upper() in ("ASC", "DESC"):
+        return name.strip(), direction.upper() == "DESC"
+    return item, False

@@ -1,0 +1,136 @@
+"""What can go wrong. Every exception of this package is a `bulkwire.Error`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class Error(Exception):
+    """The root of everything that this package raises by itself.
+
+    Attributes:
+        rows_committed: for a load that failed, the rows that its earlier batches committed.
+        failed_rows: for a load that failed, the rows of the source (counted from 0) that were in the batch rolled back.
+    """
+
+    rows_committed: int | None = None
+    failed_rows: range | None = None
+
+
+class ConfigError(Error, ValueError):
+    """The connection string or a keyword argument cannot be used."""
+
+
+class UsageError(Error, ValueError):
+    """A call that makes no sense: an unknown option, a closed connection, data that is not Arrow."""
+
+
+class ConnectError(Error, ConnectionError):
+    """No TCP connection, no TLS session, or a connection that broke."""
+
+
+class TlsError(ConnectError):
+    """No TLS session: the certificate, usually."""
+
+
+class BrokenConnectionError(ConnectError):
+    """The connection broke during a request; open a new one."""
+
+
+class TimedOutError(Error, TimeoutError):
+    """The server took longer than the connection's command time-out."""
+
+
+class CancelledError(Error):
+    """The request was cancelled."""
+
+
+@dataclass(frozen=True)
+class ServerMessage:
+    """One message of the server.
+
+    Attributes:
+        number: the message number, as in `sys.messages`.
+        state: where in the server it was raised, 0 to 255.
+        severity: its class: 0 to 10 for information, 11 to 16 for errors of the user, 17 and above for trouble.
+        line: line of the batch or procedure, from 1; 0 when it has none.
+        text: the message.
+        procedure: the procedure that raised it, or "".
+        server: the server's name.
+    """
+
+    number: int
+    state: int
+    severity: int
+    line: int
+    text: str
+    procedure: str = ""
+    server: str = ""
+
+
+class ServerError(Error):
+    """The server answered with an error. `number`, `state`, `severity`, `line`, `procedure` and `server` are those of the
+    first of its `messages`; severity is what T-SQL also calls the class, and can be read under both names.
+    """
+
+    def __init__(self, text: str, messages: list[ServerMessage]) -> None:
+        super().__init__(text)
+        self.messages = messages
+        first = messages[0]
+        self.number = first.number
+        self.state = first.state
+        self.severity = first.severity
+        self.line = first.line
+        self.procedure = first.procedure
+        self.server = first.server
+
+    def __getattr__(self, name: str) -> int:
+        if name in ("class", "class_"):
+            return self.severity
+        raise AttributeError(name)
+
+
+class LoginError(ServerError):
+    """The server refused the login."""
+
+
+class LoginRefusedError(Error):
+    """This client would not log in: the server asks for something that is not allowed or not possible."""
+
+
+class ProtocolError(Error):
+    """The server sent something that is not TDS as published."""
+
+
+class PlanError(Error, ValueError):
+    """Source and target cannot be brought together: names, types, an identity."""
+
+
+class NoTableError(PlanError):
+    """The table does not exist, or this login may not see it."""
+
+
+class CellError(Error, ValueError):
+    """A value does not fit its column.
+
+    Attributes:
+        row: row of the source, counted from 0.
+        column: name of the target column.
+        value: the value as text, shortened.
+        reason: what is wrong with it, and the option that would accept it, if there is one.
+    """
+
+    def __init__(self, text: str, row: int, column: str, value: str, reason: str) -> None:
+        super().__init__(text)
+        self.row = row
+        self.column = column
+        self.value = value
+        self.reason = reason
+
+
+class SourceError(Error):
+    """Reading the data that was to be loaded failed."""
+
+
+class CountMismatchError(Error):
+    """The server counted other rows than were sent. The batch was rolled back unless it says otherwise."""

@@ -1,0 +1,121 @@
+"""The embedded server."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from urllib.parse import quote
+
+from . import _bulkwire
+from ._connection import Connection, connect
+
+
+class Server:
+    """A TDS server in threads of this process, for tests and local work. It is an independent implementation, not SQL Server.
+
+        with bulkwire.Server() as server, bulkwire.connect(server.url) as db:
+            db.execute("CREATE TABLE t (id int)")
+
+    Args:
+        data: a directory that keeps the rows; in memory, and gone at the end, without one.
+        address: the address to listen on.
+        port: the port; a free one without it.
+        user: the login's name.
+        password: its password; a random one without it.
+        encryption: "off", "optional", "required" or "strict".
+        sync: commits wait for the disk.
+        discard: read and count bulk loads, but keep nothing.
+        log_requests: print every request on standard error.
+        max_connections: connections at one time.
+    """
+
+    def __init__(
+        self,
+        data: str | os.PathLike[str] | None = None,
+        *,
+        address: str = "127.0.0.1",
+        port: int = 0,
+        user: str = "sa",
+        password: str | None = None,
+        encryption: str = "optional",
+        sync: bool = True,
+        discard: bool = False,
+        log_requests: bool = False,
+        max_connections: int | None = None,
+    ) -> None:
+        self.user = user
+        self.password = secrets.token_urlsafe(16) if password is None else password
+        self._encryption = encryption
+        self._native = _bulkwire.Server.start(
+            data=data,
+            address=address,
+            port=port,
+            user=user,
+            password=self.password,
+            encryption=encryption,
+            sync=sync,
+            discard=discard,
+            log_requests=log_requests,
+            max_connections=max_connections,
+        )
+
+        # TDS 8 knows no trust without a certificate: the URL names a copy of it.
+        self._pinned = self._write_certificate() if encryption == "strict" else None
+
+    @property
+    def host(self) -> str:
+        """The address that it listens on."""
+        return self._native.host
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return self._native.port
+
+    @property
+    def url(self) -> str:
+        """A URL for `bulkwire.connect`, password included."""
+        return self.url_of("master")
+
+    @property
+    def certificate_pem(self) -> str | None:
+        """Its self-signed certificate, for clients that pin it."""
+        return self._native.certificate_pem
+
+    def url_of(self, database: str) -> str:
+        """A URL that starts in another database."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        options = "TrustServerCertificate=yes"
+        if self._encryption == "off":
+            options = "Encrypt=off"
+        elif self._pinned is not None:
+            options = f"Encrypt=strict&ServerCertificate={quote(self._pinned, safe='')}"
+        user, password = quote(self.user, safe=""), quote(self.password, safe="")
+        return f"mssql://{user}:{password}@{host}:{self.port}/{quote(database, safe='')}?{options}"
+
+    def connect(self, database: str = "master") -> Connection:
+        """Connect to it."""
+        return connect(self.url_of(database))
+
+    def stop(self) -> None:
+        """Stop: open work is rolled back, the data is closed in order."""
+        self._native.stop()
+        if self._pinned is not None:
+            os.unlink(self._pinned)
+            self._pinned = None
+
+    def _write_certificate(self) -> str:
+        descriptor, path = tempfile.mkstemp(prefix="bulkwire-", suffix=".pem")
+        with os.fdopen(descriptor, "w") as file:
+            file.write(self._native.certificate_pem or "")
+        return path
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<bulkwire.Server {self.host}:{self.port}>"

@@ -1,0 +1,423 @@
+//! A connection, shared between Python objects and worked on by one of them at a time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Field, Schema};
+use load::{
+    Client, Config, Error, LentClient, LoadError, LoadOptions, LoadPlan, Progress, Query, SharedClient,
+    TableName, create_table_statement, roomy_length, roomy_schema,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use rows::mapping::{CreateOptions, SQL_TYPE_KEY, StringType};
+use rows::text::DateOrder;
+use rows::{CastOptions, Mapping};
+use tds::{Isolation, SqlType, Value};
+
+use crate::execution::Execution;
+use crate::interrupt::{self, Latest};
+use crate::load_report::LoadReport;
+use crate::parameters::{self, Parameter};
+use crate::reader::{self, Reader};
+use crate::source::{self, Batches, BoxedError};
+use crate::{failure, python_value};
+
+/// The native connection; `bulkwire.Connection` is its documented face.
+#[pyclass(frozen, module = "bulkwire._bulkwire")]
+pub(crate) struct Connection {
+    client: SharedClient,
+    address: String,
+    server: String,
+}
+
+#[pymethods]
+impl Connection {
+    #[staticmethod]
+    fn open(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let config = Config::parse(text).map_err(|error| failure::from_error(py, error.into()))?;
+        let connected = interrupt::run(py, || Client::connect(&config), || {}, |_| Ok(()))?;
+        let client = connected.map_err(|error| failure::from_error(py, error))?;
+        let server = client.server_info().program.clone();
+        Ok(Self { client: SharedClient::new(client), address: config.to_string(), server })
+    }
+
+    /// URL without secrets.
+    #[getter]
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What the server calls itself.
+    #[getter]
+    fn server(&self) -> &str {
+        &self.server
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    #[getter]
+    fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lend(py)?.in_transaction())
+    }
+
+    fn close(&self) {
+        self.client.close();
+    }
+
+    /// Interrupts the request under way, from another thread.
+    fn cancel(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.client.cancel()).map_err(PyErr::from)
+    }
+
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        self.request(py, |client| client.begin(Isolation::Current))
+    }
+
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        self.request(py, Client::commit)
+    }
+
+    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        self.request(py, Client::rollback)
+    }
+
+    #[pyo3(signature = (sql, params = None))]
+    fn execute(&self, py: Python<'_>, sql: &str, params: Option<&Bound<'_, PyAny>>) -> PyResult<Execution> {
+        let parameters = parameters::from_python(params)?;
+        let result = self.request(py, |client| match parameters.is_empty() {
+            true => client.execute(sql),
+            false => client.execute_with(sql, &borrowed(&parameters)),
+        })?;
+        Execution::new(py, &result)
+    }
+
+    /// Result sets as (column names, rows).
+    #[pyo3(signature = (sql, params = None))]
+    fn fetch<'py>(
+        &self,
+        py: Python<'py>,
+        sql: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<(Vec<String>, Bound<'py, PyList>)>> {
+        let parameters = parameters::from_python(params)?;
+        let tables = self.request(py, |client| match parameters.is_empty() {
+            true => client.query_values(sql),
+            false => client.query_values_with(sql, &borrowed(&parameters)),
+        })?;
+        let row = |values: &Vec<Value>| {
+            let cells = values.iter().map(|value| python_value::from_value(py, value));
+            PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)
+        };
+        tables
+            .into_iter()
+            .map(|table| {
+                let rows = table.rows.iter().map(row).collect::<PyResult<Vec<_>>>()?;
+                Ok((table.columns, PyList::new(py, rows)?))
+            })
+            .collect()
+    }
+
+    #[pyo3(signature = (sql, params, *, batch_rows, guid, datetimeoffset, datetime2_7))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of Python's read()")]
+    fn read(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        params: Option<&Bound<'_, PyAny>>,
+        batch_rows: usize,
+        guid: &str,
+        datetimeoffset: &str,
+        datetime2_7: &str,
+    ) -> PyResult<Reader> {
+        let parameters = parameters::from_python(params)?;
+        let form = reader::form(py, guid, datetimeoffset, datetime2_7)?;
+        Reader::start(py, self.lend(py)?, Query { sql: sql.to_owned(), parameters, form, batch_rows })
+    }
+
+    /// Loads data. `options` is the dictionary that `bulkwire.Connection.load` makes of its keywords.
+    fn load(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        data: &Bound<'_, PyAny>,
+        options: &Bound<'_, PyDict>,
+        on_progress: Option<Py<PyAny>>,
+    ) -> PyResult<LoadReport> {
+        let target: TableName = table.parse().map_err(|error| failure::from_error(py, error))?;
+        let options = Options::from_python(options)?;
+        let measured = if options.create { source::measured(data)? } else { None };
+        let source = source::open(data)?;
+        let load_options = options.load_options(source.has_names);
+        let statement = match options.create {
+            true => Some(create_statement(py, &target, &source, measured.as_ref(), &options)?),
+            false => None,
+        };
+        let (plan, report) =
+            self.transfer(py, source, on_progress, |client, schema, batches, progress| {
+                if let Some(statement) = &statement {
+                    client.execute(statement).map_err(nothing)?;
+                }
+                let mut plan = planned(client, &target, schema, &load_options).map_err(nothing)?;
+                if options.truncate {
+                    // Only now: data that does not fit the table must not cost its rows. Empty, it has another plan.
+                    client.execute(&format!("TRUNCATE TABLE {target}")).map_err(nothing)?;
+                    plan = planned(client, &target, schema, &load_options).map_err(nothing)?;
+                }
+                let report = load::load(client, &plan, batches, progress)?;
+                Ok((plan, report))
+            })?;
+        Ok(LoadReport::new(&plan, report))
+    }
+
+    /// Inserts or updates: (inserted, updated, report of the load into the temporary table).
+    fn upsert(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        data: &Bound<'_, PyAny>,
+        keys: Vec<String>,
+        options: &Bound<'_, PyDict>,
+        on_progress: Option<Py<PyAny>>,
+    ) -> PyResult<(u64, u64, LoadReport)> {
+        let target: TableName = table.parse().map_err(|error| failure::from_error(py, error))?;
+        let load_options = Options::from_python(options)?.load_options(true);
+        let source = source::open(data)?;
+        let done = self.transfer(py, source, on_progress, |client, schema, batches, progress| {
+            let described = client.describe(&target).map_err(nothing)?;
+            load::upsert(client, &described, schema, batches, &keys, &load_options, progress)
+        })?;
+        let staged = LoadReport::staged(&target, done.staged);
+        Ok((done.inserted, done.updated, staged))
+    }
+
+    /// What a load into the table would have to know: as text.
+    fn describe(&self, py: Python<'_>, table: &str) -> PyResult<Vec<(String, String, bool)>> {
+        let target: TableName = table.parse().map_err(|error| failure::from_error(py, error))?;
+        let found = self.request(py, |client| client.describe(&target))?;
+        let column = |c: &load::ColumnDescription| {
+            (c.column.name.clone(), c.column.type_info.sql_type.to_string(), c.column.flags.is_nullable())
+        };
+        Ok(found.columns.iter().map(column).collect())
+    }
+}
+
+impl Connection {
+    fn lend(&self, py: Python<'_>) -> PyResult<LentClient> {
+        self.client.lend().map_err(|unavailable| failure::usage(py, unavailable.to_string()))
+    }
+
+    /// Runs a load of some kind; Ctrl-C, and an exception of the progress callback, stop it and roll its batch back.
+    fn transfer<T: Send>(
+        &self,
+        py: Python<'_>,
+        source: source::Source,
+        on_progress: Option<Py<PyAny>>,
+        work: impl FnOnce(&mut Client, &Schema, Stopped<'_>, &mut dyn FnMut(&Progress)) -> Result<T, LoadError>
+        + Send,
+    ) -> PyResult<T> {
+        let mut client = self.lend(py)?;
+        let handle = client.cancel_handle();
+        let stopped = AtomicBool::new(false);
+        let latest = Latest::new();
+        let (schema, batches) = (source.schema, source.batches);
+        let done = interrupt::run(
+            py,
+            || work(&mut client, &schema, Stopped { batches, stopped: &stopped }, &mut |at| latest.set(*at)),
+            || {
+                stopped.store(true, Ordering::SeqCst);
+                // If the connection is gone the load ends by itself.
+                let _ = handle.cancel();
+            },
+            |py| match (latest.take(), &on_progress) {
+                (Some(at), Some(callback)) => callback.call1(py, progress_fields(at)).map(drop),
+                _ => Ok(()),
+            },
+        );
+        drop(client);
+        done?.map_err(|error| failure::from_load(py, error))
+    }
+
+    /// Runs a short request; Ctrl-C cancels it.
+    fn request<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Client) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let mut client = self.lend(py)?;
+        let handle = client.cancel_handle();
+        let cancel = || {
+            let _ = handle.cancel();
+        };
+        let done = interrupt::run(py, || work(&mut client), cancel, |_| Ok(()));
+        drop(client);
+        done?.map_err(|error| failure::from_error(py, error))
+    }
+}
+
+/// The source of a load that can be stopped between batches.
+struct Stopped<'a> {
+    batches: Batches,
+    stopped: &'a AtomicBool,
+}
+
+impl Iterator for Stopped<'_> {
+    type Item = Result<RecordBatch, BoxedError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.batches.next();
+        match self.stopped.load(Ordering::SeqCst) {
+            // What stops here must not look like the data's natural end, which would commit the batch.
+            true => Some(Err(Error::Cancelled.into())),
+            false => next,
+        }
+    }
+}
+
+fn nothing(source: Error) -> LoadError {
+    LoadError { batch: None, rows_committed: 0, source }
+}
+
+/// Borrows the names of parameters.
+fn borrowed(parameters: &[Parameter]) -> Vec<(&str, SqlType, Value)> {
+    parameters
+        .iter()
+        .map(|(name, sql_type, value)| (name.as_str(), sql_type.clone(), value.clone()))
+        .collect()
+}
+
+fn planned(
+    client: &mut Client,
+    table: &TableName,
+    schema: &Schema,
+    options: &LoadOptions,
+) -> Result<LoadPlan, Error> {
+    let target = client.describe(table)?;
+    LoadPlan::new(client, &target, schema, options)
+}
+
+fn progress_fields(at: Progress) -> (u64, u64, u64, u64) {
+    (at.rows_sent, at.rows_committed, at.batches, at.bytes_on_wire)
+}
+
+/// The keywords of `load`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Options {
+    batch_rows: Option<u64>,
+    table_lock: Option<bool>,
+    create: bool,
+    /// SQL types for `create`, by column.
+    types: Vec<(String, String)>,
+    truncate: bool,
+    /// Source and target columns.
+    columns: Vec<(String, String)>,
+    by_position: bool,
+    keep_identity: bool,
+    keep_nulls: bool,
+    check_constraints: bool,
+    fire_triggers: bool,
+    order: Vec<(String, bool)>,
+    allow_truncate: bool,
+    allow_rounding: bool,
+    replacement: Option<char>,
+    nested_as_json: bool,
+    drop_time_zone: bool,
+    empty_as_null: bool,
+    date_order: Option<String>,
+}
+
+impl Options {
+    fn from_python(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let this: Self = options.extract()?;
+        this.date_order().map_err(|text| {
+            failure::usage(options.py(), format!("date_order must be \"mdy\" or \"dmy\", not \"{text}\""))
+        })?;
+        Ok(this)
+    }
+
+    fn date_order(&self) -> Result<Option<DateOrder>, &str> {
+        match self.date_order.as_deref() {
+            None => Ok(None),
+            Some("mdy") => Ok(Some(DateOrder::MonthDayYear)),
+            Some("dmy") => Ok(Some(DateOrder::DayMonthYear)),
+            Some(other) => Err(other),
+        }
+    }
+
+    fn load_options(&self, has_names: bool) -> LoadOptions {
+        let mapping = match (self.columns.is_empty(), self.by_position || !has_names) {
+            (false, _) => Mapping::Explicit(self.columns.clone()),
+            (true, true) => Mapping::ByPosition,
+            (true, false) => Mapping::ByName,
+        };
+        let cast = CastOptions {
+            allow_truncate: self.allow_truncate,
+            allow_rounding: self.allow_rounding,
+            replacement: self.replacement,
+            nested_as_json: self.nested_as_json,
+            drop_time_zone: self.drop_time_zone,
+            empty_as_null: self.empty_as_null,
+            date_order: self.date_order().ok().flatten(),
+        };
+        LoadOptions {
+            mapping,
+            cast,
+            batch_rows: self.batch_rows,
+            table_lock: self.table_lock,
+            keep_identity: self.keep_identity,
+            keep_nulls: self.keep_nulls,
+            check_constraints: self.check_constraints,
+            fire_triggers: self.fire_triggers,
+            order: self.order.clone(),
+            ..LoadOptions::default()
+        }
+    }
+}
+
+fn create_statement(
+    py: Python<'_>,
+    table: &TableName,
+    source: &source::Source,
+    measured: Option<&formats::InferredSchema>,
+    options: &Options,
+) -> PyResult<String> {
+    let schema = match measured {
+        Some(measured) if source.is_text => roomy_schema(&measured.schema()),
+        _ => source.schema.as_ref().clone(),
+    };
+    if let Some((unknown, _)) = options.types.iter().find(|(name, _)| schema.field_with_name(name).is_err()) {
+        return Err(failure::usage(
+            py,
+            format!("types names a column \"{unknown}\" that the data does not have"),
+        ));
+    }
+    let fields = schema.fields().iter().map(|field| declared(py, field, &options.types));
+    let schema = Schema::new(fields.collect::<PyResult<Vec<_>>>()?);
+    let lengths = |index: usize| {
+        let column = measured.and_then(|measured| measured.columns.get(index))?;
+        Some(roomy_length(column.max_binary_bytes.unwrap_or(column.max_utf16_units)))
+    };
+    create_table_statement(table, &schema, |index, _| CreateOptions {
+        max_length: lengths(index),
+        strings: StringType::NVarChar,
+        nested_as_json: options.nested_as_json,
+    })
+    .map_err(|error| failure::from_error(py, error))
+}
+
+/// A field that names its SQL type, if the caller gave one.
+fn declared(py: Python<'_>, field: &Field, types: &[(String, String)]) -> PyResult<Field> {
+    let Some((name, written)) = types.iter().find(|(name, _)| name == field.name()) else {
+        return Ok(field.clone());
+    };
+    let sql_type: SqlType = written.parse().map_err(|error| {
+        failure::usage(py, format!("types: \"{written}\" of column {name} is no SQL type: {error}"))
+    })?;
+    let mut metadata = field.metadata().clone();
+    metadata.insert(SQL_TYPE_KEY.to_owned(), sql_type.to_string());
+    Ok(field.clone().with_metadata(metadata))
+}

@@ -1,0 +1,100 @@
+//! Errors of the Rust rooms as exceptions of `bulkwire._exceptions`.
+
+use load::{Error, LoadError, ServerError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use tds::ServerMessage;
+
+const EXCEPTIONS: &str = "bulkwire._exceptions";
+
+/// The exception of a kind with a message alone.
+pub(crate) fn named(py: Python<'_>, class: &str, text: impl Into<String>) -> PyErr {
+    let text = text.into();
+    made(py, class, |_| (text,).into_pyobject(py))
+}
+
+/// A call that makes no sense.
+pub(crate) fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
+    named(py, "UsageError", text)
+}
+
+/// The exception for an error of the client.
+pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
+    let text = error.to_string();
+    let class = match error {
+        Error::Server(server) => return server_error(py, "ServerError", text, &server),
+        Error::Login(login) => match *login {
+            load::LoginError::Refused(server) => return server_error(py, "LoginError", text, &server),
+            _ => "LoginRefusedError",
+        },
+        Error::Cell(cell) => {
+            let reason = cell.reason.to_string();
+            let (row, column, value) = (cell.row, cell.column, cell.value);
+            return made(py, "CellError", |_| (text, row, column, value, reason).into_pyobject(py));
+        }
+        Error::Source(source) => match source.downcast::<PyErr>() {
+            Ok(raised) => return *raised,
+            Err(_) => "SourceError",
+        },
+        Error::Config(_) => "ConfigError",
+        Error::Connect(_) | Error::Io { .. } => "ConnectError",
+        Error::Tls(_) => "TlsError",
+        Error::Protocol { .. } | Error::Unexpected { .. } | Error::RowDecode(_) => "ProtocolError",
+        Error::Plan(_) | Error::Mapping(_) | Error::Decoder(_) | Error::Identity { .. } => "PlanError",
+        Error::NoTable { .. } => "NoTableError",
+        Error::UpsertKey { .. } | Error::DuplicateKey { .. } => "PlanError",
+        Error::Encode(_) | Error::TableName { .. } | Error::SeveralResults => "UsageError",
+        Error::CountMismatch { .. } => "CountMismatchError",
+        Error::TimedOut { .. } => "TimedOutError",
+        Error::Cancelled => "CancelledError",
+        Error::Broken => "BrokenConnectionError",
+        _ => "Error",
+    };
+    named(py, class, text)
+}
+
+/// The exception for a load that failed, with what was committed before and what was rolled back.
+pub(crate) fn from_load(py: Python<'_>, error: LoadError) -> PyErr {
+    let LoadError { batch, rows_committed, source } = error;
+    let raised = from_error(py, source);
+    let value = raised.value(py);
+    let note = || {
+        value.setattr("rows_committed", rows_committed)?;
+        let Some(batch) = batch else { return Ok(()) };
+        let range = py.import("builtins")?.getattr("range")?.call1((batch.rows.start, batch.rows.end))?;
+        value.setattr("failed_rows", range)
+    };
+    // An exception of the source's own, of a type that takes no attributes, goes without them.
+    let _: PyResult<()> = note();
+    raised
+}
+
+/// The Python form of a message of the server.
+pub(crate) fn message<'py>(py: Python<'py>, message: &ServerMessage) -> PyResult<Bound<'py, PyAny>> {
+    let fields = (
+        message.number,
+        message.state,
+        message.class,
+        message.line,
+        message.message.trim_end(),
+        &message.procedure,
+        &message.server,
+    );
+    py.import(EXCEPTIONS)?.getattr("ServerMessage")?.call1(fields)
+}
+
+fn server_error(py: Python<'_>, class: &str, text: String, error: &ServerError) -> PyErr {
+    made(py, class, |_| {
+        let messages = error.messages().map(|one| message(py, one)).collect::<PyResult<Vec<_>>>()?;
+        (text, PyList::new(py, messages)?).into_pyobject(py)
+    })
+}
+
+fn made<'py>(
+    py: Python<'py>,
+    class: &str,
+    arguments: impl FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+) -> PyErr {
+    let make = || py.import(EXCEPTIONS)?.getattr(class)?.call1(arguments(py)?);
+    make().map_or_else(|error| error, PyErr::from_value)
+}

@@ -1,0 +1,32 @@
+//! `bulkwire._bulkwire`: the Rust side of the Python package.
+//!
+//! What is here moves data and holds connections; what a Python programmer reads (signatures, documentation, composition)
+//! is in the package `bulkwire` beside it. Every call that waits for the network lets other Python threads run and hears
+//! Ctrl-C.
+
+use pyo3::prelude::*;
+
+mod connection;
+mod execution;
+mod failure;
+mod interrupt;
+mod load_report;
+mod parameters;
+mod python_value;
+mod reader;
+mod server;
+mod source;
+
+#[pymodule]
+mod _bulkwire {
+    #[pymodule_export]
+    use super::connection::Connection;
+    #[pymodule_export]
+    use super::execution::Execution;
+    #[pymodule_export]
+    use super::load_report::LoadReport;
+    #[pymodule_export]
+    use super::reader::Reader;
+    #[pymodule_export]
+    use super::server::Server;
+}

@@ -1,0 +1,138 @@
+//! The report of a load, as Python sees it.
+
+use load::report::{bytes, grouped};
+use load::{LoadReport as Report, TableName};
+use pyo3::prelude::*;
+
+/// What a load did, and where its time went. The four phases overlap, so their sum may exceed `seconds`.
+#[pyclass(frozen, get_all, module = "bulkwire")]
+pub(crate) struct LoadReport {
+    /// Target table.
+    table: String,
+    /// Rows committed (rows loaded, inside a transaction of the caller's); the server's count agrees.
+    rows: u64,
+    /// Batches.
+    batches: u64,
+    /// Bytes written to the socket.
+    bytes: u64,
+    /// Wall-clock time.
+    seconds: f64,
+    /// Waiting for the source.
+    read_seconds: f64,
+    /// Casting, checking and encoding.
+    encode_seconds: f64,
+    /// Writing to the socket.
+    send_seconds: f64,
+    /// Waiting for the server's answers.
+    wait_seconds: f64,
+    /// CPU time of the load's own threads, `None` where the platform does not tell.
+    client_cpu_seconds: Option<f64>,
+    /// Messages that the server sent along.
+    warnings: Vec<String>,
+    /// Every choice of the plan with its reason: (setting, value, reason).
+    plan: Vec<(String, String, String)>,
+}
+
+impl LoadReport {
+    pub(crate) fn new(plan: &load::LoadPlan, report: Report) -> Self {
+        let choices = plan.choices.iter();
+        let choices =
+            choices.map(|choice| (choice.setting.to_owned(), choice.value.clone(), choice.reason.clone()));
+        Self { plan: choices.collect(), ..Self::staged(&plan.table, report) }
+    }
+
+    /// The report of a load whose plan is nobody's business.
+    pub(crate) fn staged(table: &TableName, report: Report) -> Self {
+        Self {
+            table: table.to_string(),
+            rows: report.rows,
+            batches: report.batches,
+            bytes: report.bytes_on_wire,
+            seconds: report.elapsed.as_secs_f64(),
+            read_seconds: report.phases.read.as_secs_f64(),
+            encode_seconds: report.phases.encode.as_secs_f64(),
+            send_seconds: report.phases.send.as_secs_f64(),
+            wait_seconds: report.phases.wait.as_secs_f64(),
+            client_cpu_seconds: report.client_cpu.map(|cpu| cpu.as_secs_f64()),
+            warnings: report.messages,
+            plan: Vec::new(),
+        }
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        if self.seconds > 0.0 { count as f64 / self.seconds } else { 0.0 }
+    }
+
+    fn lines(&self) -> [(&'static str, String); 4] {
+        let batches = if self.batches == 1 { "batch" } else { "batches" };
+        let phases = [
+            ("read", self.read_seconds),
+            ("encode", self.encode_seconds),
+            ("send", self.send_seconds),
+            ("wait", self.wait_seconds),
+        ];
+        let phases = phases.map(|(name, seconds)| format!("{name} {seconds:.3} s")).join(", ");
+        [
+            ("rows", format!("{} in {} {batches}", grouped(self.rows), grouped(self.batches))),
+            (
+                "time",
+                format!(
+                    "{:.3} s, {} rows/s",
+                    self.seconds,
+                    grouped(self.per_second(self.rows).round() as u64)
+                ),
+            ),
+            ("wire", format!("{}, {}/s", bytes(self.bytes as f64), bytes(self.per_second(self.bytes)))),
+            ("phases", format!("{phases} (overlapping)")),
+        ]
+    }
+}
+
+#[pymethods]
+impl LoadReport {
+    /// Rows per second of wall-clock time.
+    #[getter]
+    fn rows_per_second(&self) -> f64 {
+        self.per_second(self.rows)
+    }
+
+    fn __str__(&self) -> String {
+        let mut text = self.table.clone();
+        for (name, value) in self.lines() {
+            text.push_str(&format!("\n  {name:7} {value}"));
+        }
+        for warning in &self.warnings {
+            text.push_str(&format!("\n  server  {warning}"));
+        }
+        text
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { table, rows, batches, bytes, seconds, .. } = self;
+        format!(
+            "LoadReport(table='{table}', rows={rows}, batches={batches}, bytes={bytes}, seconds={seconds:.3})"
+        )
+    }
+
+    fn _repr_html_(&self) -> String {
+        let row = |name: &str, value: &str| {
+            format!(
+                "<tr><th style=\"text-align:left\">{}</th><td>{}</td></tr>",
+                escaped(name),
+                escaped(value)
+            )
+        };
+        let mut rows = row("table", &self.table);
+        for (name, value) in self.lines() {
+            rows.push_str(&row(name, &value));
+        }
+        for warning in &self.warnings {
+            rows.push_str(&row("server", warning));
+        }
+        format!("<table>{rows}</table>")
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,90 @@
+//! The embedded server, in threads of the Python process.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use bulkwire_server::{
+    CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, RunningServer, ServerOptions,
+};
+use pyo3::prelude::*;
+
+use crate::failure;
+
+/// The native server; `bulkwire.Server` is its documented face.
+#[pyclass(frozen, module = "bulkwire._bulkwire")]
+pub(crate) struct Server {
+    running: Mutex<Option<RunningServer>>,
+    address: SocketAddr,
+}
+
+#[pymethods]
+impl Server {
+    #[staticmethod]
+    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of Python's Server()")]
+    fn start(
+        py: Python<'_>,
+        data: Option<PathBuf>,
+        address: &str,
+        port: u16,
+        user: String,
+        password: String,
+        encryption: &str,
+        sync: bool,
+        discard: bool,
+        log_requests: bool,
+        max_connections: Option<usize>,
+    ) -> PyResult<Self> {
+        let address: IpAddr = address
+            .parse()
+            .map_err(|_| failure::usage(py, format!("address must be an IP address, not \"{address}\"")))?;
+        let (certificate, policy) = match encryption {
+            "off" => (None, EncryptionPolicy::Optional),
+            "optional" => (Some(CertificateSource::SelfSigned), EncryptionPolicy::Optional),
+            "required" => (Some(CertificateSource::SelfSigned), EncryptionPolicy::Required),
+            "strict" => (Some(CertificateSource::SelfSigned), EncryptionPolicy::Strict),
+            other => {
+                let text = format!("encryption must be off, optional, required or strict, not \"{other}\"");
+                return Err(failure::usage(py, text));
+            }
+        };
+        let limits = Limits::default();
+        let options = ServerOptions {
+            listen: SocketAddr::new(address, port),
+            data: data.map_or(DataLocation::InMemory, |path| DataLocation::Directory { path, sync }),
+            user,
+            password: Password::new(password),
+            certificate,
+            encryption: policy,
+            discard,
+            log_requests,
+            limits: Limits { connections: max_connections.unwrap_or(limits.connections), ..limits },
+        };
+        let started = py.detach(|| bulkwire_server::Server::start(options));
+        let running = started.map_err(|error| failure::named(py, "Error", error.to_string()))?;
+        Ok(Self { address: running.address(), running: Mutex::new(Some(running)) })
+    }
+
+    #[getter]
+    fn host(&self) -> String {
+        self.address.ip().to_string()
+    }
+
+    #[getter]
+    fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The self-signed certificate in PEM form, `None` without TLS or after the end.
+    #[getter]
+    fn certificate_pem(&self) -> Option<String> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref()?.certificate_pem().map(str::to_owned)
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(running));
+    }
+}

@@ -1,0 +1,191 @@
+//! Anything that holds Arrow data, as a stream of record batches.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
+use formats::{BatchReader, Format, FormatError, InferredSchema, Location};
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::failure;
+
+/// Rows of a batch as it is read from a file.
+const FILE_BATCH_ROWS: usize = 65_536;
+
+/// Any error of a source.
+pub(crate) type BoxedError = Box<dyn Error + Send + Sync>;
+/// A stream of batches.
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, BoxedError>> + Send>;
+
+/// Data to load. Nothing of it is held but the batch under way.
+pub(crate) struct Source {
+    /// The batches' columns.
+    pub(crate) schema: SchemaRef,
+    /// The batches.
+    pub(crate) batches: Batches,
+    /// Whether columns have names of their own; else they are matched by position.
+    pub(crate) has_names: bool,
+    /// Whether all values are text, whose types are a guess.
+    pub(crate) is_text: bool,
+}
+
+/// Opens a path, an object with the Arrow PyCapsule interface (stream or array), or an iterable of such objects.
+pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
+    if let Some(path) = path_of(data)? {
+        return open_file(data.py(), path);
+    }
+    if let Some(reader) = arrow_reader(data)? {
+        let schema = reader.schema();
+        return Ok(typed(schema, Box::new(reader.map(|batch| batch.map_err(BoxedError::from)))));
+    }
+    let Ok(items) = data.try_iter() else {
+        return Err(failure::usage(
+            data.py(),
+            format!(
+                "data of type {} is neither Arrow data (no __arrow_c_stream__ or __arrow_c_array__), nor an iterable of it, \
+                 nor a path",
+                data.get_type().name()?
+            ),
+        ));
+    };
+    open_items(items)
+}
+
+/// Measures the data for CREATE TABLE, if that does not use it up: a file, or an object that knows its length and is no
+/// iterator. `None` for a stream that can be read once only.
+pub(crate) fn measured(data: &Bound<'_, PyAny>) -> PyResult<Option<InferredSchema>> {
+    let py = data.py();
+    if let Some(path) = path_of(data)? {
+        let (location, format, compression) = file(py, path)?;
+        let measured = py.detach(|| formats::measure(&location, &format, compression));
+        return measured.map(Some).map_err(|error| failure::named(py, "SourceError", error.to_string()));
+    }
+    if data.hasattr("__next__")? || !data.hasattr("__len__")? {
+        return Ok(None);
+    }
+    let Some(reader) = arrow_reader(data)? else { return Ok(None) };
+    let schema = reader.schema();
+    let measured =
+        py.detach(|| formats::measure_batches(&schema, reader.map(|batch| batch.map_err(FormatError::from))));
+    measured.map(Some).map_err(|error| failure::named(py, "SourceError", error.to_string()))
+}
+
+fn typed(schema: SchemaRef, batches: Batches) -> Source {
+    Source { schema, batches, has_names: true, is_text: false }
+}
+
+/// A `str` or a `PathLike`.
+fn path_of(data: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    let is_path = data.is_instance_of::<pyo3::types::PyString>() || data.hasattr("__fspath__")?;
+    is_path.then(|| data.extract()).transpose()
+}
+
+fn file(py: Python<'_>, path: PathBuf) -> PyResult<(Location, Format, formats::Compression)> {
+    let kind = Format::from_path(&path);
+    let (format, compression) = kind.map_err(|error| failure::named(py, "SourceError", error.to_string()))?;
+    Ok((Location::Path(path), format, compression))
+}
+
+fn open_file(py: Python<'_>, path: PathBuf) -> PyResult<Source> {
+    let (location, format, compression) = file(py, path)?;
+    let reader: Box<dyn BatchReader> = py
+        .detach(|| formats::open(&location, &format, compression, FILE_BATCH_ROWS))
+        .map_err(|error| failure::named(py, "SourceError", error.to_string()))?;
+    let (has_names, is_text) = match &format {
+        Format::Csv(options) => (options.header || options.columns.is_some(), true),
+        Format::Parquet(_) | Format::ArrowIpc(_) => (true, false),
+    };
+    let schema = reader.schema();
+    let batches = reader.map(|batch| batch.map_err(BoxedError::from));
+    Ok(Source { schema, batches: Box::new(batches), has_names, is_text })
+}
+
+fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn RecordBatchReader + Send>>> {
+    // A stream first: what has both (a record batch) gives the same either way.
+    for method in ["__arrow_c_stream__", "__arrow_c_array__"] {
+        if data.hasattr(method)? {
+            return data.extract::<AnyRecordBatch>()?.into_reader().map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The first item tells the schema, which all others must have.
+fn open_items(items: Bound<'_, PyIterator>) -> PyResult<Source> {
+    let py = items.py();
+    let mut items =
+        Items { iterator: items.unbind(), current: None, schema: Arc::new(Schema::empty()), index: 0 };
+    match items.advance(py)? {
+        Some(first) => {
+            items.schema = first.schema();
+            items.current = Some(first);
+        }
+        None => {
+            let text = "data is an iterable without a single item, so that not even its columns are known";
+            return Err(failure::usage(py, text));
+        }
+    }
+    Ok(typed(Arc::clone(&items.schema), Box::new(items)))
+}
+
+/// The items of a Python iterable, each of them Arrow data.
+struct Items {
+    iterator: Py<PyIterator>,
+    current: Option<Box<dyn RecordBatchReader + Send>>,
+    schema: SchemaRef,
+    /// Items taken so far.
+    index: usize,
+}
+
+impl Items {
+    fn advance(&mut self, py: Python<'_>) -> PyResult<Option<Box<dyn RecordBatchReader + Send>>> {
+        let Some(item) = self.iterator.bind(py).clone().next() else { return Ok(None) };
+        let item = item?;
+        let reader = arrow_reader(&item)?.ok_or_else(|| {
+            let name = item.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+            failure::usage(py, format!("item {} of data is a {name}, which is no Arrow data", self.index))
+        })?;
+        self.index += 1;
+        Ok(Some(reader))
+    }
+
+    fn next_reader(&mut self) -> Result<bool, BoxedError> {
+        let next = Python::attach(|py| self.advance(py)).map_err(BoxedError::from)?;
+        let Some(reader) = next else { return Ok(false) };
+        if !same_columns(&reader.schema(), &self.schema) {
+            let text = format!("item {} of data has other columns than the first one", self.index - 1);
+            return Err(ArrowError::SchemaError(text).into());
+        }
+        self.current = Some(reader);
+        Ok(true)
+    }
+}
+
+impl Iterator for Items {
+    type Item = Result<RecordBatch, BoxedError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
+                return Some(batch.map_err(BoxedError::from));
+            }
+            match self.next_reader() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+fn same_columns(a: &Schema, b: &Schema) -> bool {
+    let columns = |schema: &Schema| -> Vec<_> {
+        schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone())).collect()
+    };
+    columns(a) == columns(b)
+}

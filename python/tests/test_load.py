@@ -1,0 +1,268 @@
+"""Loading: everything that holds Arrow data, and everything that goes wrong."""
+
+import datetime as dt
+import threading
+import time
+from decimal import Decimal
+
+import bulkwire
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+TABLE = pa.table(
+    {
+        "id": pa.array([1, 2, 3], pa.int32()),
+        "name": pa.array(["Ada", None, "Zoë 😀"], pa.string()),
+        "price": pa.array([Decimal("12.50"), Decimal("-0.01"), None], pa.decimal128(10, 2)),
+        "at": pa.array([dt.datetime(2024, 2, 29, 12, 30, 15, 123456), None, dt.datetime(1, 1, 1)], pa.timestamp("us")),
+    }
+)
+DEFINITION = "CREATE TABLE t (id int NOT NULL, name nvarchar(20), price decimal(10, 2), at datetime2(6))"
+
+
+def rows(table: pa.Table) -> list[tuple]:
+    return sorted(tuple(row.values()) for row in table.to_pylist())
+
+
+def batches_of(table: pa.Table):
+    for batch in table.to_batches(max_chunksize=1):
+        yield batch
+
+
+SOURCES = {
+    "pyarrow table": lambda path: TABLE,
+    "pyarrow record batch": lambda path: TABLE.to_batches()[0],
+    "pyarrow reader": lambda path: TABLE.to_reader(max_chunksize=2),
+    "polars frame": lambda path: pl.from_arrow(TABLE),
+    "pandas frame": lambda path: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
+    "duckdb relation": lambda path: duckdb.from_arrow(TABLE),
+    "generator of batches": lambda path: batches_of(TABLE),
+    "list of tables": lambda path: [TABLE.slice(0, 1), TABLE.slice(1)],
+    "parquet file": lambda path: written(path / "t.parquet", pyarrow.parquet.write_table),
+    "arrow file": lambda path: written(path / "t.arrow", lambda t, p: pyarrow.feather.write_feather(t, p, "zstd")),
+    "csv file": lambda path: written(path / "t.csv", pyarrow.csv.write_csv),
+}
+
+
+def written(path, write):
+    write(TABLE, str(path))
+    return path
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_loads_the_same_rows(bulkwire_db, tmp_path, source):
+    bulkwire_db.execute(DEFINITION)
+    report = bulkwire_db.load("t", SOURCES[source](tmp_path))
+    assert (report.rows, report.batches) == (3, 1)
+    assert rows(bulkwire_db.read("SELECT * FROM t").to_arrow()) == rows(TABLE)
+
+
+def test_a_str_is_a_path(bulkwire_db, tmp_path):
+    bulkwire_db.execute(DEFINITION)
+    assert bulkwire_db.load("t", str(written(tmp_path / "t.parquet", pyarrow.parquet.write_table))).rows == 3
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_create_makes_a_table_that_holds_the_data(bulkwire_db, tmp_path, source):
+    bulkwire_db.load("dbo.made", SOURCES[source](tmp_path), create=True)
+    assert rows(bulkwire_db.read("SELECT * FROM made").to_arrow())[0][:2] == rows(TABLE)[0][:2]
+    length = bulkwire_db.fetch(
+        "SELECT max_length FROM sys.columns WHERE object_id = OBJECT_ID('made') AND name = 'name'"
+    )
+    once = source in ("pyarrow reader", "generator of batches", "list of tables")
+    # UTF-16 bytes: "Zoë 😀" has 6 units, rounded up to 10; -1 is max, for what can be read once only.
+    assert length == [(-1 if once else 20,)]
+
+
+def test_create_takes_declared_types(bulkwire_db):
+    bulkwire_db.load("made", TABLE.slice(0, 2), create=True, types={"name": "varchar(30)", "id": "bigint"})
+    types = bulkwire_db.fetch(
+        "SELECT c.name, t.name, c.max_length FROM sys.columns AS c JOIN sys.types AS t ON t.user_type_id = c.user_type_id "
+        "WHERE c.object_id = OBJECT_ID('made') AND c.name IN ('id', 'name') ORDER BY c.column_id"
+    )
+    assert types == [("id", "bigint", 8), ("name", "varchar", 30)]
+    with pytest.raises(bulkwire.UsageError, match='a column "nam" that the data does not have'):
+        bulkwire_db.load("made2", TABLE, create=True, types={"nam": "int"})
+
+
+def test_columns_are_mapped_and_truncated_first(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (number int, label nvarchar(20))")
+    bulkwire_db.load("t", TABLE, columns={"id": "number", "name": "label"})
+    bulkwire_db.load("t", TABLE.select(["id", "name"]), by_position=True, truncate=True)
+    assert bulkwire_db.fetch("SELECT COUNT(*), MIN(label) FROM t") == [(3, "Ada")]
+
+
+def test_a_report_says_what_was_done(bulkwire_db):
+    bulkwire_db.execute(DEFINITION)
+    report = bulkwire_db.load("t", TABLE, batch_rows=2, table_lock=True)
+    assert (report.rows, report.batches, report.table) == (3, 2, "[dbo].[t]")
+    assert report.bytes > 100
+    assert report.seconds > 0
+    assert ("TABLOCK", "on", "as asked") in report.plan
+    assert "3 in 2 batches" in str(report)
+    assert report._repr_html_().startswith("<table><tr><th")
+    assert "rows=3" in repr(report)
+
+
+def test_progress_is_called_with_rising_counts(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (id int)")
+    seen = []
+
+    def slowly():
+        for start in range(5):
+            time.sleep(0.15)
+            yield pa.table({"id": pa.array([start], pa.int32())})
+
+    bulkwire_db.load("t", slowly(), batch_rows=1, on_progress=seen.append)
+    assert seen[-1].rows_committed == 5
+    assert [at.rows_sent for at in seen] == sorted(at.rows_sent for at in seen)
+
+
+def test_progress_has_a_display(bulkwire_db, capsys):
+    bulkwire_db.execute(DEFINITION)
+    bulkwire_db.load("t", TABLE, on_progress=True)
+    assert "t: " in capsys.readouterr().err
+
+
+def test_an_exception_of_the_progress_callback_stops_the_load(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (id int)")
+
+    def endless():
+        while True:
+            time.sleep(0.01)
+            yield pa.table({"id": pa.array(range(100), pa.int32())})
+
+    def enough(progress):
+        if progress.rows_sent:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        bulkwire_db.load("t", endless(), batch_rows=1_000_000, on_progress=enough)
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM t") == [(0,)]
+
+
+def test_other_threads_run_during_a_load(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (id int)")
+    turns = []
+    done = threading.Event()
+
+    def count():
+        while not done.wait(0.001):
+            turns.append(None)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    bulkwire_db.load("t", pa.table({"id": pa.array(range(1_000_000), pa.int32())}))
+    done.set()
+    counter.join()
+    assert len(turns) > 1
+
+
+def test_a_bad_value_is_named(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (id int NOT NULL, name nvarchar(3))")
+    bad = pa.table({"id": pa.array([1, 2], pa.int32()), "name": ["abc", "abcd"]})
+    with pytest.raises(bulkwire.CellError, match='row 2, column "name"') as caught:
+        bulkwire_db.load("t", bad)
+    error = caught.value
+    assert (error.row, error.column, error.value, error.rows_committed) == (1, "name", "abcd", 0)
+    assert isinstance(error, ValueError)
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM t") == [(0,)]
+    assert bulkwire_db.load("t", bad, allow_truncate=True).rows == 2
+
+
+def test_batches_before_a_failure_stay(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (id int PRIMARY KEY)")
+    with pytest.raises(bulkwire.ServerError) as caught:
+        bulkwire_db.load("t", pa.table({"id": pa.array([1, 2, 3, 3], pa.int32())}), batch_rows=2)
+    error = caught.value
+    assert (error.number, error.severity, getattr(error, "class")) == (2627, 14, 14)
+    assert (error.rows_committed, error.failed_rows) == (2, range(2, 4))
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM t") == [(2,)]
+
+
+def test_what_does_not_fit_the_table_is_refused_before_it_is_sent(bulkwire_db):
+    bulkwire_db.execute(DEFINITION)
+    with pytest.raises(bulkwire.PlanError, match="nope"):
+        bulkwire_db.load("t", TABLE.append_column("nope", pa.array([1, 2, 3])))
+    with pytest.raises(bulkwire.NoTableError, match="table dbo.nowhere does not exist|nowhere"):
+        bulkwire_db.load("dbo.nowhere", TABLE)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (7, "data of type int is neither Arrow data"),
+        ([], "an iterable without a single item"),
+        ([1], "item 0 of data is a int, which is no Arrow data"),
+    ],
+)
+def test_data_that_is_none_is_refused(bulkwire_db, data, message):
+    bulkwire_db.execute(DEFINITION)
+    with pytest.raises(bulkwire.UsageError, match=message):
+        bulkwire_db.load("t", data)
+
+
+def test_items_must_have_the_same_columns(bulkwire_db):
+    bulkwire_db.execute(DEFINITION)
+    with pytest.raises(bulkwire.SourceError, match="item 1 of data has other columns"):
+        bulkwire_db.load("t", [TABLE, TABLE.select(["id"])])
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM t") == [(0,)]
+
+
+def test_an_exception_of_the_source_is_raised_as_it_is(bulkwire_db):
+    bulkwire_db.execute(DEFINITION)
+
+    def failing():
+        yield TABLE
+        raise RuntimeError("the disk ate it")
+
+    with pytest.raises(RuntimeError, match="the disk ate it"):
+        bulkwire_db.load("t", failing())
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM t") == [(0,)]
+
+
+def test_a_missing_file_is_named(bulkwire_db):
+    bulkwire_db.execute(DEFINITION)
+    with pytest.raises(bulkwire.SourceError, match=r"missing\.parquet"):
+        bulkwire_db.load("t", "missing.parquet")
+
+
+def test_a_temporary_table_is_loaded(bulkwire_db):
+    bulkwire_db.execute(DEFINITION.replace("TABLE t", "TABLE #t"))
+    bulkwire_db.load("#t", TABLE)
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM #t") == [(3,)]
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "array"),
+    [
+        ("bit", pa.array([True, False, None])),
+        ("tinyint", pa.array([0, 255, None], pa.uint8())),
+        ("smallint", pa.array([-32768, 32767, None], pa.int16())),
+        ("int", pa.array([-(2**31), 2**31 - 1, None], pa.int32())),
+        ("bigint", pa.array([-(2**63), 2**63 - 1, None], pa.int64())),
+        ("real", pa.array([1.5, -3.4e38, None], pa.float32())),
+        ("float", pa.array([1e308, -2.5, None], pa.float64())),
+        ("decimal(38, 10)", pa.array([Decimal("1234567890123456789012345678.0123456789"), None], pa.decimal128(38, 10))),
+        ("money", pa.array([Decimal("922337203685477.5807"), Decimal("-0.0001"), None], pa.decimal128(19, 4))),
+        ("date", pa.array([dt.date(1, 1, 1), dt.date(9999, 12, 31), None])),
+        ("time(6)", pa.array([dt.time(23, 59, 59, 999999), dt.time(0), None], pa.time64("us"))),
+        ("datetime2(6)", pa.array([dt.datetime(9999, 12, 31, 23, 59, 59, 999999), None], pa.timestamp("us"))),
+        ("datetimeoffset(6)", pa.array([dt.datetime(2024, 1, 1, 12, tzinfo=dt.timezone.utc), None], pa.timestamp("us", "UTC"))),
+        ("nvarchar(max)", pa.array(["x" * 10_000, "", None])),
+        ("varbinary(max)", pa.array([b"\0\1" * 5_000, b"", None])),
+        ("uniqueidentifier", pa.array([bytes(range(16)), None], pa.binary(16))),
+    ],
+)
+def test_values_come_back_as_they_were(bulkwire_db, sql_type, array):
+    bulkwire_db.execute(f"CREATE TABLE t (v {sql_type})")
+    bulkwire_db.load("t", pa.table({"v": array}))
+    back = bulkwire_db.read("SELECT v FROM t").to_arrow().column("v").combine_chunks()
+    assert back.type == array.type
+    assert back.to_pylist() == array.to_pylist()
