@@ -4,6 +4,8 @@
 //! is in the package `bulkwire` beside it. Every call that waits for the network lets other Python threads run and hears
 //! Ctrl-C.
 
+// Linked for its exported functions alone: the extension module is an ADBC driver too.
+use adbc_driver_bulkwire as _;
 use pyo3::prelude::*;
 
 mod connection;

@@ -209,8 +209,8 @@ impl Client {
         }
     }
 
-    /// The columns that a query would return, without running it for rows: for `SELECT TOP 0 …`.
-    pub(crate) fn columns_of(&mut self, sql: &str) -> Result<Vec<tds::Column>, Error> {
+    /// The columns of the first result of a batch; its rows are skipped. For `SELECT TOP 0 …` and `SET FMTONLY ON …`.
+    pub fn columns_of(&mut self, sql: &str) -> Result<Vec<tds::Column>, Error> {
         const DOING: &str = "reading columns";
         self.session.send_batch(sql)?;
         let mut found = None;

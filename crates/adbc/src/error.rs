@@ -1,0 +1,82 @@
+//! Errors of the client as ADBC's.
+
+use adbc_core::error::{Error, Status};
+use load::{LoadError, LoginError, Unavailable};
+
+/// An error without a server behind it.
+pub(crate) fn refused(status: Status, text: impl Into<String>) -> Error {
+    Error::with_message_and_status(text, status)
+}
+
+/// An argument that makes no sense.
+pub(crate) fn invalid(text: impl Into<String>) -> Error {
+    refused(Status::InvalidArguments, text)
+}
+
+/// Something that this driver does not do.
+pub(crate) fn unsupported(what: &str) -> Error {
+    refused(Status::NotImplemented, format!("{what} is not supported by the bulkwire driver"))
+}
+
+/// An error of the client. The vendor code is the server's error number; number, state, severity and line are its details, since
+/// driver managers of ADBC 1.1 keep another thing where the vendor code was.
+pub(crate) fn from_load(error: load::Error) -> Error {
+    let number = error.server_message().map(|message| message.number);
+    let details = error.server_message().map(|message| {
+        let details = [
+            ("number", message.number.to_string()),
+            ("state", message.state.to_string()),
+            ("severity", message.class.to_string()),
+            ("line", message.line.to_string()),
+        ];
+        details.map(|(key, value)| (format!("mssql.{key}"), value.into_bytes())).to_vec()
+    });
+    let status = match &error {
+        load::Error::Server(_) => status_of_number(number.unwrap_or_default()),
+        load::Error::Login(login) => match **login {
+            LoginError::Refused(_) => Status::Unauthenticated,
+            _ => Status::IO,
+        },
+        load::Error::Config(_) | load::Error::Encode(_) | load::Error::TableName { .. } => {
+            Status::InvalidArguments
+        }
+        load::Error::Plan(_) | load::Error::Mapping(_) | load::Error::Identity { .. } => {
+            Status::InvalidArguments
+        }
+        load::Error::NoTable { .. } => Status::NotFound,
+        load::Error::Cell(_) | load::Error::Source(_) | load::Error::RowDecode(_) => Status::InvalidData,
+        load::Error::Connect(_) | load::Error::Tls(_) | load::Error::Io { .. } | load::Error::Broken => {
+            Status::IO
+        }
+        load::Error::TimedOut { .. } => Status::Timeout,
+        load::Error::Cancelled => Status::Cancelled,
+        load::Error::SeveralResults => Status::InvalidState,
+        _ => Status::Internal,
+    };
+    Error { vendor_code: number.unwrap_or_default(), details, ..refused(status, error.to_string()) }
+}
+
+/// An error of a load, with what it had committed before.
+pub(crate) fn from_failed_load(error: LoadError) -> Error {
+    let text = error.to_string();
+    Error { message: text, ..from_load(error.source) }
+}
+
+/// A connection that is busy or closed.
+pub(crate) fn from_unavailable(unavailable: Unavailable) -> Error {
+    refused(Status::InvalidState, unavailable.to_string())
+}
+
+/// Statuses of common error numbers (sys.messages).
+fn status_of_number(number: i32) -> Status {
+    match number {
+        208 | 911 | 2812 | 3701 | 4701 => Status::NotFound,
+        1801 | 2714 => Status::AlreadyExists,
+        515 | 547 | 2601 | 2627 => Status::Integrity,
+        102 | 105 | 156 | 170 | 207 | 209 | 8178 => Status::InvalidArguments,
+        220 | 241 | 245 | 248 | 2628 | 8114 | 8115 | 8134 | 8152 => Status::InvalidData,
+        229 | 262 | 297 => Status::Unauthorized,
+        1222 => Status::Timeout,
+        _ => Status::Unknown,
+    }
+}

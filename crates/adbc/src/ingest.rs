@@ -1,0 +1,119 @@
+//! Ingestion: bound rows into a table, by bulk load.
+
+use adbc_core::error::{Error, Result, Status};
+use adbc_core::options::IngestMode;
+use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::datatypes::Schema;
+use load::{Client, LoadOptions, LoadPlan, TableName, create_table_statement, roomy_length};
+use rows::mapping::{CreateOptions, StringType};
+
+use crate::error::{from_failed_load, from_load, invalid, refused};
+
+/// What the options of a statement say about ingestion.
+pub(crate) struct IngestOptions {
+    pub(crate) mode: IngestMode,
+    pub(crate) catalog: Option<String>,
+    pub(crate) db_schema: Option<String>,
+    pub(crate) temporary: bool,
+    pub(crate) load: LoadOptions,
+    /// All rows, if they are at hand: the text columns of a new table then get lengths that fit.
+    pub(crate) sample: Option<RecordBatch>,
+}
+
+impl Default for IngestOptions {
+    fn default() -> Self {
+        Self {
+            mode: IngestMode::Create,
+            catalog: None,
+            db_schema: None,
+            temporary: false,
+            load: LoadOptions::default(),
+            sample: None,
+        }
+    }
+}
+
+/// One ingestion.
+pub(crate) struct Ingest<'a> {
+    pub(crate) target: &'a str,
+    pub(crate) options: &'a IngestOptions,
+}
+
+impl Ingest<'_> {
+    /// Creates the table as the mode says, loads, and returns the number of rows.
+    pub(crate) fn run(&self, client: &mut Client, rows: Box<dyn RecordBatchReader + Send>) -> Result<u64> {
+        let table = self.table()?;
+        let schema = rows.schema();
+        self.prepare(client, &table, &schema)?;
+        let described = client.describe(&table).map_err(from_load)?;
+        let plan = LoadPlan::new(client, &described, &schema, &self.options.load).map_err(from_load)?;
+        load::load(client, &plan, rows, &mut |_| {}).map(|report| report.rows).map_err(from_failed_load)
+    }
+
+    fn table(&self) -> Result<TableName> {
+        let IngestOptions { catalog, db_schema, temporary, .. } = self.options;
+        if *temporary && (catalog.is_some() || db_schema.is_some()) {
+            return Err(invalid("a temporary table has neither a catalog nor a schema"));
+        }
+        let marked = *temporary && !self.target.starts_with('#');
+        let name = if marked { format!("#{}", self.target) } else { self.target.to_owned() };
+        Ok(TableName { database: catalog.clone(), schema: db_schema.clone(), name })
+    }
+
+    fn prepare(&self, client: &mut Client, table: &TableName, schema: &Schema) -> Result<()> {
+        let exists = match client.describe(table) {
+            Ok(_) => true,
+            Err(load::Error::NoTable { .. }) => false,
+            Err(error) => return Err(from_load(error)),
+        };
+        match (self.options.mode, exists) {
+            (IngestMode::Append | IngestMode::CreateAppend, true) => Ok(()),
+            (IngestMode::Append, false) => {
+                Err(refused(Status::NotFound, format!("table {table} does not exist")))
+            }
+            (IngestMode::Create, true) => {
+                Err(refused(Status::AlreadyExists, format!("table {table} exists already")))
+            }
+            (IngestMode::Replace, true) => {
+                client.execute(&format!("DROP TABLE {table}")).map_err(from_load)?;
+                self.create(client, table, schema)
+            }
+            (IngestMode::Create | IngestMode::Replace | IngestMode::CreateAppend, false) => {
+                self.create(client, table, schema)
+            }
+        }
+    }
+
+    fn create(&self, client: &mut Client, table: &TableName, schema: &Schema) -> Result<()> {
+        let lengths: Vec<Option<u64>> = match &self.options.sample {
+            Some(batch) => batch.columns().iter().map(longest).collect::<std::result::Result<_, _>>()?,
+            None => vec![None; schema.fields().len()],
+        };
+        let statement = create_table_statement(table, schema, |index, _| CreateOptions {
+            max_length: lengths.get(index).copied().flatten().map(roomy_length),
+            strings: StringType::NVarChar,
+            nested_as_json: false,
+        });
+        client.execute(&statement.map_err(from_load)?).map_err(from_load)?;
+        Ok(())
+    }
+}
+
+/// UTF-16 units of the longest text, or bytes of the longest binary, of a column that has such.
+fn longest(array: &arrow::array::ArrayRef) -> std::result::Result<Option<u64>, Error> {
+    use arrow::array::AsArray;
+    use arrow::compute::cast;
+    use arrow::datatypes::DataType;
+    let longest = match array.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            let texts = cast(array, &DataType::LargeUtf8)?;
+            texts.as_string::<i64>().iter().flatten().map(|text| text.encode_utf16().count()).max()
+        }
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            let binaries = cast(array, &DataType::LargeBinary)?;
+            binaries.as_binary::<i64>().iter().flatten().map(<[u8]>::len).max()
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(longest.unwrap_or_default() as u64))
+}

@@ -1,0 +1,34 @@
+//! An ADBC driver for SQL Server: the client of `load` behind Arrow's database interface.
+//!
+//! The library exports `AdbcDriverInit` (and `AdbcDriverBulkwireInit`), which every ADBC driver manager finds: Python's, Polars',
+//! R's, DuckDB's, Go's. `docs/adbc.md` lists options and what is supported.
+//!
+//! | Module | What it is |
+//! |---|---|
+//! | [`Driver`], [`Database`] | connection settings from options |
+//! | [`Connection`] | transactions, metadata |
+//! | [`Statement`] | queries, parameters, ingestion |
+//! | `markers` | `?` markers to T-SQL's named parameters |
+//! | `bound` | rows bound to a statement, as parameters |
+//! | `objects`, `info` | the metadata results of ADBC |
+
+mod bound;
+mod connection;
+mod database;
+mod error;
+mod info;
+mod ingest;
+mod markers;
+mod objects;
+mod option_values;
+mod statement;
+
+pub use connection::Connection;
+pub use database::{Database, Driver};
+pub use statement::Statement;
+
+/// What the macro makes is documented by ADBC.
+#[allow(missing_docs)]
+mod exported {
+    adbc_ffi::export_driver!(AdbcDriverBulkwireInit, crate::Driver);
+}

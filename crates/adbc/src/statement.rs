@@ -1,0 +1,349 @@
+//! Statements: queries, with or without parameters, and ingestion.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use adbc_core::error::{Result, Status};
+use adbc_core::options::{IngestMode, OptionStatement, OptionValue};
+use adbc_core::{CancelHandle, Optionable, PartitionedResult};
+use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use load::{LentClient, Query, RowStream, SharedClient, Waited};
+use rows::mapping::{Form, field_for};
+use tds::{SqlType, Value};
+
+use crate::bound::{Naming, Parameter, parameters};
+use crate::connection::Shared;
+use crate::database::{not_set, unknown, unknown_value};
+use crate::error::{from_load, from_unavailable, invalid, refused, unsupported};
+use crate::ingest::{Ingest, IngestOptions};
+use crate::{markers, option_values};
+
+/// Options of this driver's own.
+const BATCH_ROWS: &str = "bulkwire.ingest.batch_rows";
+const TABLE_LOCK: &str = "bulkwire.ingest.table_lock";
+const READ_BATCH_ROWS: &str = "bulkwire.read.batch_rows";
+
+/// How long to wait for columns before waiting on: there is no signal to look for here.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+type BoundRows = Box<dyn RecordBatchReader + Send>;
+
+/// A statement of a connection.
+pub struct Statement {
+    connection: Arc<Shared>,
+    sql: Option<String>,
+    bound: Option<BoundRows>,
+    target: Option<String>,
+    ingest: IngestOptions,
+    read_batch_rows: usize,
+}
+
+impl std::fmt::Debug for Statement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Statement")
+            .field("sql", &self.sql)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Statement {
+    pub(crate) fn new(connection: Arc<Shared>) -> Self {
+        Self {
+            connection,
+            sql: None,
+            bound: None,
+            target: None,
+            ingest: IngestOptions::default(),
+            read_batch_rows: load::BATCH_ROWS,
+        }
+    }
+
+    fn sql(&self) -> Result<&str> {
+        self.sql.as_deref().ok_or_else(|| refused(Status::InvalidState, "the statement has no query"))
+    }
+
+    fn lend(&self) -> Result<LentClient> {
+        self.connection.client.lend().map_err(from_unavailable)
+    }
+
+    /// The statement with named parameters, and how they are named.
+    fn parameterised(&self) -> Result<(String, Naming)> {
+        let (sql, count) = markers::named(self.sql()?);
+        Ok((sql, if count > 0 { Naming::ByPosition(count) } else { Naming::ByName }))
+    }
+
+    fn stream(&self, sql: String, parameters: Vec<Parameter>) -> Result<(SchemaRef, RowStream)> {
+        open_stream(&self.connection.client, sql, parameters, self.read_batch_rows)
+    }
+}
+
+fn open_stream(
+    client: &SharedClient,
+    sql: String,
+    parameters: Vec<Parameter>,
+    batch_rows: usize,
+) -> Result<(SchemaRef, RowStream)> {
+    let lent = client.lend().map_err(from_unavailable)?;
+    let query = Query { sql, parameters, form: Form::default(), batch_rows };
+    let mut rows =
+        RowStream::start(lent, query).map_err(|error| refused(Status::Internal, error.to_string()))?;
+    loop {
+        match rows.schema(PATIENCE).map_err(from_load)? {
+            Waited::Ready(schema) => return Ok((schema, rows)),
+            Waited::NotYet => {}
+        }
+    }
+}
+
+impl adbc_core::Statement for Statement {
+    fn bind(&mut self, batch: RecordBatch) -> Result<()> {
+        let schema = batch.schema();
+        // One batch at hand can be measured, should a table be created for it.
+        self.ingest.sample = Some(batch.clone());
+        self.bound = Some(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
+        Ok(())
+    }
+
+    fn bind_stream(&mut self, reader: BoundRows) -> Result<()> {
+        self.ingest.sample = None;
+        self.bound = Some(reader);
+        Ok(())
+    }
+
+    fn execute(&mut self) -> Result<Box<dyn RecordBatchReader + Send + 'static>> {
+        if self.target.is_some() {
+            self.execute_update()?;
+            let schema = Arc::new(Schema::empty());
+            return Ok(Box::new(RecordBatchIterator::new([], schema)));
+        }
+        let Some(bound) = self.bound.take() else {
+            let (schema, rows) = self.stream(self.sql()?.to_owned(), Vec::new())?;
+            return Ok(Box::new(Results { schema, rows: Some(rows), rest: None }));
+        };
+        let (sql, naming) = self.parameterised()?;
+        let client = self.connection.client.clone();
+        let mut rest = Executions {
+            client,
+            sql,
+            naming,
+            bound,
+            rows: Vec::new().into_iter(),
+            batch_rows: self.read_batch_rows,
+        };
+        match rest.next_result()? {
+            Some((schema, rows)) => Ok(Box::new(Results { schema, rows: Some(rows), rest: Some(rest) })),
+            None => Ok(Box::new(RecordBatchIterator::new([], Arc::new(Schema::empty())))),
+        }
+    }
+
+    fn execute_update(&mut self) -> Result<Option<i64>> {
+        let count = |rows: u64| Some(i64::try_from(rows).unwrap_or(i64::MAX));
+        if let Some(target) = &self.target {
+            let bound = self
+                .bound
+                .take()
+                .ok_or_else(|| refused(Status::InvalidState, "no rows are bound that could be ingested"))?;
+            let mut client = self.connection.client.lend().map_err(from_unavailable)?;
+            return Ingest { target, options: &self.ingest }.run(&mut client, bound).map(count);
+        }
+        let Some(bound) = self.bound.take() else {
+            let done = self.lend()?.execute(self.sql()?).map_err(from_load)?;
+            return Ok(count(done.rows_affected));
+        };
+        let (sql, naming) = self.parameterised()?;
+        let mut client = self.lend()?;
+        let mut affected = 0;
+        for batch in bound {
+            for row in parameters(&batch?, naming)? {
+                let row: Vec<(&str, SqlType, Value)> = row
+                    .iter()
+                    .map(|(name, sql_type, value)| (name.as_str(), sql_type.clone(), value.clone()))
+                    .collect();
+                affected += client.execute_with(&sql, &row).map_err(from_load)?.rows_affected;
+            }
+        }
+        Ok(count(affected))
+    }
+
+    fn execute_schema(&mut self) -> Result<Schema> {
+        let sql = self.sql()?;
+        let (sql, markers) = markers::named(sql);
+        if markers > 0 {
+            return Err(unsupported("the schema of a query with ? markers"));
+        }
+        let columns = self
+            .lend()?
+            .columns_of(&format!("SET FMTONLY ON;\n{sql}\n;SET FMTONLY OFF"))
+            .map_err(from_load)?;
+        Ok(Schema::new(columns.iter().map(|column| field_for(column, &Form::default())).collect::<Vec<_>>()))
+    }
+
+    fn execute_partitions(&mut self) -> Result<PartitionedResult> {
+        Err(unsupported("a partitioned result"))
+    }
+
+    fn get_parameter_schema(&self) -> Result<Schema> {
+        // The number is certain; the types are the server's to choose when the values come.
+        let (_, count) = markers::named(self.sql()?);
+        let fields = (1..=count).map(|number| Field::new(format!("@P{number}"), DataType::Null, true));
+        Ok(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        // Statements with parameters run by sp_executesql, whose plans the server keeps by their text.
+        self.sql().map(|_| ())
+    }
+
+    fn set_sql_query(&mut self, query: impl AsRef<str>) -> Result<()> {
+        self.sql = Some(query.as_ref().to_owned());
+        self.target = None;
+        Ok(())
+    }
+
+    fn set_substrait_plan(&mut self, _plan: impl AsRef<[u8]>) -> Result<()> {
+        Err(unsupported("Substrait"))
+    }
+
+    fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {
+        Box::new(Cancel(self.connection.client.clone()))
+    }
+}
+
+/// Cancels whatever its connection is doing.
+pub(crate) struct Cancel(pub(crate) SharedClient);
+
+impl CancelHandle for Cancel {
+    fn try_cancel(&self) -> Result<()> {
+        self.0.cancel().map_err(|error| refused(Status::IO, error.to_string()))
+    }
+}
+
+impl Optionable for Statement {
+    type Option = OptionStatement;
+
+    fn set_option(&mut self, key: OptionStatement, value: OptionValue) -> Result<()> {
+        match key {
+            OptionStatement::TargetTable => {
+                self.target = Some(option_values::text(key.as_ref(), value)?);
+                self.sql = None;
+            }
+            OptionStatement::TargetCatalog => {
+                self.ingest.catalog = Some(option_values::text(key.as_ref(), value)?)
+            }
+            OptionStatement::TargetDbSchema => {
+                self.ingest.db_schema = Some(option_values::text(key.as_ref(), value)?)
+            }
+            OptionStatement::Temporary => self.ingest.temporary = option_values::flag(key.as_ref(), value)?,
+            OptionStatement::IngestMode => {
+                let text = option_values::text(key.as_ref(), value)?;
+                self.ingest.mode =
+                    [IngestMode::Create, IngestMode::Append, IngestMode::Replace, IngestMode::CreateAppend]
+                        .into_iter()
+                        .find(|mode| String::from(*mode) == text)
+                        .ok_or_else(|| unknown_value(key.as_ref(), &text))?;
+            }
+            OptionStatement::Other(name) => match name.as_str() {
+                BATCH_ROWS => self.ingest.load.batch_rows = Some(option_values::count(&name, value)?),
+                TABLE_LOCK => self.ingest.load.table_lock = Some(option_values::flag(&name, value)?),
+                READ_BATCH_ROWS => {
+                    let rows = option_values::count(&name, value)?;
+                    self.read_batch_rows =
+                        usize::try_from(rows).map_err(|_| invalid(format!("option {name} is too large")))?;
+                }
+                _ => return Err(unknown(&name)),
+            },
+            other => return Err(unknown(other.as_ref())),
+        }
+        Ok(())
+    }
+
+    fn get_option_string(&self, key: OptionStatement) -> Result<String> {
+        match key {
+            OptionStatement::TargetTable => self.target.clone().ok_or_else(|| not_set(key.as_ref())),
+            OptionStatement::IngestMode => Ok(self.ingest.mode.into()),
+            other => Err(not_set(other.as_ref())),
+        }
+    }
+
+    fn get_option_bytes(&self, key: OptionStatement) -> Result<Vec<u8>> {
+        Err(not_set(key.as_ref()))
+    }
+
+    fn get_option_int(&self, key: OptionStatement) -> Result<i64> {
+        match key.as_ref() {
+            READ_BATCH_ROWS => Ok(i64::try_from(self.read_batch_rows).unwrap_or(i64::MAX)),
+            other => Err(not_set(other)),
+        }
+    }
+
+    fn get_option_double(&self, key: OptionStatement) -> Result<f64> {
+        Err(not_set(key.as_ref()))
+    }
+}
+
+/// Executions of one statement, one for each bound row.
+struct Executions {
+    client: SharedClient,
+    sql: String,
+    naming: Naming,
+    bound: BoundRows,
+    rows: std::vec::IntoIter<Vec<Parameter>>,
+    batch_rows: usize,
+}
+
+impl Executions {
+    fn next_result(&mut self) -> Result<Option<(SchemaRef, RowStream)>> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                return open_stream(&self.client, self.sql.clone(), row, self.batch_rows).map(Some);
+            }
+            match self.bound.next() {
+                Some(batch) => self.rows = parameters(&batch?, self.naming)?.into_iter(),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// The rows of all executions, one after the other.
+struct Results {
+    schema: SchemaRef,
+    rows: Option<RowStream>,
+    rest: Option<Executions>,
+}
+
+impl Iterator for Results {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.rows.as_mut()?.next_blocking() {
+                Some(Ok(batch)) => return Some(Ok(batch)),
+                Some(Err(error)) => {
+                    self.rows = None;
+                    return Some(Err(ArrowError::ExternalError(Box::new(error))));
+                }
+                None => {}
+            }
+            self.rows = None;
+            match self.rest.as_mut()?.next_result() {
+                Ok(Some((schema, rows))) if schema.fields() == self.schema.fields() => self.rows = Some(rows),
+                Ok(Some(_)) => {
+                    let text = "the statement returns other columns for another bound row".to_owned();
+                    return Some(Err(ArrowError::SchemaError(text)));
+                }
+                Ok(None) => return None,
+                Err(error) => return Some(Err(ArrowError::ExternalError(Box::new(error)))),
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Results {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
