@@ -159,6 +159,8 @@ class Server:
         discard: bool,
         log_requests: bool,
         max_connections: int | None,
+        init: list[str | os.PathLike[str]],
+        bulk_directories: list[str | os.PathLike[str]],
     ) -> Server: ...
     @property
     def host(self) -> str: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from . import _bulkwire
@@ -28,6 +29,8 @@ class Server:
         discard: read and count bulk loads, but keep nothing.
         log_requests: print every request on standard error.
         max_connections: connections at one time.
+        init: T-SQL scripts (batches separated by GO) to run before the first connection.
+        bulk_directories: directories below which BULK INSERT and OPENROWSET(BULK …) may read files.
     """
 
     def __init__(
@@ -43,6 +46,8 @@ class Server:
         discard: bool = False,
         log_requests: bool = False,
         max_connections: int | None = None,
+        init: Sequence[str | os.PathLike[str]] = (),
+        bulk_directories: Sequence[str | os.PathLike[str]] = (),
     ) -> None:
         self.user = user
         self.password = secrets.token_urlsafe(16) if password is None else password
@@ -58,6 +63,8 @@ class Server:
             discard=discard,
             log_requests=log_requests,
             max_connections=max_connections,
+            init=list(init),
+            bulk_directories=list(bulk_directories),
         )
 
         # TDS 8 knows no trust without a certificate: the URL names a copy of it.

@@ -21,7 +21,7 @@ pub(crate) struct Server {
 #[pymethods]
 impl Server {
     #[staticmethod]
-    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections))]
+    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, init, bulk_directories))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of Python's Server()")]
     fn start(
         py: Python<'_>,
@@ -35,6 +35,8 @@ impl Server {
         discard: bool,
         log_requests: bool,
         max_connections: Option<usize>,
+        init: Vec<PathBuf>,
+        bulk_directories: Vec<PathBuf>,
     ) -> PyResult<Self> {
         let address: IpAddr = address
             .parse()
@@ -59,6 +61,8 @@ impl Server {
             encryption: policy,
             discard,
             log_requests,
+            init,
+            bulk_directories,
             limits: Limits { connections: max_connections.unwrap_or(limits.connections), ..limits },
         };
         let started = py.detach(|| bulkwire_server::Server::start(options));

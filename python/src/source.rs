@@ -98,7 +98,7 @@ fn open_file(py: Python<'_>, path: PathBuf) -> PyResult<Source> {
         .map_err(|error| failure::named(py, "SourceError", error.to_string()))?;
     let (has_names, is_text) = match &format {
         Format::Csv(options) => (options.header || options.columns.is_some(), true),
-        Format::Parquet(_) | Format::ArrowIpc(_) => (true, false),
+        Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => (true, false),
     };
     let schema = reader.schema();
     let batches = reader.map(|batch| batch.map_err(BoxedError::from));
