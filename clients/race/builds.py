@@ -1,0 +1,48 @@
+"""How contestants are built: each function returns the first words of a contestant's command.
+
+A function builds once per run of the harness (optimised, as users of the client would build it; build products go under
+BULKWIRE_CLIENT_CACHE) and raises `NotBuilt` with the reason if it cannot.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+CACHE = pathlib.Path(
+    os.environ.get("BULKWIRE_CLIENT_CACHE") or pathlib.Path.home() / ".cache" / "bulkwire" / "clients"
+)
+BUILD_TIMEOUT_SECONDS = 900
+
+
+class NotBuilt(Exception):
+    """A contestant cannot be built here; the text says why."""
+
+
+def run(command: list[str], folder: pathlib.Path, **environment: str) -> str:
+    """Runs a step of a build in `folder` and gives what it printed."""
+    try:
+        finished = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=BUILD_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotBuilt(f"{command[0]}: {error}") from error
+    if finished.returncode != 0:
+        raise NotBuilt(f"{' '.join(map(str, command))}: {finished.stdout}{finished.stderr}".strip())
+    return finished.stdout
+
+
+@functools.cache
+def python() -> list[str]:
+    """A Python contestant: the first argument is its file in `python/`."""
+    return [sys.executable, str(HERE / "python")]

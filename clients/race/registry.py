@@ -1,0 +1,48 @@
+"""The contestants, as the files in `contestants/` register them."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODES = ("load", "read")
+
+
+@dataclasses.dataclass(frozen=True)
+class Contestant:
+    """A client in the race. The fields are explained in `contestants/bulkwire.toml`."""
+
+    id: str
+    name: str
+    language: str
+    modes: tuple[str, ...]
+    build: str
+    pin: str
+    arguments: tuple[str, ...] = ()
+    slow: bool = False
+    note: str = ""
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is one of bulkwire's own."""
+        return self.id.startswith("bulkwire")
+
+
+def contestants(folder: pathlib.Path = HERE / "contestants") -> list[Contestant]:
+    """All of them, ours first; ValueError names the file and what is wrong with it."""
+    found: dict[str, Contestant] = {}
+    for path in sorted(folder.glob("*.toml")):
+        for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("contestant", []):
+            try:
+                lists = {key: tuple(entry.get(key, ())) for key in ("modes", "arguments")}
+                contestant = Contestant(**{**entry, **lists})
+            except TypeError as error:
+                raise ValueError(f"{path.name}: {entry.get('id', 'a contestant')}: {error}") from error
+            if not contestant.modes or not set(contestant.modes) <= set(MODES):
+                raise ValueError(f"{path.name}: {contestant.id}: modes are some of {MODES}")
+            if contestant.id in found:
+                raise ValueError(f"{path.name}: {contestant.id} is registered twice")
+            found[contestant.id] = contestant
+    return sorted(found.values(), key=lambda contestant: not contestant.ours)
