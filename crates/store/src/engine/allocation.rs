@@ -259,6 +259,9 @@ impl Allocator {
         let mut state = self.state.lock();
         for extent in extents {
             self.pager.cache.discard(extent);
+            if let Ok(file) = self.pager.files.file(extent.file) {
+                file.discard(extent.extent);
+            }
             state.give_back(Run { first: extent, count: 1 });
         }
     }

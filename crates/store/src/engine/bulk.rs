@@ -56,6 +56,11 @@ impl BulkWriter {
         self.minimally_logged
     }
 
+    /// Rows added so far.
+    pub fn rows(&self) -> u64 {
+        self.filled.rows + self.rows_in_block
+    }
+
     /// Adds rows. After an error the writer is of no more use, and its transaction must be undone.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         let table = Arc::clone(&self.table);

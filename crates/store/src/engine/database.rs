@@ -17,6 +17,7 @@ use super::error::EngineError;
 use super::files::{self, DataFiles};
 use super::log::{Log, LogOptions, LogScan, file_number};
 use super::lsn::Lsn;
+use super::memory::MemoryVolume;
 use super::page::{ExtentId, PageId, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
 use super::recovery;
@@ -69,6 +70,11 @@ impl Default for EngineOptions {
     }
 }
 
+/// Log that a database in memory keeps at most between two checkpoints.
+const MEMORY_LOG_BYTES: u64 = 4 << 20;
+/// Its cache: its pages are in memory anyhow.
+const MEMORY_CACHE_BYTES: usize = 16 << 20;
+
 /// An open database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Engine {
@@ -89,6 +95,8 @@ pub(crate) struct Shared {
     pub row_counts: Mutex<BTreeMap<u32, u64>>,
     /// Extents and pages that committed transactions gave up, and until which commit snapshots may read them.
     pub given_up: Mutex<Vec<GivenUp>>,
+    /// Held by a commit that changes what others may change at the same time.
+    pub commits: Mutex<()>,
     catalogue_iam: PageId,
     recovery_model: AtomicU8,
     checkpoint: Mutex<CheckpointState>,
@@ -120,6 +128,15 @@ impl Engine {
             }
         })?;
         Self::open_on(Arc::new(volume), options)
+    }
+
+    /// A database without files, gone with its last clone. Its log is given up early, since nobody recovers from it.
+    pub fn in_memory(options: EngineOptions) -> Result<Self, EngineError> {
+        let log = LogOptions { file_bytes: options.log.file_bytes.min(MEMORY_LOG_BYTES), ..options.log };
+        let checkpoint_log_bytes = options.checkpoint_log_bytes.min(MEMORY_LOG_BYTES);
+        let cache_bytes = options.cache_bytes.min(MEMORY_CACHE_BYTES);
+        let options = EngineOptions { log, checkpoint_log_bytes, cache_bytes, ..options };
+        Self::open_on(Arc::new(MemoryVolume::default()), options)
     }
 
     /// The same on any volume.
@@ -296,6 +313,7 @@ impl Shared {
             next_object: AtomicU32::new(control.next_object),
             row_counts: Mutex::new(control.row_counts.iter().copied().collect()),
             given_up: Mutex::default(),
+            commits: Mutex::default(),
             catalogue_iam: control.catalogue_iam,
             recovery_model: AtomicU8::new(control.recovery_model),
             checkpoint: Mutex::new(CheckpointState { log_bytes: 0, last_log_backup }),
@@ -472,11 +490,21 @@ impl Snapshot {
         self.held.catalogue.named(name)
     }
 
+    /// The table of this id.
+    pub fn table_of(&self, object: u32) -> Option<&Arc<Table>> {
+        self.held.catalogue.tables.get(&object)
+    }
+
     /// Reads a table: all columns, or those of `projection`, indexes from 0.
     pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
         let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
+        self.scan_table(Arc::clone(table), projection)
+    }
+
+    /// Reads a table of this snapshot.
+    pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
         let reader = PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) };
-        Scan::new(reader, Arc::clone(table), projection)
+        Scan::new(reader, table, projection)
     }
 
     /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key

@@ -65,6 +65,11 @@ impl DataFile {
         Ok(())
     }
 
+    /// Nobody reads an extent any more before it is written anew.
+    pub fn discard(&self, extent: u32) {
+        self.file.discard(u64::from(extent) * EXTENT_BYTES as u64, EXTENT_BYTES as u64);
+    }
+
     /// Makes everything written so far durable.
     pub fn sync(&self) -> Result<(), EngineError> {
         // Cleared first: a write that comes in between sets it again.

@@ -51,6 +51,7 @@ pub mod layout;
 pub mod log;
 pub mod lsn;
 pub mod maps;
+pub mod memory;
 pub mod page;
 pub mod pager;
 pub mod record;

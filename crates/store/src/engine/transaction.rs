@@ -1,10 +1,11 @@
 //! A unit of work: everything in it happens, durably, or nothing of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, RecordBatch};
 
 use super::bulk::BulkWriter;
 use super::catalogue::{CATALOGUE, Catalogue, Clustered, Filled, Table, UnitKind};
@@ -21,6 +22,7 @@ use super::page::{ExtentId, PageType, RowId, UnitId};
 use super::record::BoundBatch;
 use super::scan::{PageReader, Scan, View, keys_of, tree_of};
 use crate::TableId;
+use crate::error::LockError;
 use crate::lock::{LockKey, LockMode};
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
@@ -39,6 +41,8 @@ pub struct Transaction {
     failed: bool,
     ended: bool,
     savepoints: u64,
+    lock_timeout: Duration,
+    interrupt: Option<Arc<AtomicBool>>,
 }
 
 /// What a rollback to a savepoint restores in memory.
@@ -51,6 +55,10 @@ struct Work {
     /// Units with the extents and pages that the commit gives up.
     given_up: Vec<(super::allocation::Unit, Vec<ExtentId>)>,
     given_up_units: Vec<super::allocation::Unit>,
+    /// Tables whose definitions the commit writes.
+    redefined: BTreeSet<u32>,
+    /// Rows that the commit inserts, in tables held together with others.
+    pending: BTreeMap<u32, Vec<RecordBatch>>,
 }
 
 /// A point of a transaction to go back to.
@@ -65,6 +73,8 @@ pub struct Savepoint {
 impl Transaction {
     pub(crate) fn new(shared: Arc<Shared>, id: u64) -> Self {
         Self {
+            lock_timeout: shared.options.lock_timeout,
+            interrupt: None,
             shared,
             id,
             work: Work::default(),
@@ -81,7 +91,22 @@ impl Transaction {
         self.id
     }
 
-    /// The table of this name as this transaction sees it.
+    /// How long changes wait for their locks from now on: zero does not wait, `Duration::MAX` waits for ever.
+    pub fn set_lock_timeout(&mut self, timeout: Duration) {
+        self.lock_timeout = timeout;
+    }
+
+    /// Setting `interrupt` ends a wait for a lock with [`LockError::Interrupted`](crate::LockError::Interrupted), from any thread.
+    pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
+        self.interrupt = Some(interrupt);
+    }
+
+    /// Takes a lock on a table, or strengthens one.
+    pub fn lock_table(&self, object: u32, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
+        self.acquire(&LockKey::Table(TableId(u64::from(object))), mode, timeout)
+    }
+
+    /// The table of this name as this transaction sees it, without the rows that wait for its commit.
     pub fn table(&self, name: &str) -> Option<Arc<Table>> {
         let catalogue = self.catalogue();
         let mut changed = self.work.changed.values().flatten();
@@ -91,14 +116,32 @@ impl Transaction {
         }
         let committed =
             catalogue.named(name).filter(|table| !self.work.changed.contains_key(&table.object))?;
-        match self.work.filled.get(&committed.object) {
-            Some(filled) => {
-                let mut table = (**committed).clone();
-                table.attach(filled);
-                Some(Arc::new(table))
-            }
-            None => Some(Arc::clone(committed)),
+        Some(self.with_filled(committed))
+    }
+
+    /// The table of this id, likewise.
+    pub fn table_of(&self, object: u32) -> Option<Arc<Table>> {
+        match self.work.changed.get(&object) {
+            Some(changed) => changed.clone().map(Arc::new),
+            None => self.catalogue().tables.get(&object).map(|table| self.with_filled(table)),
         }
+    }
+
+    /// All tables as this transaction sees them, in the order of their creation.
+    pub fn tables(&self) -> Vec<Arc<Table>> {
+        let catalogue = self.catalogue();
+        let committed = catalogue.tables.keys();
+        let own = self.work.changed.keys().filter(|object| !catalogue.tables.contains_key(object));
+        let all: BTreeSet<u32> = committed.chain(own).copied().collect();
+        all.into_iter().filter(|object| *object != CATALOGUE).filter_map(|id| self.table_of(id)).collect()
+    }
+
+    fn with_filled(&self, committed: &Arc<Table>) -> Arc<Table> {
+        let mut table = Arc::clone(committed);
+        if let Some(filled) = self.work.filled.get(&committed.object) {
+            Arc::make_mut(&mut table).attach(filled);
+        }
+        table
     }
 
     /// Creates a table, a heap.
@@ -132,10 +175,7 @@ impl Transaction {
     ) -> Result<(), EngineError> {
         let mut layout = Layout::new(columns)?;
         layout.pinned = key.to_vec().into();
-        self.lock_alone(CATALOGUE)?;
-        if self.table(name).is_some() {
-            return Err(EngineError::TableExists { name: name.to_owned() });
-        }
+        self.claim_name(name)?;
         let object = self.shared.next_object.fetch_add(1, Ordering::AcqRel);
         self.lock_alone(object)?;
         self.guarded(|this| {
@@ -143,73 +183,64 @@ impl Transaction {
             let table = Table::new(object, name.to_owned(), properties.to_owned(), layout, |unit| {
                 shared.allocator.create_unit(id, unit)
             })?;
-            let key = key.to_vec();
             this.work.changed.insert(object, Some(table));
-            this.define(object, &key)
+            this.work.redefined.insert(object);
+            this.plant(object, key)
         })
     }
 
-    /// Gives a table that has no extents its root, if it has a key, and writes its definition.
-    fn define(&mut self, object: u32, key: &[usize]) -> Result<(), EngineError> {
-        if !key.is_empty() {
-            self.with_heap(object, |heap| {
-                let unit = heap.table.unit(UnitKind::InRow).clone();
-                let root = heap.new_page(UnitKind::InRow, PageType::Data, &unit)?;
-                let key = KeyLayout::new(&heap.table.layout, key)?;
-                heap.table.clustered = Some(Arc::new(Clustered { key, root }));
-                Ok(())
-            })?;
+    /// Gives a table that has no extents its root, if it has a key.
+    fn plant(&mut self, object: u32, key: &[usize]) -> Result<(), EngineError> {
+        if key.is_empty() {
+            return Ok(());
         }
-        let mut table = self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table("new"))?;
-        let old = std::mem::take(&mut table.definition);
-        self.delete_rows(CATALOGUE, &old)?;
-        table.definition = self.insert_rows(CATALOGUE, &table.definition_rows()?)?;
-        self.work.changed.insert(object, Some(table));
-        Ok(())
+        self.share_catalogue()?;
+        self.work.redefined.insert(object);
+        self.with_heap(object, |heap| {
+            let unit = heap.table.unit(UnitKind::InRow).clone();
+            let root = heap.new_page(UnitKind::InRow, PageType::Data, &unit)?;
+            let key = KeyLayout::new(&heap.table.layout, key)?;
+            heap.table.clustered = Some(Arc::new(Clustered { key, root }));
+            Ok(())
+        })
     }
 
     /// Gives a table another name and other properties.
     pub fn alter_table(&mut self, name: &str, new_name: &str, properties: &str) -> Result<(), EngineError> {
-        self.lock_alone(CATALOGUE)?;
         let object = self.alone(name)?;
-        if name != new_name && self.table(new_name).is_some() {
-            return Err(EngineError::TableExists { name: new_name.to_owned() });
+        self.share_catalogue()?;
+        if name != new_name {
+            // Until this is committed, nobody else can use the old name either.
+            self.lock_name(name)?;
+            self.claim_name(new_name)?;
         }
-        self.guarded(|this| {
-            let mut table =
-                this.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
+        if let Some(Some(table)) = self.work.changed.get_mut(&object) {
             table.name = new_name.to_owned();
             table.properties = properties.to_owned();
-            this.delete_rows(CATALOGUE, &table.definition)?;
-            table.definition = this.insert_rows(CATALOGUE, &table.definition_rows()?)?;
-            this.work.changed.insert(object, Some(table));
-            Ok(())
-        })
+        }
+        self.work.redefined.insert(object);
+        Ok(())
     }
 
     /// Removes a table. Its extents are free when the last snapshot that can read them is gone.
     pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
-        self.lock_alone(CATALOGUE)?;
         let object = self.alone(name)?;
-        self.guarded(|this| {
-            let table = this.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
-            this.delete_rows(CATALOGUE, &table.definition)?;
-            this.give_up_extents(&table);
-            this.work.given_up_units.extend(table.units.iter().cloned());
-            this.work.changed.insert(object, None);
-            Ok(())
-        })
+        self.share_catalogue()?;
+        self.lock_name(name)?;
+        let table = self.work.changed.insert(object, None).flatten().ok_or_else(|| no_table(name))?;
+        self.work.pending.remove(&object);
+        self.work.redefined.insert(object);
+        self.give_up_extents(&table);
+        self.work.given_up_units.extend(table.units);
+        Ok(())
     }
 
     /// Removes all rows of a table by giving up its extents.
     pub fn truncate_table(&mut self, name: &str) -> Result<(), EngineError> {
         let object = self.alone(name)?;
         let mut table = self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
-        if table.clustered.is_some() {
-            // It gets another root, which its definition names.
-            self.lock_alone(CATALOGUE)?;
-        }
         self.guarded(|this| {
+            this.work.pending.remove(&object);
             this.give_up_extents(&table);
             for unit in &mut table.units {
                 this.shared.forget_all_room(unit.id);
@@ -218,7 +249,8 @@ impl Transaction {
             table.rows = 0;
             let clustered = table.clustered.clone();
             this.work.changed.insert(object, Some(table));
-            clustered.map_or(Ok(()), |tree| this.define(object, &tree.key.columns))
+            // It gets another root, which its definition names.
+            clustered.map_or(Ok(()), |tree| this.plant(object, &tree.key.columns))
         })
     }
 
@@ -284,6 +316,38 @@ impl Transaction {
         self.guarded(|this| this.insert_rows(object, batch))
     }
 
+    /// Adds rows to a table beside other transactions that do the same. They wait in memory: the commit inserts them one by one,
+    /// each logged. [`scan`](Self::scan) does not show them; [`pending`](Self::pending) does.
+    pub fn insert_at_commit(&mut self, name: &str, batch: &RecordBatch) -> Result<(), EngineError> {
+        self.check()?;
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        self.lock(table.object, LockMode::Append)?;
+        let table =
+            self.table(name).filter(|again| again.object == table.object).ok_or_else(|| no_table(name))?;
+        fits(&table.layout, batch)?;
+        self.work.pending.entry(table.object).or_default().push(batch.clone());
+        Ok(())
+    }
+
+    /// Rows of a table that wait for the commit.
+    pub fn pending(&self, object: u32) -> &[RecordBatch] {
+        self.work.pending.get(&object).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Takes the rows back that wait for the commit, for another way of adding them.
+    pub fn take_pending(&mut self, object: u32) -> Vec<RecordBatch> {
+        self.work.pending.remove(&object).unwrap_or_default()
+    }
+
+    /// Inserts the rows that wait for the commit now. The table is then held alone.
+    pub fn insert_pending(&mut self, name: &str) -> Result<(), EngineError> {
+        let object = self.alone(name)?;
+        self.guarded(|this| {
+            let rows = this.take_pending(object);
+            rows.iter().try_for_each(|batch| this.insert_rows(object, batch).map(drop))
+        })
+    }
+
     /// Removes the rows with these keys, a batch of the key columns, from a clustered table.
     pub fn delete_keys(&mut self, name: &str, keys: &RecordBatch) -> Result<(), EngineError> {
         let object = self.alone(name)?;
@@ -342,7 +406,11 @@ impl Transaction {
 
     /// Reads a table as this transaction sees it.
     pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        self.scan_table(self.table(name).ok_or_else(|| no_table(name))?, projection)
+    }
+
+    /// Reads a table that [`table`](Self::table) has returned.
+    pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
         let own = self.work.changed.contains_key(&table.object);
         let view = if own { View::Current } else { View::Snapshot(Snapshot::open(&self.shared)) };
         Scan::new(PageReader { shared: Arc::clone(&self.shared), view }, table, projection)
@@ -384,14 +452,20 @@ impl Transaction {
     /// Makes everything durable, then visible, at once. Returns the commit's number.
     pub fn commit(mut self) -> Result<u64, EngineError> {
         self.check()?;
-        let prepared = self.prepare();
+        let shared = Arc::clone(&self.shared);
+        let forced = if self.forced { shared.pager.files.sync() } else { Ok(()) };
+        // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
+        let together = self.work.is_together().then(|| shared.commits.lock());
+        let prepared = forced.and_then(|()| self.write_definitions()).and_then(|()| {
+            self.insert_all_pending()?;
+            self.prepare()
+        });
         if let Err(error) = prepared {
             self.roll_back_all();
             return Err(error);
         }
         let catalogue = self.catalogue();
         let differences = self.row_differences(&catalogue);
-        let shared = Arc::clone(&self.shared);
         let counted = differences.clone();
         let dropped: Vec<u32> = self
             .work
@@ -418,6 +492,7 @@ impl Transaction {
             return Err(EngineError::Shut { reason: error.to_string() });
         }
         let sequence = self.publish();
+        drop(together);
         self.shared.locks.release_all(self.id);
         self.shared.release_given_up()?;
         self.shared.checkpoint_if_due()?;
@@ -443,8 +518,32 @@ impl Transaction {
                 self.shared.allocator.log_free_page(self.id, page)?;
             }
         }
-        if self.forced {
-            self.shared.pager.files.sync()?;
+        Ok(())
+    }
+
+    /// Puts the definitions of changed tables into the catalogue's heap.
+    fn write_definitions(&mut self) -> Result<(), EngineError> {
+        let redefined = std::mem::take(&mut self.work.redefined);
+        let catalogue = self.catalogue();
+        if let (false, Some(heap)) = (redefined.is_empty(), catalogue.tables.get(&CATALOGUE)) {
+            self.work.changed.insert(CATALOGUE, Some((**heap).clone()));
+        }
+        for object in redefined {
+            let table = self.work.changed.get(&object).cloned().flatten();
+            let old = catalogue.tables.get(&object).map_or(&[][..], |table| &table.definition);
+            self.delete_rows(CATALOGUE, old)?;
+            if let Some(mut table) = table {
+                table.definition = self.insert_rows(CATALOGUE, &table.definition_rows()?)?;
+                self.work.changed.insert(object, Some(table));
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_all_pending(&mut self) -> Result<(), EngineError> {
+        for (object, batches) in std::mem::take(&mut self.work.pending) {
+            self.work_on(object);
+            batches.iter().try_for_each(|batch| self.insert_rows(object, batch).map(drop))?;
         }
         Ok(())
     }
@@ -599,6 +698,12 @@ impl Transaction {
 
     fn lock_alone(&mut self, object: u32) -> Result<(), EngineError> {
         self.lock(object, LockMode::Exclusive)?;
+        self.work_on(object);
+        Ok(())
+    }
+
+    /// Makes the working copy of a table.
+    fn work_on(&mut self, object: u32) {
         if !self.work.changed.contains_key(&object)
             && let Some(table) = self.catalogue().tables.get(&object)
         {
@@ -608,13 +713,35 @@ impl Transaction {
             }
             self.work.changed.insert(object, Some(table));
         }
-        Ok(())
     }
 
     fn lock(&self, object: u32, mode: LockMode) -> Result<(), EngineError> {
-        let key = LockKey::Table(TableId(u64::from(object)));
-        self.shared.locks.acquire(self.id, &key, mode, self.shared.options.lock_timeout, None)?;
-        Ok(())
+        Ok(self.lock_table(object, mode, self.lock_timeout)?)
+    }
+
+    fn lock_name(&self, name: &str) -> Result<(), EngineError> {
+        let key = LockKey::Name(name.to_owned());
+        Ok(self.acquire(&key, LockMode::Exclusive, self.lock_timeout)?)
+    }
+
+    /// Keeps the structural check away until this transaction is over.
+    fn share_catalogue(&self) -> Result<(), EngineError> {
+        self.lock(CATALOGUE, LockMode::Append)
+    }
+
+    /// Keeps a name for this transaction.
+    fn claim_name(&self, name: &str) -> Result<(), EngineError> {
+        self.check()?;
+        self.share_catalogue()?;
+        self.lock_name(name)?;
+        match self.table(name) {
+            Some(_) => Err(EngineError::TableExists { name: name.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    fn acquire(&self, key: &LockKey, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
+        self.shared.locks.acquire(self.id, key, mode, timeout, self.interrupt.as_deref())
     }
 
     fn check(&self) -> Result<(), EngineError> {
@@ -634,6 +761,32 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         self.roll_back_all();
     }
+}
+
+impl Work {
+    /// Whether the commit changes what other transactions may change at the same time.
+    fn is_together(&self) -> bool {
+        !(self.filled.is_empty() && self.pending.is_empty() && self.redefined.is_empty())
+    }
+}
+
+/// Refuses a batch that is not of a table's form.
+fn fits(layout: &Layout, batch: &RecordBatch) -> Result<(), EngineError> {
+    let refuse = |reason: String| Err(EngineError::Schema { reason });
+    let (given, wanted) = (batch.schema_ref().fields(), layout.schema.fields());
+    if given.len() != wanted.len() {
+        return refuse(format!("{} columns, the table has {}", given.len(), wanted.len()));
+    }
+    for ((given, wanted), array) in given.iter().zip(wanted).zip(batch.columns()) {
+        if given.data_type() != wanted.data_type() {
+            let (name, given, wanted) = (wanted.name(), given.data_type(), wanted.data_type());
+            return refuse(format!("column {name:?} is {given}, the table's is {wanted}"));
+        }
+        if !wanted.is_nullable() && array.null_count() > 0 {
+            return refuse(format!("column {:?} allows no null", wanted.name()));
+        }
+    }
+    Ok(())
 }
 
 fn no_table(name: &str) -> EngineError {

@@ -38,6 +38,8 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     fn set_length(&self, length_bytes: u64) -> io::Result<()>;
     /// Makes content and length durable.
     fn sync(&self) -> io::Result<()>;
+    /// What the range holds is of no use any more: it may read as anything. Whole extents in memory are given back.
+    fn discard(&self, _offset: u64, _length_bytes: u64) {}
 }
 
 /// A real directory, locked for as long as this value lives.

@@ -6,5 +6,6 @@ mod crash;
 mod faults;
 #[path = "../support/mod.rs"]
 mod support;
+mod together;
 mod tree;
 mod workload;
