@@ -13,9 +13,14 @@ VENV ?= $(HOME)/.cache/bulkwire/venv
 # Where its programs in Java, Go, JavaScript and Rust are built.
 BULKWIRE_CLIENT_CACHE ?= $(HOME)/.cache/bulkwire/clients
 export BULKWIRE_CLIENT_CACHE
+# Where the Python environment of the package's own tests lives.
+PYTHON_VENV ?= $(HOME)/.cache/bulkwire/python-venv
+# Says what the extension module is built for, whichever Python is there; one path, so that cargo need not build it again.
+PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
+export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance bench bench-small fuzz release toolchain clients
+.PHONY: help demo test lint unit conformance package bench bench-small fuzz release wheel toolchain clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +31,7 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
 	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
 
-test: lint unit conformance ## Run every check and test
+test: lint unit conformance package ## Run every check and test
 
 lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
@@ -46,6 +51,14 @@ conformance: toolchain clients ## Other people's clients against the embedded se
 	cargo test --workspace --locked --no-run
 	$(VENV)/bin/python -m pytest -q clients --binaries $(CARGO_TARGET_DIR)/debug
 
+package: toolchain ## The Python package: style, types, tests
+	scripts/install_python_package $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/ruff check python/bulkwire python/tests docs/tutorial.py --config python/pyproject.toml
+	$(PYTHON_VENV)/bin/ruff format --check python/bulkwire python/tests docs/tutorial.py --config python/pyproject.toml
+	cd python && $(PYTHON_VENV)/bin/mypy --strict bulkwire
+	cd python && $(PYTHON_VENV)/bin/stubtest bulkwire._bulkwire --ignore-disjoint-bases
+	$(PYTHON_VENV)/bin/python -m pytest -q python/tests
+
 clients: ## Install the foreign clients that the conformance tests drive
 	scripts/install_clients $(VENV)
 
@@ -64,5 +77,10 @@ fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
 release: toolchain ## Build the command and the server for use
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
 
+wheel: toolchain ## Build the wheel of the Python package, with the command in it
+	scripts/install_python_package $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out dist
+
 toolchain:
 	@scripts/check_toolchain
+	@mkdir -p $(CARGO_TARGET_DIR) && cmp -s python/pyo3-config.txt $(PYO3_CONFIG_FILE) || cp python/pyo3-config.txt $(PYO3_CONFIG_FILE)

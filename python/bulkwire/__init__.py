@@ -9,6 +9,7 @@ Data goes in from anything that speaks the Arrow PyCapsule interface (pyarrow, P
 such objects and from files; it comes out as an object that all of them read.
 """
 
+from ._bulkwire import Execution, LoadReport, Reader, __version__
 from ._connection import Connection, Progress, connect
 from ._exceptions import (
     BrokenConnectionError,
@@ -30,7 +31,6 @@ from ._exceptions import (
     TlsError,
     UsageError,
 )
-from ._bulkwire import Execution, LoadReport, Reader
 from ._null import Null
 from ._server import Server
 from ._upsert import UpsertReport
@@ -62,5 +62,6 @@ __all__ = [
     "TlsError",
     "UpsertReport",
     "UsageError",
+    "__version__",
     "connect",
 ]

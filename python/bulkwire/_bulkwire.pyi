@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final, type_check_only
 
 from ._exceptions import ServerMessage
 
+__all__ = ["Connection", "Execution", "LoadReport", "Reader", "Server", "__version__", "run_command"]
+
+@final
 class Connection:
     @staticmethod
     def open(text: str) -> Connection: ...
@@ -27,7 +30,7 @@ class Connection:
     def read(
         self,
         sql: str,
-        params: Any = None,
+        params: Any,
         *,
         batch_rows: int,
         guid: str,
@@ -50,6 +53,7 @@ class Connection:
         on_progress: Callable[[int, int, int, int], None] | None,
     ) -> tuple[int, int, LoadReport]: ...
 
+@final
 class Execution:
     """What statements did.
 
@@ -63,6 +67,7 @@ class Execution:
     @property
     def messages(self) -> list[ServerMessage]: ...
 
+@final
 class LoadReport:
     """What a load did, and where its time went. The phases overlap, so their sum may exceed `seconds`.
 
@@ -110,6 +115,7 @@ class LoadReport:
     def plan(self) -> list[tuple[str, str, str]]: ...
     def _repr_html_(self) -> str: ...
 
+@type_check_only
 class RecordBatch:
     """A record batch with the Arrow PyCapsule interface; hand it to pyarrow, Polars, pandas, …."""
 
@@ -122,6 +128,7 @@ class RecordBatch:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __arrow_c_schema__(self) -> object: ...
 
+@final
 class Reader:
     """The rows of a query, as a stream of record batches. The connection is busy until it is read to its end or closed."""
 
@@ -145,6 +152,7 @@ class Reader:
     def __enter__(self) -> Reader: ...
     def __exit__(self, *exception: object) -> None: ...
 
+@final
 class Server:
     @staticmethod
     def start(
@@ -169,3 +177,8 @@ class Server:
     @property
     def certificate_pem(self) -> str | None: ...
     def stop(self) -> None: ...
+
+def run_command(words: list[str]) -> int:
+    """Run a command line of `bulkwire`, the program's name first, and return its exit code."""
+
+__version__: str

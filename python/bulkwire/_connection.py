@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from . import _bulkwire
 from ._bulkwire import Execution, LoadReport, Reader
 from ._connection_string import connection_string
 from ._exceptions import ConfigError, Error, UsageError
-from ._progress import Progress, callback_of
+from ._progress import Progress as Progress
+from ._progress import callback_of
 from ._upsert import UpsertReport
 
 #: Parameters of a statement: named (`{"id": 1}` is `@id`) or in order (`@p1`, `@p2`, …).
 Params = Mapping[str, Any] | Sequence[Any] | None
 #: What to do with progress: call something, show it (`True`), or nothing.
+T = TypeVar("T")
 OnProgress = Callable[[Progress], None] | bool | None
 
 
@@ -178,9 +180,7 @@ class Connection:
             datetime2_7: seven fractional digits as "ns" (1677 to 2262; other dates are refused), "us" (a seventh digit other than 0 is
                 refused) or "text".
         """
-        return self._native.read(
-            sql, params, batch_rows=batch_rows, guid=guid, datetimeoffset=datetimeoffset, datetime2_7=datetime2_7
-        )
+        return self._native.read(sql, params, batch_rows=batch_rows, guid=guid, datetimeoffset=datetimeoffset, datetime2_7=datetime2_7)
 
     def execute(self, sql: str, params: Params = None) -> Execution:
         """Run statements and skip the rows that they return; see `read` and `fetch` for those.
@@ -204,6 +204,7 @@ class Connection:
     def transaction(self) -> Iterator[Connection]:
         """Begin a transaction; commit at the end of the block, roll back on an exception.
 
+        Example:
             with db.transaction():
                 db.execute("DELETE FROM dbo.orders WHERE day = @day", {"day": day})
                 db.load("dbo.orders", frame)
@@ -214,10 +215,8 @@ class Connection:
         except BaseException:
             if not self.closed:
                 # The error of the block matters more than that of its rollback.
-                try:
+                with suppress(Error):
                     self._native.rollback()
-                except Error:
-                    pass
             raise
         self._native.commit()
 
@@ -254,7 +253,7 @@ class Connection:
         state = ", closed" if self.closed else ""
         return f"<bulkwire.Connection {self._native.address}{state}>"
 
-    def _shown(self, table: str, on_progress: OnProgress, work: Callable[[Any], Any]) -> Any:
+    def _shown(self, table: str, on_progress: OnProgress, work: Callable[[Any], T]) -> T:
         call, display = callback_of(on_progress, table)
         try:
             return work(call)

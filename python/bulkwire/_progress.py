@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 #: Seconds between two lines of the plain display.
 PLAIN_PERIOD_SECONDS = 1.0
@@ -52,7 +52,7 @@ class Display:
             self._bar.close()
 
 
-def _tqdm(table: str):  # noqa: ANN202 - tqdm has no types
+def _tqdm(table: str) -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError:
@@ -60,12 +60,14 @@ def _tqdm(table: str):  # noqa: ANN202 - tqdm has no types
     return tqdm(desc=table, unit=" rows", unit_scale=True)
 
 
-def callback_of(on_progress: Callable[[Progress], None] | bool | None, table: str) -> tuple[Callable | None, Display | None]:
+def callback_of(
+    on_progress: Callable[[Progress], None] | bool | None, table: str
+) -> tuple[Callable[..., None] | None, Display | None]:
     """What to call with the native fields, and the display to close afterwards."""
     if on_progress is None or on_progress is False:
         return None, None
     display = Display(table) if on_progress is True else None
-    show = display or on_progress
+    show: Callable[[Progress], None] = display or cast("Callable[[Progress], None]", on_progress)
 
     def call(*fields: int) -> None:
         show(Progress(*fields))

@@ -1,5 +1,6 @@
 """The ADBC driver, for `adbc_driver_manager` and everything that is built on it.
 
+Example:
     import bulkwire.adbc
 
     with bulkwire.adbc.connect("mssql://sa@localhost/sales") as connection, connection.cursor() as cursor:

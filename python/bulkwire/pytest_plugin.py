@@ -1,5 +1,6 @@
 """Fixtures for pytest; the package registers them, so a test only has to name them.
 
+Example:
     def test_load(bulkwire_db):
         bulkwire_db.execute("CREATE TABLE t (id int)")
 """

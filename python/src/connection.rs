@@ -193,16 +193,6 @@ impl Connection {
         let staged = LoadReport::staged(&target, done.staged);
         Ok((done.inserted, done.updated, staged))
     }
-
-    /// What a load into the table would have to know: as text.
-    fn describe(&self, py: Python<'_>, table: &str) -> PyResult<Vec<(String, String, bool)>> {
-        let target: TableName = table.parse().map_err(|error| failure::from_error(py, error))?;
-        let found = self.request(py, |client| client.describe(&target))?;
-        let column = |c: &load::ColumnDescription| {
-            (c.column.name.clone(), c.column.type_info.sql_type.to_string(), c.column.flags.is_nullable())
-        };
-        Ok(found.columns.iter().map(column).collect())
-    }
 }
 
 impl Connection {

@@ -8,6 +8,7 @@
 use adbc_driver_bulkwire as _;
 use pyo3::prelude::*;
 
+mod command;
 mod connection;
 mod execution;
 mod failure;
@@ -22,6 +23,8 @@ mod source;
 #[pymodule]
 mod _bulkwire {
     #[pymodule_export]
+    use super::command::run_command;
+    #[pymodule_export]
     use super::connection::Connection;
     #[pymodule_export]
     use super::execution::Execution;
@@ -31,4 +34,10 @@ mod _bulkwire {
     use super::reader::Reader;
     #[pymodule_export]
     use super::server::Server;
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -70,7 +70,7 @@ def test_a_value_that_does_not_fit_is_named(adbc):
 def test_errors_carry_the_servers_number(adbc):
     with pytest.raises(adbc_driver_manager.Error, match="Invalid object name") as caught:
         fetched(adbc, "SELECT * FROM nowhere")
-    assert dict(caught.value.details)["mssql.number"] == b"208"
+    assert dict(caught.value.details)[b"mssql.number"] == b"208"
     assert caught.value.status_code == adbc_driver_manager.AdbcStatusCode.NOT_FOUND
 
 
@@ -167,9 +167,7 @@ def test_options(bulkwire_server):
         "password": bulkwire_server.password,
         "bulkwire.TrustServerCertificate": "yes",
     }
-    database = adbc_driver_manager.AdbcDatabase(
-        driver=bulkwire.adbc.driver_path(), entrypoint=bulkwire.adbc.ENTRYPOINT, **options
-    )
+    database = adbc_driver_manager.AdbcDatabase(driver=bulkwire.adbc.driver_path(), entrypoint=bulkwire.adbc.ENTRYPOINT, **options)
     connection = adbc_driver_manager.AdbcConnection(database)
     connection.close()
     database.close()

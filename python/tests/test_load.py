@@ -31,8 +31,7 @@ def rows(table: pa.Table) -> list[tuple]:
 
 
 def batches_of(table: pa.Table):
-    for batch in table.to_batches(max_chunksize=1):
-        yield batch
+    yield from table.to_batches(max_chunksize=1)
 
 
 SOURCES = {
@@ -72,9 +71,7 @@ def test_a_str_is_a_path(bulkwire_db, tmp_path):
 def test_create_makes_a_table_that_holds_the_data(bulkwire_db, tmp_path, source):
     bulkwire_db.load("dbo.made", SOURCES[source](tmp_path), create=True)
     assert rows(bulkwire_db.read("SELECT * FROM made").to_arrow())[0][:2] == rows(TABLE)[0][:2]
-    length = bulkwire_db.fetch(
-        "SELECT max_length FROM sys.columns WHERE object_id = OBJECT_ID('made') AND name = 'name'"
-    )
+    length = bulkwire_db.fetch("SELECT max_length FROM sys.columns WHERE object_id = OBJECT_ID('made') AND name = 'name'")
     once = source in ("pyarrow reader", "generator of batches", "list of tables")
     # UTF-16 bytes: "Zoë 😀" has 6 units, rounded up to 10; -1 is max, for what can be read once only.
     assert length == [(-1 if once else 20,)]
@@ -190,7 +187,7 @@ def test_what_does_not_fit_the_table_is_refused_before_it_is_sent(bulkwire_db):
     bulkwire_db.execute(DEFINITION)
     with pytest.raises(bulkwire.PlanError, match="nope"):
         bulkwire_db.load("t", TABLE.append_column("nope", pa.array([1, 2, 3])))
-    with pytest.raises(bulkwire.NoTableError, match="table dbo.nowhere does not exist|nowhere"):
+    with pytest.raises(bulkwire.NoTableError, match="nowhere"):
         bulkwire_db.load("dbo.nowhere", TABLE)
 
 

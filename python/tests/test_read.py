@@ -29,7 +29,7 @@ def test_everyone_reads_the_stream(numbers):
     assert sum(numbers.read(query).to_arrow().column("id").to_pylist()) == expected
     assert pl.DataFrame(numbers.read(query)).height == ROWS
     assert pa.table(numbers.read(query)).num_rows == ROWS
-    stream = numbers.read(query)
+    stream = numbers.read(query)  # noqa: F841 - DuckDB finds it by its name
     assert duckdb.sql("SELECT SUM(id) FROM stream").fetchall() == [(expected,)]
 
 
@@ -156,9 +156,7 @@ def test_exact_types_and_their_options(bulkwire_db):
 def test_fetch_refuses_what_python_cannot_hold(bulkwire_db):
     with pytest.raises(bulkwire.UsageError, match="more digits than Python's microseconds"):
         bulkwire_db.fetch("SELECT CAST('12:30:15.1234567' AS time(7))")
-    assert bulkwire_db.fetch("SELECT CAST('2024-02-29 12:30:15.123' AS datetime)") == [
-        (dt.datetime(2024, 2, 29, 12, 30, 15, 123000),)
-    ]
+    assert bulkwire_db.fetch("SELECT CAST('2024-02-29 12:30:15.123' AS datetime)") == [(dt.datetime(2024, 2, 29, 12, 30, 15, 123000),)]
     assert bulkwire_db.fetch("SELECT CAST(-1.2345 AS money)") == [(Decimal("-1.2345"),)]
 
 

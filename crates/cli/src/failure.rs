@@ -1,10 +1,10 @@
 //! What ends a command early, and the exit code that says so.
 
 use std::io;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
 use formats::FormatError;
+
+use crate::ExitStatus;
 
 /// An error as the user sees it. Exit code 2 for a command that makes no sense, 1 for one that failed.
 #[derive(Debug, thiserror::Error)]
@@ -62,12 +62,10 @@ pub enum Failure {
         source: io::Error,
     },
     /// The server program could not be started.
-    #[error("cannot start {}: {source}", program.display())]
+    #[error("{reason}")]
     ServerProgram {
-        /// Where it was looked for.
-        program: PathBuf,
-        /// The system's words.
-        source: io::Error,
+        /// What was tried, and the system's words.
+        reason: String,
     },
 }
 
@@ -88,9 +86,9 @@ const NESTED: &str = "--nested-as-json stores such values as JSON text";
 
 impl Failure {
     /// Prints the error, and a hint where there is one; nothing for a reader that has gone away.
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> ExitStatus {
         if self.is_broken_pipe() {
-            return ExitCode::SUCCESS;
+            return ExitStatus::SUCCESS;
         }
         eprintln!("error: {self}");
         if let Failure::Load(load) = self
@@ -106,7 +104,10 @@ impl Failure {
         if let Some(hint) = self.hint() {
             eprintln!("hint: {hint}");
         }
-        ExitCode::from(if matches!(self, Failure::Usage(_) | Failure::Config(_)) { 2 } else { 1 })
+        match self {
+            Failure::Usage(_) | Failure::Config(_) => ExitStatus::USAGE,
+            _ => ExitStatus::FAILURE,
+        }
     }
 
     fn is_broken_pipe(&self) -> bool {

@@ -5,19 +5,19 @@
 use std::env;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::failure::Failure;
+use bulkwire_cli::ExitStatus;
 
 /// Name of the server program, without the platform's suffix.
 const SERVER_PROGRAM: &str = "bulkwire-server";
 
 /// Runs the server with `arguments` and takes over its exit code.
-pub fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &[String]) -> Result<ExitStatus, String> {
     let program = server_program();
     let mut command = Command::new(&program);
     command.args(arguments);
-    start(command).map_err(|source| Failure::ServerProgram { program, source })
+    start(command).map_err(|error| format!("cannot start {}: {error}", program.display()))
 }
 
 /// The server program beside this one, or else whatever the search path offers.
@@ -32,13 +32,13 @@ fn server_program() -> PathBuf {
 
 /// Replaces this process, so that signals and the process id belong to the server.
 #[cfg(unix)]
-fn start(mut command: Command) -> io::Result<ExitCode> {
+fn start(mut command: Command) -> io::Result<ExitStatus> {
     use std::os::unix::process::CommandExt;
     Err(command.exec())
 }
 
 #[cfg(not(unix))]
-fn start(mut command: Command) -> io::Result<ExitCode> {
+fn start(mut command: Command) -> io::Result<ExitStatus> {
     let status = command.status()?;
-    Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitStatus::FAILURE, ExitStatus))
 }

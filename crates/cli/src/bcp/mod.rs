@@ -18,21 +18,22 @@ mod switch;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::process::ExitCode;
 
 use arguments::{Direction, Job, Request};
 use console::Console;
 use diagnostic::Diagnostic;
 use formats::FormatError;
 
+use crate::ExitStatus;
+
 /// Runs a command line without the program's name.
-pub fn run(program: &str, words: impl Iterator<Item = OsString>) -> ExitCode {
+pub fn run(program: &str, words: impl Iterator<Item = OsString>) -> ExitStatus {
     let words: Result<Vec<String>, OsString> = words.map(OsString::into_string).collect();
     let request = match words {
         Ok(words) => Request::parse(&words),
         Err(word) => {
             println!("The argument {} is not text.", word.display());
-            return ExitCode::FAILURE;
+            return ExitStatus::FAILURE;
         }
     };
     match request {
@@ -41,21 +42,21 @@ pub fn run(program: &str, words: impl Iterator<Item = OsString>) -> ExitCode {
                 "BCP of bulkwire - bulk copy for SQL Server.\nMIT OR Apache-2.0.\nVersion: {}",
                 env!("CARGO_PKG_VERSION")
             );
-            ExitCode::SUCCESS
+            ExitStatus::SUCCESS
         }
         Ok(Request::Usage) => {
             print!("{}", switch::usage(program));
-            ExitCode::FAILURE
+            ExitStatus::FAILURE
         }
         Ok(Request::Copy(job)) => copy(&job),
         Err(error) => {
             print!("{error}\n{}", switch::usage(program));
-            ExitCode::FAILURE
+            ExitStatus::FAILURE
         }
     }
 }
 
-fn copy(job: &Job) -> ExitCode {
+fn copy(job: &Job) -> ExitStatus {
     let console = match Console::open(job) {
         Ok(console) => console,
         Err(error) => {
@@ -63,7 +64,7 @@ fn copy(job: &Job) -> ExitCode {
                 "Unable to open output file {}: {error}",
                 job.output_file.as_deref().unwrap_or_default()
             );
-            return ExitCode::FAILURE;
+            return ExitStatus::FAILURE;
         }
     };
     job.warnings.iter().for_each(|warning| console.line(warning));
@@ -78,13 +79,13 @@ fn copy(job: &Job) -> ExitCode {
         Direction::Format => copy_out::run_format(job, &console),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => ExitStatus::SUCCESS,
         Err(end) => {
             end.diagnostics.iter().for_each(|diagnostic| console.diagnostic(diagnostic));
             if end.copy_failed {
                 console.failed(job.direction);
             }
-            ExitCode::FAILURE
+            ExitStatus::FAILURE
         }
     }
 }

@@ -1,0 +1,24 @@
+//! How a command ended.
+
+use std::process::ExitCode;
+
+/// An exit code, as a value that another program than this one can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExitStatus(pub u8);
+
+impl ExitStatus {
+    /// Done.
+    pub const SUCCESS: Self = Self(0);
+    /// Failed.
+    pub const FAILURE: Self = Self(1);
+    /// The command makes no sense.
+    pub const USAGE: Self = Self(2);
+    /// Done without the rows that were refused.
+    pub const ROWS_REFUSED: Self = Self(3);
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status.0)
+    }
+}

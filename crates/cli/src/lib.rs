@@ -1,0 +1,102 @@
+//! The `bulkwire` command, as a library: the program and the Python package run it, each with the server that it has.
+//!
+//! Data goes to standard output and everything else to standard error. Exit code 0: done; 1: failed; 2: the command makes
+//! no sense; 3: done without rows that were refused, as `--rejects` or `--max-errors` allow.
+
+mod args;
+mod bcp;
+mod connection;
+mod convert_command;
+mod describe_command;
+mod exit_status;
+mod export_command;
+mod failure;
+mod file_format;
+mod host_file;
+mod interrupt;
+mod load_command;
+mod loaded_file;
+mod progress;
+mod query_command;
+mod rejects;
+mod server_side;
+mod sniff_command;
+mod table;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+
+use args::{Arguments, Command};
+use clap::{CommandFactory, Parser};
+pub use exit_status::ExitStatus;
+use failure::Failure;
+use load_command::Outcome;
+
+/// Runs a server with the arguments behind `serve`; its exit status, or why there is none.
+pub type Serve = fn(&[String]) -> Result<ExitStatus, String>;
+
+/// Runs a command line, the program's name first. Arguments that make no sense, `--help` and `--version` end the process.
+pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
+    if let Some(status) = as_bcp(&words) {
+        return status;
+    }
+    let arguments = Arguments::parse_from(words);
+    // A server has signals of its own.
+    if !matches!(arguments.command, Command::Serve(_)) {
+        watch_signals();
+    }
+    let done = match arguments.command {
+        Command::Load(arguments) => load_command::run(&arguments).map(status_of),
+        Command::Export(arguments) => export_command::run(&arguments).map(success),
+        Command::Convert(arguments) => convert_command::run(&arguments).map(status_of),
+        Command::Sniff(arguments) => sniff_command::run(&arguments).map(success),
+        Command::Query(arguments) => query_command::run(&arguments).map(success),
+        Command::Describe(arguments) => describe_command::run(&arguments).map(success),
+        Command::Serve(arguments) => {
+            serve(&arguments.arguments).map_err(|reason| Failure::ServerProgram { reason })
+        }
+        Command::Bcp(arguments) => {
+            return bcp::run("bulkwire bcp", arguments.arguments.into_iter().map(Into::into));
+        }
+        Command::Completions { shell } => print_completions(shell).map(success),
+    };
+    done.unwrap_or_else(|failure| failure.report())
+}
+
+fn success((): ()) -> ExitStatus {
+    ExitStatus::SUCCESS
+}
+
+fn status_of(outcome: Outcome) -> ExitStatus {
+    match outcome {
+        Outcome::Whole => ExitStatus::SUCCESS,
+        Outcome::RowsRefused => ExitStatus::ROWS_REFUSED,
+    }
+}
+
+fn print_completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    // Written whole: the generator itself panics when its output is closed.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "bulkwire", &mut script);
+    io::stdout().write_all(&script).map_err(|source| Failure::Stream { stream: "output", source })
+}
+
+/// Runs as bcp if that is the verb, or the name of the program. Its command line has rules of its own.
+fn as_bcp(words: &[OsString]) -> Option<ExitStatus> {
+    let (program, words) = words.split_first()?;
+    let name = Path::new(program).file_stem()?.to_str()?.to_ascii_lowercase();
+    let (shown, words) = match words.split_first() {
+        _ if name == "bcp" => ("bcp", words),
+        Some((verb, words)) if verb == "bcp" => ("bulkwire bcp", words),
+        _ => return None,
+    };
+    watch_signals();
+    Some(bcp::run(shown, words.iter().cloned()))
+}
+
+fn watch_signals() {
+    if let Err(error) = interrupt::watch() {
+        eprintln!("warning: cannot watch for signals: {error}");
+    }
+}

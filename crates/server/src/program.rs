@@ -1,0 +1,161 @@
+//! The server as a program: its command line, and waiting for the signal that ends it.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::{fs, io};
+
+use crate::{
+    CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, Server, ServerOptions, StartError,
+};
+use clap::{Parser, ValueEnum};
+
+/// A TDS endpoint in one small process: an independent server for tests, local work and experiments. It is not
+/// SQL Server.
+#[derive(Debug, Parser)]
+#[command(name = "bulkwire serve", bin_name = "bulkwire serve", version, max_term_width = 100)]
+struct Arguments {
+    /// Address to listen on
+    #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    address: IpAddr,
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, default_value_t = 1433)]
+    port: u16,
+    /// Directory that holds the rows; created if missing
+    #[arg(long, value_name = "DIR", default_value = "bulkwire-data", conflicts_with = "in_memory")]
+    data: PathBuf,
+    /// Keep rows in memory only
+    #[arg(long)]
+    in_memory: bool,
+    /// Do not wait for the disk at commit: a power cut may then lose committed work
+    #[arg(long, conflicts_with = "in_memory")]
+    no_sync: bool,
+    /// Run a script of T-SQL (batches separated by GO) before the first connection; may be given several times
+    #[arg(long, value_name = "FILE.sql")]
+    init: Vec<PathBuf>,
+    /// The login's name
+    #[arg(long, default_value = "sa")]
+    user: String,
+    /// The login's password; without one a random password is made and shown
+    #[arg(long, env = "BULKWIRE_SERVER_PASSWORD", hide_env_values = true)]
+    password: Option<String>,
+    /// Which connections to accept
+    #[arg(long, value_enum, default_value = "optional")]
+    encryption: Encryption,
+    /// Certificate chain in PEM form (default: a new self-signed one)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// Private key in PEM form
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// Write the self-signed certificate here, for clients that pin it
+    #[arg(long, value_name = "FILE", conflicts_with = "certificate")]
+    certificate_out: Option<PathBuf>,
+    /// Let BULK INSERT and OPENROWSET(BULK …) read files below this directory, and no others; may be given several times
+    #[arg(long, value_name = "DIR")]
+    bulk_directory: Vec<PathBuf>,
+    /// Read bulk loads and count their rows, but keep nothing: for measuring clients
+    #[arg(long)]
+    discard: bool,
+    /// Print every request on standard error
+    #[arg(long)]
+    log_requests: bool,
+    /// Connections at one time
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
+    max_connections: usize,
+}
+
+/// What clients must agree to.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Encryption {
+    /// No TLS is offered.
+    Off,
+    /// The client chooses.
+    Optional,
+    /// The whole session is encrypted.
+    Required,
+    /// TDS 8.0 only.
+    Strict,
+}
+
+/// Runs the server with a command line, the program's name first, until it is told to stop. Errors are printed, and false is
+/// returned. Arguments that make no sense, `--help` and `--version` end the process.
+pub fn run_program(words: Vec<OsString>) -> bool {
+    serve(Arguments::parse_from(words)).inspect_err(|error| eprintln!("error: {error}")).is_ok()
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("cannot write {}: {source}", path.display())]
+    CertificateOut { path: PathBuf, source: io::Error },
+    #[error("cannot wait for a signal: {0}")]
+    Signal(io::Error),
+}
+
+fn serve(arguments: Arguments) -> Result<(), Failure> {
+    let made = arguments.password.is_none().then(|| uuid::Uuid::new_v4().simple().to_string());
+    let password = arguments.password.clone().or_else(|| made.clone()).unwrap_or_default();
+    let certificate_out = arguments.certificate_out.clone();
+    let server = Server::start(options(arguments, password))?;
+    if let (Some(path), Some(pem)) = (certificate_out, server.certificate_pem()) {
+        fs::write(&path, pem).map_err(|source| Failure::CertificateOut { path, source })?;
+    }
+    // Only now: a server that does not start has no password to tell.
+    if let Some(made) = made {
+        eprintln!("no password was given; this run's password is {made}");
+    }
+    println!("listening on {}", server.url());
+    wait_for_signal().map_err(Failure::Signal)?;
+    server.stop();
+    Ok(())
+}
+
+fn options(arguments: Arguments, password: String) -> ServerOptions {
+    let certificate = match (arguments.encryption, arguments.certificate, arguments.key) {
+        (Encryption::Off, _, _) => None,
+        (_, Some(certificate), Some(key)) => Some(CertificateSource::Files { certificate, key }),
+        _ => Some(CertificateSource::SelfSigned),
+    };
+    let encryption = match arguments.encryption {
+        Encryption::Off | Encryption::Optional => EncryptionPolicy::Optional,
+        Encryption::Required => EncryptionPolicy::Required,
+        Encryption::Strict => EncryptionPolicy::Strict,
+    };
+    let data = match arguments.in_memory {
+        true => DataLocation::InMemory,
+        false => DataLocation::Directory { path: arguments.data, sync: !arguments.no_sync },
+    };
+    ServerOptions {
+        listen: SocketAddr::new(arguments.address, arguments.port),
+        data,
+        init: arguments.init,
+        user: arguments.user,
+        password: Password::new(password),
+        certificate,
+        encryption,
+        discard: arguments.discard,
+        bulk_directories: arguments.bulk_directory,
+        log_requests: arguments.log_requests,
+        limits: Limits { connections: arguments.max_connections, ..Limits::default() },
+    }
+}
+
+/// Waits for an interrupt or, where there is such a thing, a termination signal.
+fn wait_for_signal() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let mut terminated = signal(SignalKind::terminate())?;
+            tokio::select! {
+                interrupted = tokio::signal::ctrl_c() => interrupted,
+                _ = terminated.recv() => Ok(()),
+            }
+        }
+        #[cfg(not(unix))]
+        tokio::signal::ctrl_c().await
+    })
+}

@@ -1,0 +1,20 @@
+//! The `bulkwire` command as the wheel installs it.
+
+use std::ffi::OsString;
+
+use bulkwire_cli::ExitStatus;
+use pyo3::prelude::*;
+
+/// Runs a command line, the program's name first, and returns its exit code. It is meant to have the process to itself: it
+/// takes over the signals, and arguments that make no sense end the process.
+#[pyfunction]
+pub fn run_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
+    python.detach(|| bulkwire_cli::run(words, serve)).0
+}
+
+/// The wheel's server is in this library.
+fn serve(arguments: &[String]) -> Result<ExitStatus, String> {
+    let words = std::iter::once("bulkwire serve").chain(arguments.iter().map(String::as_str));
+    let stopped = bulkwire_server::run_program(words.map(OsString::from).collect());
+    Ok(if stopped { ExitStatus::SUCCESS } else { ExitStatus::FAILURE })
+}
