@@ -53,6 +53,10 @@ impl<'a> Reader<'a> {
         Ok(u8::from_le_bytes(self.array(field)?))
     }
 
+    pub fn u16(&mut self, field: &'static str) -> Result<u16, CodecError> {
+        Ok(u16::from_le_bytes(self.array(field)?))
+    }
+
     pub fn u32(&mut self, field: &'static str) -> Result<u32, CodecError> {
         Ok(u32::from_le_bytes(self.array(field)?))
     }
@@ -108,6 +112,10 @@ pub(crate) struct Writer {
 impl Writer {
     pub fn u8(&mut self, value: u8) {
         self.bytes.push(value);
+    }
+
+    pub fn u16(&mut self, value: u16) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
     pub fn u32(&mut self, value: u32) {

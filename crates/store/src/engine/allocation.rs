@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::error::EngineError;
+use super::figures::{DataFileSpace, WaitType};
 use super::log::Change;
 use super::maps;
 use super::page::{EXTENT_PAGES, ExtentId, Page, PageId, PageType, UnitId};
@@ -154,7 +155,7 @@ impl Allocator {
         wanted: u32,
         allocated: &mut Vec<ExtentId>,
     ) -> Result<Run, EngineError> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let index = state.next_file();
         if state.files.get(index).is_none_or(|file| file.free_count == 0) {
             self.grow(&mut state, index, wanted)?;
@@ -174,7 +175,7 @@ impl Allocator {
 
     /// Notes in the map of minimally logged extents what the next log backup has to copy.
     pub fn mark_minimally_logged(&self, run: Run) -> Result<(), EngineError> {
-        let _state = self.state.lock();
+        let _state = self.lock();
         for extent in run.extents() {
             let (page, first) = maps::minimally_logged_of(extent);
             if !maps::bit(&*self.pager.cache.read(page)?, first) {
@@ -390,6 +391,25 @@ impl Allocator {
         (total, state.files.iter().map(|file| u64::from(file.free_count)).sum())
     }
 
+    /// All files.
+    pub fn files(&self) -> Vec<DataFileSpace> {
+        let state = self.state.lock();
+        let pages = |extents: u32| u64::from(extents) * u64::from(EXTENT_PAGES);
+        let files = state.files.iter().map(|file| {
+            let size = file.free.len() as u32;
+            let mixed = state.mixed.keys().filter(|extent| extent.file == file.number).count() as u32;
+            DataFileSpace {
+                file: file.number,
+                name: super::files::file_name(file.number),
+                size_pages: pages(size),
+                free_pages: pages(file.free_count),
+                mixed_pages: pages(mixed),
+                growth_pages: pages(growth(size, 1)),
+            }
+        });
+        files.collect()
+    }
+
     /// The IAM page that covers an extent; added to the chain, for good, if the unit has none there.
     fn iam_for(&self, state: &mut State, unit: &Unit, extent: ExtentId) -> Result<PageId, EngineError> {
         let interval = extent.extent / maps::MAP_EXTENTS;
@@ -477,8 +497,7 @@ impl Allocator {
     fn grow(&self, state: &mut State, index: usize, wanted: u32) -> Result<(), EngineError> {
         let Some(space) = state.files.get_mut(index) else { return Err(no_space("no file")) };
         let old = space.free.len() as u32;
-        let step = (old / 8).clamp(GROWTH_EXTENTS.0, GROWTH_EXTENTS.1).max(wanted + 2);
-        let new = old.checked_add(step).ok_or_else(|| no_space("the file is at its limit"))?;
+        let new = old.checked_add(growth(old, wanted)).ok_or_else(|| no_space("the file is at its limit"))?;
         self.pager.files.file(space.number)?.grow(new)?;
         for (number, page_type) in maps::map_pages(old, new) {
             let page = PageId::new(space.number, number);
@@ -514,6 +533,14 @@ impl Allocator {
         space.free.extend((old..new).map(|extent| usable(&extent)));
         space.free_count += extents.len() as u32;
         Ok(())
+    }
+
+    /// The state; waiting for it is what contention about allocation maps is.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        match self.state.try_lock() {
+            Some(state) => state,
+            None => self.pager.waits.during(WaitType::PageLatchUpdate, || self.state.lock()),
+        }
     }
 
     fn must_change(&self, transaction: u64, change: Change) -> Result<(), EngineError> {
@@ -572,6 +599,11 @@ impl FileSpace {
         self.cursor = first + count as usize;
         Some(Run { first: ExtentId { file: self.number, extent: first as u32 }, count })
     }
+}
+
+/// By how many extents a file of so many grows when at least `wanted` are needed.
+fn growth(extents: u32, wanted: u32) -> u32 {
+    (extents / 8).clamp(GROWTH_EXTENTS.0, GROWTH_EXTENTS.1).max(wanted.saturating_add(2))
 }
 
 /// Which pages of an extent the PFS says are in use.

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
 use super::error::EngineError;
+use super::figures::WaitType;
 use super::files::DataFiles;
 use super::log::Log;
 use super::page::{EXTENT_PAGES, ExtentId, Page, PageId};
@@ -20,6 +21,29 @@ pub struct BufferCache {
     log: Arc<Log>,
     shards: [Mutex<HashMap<PageId, Arc<Frame>>>; SHARDS],
     frames_per_shard: usize,
+    lookups: AtomicU64,
+    misses: AtomicU64,
+    evictions: AtomicU64,
+    written_back: AtomicU64,
+}
+
+/// What the cache holds and did since the database was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Pages in it.
+    pub pages: u64,
+    /// Those of them that differ from the disk.
+    pub dirty_pages: u64,
+    /// Most pages that it holds, but for those in use.
+    pub limit_pages: u64,
+    /// Pages asked of it ("Page lookups").
+    pub lookups: u64,
+    /// Those that had to be read ("Page reads"); the hit ratio is what is left.
+    pub misses: u64,
+    /// Pages given up for others.
+    pub evictions: u64,
+    /// Pages written back, by checkpoints and to make room.
+    pub written_back: u64,
 }
 
 /// A place for one page.
@@ -40,6 +64,11 @@ pub struct FrameState {
 }
 
 impl Frame {
+    /// Locks the frame for a change, unless someone else has it.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, FrameState>> {
+        self.state.try_lock()
+    }
+
     /// Locks the frame for a change.
     pub fn lock(&self) -> MutexGuard<'_, FrameState> {
         self.state.lock()
@@ -54,6 +83,10 @@ impl BufferCache {
             log: Arc::clone(log),
             shards: std::array::from_fn(|_| Mutex::default()),
             frames_per_shard: (pages / SHARDS).max(4),
+            lookups: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+            written_back: AtomicU64::new(0),
         }
     }
 
@@ -61,22 +94,25 @@ impl BufferCache {
     pub fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
         let frame = self.frame(id)?;
         let mut state = frame.lock();
-        self.load(&mut state, id)
+        self.load(&mut state, id, WaitType::PageIoLatchShared)
     }
 
     /// The page if it is in the cache.
     pub fn peek(&self, id: PageId) -> Option<Arc<Page>> {
         let frame = self.shard(id).lock().get(&id).cloned()?;
-        let state = frame.lock();
-        state.page.clone()
+        let page = frame.lock().page.clone()?;
+        self.lookups.fetch_add(1, Ordering::Relaxed);
+        Some(page)
     }
 
-    /// Fills a locked frame from disk if it is empty.
-    pub fn load(&self, state: &mut FrameState, id: PageId) -> Result<Arc<Page>, EngineError> {
+    /// Fills a locked frame from disk if it is empty; `wait` says who waits for that.
+    pub fn load(&self, state: &mut FrameState, id: PageId, wait: WaitType) -> Result<Arc<Page>, EngineError> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
         if let Some(page) = &state.page {
             return Ok(Arc::clone(page));
         }
-        let page = Arc::new(self.files.read_page(id)?);
+        self.misses.fetch_add(1, Ordering::Relaxed);
+        let page = Arc::new(self.files.read_page(id, wait)?);
         state.page = Some(Arc::clone(&page));
         Ok(page)
     }
@@ -108,6 +144,7 @@ impl BufferCache {
         if let (true, Some(page)) = (state.dirty, &state.page) {
             self.log.flush(page.lsn())?;
             self.files.write_page(page)?;
+            self.written_back.fetch_add(1, Ordering::Relaxed);
             state.dirty = false;
         }
         Ok(())
@@ -126,6 +163,20 @@ impl BufferCache {
     /// Pages in the cache.
     pub fn pages(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
+    }
+
+    /// What it holds and did.
+    pub fn counts(&self) -> CacheCounts {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        CacheCounts {
+            pages: self.pages() as u64,
+            dirty_pages: self.dirty().len() as u64,
+            limit_pages: (self.frames_per_shard * SHARDS) as u64,
+            lookups: count(&self.lookups),
+            misses: count(&self.misses),
+            evictions: count(&self.evictions),
+            written_back: count(&self.written_back),
+        }
     }
 
     fn shard(&self, id: PageId) -> &Mutex<HashMap<PageId, Arc<Frame>>> {
@@ -148,6 +199,7 @@ impl BufferCache {
         for victim in victims {
             self.write_back(&victim)?;
             frames.remove(&victim.id);
+            self.evictions.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }

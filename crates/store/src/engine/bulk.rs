@@ -10,6 +10,7 @@ use super::block::PageBlock;
 use super::catalogue::{Filled, Table, UnitKind};
 use super::database::Shared;
 use super::error::EngineError;
+use super::figures::count;
 use super::large::{FragmentSink, LargeValueWriter};
 use super::lsn::Lsn;
 use super::maps;
@@ -107,7 +108,9 @@ impl BulkWriter {
             pages = rest;
         }
         self.block.clear();
-        self.filled.rows += std::mem::take(&mut self.rows_in_block);
+        let rows = std::mem::take(&mut self.rows_in_block);
+        count(&self.shared.counters.bulk_rows, rows);
+        self.filled.rows += rows;
         Ok(())
     }
 
@@ -156,6 +159,7 @@ fn write_pages(
     let entries: Vec<u8> =
         pages.iter().map(|bytes| maps::ALLOCATED | maps::fullness(page::free_bytes(bytes))).collect();
     shared.allocator.set_used(transaction, first, entries)?;
+    count(&shared.counters.bulk_bytes, (pages.len() * PAGE_BYTES) as u64);
     let write = |pages: &mut [[u8; PAGE_BYTES]]| {
         pages.iter_mut().for_each(page::seal);
         shared.pager.files.file(first.file)?.write(first.page, pages.as_flattened())

@@ -14,6 +14,7 @@ use super::catalogue::{CATALOGUE, Catalogue, Definition, Table, UnitKind, catalo
 use super::check::Finding;
 use super::control::Control;
 use super::error::EngineError;
+use super::figures::{CounterCells, Waits, count};
 use super::files::{self, DataFiles};
 use super::log::{Log, LogOptions, LogScan, file_number};
 use super::lsn::Lsn;
@@ -78,7 +79,7 @@ const MEMORY_CACHE_BYTES: usize = 16 << 20;
 /// An open database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
@@ -97,6 +98,7 @@ pub(crate) struct Shared {
     pub given_up: Mutex<Vec<GivenUp>>,
     /// Held by a commit that changes what others may change at the same time.
     pub commits: Mutex<()>,
+    pub counters: CounterCells,
     catalogue_iam: PageId,
     recovery_model: AtomicU8,
     checkpoint: Mutex<CheckpointState>,
@@ -116,6 +118,8 @@ struct CheckpointState {
     log_bytes: u64,
     /// FULL and BULK_LOGGED keep the log from here on.
     last_log_backup: Lsn,
+    /// Where the last checkpoint began.
+    redo_start: Lsn,
 }
 
 impl Engine {
@@ -159,9 +163,10 @@ impl Engine {
                 return Err(EngineError::DamagedDatabase { what: "the control file", reason });
             }
         }
-        let log = Arc::new(Log::create(&volume, options.log)?);
-        let files = Arc::new(DataFiles::new(&volume));
-        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES));
+        let waits = Arc::new(Waits::default());
+        let log = Arc::new(Log::create(&volume, options.log, &waits)?);
+        let files = Arc::new(DataFiles::new(&volume, &waits));
+        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
         let allocator = Allocator::open(&pager)?;
         for number in 1..=options.files.max(1) {
             files.add(number, true)?;
@@ -203,12 +208,13 @@ impl Engine {
         control: Control,
     ) -> Result<Self, EngineError> {
         let scan = LogScan::new(&volume, control.keep_from)?;
-        let log = Arc::new(Log::after(&scan, &volume, options.log)?);
-        let files = Arc::new(DataFiles::new(&volume));
+        let waits = Arc::new(Waits::default());
+        let log = Arc::new(Log::after(&scan, &volume, options.log, &waits)?);
+        let files = Arc::new(DataFiles::new(&volume, &waits));
         for number in 1..=control.files {
             files.add(number, false)?;
         }
-        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES));
+        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
         let recovered = recovery::recover(&pager, &scan, &control)?;
         let allocator = Allocator::open(&pager)?;
         let control = Control {
@@ -225,6 +231,7 @@ impl Engine {
 
     /// Starts a transaction.
     pub fn begin(&self) -> Transaction {
+        count(&self.shared.counters.transactions, 1);
         let id = self.shared.next_transaction.fetch_add(1, Ordering::AcqRel);
         Transaction::new(Arc::clone(&self.shared), id)
     }
@@ -314,9 +321,14 @@ impl Shared {
             row_counts: Mutex::new(control.row_counts.iter().copied().collect()),
             given_up: Mutex::default(),
             commits: Mutex::default(),
+            counters: CounterCells::default(),
             catalogue_iam: control.catalogue_iam,
             recovery_model: AtomicU8::new(control.recovery_model),
-            checkpoint: Mutex::new(CheckpointState { log_bytes: 0, last_log_backup }),
+            checkpoint: Mutex::new(CheckpointState {
+                log_bytes: 0,
+                last_log_backup,
+                redo_start: control.redo_start,
+            }),
             room: Mutex::default(),
         }
     }
@@ -356,7 +368,9 @@ impl Shared {
             };
             (control, self.pager.cache.dirty())
         });
+        count(&self.counters.checkpoints, 1);
         state.log_bytes = self.pager.log.written_bytes();
+        state.redo_start = control.redo_start;
         if self.recovery_model() != RecoveryModel::Simple {
             control.keep_from = control.keep_from.min(state.last_log_backup);
         } else {
@@ -368,6 +382,12 @@ impl Shared {
         self.pager.log.flush(control.redo_start)?;
         control.write(&self.volume)?;
         self.pager.log.truncate_before(control.keep_from)
+    }
+
+    /// From where on the log is kept for the next backup (under SIMPLE: for the next recovery), and for the next recovery.
+    pub fn log_kept_from(&self) -> (Lsn, Lsn) {
+        let state = self.checkpoint.lock();
+        (state.redo_start, state.last_log_backup)
     }
 
     /// A checkpoint if enough log was written since the last.
@@ -445,6 +465,7 @@ impl Shared {
             table.rows = counts.get(&object).copied().unwrap_or(0);
             table.definition = definition.rows;
             table.clustered = definition.clustered;
+            self.pager.note_tree(object, table.clustered.is_some());
             self.next_object.fetch_max(object + 1, Ordering::AcqRel);
             tables.insert(object, Arc::new(table));
         }
@@ -495,16 +516,24 @@ impl Snapshot {
         self.held.catalogue.tables.get(&object)
     }
 
+    /// The table of this name, or error 208.
+    pub(super) fn existing(&self, name: &str) -> Result<&Arc<Table>, EngineError> {
+        self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })
+    }
+
+    /// Pages as this snapshot has them.
+    pub(super) fn reader(&self) -> PageReader {
+        PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) }
+    }
+
     /// Reads a table: all columns, or those of `projection`, indexes from 0.
     pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
-        self.scan_table(Arc::clone(table), projection)
+        self.scan_table(Arc::clone(self.existing(name)?), projection)
     }
 
     /// Reads a table of this snapshot.
     pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        let reader = PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) };
-        Scan::new(reader, table, projection)
+        Scan::new(self.reader(), table, projection)
     }
 
     /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key
@@ -516,9 +545,7 @@ impl Snapshot {
         from: Option<&RecordBatch>,
         to: Option<&RecordBatch>,
     ) -> Result<OrderedScan, EngineError> {
-        let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
-        let reader = PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) };
-        OrderedScan::new(reader, Arc::clone(table), projection, from, to)
+        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), projection, from, to)
     }
 }
 

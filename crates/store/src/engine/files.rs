@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::RwLock;
 
 use super::error::EngineError;
+use super::figures::{FileIo, IoCounts, WaitType, Waits};
 use super::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
 use super::volume::{Volume, VolumeFile};
 
@@ -20,6 +21,8 @@ pub struct DataFile {
     extents: AtomicU32,
     /// Something was written since the last sync.
     unsynced: AtomicBool,
+    waits: Arc<Waits>,
+    io: IoCounts,
 }
 
 impl DataFile {
@@ -30,28 +33,29 @@ impl DataFile {
 
     /// Makes the file longer, filled with zeros.
     pub fn grow(&self, extents: u32) -> Result<(), EngineError> {
-        self.file
-            .set_length(u64::from(extents) * EXTENT_BYTES as u64)
-            .map_err(|source| self.io("grow", source))?;
+        let length_bytes = u64::from(extents) * EXTENT_BYTES as u64;
+        let grown = self.waits.during(WaitType::WriteFileGather, || self.file.set_length(length_bytes));
+        grown.map_err(|source| self.io_error("grow", source))?;
         self.unsynced.store(true, Ordering::Release);
         self.extents.fetch_max(extents, Ordering::AcqRel);
         Ok(())
     }
 
     /// Reads `out.len()` bytes, whole pages, from page `first` on. What lies beyond the end of the file reads as zeros.
-    pub fn read(&self, first: u32, out: &mut [u8]) -> Result<(), EngineError> {
+    pub fn read(&self, first: u32, out: &mut [u8], wait: WaitType) -> Result<(), EngineError> {
         let offset = u64::from(first) * PAGE_BYTES as u64;
-        match self.file.read_at(offset, out) {
+        let length = out.len();
+        match self.waits.during(wait, || self.io.read(length, || self.file.read_at(offset, out))) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 for (index, page) in out.as_chunks_mut::<PAGE_BYTES>().0.iter_mut().enumerate() {
                     match self.file.read_at(offset + (index * PAGE_BYTES) as u64, page) {
                         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => page.fill(0),
-                        other => other.map_err(|source| self.io("read", source))?,
+                        other => other.map_err(|source| self.io_error("read", source))?,
                     }
                 }
                 Ok(())
             }
-            other => other.map_err(|source| self.io("read", source)),
+            other => other.map_err(|source| self.io_error("read", source)),
         }
     }
 
@@ -59,7 +63,9 @@ impl DataFile {
     pub fn write(&self, first: u32, bytes: &[u8]) -> Result<(), EngineError> {
         self.unsynced.store(true, Ordering::Release);
         let offset = u64::from(first) * PAGE_BYTES as u64;
-        self.file.write_at(offset, bytes).map_err(|source| self.io("write", source))?;
+        let write = || self.io.write(bytes.len(), || self.file.write_at(offset, bytes));
+        let written = self.waits.during(WaitType::WriteCompletion, write);
+        written.map_err(|source| self.io_error("write", source))?;
         let end = (offset + bytes.len() as u64).div_ceil(EXTENT_BYTES as u64);
         self.extents.fetch_max(u32::try_from(end).unwrap_or(u32::MAX), Ordering::AcqRel);
         Ok(())
@@ -74,15 +80,22 @@ impl DataFile {
     pub fn sync(&self) -> Result<(), EngineError> {
         // Cleared first: a write that comes in between sets it again.
         if self.unsynced.swap(false, Ordering::AcqRel)
-            && let Err(source) = self.file.sync()
+            && let Err(source) =
+                self.waits.during(WaitType::FlushFileBuffers, || self.io.sync(|| self.file.sync()))
         {
             self.unsynced.store(true, Ordering::Release);
-            return Err(self.io("sync", source));
+            return Err(self.io_error("sync", source));
         }
         Ok(())
     }
 
-    fn io(&self, operation: &'static str, source: std::io::Error) -> EngineError {
+    /// Reads and writes since the database was opened.
+    pub fn io(&self) -> FileIo {
+        let size_bytes = u64::from(self.extents()) * EXTENT_BYTES as u64;
+        self.io.figures(Some(self.number), file_name(self.number), size_bytes)
+    }
+
+    fn io_error(&self, operation: &'static str, source: std::io::Error) -> EngineError {
         EngineError::Io { operation, path: self.path.clone(), source }
     }
 }
@@ -92,12 +105,13 @@ impl DataFile {
 pub struct DataFiles {
     volume: Arc<dyn Volume>,
     files: RwLock<Vec<Arc<DataFile>>>,
+    waits: Arc<Waits>,
 }
 
 impl DataFiles {
     /// None yet.
-    pub fn new(volume: &Arc<dyn Volume>) -> Self {
-        Self { volume: Arc::clone(volume), files: RwLock::new(Vec::new()) }
+    pub fn new(volume: &Arc<dyn Volume>, waits: &Arc<Waits>) -> Self {
+        Self { volume: Arc::clone(volume), files: RwLock::new(Vec::new()), waits: Arc::clone(waits) }
     }
 
     /// Opens file `number`, or creates it; a created one must be synced with its directory by the caller.
@@ -113,7 +127,8 @@ impl DataFiles {
         let length = file.length_bytes().map_err(error("read the length of"))?;
         let extents = u32::try_from(length.div_ceil(EXTENT_BYTES as u64)).unwrap_or(u32::MAX);
         let (extents, unsynced) = (AtomicU32::new(extents), AtomicBool::new(true));
-        let file = Arc::new(DataFile { number, path, file, extents, unsynced });
+        let (waits, io) = (Arc::clone(&self.waits), IoCounts::default());
+        let file = Arc::new(DataFile { number, path, file, extents, unsynced, waits, io });
         self.files.write().push(Arc::clone(&file));
         Ok(file)
     }
@@ -137,17 +152,17 @@ impl DataFiles {
         self.all().iter().try_for_each(|file| file.sync())
     }
 
-    /// Reads and verifies one page.
-    pub fn read_page(&self, id: PageId) -> Result<Page, EngineError> {
-        let page = self.read_page_unverified(id)?;
+    /// Reads and verifies one page; `wait` says who waits for that.
+    pub fn read_page(&self, id: PageId, wait: WaitType) -> Result<Page, EngineError> {
+        let page = self.read_page_unverified(id, wait)?;
         page.verify(id).map_err(|reason| EngineError::DamagedPage { page: id, reason })?;
         Ok(page)
     }
 
     /// Reads one page, whatever it holds.
-    pub fn read_page_unverified(&self, id: PageId) -> Result<Page, EngineError> {
+    pub fn read_page_unverified(&self, id: PageId, wait: WaitType) -> Result<Page, EngineError> {
         let mut bytes = [0; PAGE_BYTES];
-        self.file(id.file)?.read(id.page, &mut bytes)?;
+        self.file(id.file)?.read(id.page, &mut bytes, wait)?;
         Ok(Page::from_bytes(bytes))
     }
 

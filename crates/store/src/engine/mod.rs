@@ -42,12 +42,14 @@ pub mod check;
 pub mod control;
 pub mod database;
 pub mod error;
+pub mod figures;
 pub mod files;
 mod heap;
 pub mod key;
 pub mod kind;
 pub mod large;
 pub mod layout;
+pub mod lock;
 pub mod log;
 pub mod lsn;
 pub mod maps;
@@ -62,13 +64,22 @@ mod tree;
 pub mod versions;
 pub mod volume;
 
+pub use buffer::CacheCounts;
 pub use bulk::BulkWriter;
 pub use check::Finding;
 pub use database::{Engine, EngineOptions, RecoveryModel, Snapshot, Usage};
 pub use error::EngineError;
+pub use figures::{
+    AllocationUnitSpace, Counters, DataFileSpace, FileIo, LogReuseWait, LogSpace, PageStatistics, ScanDetail,
+    WaitCount, WaitType,
+};
 pub use kind::Kind;
 pub use layout::Column;
-pub use log::LogOptions;
+pub use lock::LockMode;
+pub use log::{
+    LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,
+};
+pub use lsn::Lsn;
 pub use page::RowId;
 pub use scan::{OrderedScan, Scan};
 pub use transaction::{Savepoint, Transaction};

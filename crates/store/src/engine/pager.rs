@@ -1,6 +1,6 @@
 //! Changing pages under the log: every change of a logged page goes through [`Pager::change`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,8 +8,9 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
 use super::buffer::BufferCache;
 use super::error::EngineError;
+use super::figures::{WaitType, Waits};
 use super::files::DataFiles;
-use super::log::{Change, Log, LogRecord, Operation, Space};
+use super::log::{Change, Log, LogContext, LogPlace, LogRecord, Operation, Space};
 use super::lsn::Lsn;
 use super::page::{self, PAGE_BYTES, Page, PageId};
 use super::versions::Versions;
@@ -41,6 +42,10 @@ pub struct Pager {
     gate: RwLock<()>,
     state: Mutex<State>,
     next_system_transaction: AtomicU64,
+    /// Objects that are clustered trees: what their pages are called in the log.
+    trees: RwLock<HashSet<u32>>,
+    /// Who waited for what.
+    pub waits: Arc<Waits>,
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +62,7 @@ pub const FIRST_SYSTEM_TRANSACTION: u64 = 1 << 63;
 
 impl Pager {
     /// Over these files and this log.
-    pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, cache_pages: usize) -> Self {
+    pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, cache_pages: usize, waits: &Arc<Waits>) -> Self {
         Self {
             files: Arc::clone(files),
             log: Arc::clone(log),
@@ -66,7 +71,27 @@ impl Pager {
             gate: RwLock::new(()),
             state: Mutex::default(),
             next_system_transaction: AtomicU64::new(FIRST_SYSTEM_TRANSACTION),
+            trees: RwLock::default(),
+            waits: Arc::clone(waits),
         }
+    }
+
+    /// Notes whether a table is a clustered tree.
+    pub fn note_tree(&self, object: u32, is_tree: bool) {
+        if self.trees.read().contains(&object) != is_tree {
+            let mut trees = self.trees.write();
+            if is_tree {
+                trees.insert(object)
+            } else {
+                trees.remove(&object)
+            };
+        }
+    }
+
+    /// What the log says of a page.
+    fn place_of(&self, page: &Page) -> LogPlace {
+        let context = LogContext::of(page, |object| self.trees.read().contains(&object));
+        LogPlace { unit: page.unit(), context }
     }
 
     /// Runs changes that happen together or not at all, and stay whatever becomes of the transaction that needs them.
@@ -93,21 +118,30 @@ impl Pager {
         self.change_with(transaction, change, None)
     }
 
-    /// Undoes a record by `change`, and notes where undoing goes on.
-    fn compensate(&self, transaction: u64, change: Change, undo_next: Lsn) -> Result<bool, EngineError> {
-        self.change_with(transaction, change, Some(undo_next))
+    /// Undoes a record about `place` by `change`, and notes where undoing goes on.
+    fn compensate(
+        &self,
+        transaction: u64,
+        change: Change,
+        place: LogPlace,
+        undo_next: Lsn,
+    ) -> Result<bool, EngineError> {
+        self.change_with(transaction, change, Some((undo_next, place)))
     }
 
     fn change_with(
         &self,
         transaction: u64,
         change: Change,
-        undo_next: Option<Lsn>,
+        undo_next: Option<(Lsn, LogPlace)>,
     ) -> Result<bool, EngineError> {
         let id = change.page();
         let frame = self.cache.frame(id)?;
         let _gate = self.gate.read();
-        let mut state = frame.lock();
+        let mut state = match frame.try_lock() {
+            Some(state) => state,
+            None => self.waits.during(WaitType::PageLatchExclusive, || frame.lock()),
+        };
         let space = if undo_next.is_some() || transaction == NO_TRANSACTION {
             Space::Reserved
         } else {
@@ -120,12 +154,13 @@ impl Pager {
         let mut page = match change.is_whole() {
             true => Page::zeroed(),
             false => {
-                let current = self.cache.load(&mut state, id)?;
+                let current = self.cache.load(&mut state, id, WaitType::PageIoLatchExclusive)?;
                 if current.lsn() < self.state.lock().redo_start || current.is_unlogged() {
                     let mut image = Box::new((*current).clone());
                     image.clear_unlogged();
                     let record = Change::Image { page: id, image: image.clone() };
-                    let lsn = self.append(NO_TRANSACTION, Operation::Change(record), space)?;
+                    let place = self.place_of(&image);
+                    let lsn = self.append(NO_TRANSACTION, place, Operation::Change(record), space)?;
                     image.set_lsn(lsn);
                     if is_versioned {
                         self.versions.keep(transaction, id, Some(&current));
@@ -146,11 +181,11 @@ impl Pager {
             let known = if change.is_whole() { None } else { before.as_ref() };
             self.versions.keep(transaction, id, known);
         }
-        let operation = match undo_next {
-            Some(undo_next) => Operation::Compensation { undo_next, change },
-            None => Operation::Change(change),
+        let (place, operation) = match undo_next {
+            Some((undo_next, place)) => (place, Operation::Compensation { undo_next, change }),
+            None => (self.place_of(&page), Operation::Change(change)),
         };
-        let lsn = self.append(transaction, operation, space)?;
+        let lsn = self.append(transaction, place, operation, space)?;
         page.set_lsn(lsn);
         state.page = Some(Arc::new(page));
         state.dirty = true;
@@ -167,27 +202,35 @@ impl Pager {
         let _gate = self.gate.read();
         for bytes in pages.iter_mut() {
             let image = Box::new(Page::from_bytes(*bytes));
+            let place = self.place_of(&image);
             let change = Change::Format { page: image.id(), image };
-            let lsn = self.append(transaction, Operation::Change(change), Space::Ordinary)?;
+            let lsn = self.append(transaction, place, Operation::Change(change), Space::Ordinary)?;
             page::set_lsn(bytes, lsn);
         }
         write(pages)
     }
 
     /// Appends a record of a transaction. The gate is held by the caller.
-    fn append(&self, transaction: u64, operation: Operation, space: Space) -> Result<Lsn, EngineError> {
+    fn append(
+        &self,
+        transaction: u64,
+        place: LogPlace,
+        operation: Operation,
+        space: Space,
+    ) -> Result<Lsn, EngineError> {
         if transaction == NO_TRANSACTION {
-            let record = LogRecord { transaction, previous: Lsn::ZERO, operation };
+            let record = LogRecord { transaction, previous: Lsn::ZERO, place, operation };
             return Ok(self.log.append(&record, space)?.0);
         }
         let mut state = self.state.lock();
         let position = state.active.entry(transaction).or_default();
         if position.first == Lsn::ZERO {
-            let record = LogRecord { transaction, previous: Lsn::ZERO, operation: Operation::Begin };
+            let (place, operation) = (LogPlace::default(), Operation::Begin);
+            let record = LogRecord { transaction, previous: Lsn::ZERO, place, operation };
             let (lsn, _) = self.log.append(&record, space)?;
             (position.first, position.last) = (lsn, lsn);
         }
-        let record = LogRecord { transaction, previous: position.last, operation };
+        let record = LogRecord { transaction, previous: position.last, place, operation };
         let (lsn, reserved) = self.log.append(&record, space)?;
         position.last = lsn;
         position.reserved_bytes += reserved;
@@ -207,7 +250,7 @@ impl Pager {
             publish();
             return Ok(None);
         }
-        let lsn = self.append(transaction, operation, Space::Reserved)?;
+        let lsn = self.append(transaction, LogPlace::default(), operation, Space::Reserved)?;
         if let Some(position) = self.state.lock().active.remove(&transaction) {
             self.log.release(position.reserved_bytes);
         }
@@ -218,6 +261,11 @@ impl Pager {
     /// Where a transaction stands; zero if it has changed nothing.
     pub fn log_position(&self, transaction: u64) -> LogPosition {
         self.state.lock().active.get(&transaction).copied().unwrap_or_default()
+    }
+
+    /// The first record of the transaction that has been open longest.
+    pub fn oldest_open(&self) -> Option<Lsn> {
+        self.state.lock().active.values().map(|position| position.first).min()
     }
 
     /// Makes a transaction known that a recovery found open.
@@ -253,7 +301,7 @@ impl Pager {
                 Operation::Change(change) => {
                     if let Some(inverse) = change.inverse() {
                         let page = inverse.page();
-                        if !self.compensate(transaction, inverse, record.previous)? {
+                        if !self.compensate(transaction, inverse, record.place, record.previous)? {
                             let reason = "a change cannot be undone".to_owned();
                             return Err(EngineError::DamagedPage { page, reason });
                         }

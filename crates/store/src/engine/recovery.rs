@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::control::Control;
 use super::error::EngineError;
+use super::figures::WaitType;
 use super::log::{Change, LogRecord, LogScan, Operation};
 use super::lsn::Lsn;
 use super::page::Page;
@@ -83,7 +84,10 @@ fn redo(pager: &Pager, lsn: Lsn, change: &Change) -> Result<(), EngineError> {
         // to a minimally logged load since).
         let present = match &state.page {
             Some(page) => Some((**page).clone()),
-            None => Some(pager.files.read_page_unverified(id)?).filter(|page| page.verify(id).is_ok()),
+            None => {
+                let page = pager.files.read_page_unverified(id, WaitType::PageIoLatchExclusive)?;
+                Some(page).filter(|page| page.verify(id).is_ok())
+            }
         };
         match present.filter(|page| page.lsn() >= lsn) {
             Some(page) => {
@@ -93,7 +97,7 @@ fn redo(pager: &Pager, lsn: Lsn, change: &Change) -> Result<(), EngineError> {
             None => Page::zeroed(),
         }
     } else {
-        let page = pager.cache.load(&mut state, id)?;
+        let page = pager.cache.load(&mut state, id, WaitType::PageIoLatchExclusive)?;
         if page.lsn() >= lsn {
             return Ok(());
         }

@@ -10,6 +10,7 @@ use super::allocation::ExtentUse;
 use super::catalogue::{Clustered, Table, UnitKind};
 use super::database::{Shared, Snapshot};
 use super::error::EngineError;
+use super::figures::WaitType;
 use super::key::KeyLayout;
 use super::large::{FragmentSource, LargeValueReader};
 use super::layout::Layout;
@@ -35,7 +36,7 @@ pub(crate) struct PageReader {
 
 impl PageReader {
     /// One page, through the cache.
-    fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+    pub fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
         let pager = &self.shared.pager;
         match &self.view {
             View::Current => pager.cache.read(id),
@@ -55,7 +56,7 @@ impl PageReader {
             let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
             buffer.resize(EXTENT_BYTES, 0);
             let bytes = buffer.get_mut(..used * PAGE_BYTES).unwrap_or_default();
-            pager.files.file(first.file)?.read(first.page, bytes)?;
+            pager.files.file(first.file)?.read(first.page, bytes, WaitType::PageIoLatchShared)?;
         }
         let mut pages = Vec::with_capacity(cached.len());
         for (id, page) in cached {

@@ -12,6 +12,7 @@ use super::catalogue::{CATALOGUE, Catalogue, Clustered, Filled, Table, UnitKind}
 use super::check::{self, Finding};
 use super::database::{GivenUp, Shared, Snapshot};
 use super::error::EngineError;
+use super::figures::count;
 use super::heap::HeapWriter;
 use super::key::KeyLayout;
 use super::large::LargeValueWriter;
@@ -201,6 +202,7 @@ impl Transaction {
             let root = heap.new_page(UnitKind::InRow, PageType::Data, &unit)?;
             let key = KeyLayout::new(&heap.table.layout, key)?;
             heap.table.clustered = Some(Arc::new(Clustered { key, root }));
+            heap.shared.pager.note_tree(object, true);
             Ok(())
         })
     }
@@ -483,8 +485,14 @@ impl Transaction {
             }
             counts.retain(|object, _| !dropped.contains(object));
         });
-        let flushed = logged.and_then(|lsn| lsn.map_or(Ok(()), |lsn| shared.pager.log.flush(lsn)));
+        let flushed = logged.and_then(|lsn| match lsn {
+            Some(lsn) => shared.pager.log.flush(lsn).map(|()| true),
+            None => Ok(false),
+        });
         self.ended = true;
+        if !matches!(flushed, Ok(false)) {
+            count(&shared.counters.write_transactions, 1);
+        }
         if let Err(error) = flushed {
             // Nobody knows whether the record is on disk: the log takes nothing more until the next recovery has found out.
             shared.pager.log.shut(error.to_string());
@@ -593,7 +601,8 @@ impl Transaction {
         let allocated = std::mem::take(&mut self.allocated);
         let undone = self
             .undo(Lsn::ZERO)
-            .and_then(|()| self.shared.pager.end(self.id, Operation::End, || ()).map(drop))
+            .and_then(|()| self.shared.pager.end(self.id, Operation::End, || ()))
+            .map(|logged| count(&self.shared.counters.rolled_back, u64::from(logged.is_some())))
             .and_then(|()| self.give_back(allocated));
         if let Err(error) = undone {
             // The pages are not what they should be; the next recovery undoes it.

@@ -4,6 +4,7 @@
 mod basics;
 mod crash;
 mod faults;
+mod figures;
 #[path = "../support/mod.rs"]
 mod support;
 mod together;

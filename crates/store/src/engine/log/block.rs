@@ -163,8 +163,8 @@ pub fn record_in(bytes: &[u8], number: u16) -> Option<Vec<u8>> {
     nth_record(bytes.get(HEADER_BYTES..HEADER_BYTES.checked_add(length)?)?, number)
 }
 
-/// Reads the record at `lsn` from its file.
-pub fn read_record(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineError> {
+/// Reads the whole block at `lsn`, with header and padding.
+pub fn read_block(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineError> {
     let damaged =
         |reason: &str| EngineError::DamagedLog { lsn, reason: format!("{}: {reason}", file_name(lsn.file)) };
     let offset = u64::from(lsn.block) * UNIT_BYTES as u64;
@@ -177,6 +177,17 @@ pub fn read_record(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineErr
     }
     bytes.resize((HEADER_BYTES + length).next_multiple_of(UNIT_BYTES), 0);
     file.read_at(offset, &mut bytes).map_err(|error| damaged(&error.to_string()))?;
+    match Block::parse(&bytes, lsn.file, lsn.block) {
+        Some(_) => Ok(bytes),
+        None => Err(damaged("no block")),
+    }
+}
+
+/// Reads the record at `lsn` from its file.
+pub fn read_record(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineError> {
+    let damaged =
+        |reason: &str| EngineError::DamagedLog { lsn, reason: format!("{}: {reason}", file_name(lsn.file)) };
+    let bytes = read_block(file, lsn)?;
     let block = Block::parse(&bytes, lsn.file, lsn.block).ok_or_else(|| damaged("no block"))?;
     let index = usize::from(lsn.record).checked_sub(1).ok_or_else(|| damaged("no record 0"))?;
     block.records().nth(index).map(<[u8]>::to_vec).ok_or_else(|| damaged("no such record"))

@@ -1,9 +1,13 @@
 //! The write-ahead log: virtual log files of blocks of records (`docs/store-engine.md`, "The log").
 
 mod block;
+mod figures;
+mod reader;
 mod record;
 mod scan;
 
+pub use figures::{LogContext, LogCount, LogOperation, LogPlace};
+pub use reader::{LogReader, LogRow};
 pub use record::{Change, LogRecord, Operation};
 pub use scan::LogScan;
 
@@ -13,9 +17,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::error::EngineError;
+use super::figures::{FileIo, IoCounts, WaitType, Waits};
 use super::lsn::Lsn;
 use super::volume::{Volume, VolumeFile};
 use block::{BLOCK_LIMIT_BYTES, OpenBlock, UNIT_BYTES};
+use figures::LogCounts;
 
 /// Sizes of the log.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +62,8 @@ pub struct Log {
     flusher: Mutex<()>,
     /// The file that was read last.
     reader: Mutex<Option<(u32, Arc<dyn VolumeFile>)>>,
+    waits: Arc<Waits>,
+    io: IoCounts,
 }
 
 #[derive(Debug)]
@@ -72,7 +80,37 @@ struct State {
     reserved_bytes: u64,
     /// Log written since the database was opened.
     written_bytes: u64,
+    counts: LogCounts,
+    flushes: LogFlushes,
     failed: Option<String>,
+}
+
+/// How the log reached the disk since the database was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogFlushes {
+    /// Syncs that made records durable.
+    pub flushes: u64,
+    /// Bytes of blocks handed to the files.
+    pub flushed_bytes: u64,
+    /// Requests that had to wait for a flush, their own or another's.
+    pub waits: u64,
+    /// Virtual log files begun.
+    pub growths: u64,
+    /// Virtual log files given up.
+    pub truncated_files: u64,
+}
+
+/// A virtual log file, as `sys.dm_db_log_info` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VirtualLogFile {
+    /// Its sequence number.
+    pub number: u32,
+    /// Size that it has or may grow to.
+    pub size_bytes: u64,
+    /// Bytes in use.
+    pub used_bytes: u64,
+    /// It is being written.
+    pub is_current: bool,
 }
 
 /// A virtual log file and how much of it is used; for the current one that is known from the block being filled.
@@ -84,15 +122,24 @@ struct LogFile {
 
 impl Log {
     /// Continues a log after `scan` has read it to its end. New records go to a new virtual log file.
-    pub fn after(scan: &LogScan, volume: &Arc<dyn Volume>, options: LogOptions) -> Result<Self, EngineError> {
+    pub fn after(
+        scan: &LogScan,
+        volume: &Arc<dyn Volume>,
+        options: LogOptions,
+        waits: &Arc<Waits>,
+    ) -> Result<Self, EngineError> {
         let end = scan.end()?;
         let files = scan.files().map(|(number, used_bytes)| LogFile { number, used_bytes }).collect();
-        Self::start(volume, options, files, end)
+        Self::start(volume, options, files, end, waits)
     }
 
     /// The log of a new database.
-    pub fn create(volume: &Arc<dyn Volume>, options: LogOptions) -> Result<Self, EngineError> {
-        Self::start(volume, options, VecDeque::new(), Lsn::ZERO)
+    pub fn create(
+        volume: &Arc<dyn Volume>,
+        options: LogOptions,
+        waits: &Arc<Waits>,
+    ) -> Result<Self, EngineError> {
+        Self::start(volume, options, VecDeque::new(), Lsn::ZERO, waits)
     }
 
     fn start(
@@ -100,6 +147,7 @@ impl Log {
         options: LogOptions,
         mut files: VecDeque<LogFile>,
         end: Lsn,
+        waits: &Arc<Waits>,
     ) -> Result<Self, EngineError> {
         let number = end.file + 1;
         let current = create_file(volume, number, end.block)?;
@@ -113,6 +161,8 @@ impl Log {
             durable: Lsn { file: number, block: 1, record: 0 },
             reserved_bytes: 0,
             written_bytes: 0,
+            counts: LogCounts::default(),
+            flushes: LogFlushes::default(),
             failed: None,
         };
         Ok(Self {
@@ -121,6 +171,8 @@ impl Log {
             state: Mutex::new(state),
             flusher: Mutex::default(),
             reader: Mutex::default(),
+            waits: Arc::clone(waits),
+            io: IoCounts::default(),
         })
     }
 
@@ -141,7 +193,7 @@ impl Log {
         if !state.block.fits(bytes.len()) {
             state.close_block();
             if state.pending.len() >= SPILL_BYTES {
-                state.write_pending(self)?;
+                self.waits.during(WaitType::LogBuffer, || state.write_pending(self))?;
             }
             if u64::from(state.block.position()) * UNIT_BYTES as u64 >= self.options.file_bytes {
                 self.next_file(&mut state)?;
@@ -149,6 +201,7 @@ impl Log {
         }
         state.reserved_bytes += reserve;
         state.written_bytes += bytes.len() as u64;
+        state.counts.add(record, bytes.len() as u64);
         Ok((state.block.push(&bytes), reserve))
     }
 
@@ -165,9 +218,17 @@ impl Log {
 
     /// Makes every record up to and including `lsn` durable.
     pub fn flush(&self, lsn: Lsn) -> Result<(), EngineError> {
-        if self.state.lock().durable > lsn {
-            return Ok(());
+        {
+            let mut state = self.state.lock();
+            if state.durable > lsn {
+                return Ok(());
+            }
+            state.flushes.waits += 1;
         }
+        self.waits.during(WaitType::WriteLog, || self.flush_now(lsn))
+    }
+
+    fn flush_now(&self, lsn: Lsn) -> Result<(), EngineError> {
         let _flusher = self.flusher.lock();
         let (file, end) = {
             let mut state = self.state.lock();
@@ -179,12 +240,13 @@ impl Log {
             state.write_pending(self)?;
             (Arc::clone(&state.current), state.block.start())
         };
-        let synced = file.sync();
+        let synced = self.io.sync(|| file.sync());
         let mut state = self.state.lock();
         match synced {
             Ok(()) => {
                 let durable = state.durable.max(end);
                 state.durable = durable;
+                state.flushes.flushes += 1;
                 state.block.set_durable(durable);
                 Ok(())
             }
@@ -212,7 +274,7 @@ impl Log {
                     None => self
                         .volume
                         .open(&file_name(lsn.file))
-                        .map_err(|source| self.io("open", lsn.file, source))?,
+                        .map_err(|source| self.io_error("open", lsn.file, source))?,
                 };
                 *reader = Some((lsn.file, Arc::clone(&file)));
                 block::read_record(&*file, lsn)?
@@ -230,14 +292,17 @@ impl Log {
             && first.number < lsn.file
         {
             let number = first.number;
-            self.volume.remove(&file_name(number)).map_err(|source| self.io("remove", number, source))?;
+            self.volume
+                .remove(&file_name(number))
+                .map_err(|source| self.io_error("remove", number, source))?;
             state.files.pop_front();
+            state.flushes.truncated_files += 1;
             removed = true;
         }
         if removed {
             self.volume
                 .sync_directory()
-                .map_err(|source| self.io("sync the directory of", lsn.file, source))?;
+                .map_err(|source| self.io_error("sync the directory of", lsn.file, source))?;
         }
         Ok(())
     }
@@ -250,6 +315,65 @@ impl Log {
     /// Bytes of records appended since the database was opened.
     pub fn written_bytes(&self) -> u64 {
         self.state.lock().written_bytes
+    }
+
+    /// Records appended since the database was opened, by operation and context.
+    pub fn counts(&self) -> Vec<LogCount> {
+        self.state.lock().counts.rows()
+    }
+
+    /// Bytes kept free for undoing open transactions.
+    pub fn reserved_bytes(&self) -> u64 {
+        self.state.lock().reserved_bytes
+    }
+
+    /// Bytes of the log from `lsn` on.
+    pub fn bytes_since(&self, lsn: Lsn) -> u64 {
+        let after: u64 =
+            self.files().iter().filter(|file| file.number >= lsn.file).map(|file| file.used_bytes).sum();
+        after.saturating_sub(u64::from(lsn.block) * UNIT_BYTES as u64)
+    }
+
+    /// How the log reached the disk.
+    pub fn flushes(&self) -> LogFlushes {
+        self.state.lock().flushes
+    }
+
+    /// The virtual log files that are not given up, oldest first.
+    pub fn files(&self) -> Vec<VirtualLogFile> {
+        let state = self.state.lock();
+        let current = state.block.start().file;
+        let current_bytes =
+            u64::from(state.block.position()) * UNIT_BYTES as u64 + state.block.length_bytes() as u64;
+        let files = state.files.iter().map(|file| {
+            let used_bytes = if file.number == current { current_bytes } else { file.used_bytes };
+            let size_bytes = self.options.file_bytes.max(used_bytes);
+            VirtualLogFile { number: file.number, size_bytes, used_bytes, is_current: file.number == current }
+        });
+        files.collect()
+    }
+
+    /// Sizes that the log was opened with.
+    pub fn options(&self) -> LogOptions {
+        self.options
+    }
+
+    /// Reads and writes of its files.
+    pub fn io(&self) -> FileIo {
+        let size_bytes = self.files().iter().map(|file| file.size_bytes).sum();
+        let name = file_name(self.position().file);
+        self.io.figures(None, name, size_bytes)
+    }
+
+    /// A reader of the records that are in the log now, from `from` on. All of them are made durable first.
+    pub fn reader(&self, from: Lsn) -> Result<LogReader, EngineError> {
+        self.flush(self.position())?;
+        let state = self.state.lock();
+        let first = state.files.front().map_or(0, |file| file.number);
+        let numbers = state.files.iter().map(|file| (file.number, file.used_bytes)).collect();
+        let from = from.max(Lsn { file: first, block: 1, record: 0 });
+        let end = Lsn { block: state.pending_start, ..state.block.start() };
+        Ok(LogReader::new(&self.volume, numbers, from, end))
     }
 
     /// Accepts nothing more: the state of the database in memory can no longer be trusted.
@@ -266,7 +390,8 @@ impl Log {
         state.write_pending(self)?;
         let end = state.block.start();
         // Before another file says that this one is complete.
-        state.current.sync().map_err(|source| state.fail(self, "sync", end.file, source))?;
+        let synced = self.io.sync(|| state.current.sync());
+        synced.map_err(|source| state.fail(self, "sync", end.file, source))?;
         let number = end.file + 1;
         let file = create_file(&self.volume, number, end.block);
         let file = file.inspect_err(|error| state.failed = Some(error.to_string()))?;
@@ -278,10 +403,11 @@ impl Log {
         state.durable = Lsn { file: number, block: 1, record: 0 };
         state.block = OpenBlock::new(number, 1);
         state.pending_start = 1;
+        state.flushes.growths += 1;
         Ok(())
     }
 
-    fn io(&self, operation: &'static str, number: u32, source: std::io::Error) -> EngineError {
+    fn io_error(&self, operation: &'static str, number: u32, source: std::io::Error) -> EngineError {
         EngineError::Io { operation, path: self.volume.path(&file_name(number)), source }
     }
 }
@@ -302,7 +428,7 @@ impl State {
         number: u32,
         source: std::io::Error,
     ) -> EngineError {
-        let error = log.io(operation, number, source);
+        let error = log.io_error(operation, number, source);
         self.failed = Some(error.to_string());
         EngineError::Shut { reason: error.to_string() }
     }
@@ -316,10 +442,12 @@ impl State {
             return Ok(());
         }
         let offset = u64::from(self.pending_start) * UNIT_BYTES as u64;
-        if let Err(source) = self.current.write_at(offset, &self.pending) {
+        if let Err(source) = log.io.write(self.pending.len(), || self.current.write_at(offset, &self.pending))
+        {
             let number = self.block.start().file;
             return Err(self.fail(log, "write", number, source));
         }
+        self.flushes.flushed_bytes += self.pending.len() as u64;
         self.pending_start += (self.pending.len() / UNIT_BYTES) as u32;
         self.pending.clear();
         Ok(())

@@ -2,7 +2,8 @@
 
 use super::super::lsn::Lsn;
 use super::super::maps;
-use super::super::page::{PAGE_BYTES, Page, PageId};
+use super::super::page::{PAGE_BYTES, Page, PageId, UnitId};
+use super::figures::{LogContext, LogPlace};
 use crate::codec::{CodecError, Reader, Writer};
 
 /// One record of the log.
@@ -12,6 +13,8 @@ pub struct LogRecord {
     pub transaction: u64,
     /// The transaction's record before this one.
     pub previous: Lsn,
+    /// Whose page it is about.
+    pub place: LogPlace,
     /// What happened.
     pub operation: Operation,
 }
@@ -142,6 +145,11 @@ impl LogRecord {
         let mut out = Writer::default();
         out.u64(self.transaction);
         put_lsn(&mut out, self.previous);
+        out.u8(self.place.context as u8);
+        if self.place.context != LogContext::None {
+            out.u32(self.place.unit.object);
+            out.u16(self.place.unit.index);
+        }
         match &self.operation {
             Operation::Begin => out.u8(1),
             Operation::Commit { row_counts } => {
@@ -171,6 +179,14 @@ impl LogRecord {
         let mut reader = Reader::new(bytes);
         let transaction = reader.u64("transaction")?;
         let previous = take_lsn(&mut reader)?;
+        let context = reader.u8("context")?;
+        let context = LogContext::from_byte(context)
+            .ok_or_else(|| reader.invalid("context", format!("{context} is none")))?;
+        let unit = match context {
+            LogContext::None => UnitId::default(),
+            _ => UnitId { object: reader.u32("object")?, index: reader.u16("index")? },
+        };
+        let place = LogPlace { unit, context };
         let operation = match reader.u8("operation")? {
             1 => Operation::Begin,
             2 => {
@@ -189,7 +205,7 @@ impl LogRecord {
             other => return Err(reader.invalid("operation", format!("{other} is none"))),
         };
         reader.finish("record")?;
-        Ok(Self { transaction, previous, operation })
+        Ok(Self { transaction, previous, place, operation })
     }
 }
 

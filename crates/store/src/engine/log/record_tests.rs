@@ -47,9 +47,17 @@ fn record() -> impl Strategy<Value = LogRecord> {
         change().prop_map(Operation::Change),
         (lsn.clone(), change()).prop_map(|(undo_next, change)| Operation::Compensation { undo_next, change }),
     ];
-    (any::<u64>(), lsn, operation).prop_map(|(transaction, previous, operation)| LogRecord {
+    let place =
+        (0..LogContext::ALL.len(), any::<u32>(), any::<u16>()).prop_map(|(context, object, index)| {
+            match LogContext::ALL[context] {
+                LogContext::None => LogPlace::default(),
+                context => LogPlace { unit: UnitId { object, index }, context },
+            }
+        });
+    (any::<u64>(), lsn, place, operation).prop_map(|(transaction, previous, place, operation)| LogRecord {
         transaction,
         previous,
+        place,
         operation,
     })
 }

@@ -1,0 +1,50 @@
+//! Counters of transactions and bulk loads: what `sys.dm_os_performance_counters` shows of a database.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts since the database was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counters {
+    /// Transactions begun.
+    pub transactions: u64,
+    /// Those that were committed and had written something.
+    pub write_transactions: u64,
+    /// Those that were undone and had written something.
+    pub rolled_back: u64,
+    /// Rows that bulk writers wrote.
+    pub bulk_rows: u64,
+    /// Bytes of pages that bulk writers wrote.
+    pub bulk_bytes: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+}
+
+/// Where they are counted.
+#[derive(Debug, Default)]
+pub(crate) struct CounterCells {
+    pub transactions: AtomicU64,
+    pub write_transactions: AtomicU64,
+    pub rolled_back: AtomicU64,
+    pub bulk_rows: AtomicU64,
+    pub bulk_bytes: AtomicU64,
+    pub checkpoints: AtomicU64,
+}
+
+impl CounterCells {
+    pub fn figures(&self) -> Counters {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counters {
+            transactions: count(&self.transactions),
+            write_transactions: count(&self.write_transactions),
+            rolled_back: count(&self.rolled_back),
+            bulk_rows: count(&self.bulk_rows),
+            bulk_bytes: count(&self.bulk_bytes),
+            checkpoints: count(&self.checkpoints),
+        }
+    }
+}
+
+/// One more, or so many more.
+pub(crate) fn count(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}

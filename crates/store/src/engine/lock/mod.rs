@@ -1,0 +1,5 @@
+//! Locks with SQL Server's modes.
+
+mod mode;
+
+pub use mode::LockMode;
