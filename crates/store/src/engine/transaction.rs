@@ -1,5 +1,7 @@
 //! A unit of work: everything in it happens, durably, or nothing of it.
 
+mod locks;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,9 +24,7 @@ use super::lsn::Lsn;
 use super::page::{ExtentId, PageType, RowId, UnitId};
 use super::record::BoundBatch;
 use super::scan::{PageReader, Scan, View, keys_of, tree_of};
-use crate::TableId;
-use crate::error::LockError;
-use crate::lock::{LockKey, LockMode};
+use crate::lock::LockMode;
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
 ///
@@ -90,21 +90,6 @@ impl Transaction {
     /// The transaction's number in the log.
     pub fn id(&self) -> u64 {
         self.id
-    }
-
-    /// How long changes wait for their locks from now on: zero does not wait, `Duration::MAX` waits for ever.
-    pub fn set_lock_timeout(&mut self, timeout: Duration) {
-        self.lock_timeout = timeout;
-    }
-
-    /// Setting `interrupt` ends a wait for a lock with [`LockError::Interrupted`](crate::LockError::Interrupted), from any thread.
-    pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
-        self.interrupt = Some(interrupt);
-    }
-
-    /// Takes a lock on a table, or strengthens one.
-    pub fn lock_table(&self, object: u32, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
-        self.acquire(&LockKey::Table(TableId(u64::from(object))), mode, timeout)
     }
 
     /// The table of this name as this transaction sees it, without the rows that wait for its commit.
@@ -722,35 +707,6 @@ impl Transaction {
             }
             self.work.changed.insert(object, Some(table));
         }
-    }
-
-    fn lock(&self, object: u32, mode: LockMode) -> Result<(), EngineError> {
-        Ok(self.lock_table(object, mode, self.lock_timeout)?)
-    }
-
-    fn lock_name(&self, name: &str) -> Result<(), EngineError> {
-        let key = LockKey::Name(name.to_owned());
-        Ok(self.acquire(&key, LockMode::Exclusive, self.lock_timeout)?)
-    }
-
-    /// Keeps the structural check away until this transaction is over.
-    fn share_catalogue(&self) -> Result<(), EngineError> {
-        self.lock(CATALOGUE, LockMode::Append)
-    }
-
-    /// Keeps a name for this transaction.
-    fn claim_name(&self, name: &str) -> Result<(), EngineError> {
-        self.check()?;
-        self.share_catalogue()?;
-        self.lock_name(name)?;
-        match self.table(name) {
-            Some(_) => Err(EngineError::TableExists { name: name.to_owned() }),
-            None => Ok(()),
-        }
-    }
-
-    fn acquire(&self, key: &LockKey, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
-        self.shared.locks.acquire(self.id, key, mode, timeout, self.interrupt.as_deref())
     }
 
     fn check(&self) -> Result<(), EngineError> {
