@@ -16,7 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(
     os.environ.get("BULKWIRE_CLIENT_CACHE") or pathlib.Path.home() / ".cache" / "bulkwire" / "clients"
 )
-BUILD_TIMEOUT_SECONDS = 900
+# Rust's link-time optimisation takes minutes.
+BUILD_TIMEOUT_SECONDS = 1800
 # The tests say no: an optimised build takes minutes where a plain one is already there.
 OPTIMISED = os.environ.get("RACE_OPTIMISED", "yes") == "yes"
 
@@ -65,3 +66,35 @@ def c() -> list[str]:
         sources,
     )
     return [*python(), "race.drivers.odbc_bcp", str(built)]
+
+
+@functools.cache
+def go() -> list[str]:
+    """The Go contestant."""
+    built = CACHE / "go_mssqldb_race"
+    run(["go", "build", "-o", str(built), "./race"], HERE.parent / "go_mssqldb", GOFLAGS="-mod=readonly")
+    return [str(built)]
+
+
+@functools.cache
+def java() -> list[str]:
+    """The Java contestant, in the conformance program's module."""
+    classpath = conformance("java_classpath")
+    # Arrow's reader wants to look into byte buffers.
+    return ["java", "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", classpath, "bulkwire.race.Main"]
+
+
+@functools.cache
+def node() -> list[str]:
+    """The JavaScript contestant, beside the conformance program."""
+    return [conformance("node"), str(conformance("node_folder") / "race.js")]
+
+
+def conformance(build: str):
+    """What a build of the conformance programs gives."""
+    import programs
+
+    try:
+        return getattr(programs, build)()
+    except (AssertionError, OSError, subprocess.SubprocessError) as error:
+        raise NotBuilt(str(error)) from error
