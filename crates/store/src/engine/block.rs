@@ -8,6 +8,7 @@ use super::record::BoundBatch;
 pub struct PageBlock {
     bytes: Vec<u8>,
     unit: UnitId,
+    page_type: PageType,
     fixed_length: u16,
     capacity_pages: usize,
     /// Bytes of rows and slots that a page may take: less than [`CAPACITY_BYTES`] with a fill factor.
@@ -27,6 +28,7 @@ impl PageBlock {
         Self {
             bytes: vec![0; capacity_pages.max(1) * PAGE_BYTES],
             unit,
+            page_type: PageType::Data,
             fixed_length,
             capacity_pages: capacity_pages.max(1),
             page_limit_bytes: CAPACITY_BYTES * percent / 100,
@@ -35,6 +37,11 @@ impl PageBlock {
             used: 0,
             offsets: Vec::new(),
         }
+    }
+
+    /// Its pages are of another type than [`PageType::Data`]: those of a nonclustered index.
+    pub fn set_page_type(&mut self, page_type: PageType) {
+        self.page_type = page_type;
     }
 
     /// Adds rows of `batch` from `first` on. Returns how many found room; fewer than asked for means that the block is full.
@@ -98,7 +105,7 @@ impl PageBlock {
     fn close_page(&mut self) {
         let Some(last) = self.pages.checked_sub(1) else { return };
         let Some(bytes) = self.bytes.as_chunks_mut::<PAGE_BYTES>().0.get_mut(last) else { return };
-        page::format(bytes, PageId::NONE, PageType::Data, 0, self.unit, self.fixed_length);
+        page::format(bytes, PageId::NONE, self.page_type, 0, self.unit, self.fixed_length);
         let free = CAPACITY_BYTES - (self.used - HEADER_BYTES) - self.slots * SLOT_BYTES;
         page::set_fill(bytes, self.slots as u16, self.used, free);
     }

@@ -3,21 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch};
-use arrow::datatypes::Int32Type;
-
 use super::allocation::{ExtentUse, Unit};
 use super::error::EngineError;
-use super::key::KeyLayout;
+use super::index::{Index, Tree};
 use super::kind::Kind;
 use super::layout::{Column, Layout};
-use super::page::{PageId, RowId, UnitId};
-use crate::codec::{CodecError, Reader, Writer};
+use super::page::{RowId, UnitId};
 
 /// Object id of the catalogue's own heap.
 pub const CATALOGUE: u32 = 1;
-/// Bytes of a definition in one row.
-const PART_BYTES: usize = 7000;
 
 /// Which of a table's allocation units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,14 +22,29 @@ pub enum UnitKind {
     Overflow,
     /// Large values.
     Large,
+    /// Rows of the nonclustered index with this number.
+    Index(u16),
 }
 
 impl UnitKind {
-    /// All of them.
+    /// Those that every table has.
     pub const ALL: [Self; 3] = [Self::InRow, Self::Overflow, Self::Large];
 
-    fn id(self, object: u32) -> UnitId {
-        UnitId { object, index: 256 + self as u16 }
+    pub(crate) fn id(self, object: u32) -> UnitId {
+        let index = match self {
+            Self::Index(id) => 256 + 4 * id,
+            of_table => 256 + of_table.place() as u16,
+        };
+        UnitId { object, index }
+    }
+
+    /// Its place among the units that every table has.
+    pub(crate) fn place(self) -> usize {
+        match self {
+            Self::InRow | Self::Index(_) => 0,
+            Self::Overflow => 1,
+            Self::Large => 2,
+        }
     }
 }
 
@@ -52,20 +61,15 @@ pub struct Table {
     pub layout: Arc<Layout>,
     /// Rows.
     pub rows: u64,
-    /// Its key and where its tree starts; None: a heap.
-    pub clustered: Option<Arc<Clustered>>,
+    /// Its tree; None: a heap.
+    pub clustered: Option<Arc<Tree>>,
+    /// Its nonclustered indexes.
+    pub indexes: Vec<Index>,
+    /// Number of the next one.
+    pub(crate) next_index: u16,
     pub(crate) units: [Unit; 3],
     /// Where its definition is.
     pub(crate) definition: Vec<RowId>,
-}
-
-/// The clustered tree of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clustered {
-    /// Its key.
-    pub key: KeyLayout,
-    /// Its root, which never moves.
-    pub root: PageId,
 }
 
 impl Table {
@@ -76,24 +80,60 @@ impl Table {
 
     /// Extents that belong to it.
     pub fn extents(&self) -> u64 {
-        self.units.iter().map(|unit| unit.extents.len() as u64).sum()
+        self.all_units().map(|unit| unit.extents.len() as u64).sum()
     }
 
-    /// One of its allocation units.
+    /// The nonclustered index of this name.
+    pub fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.name() == name)
+    }
+
+    /// One of its allocation units. An index that it does not have has none, and is a fault of the caller.
     pub fn unit(&self, kind: UnitKind) -> &Unit {
-        &self.units[kind as usize]
+        let index = match kind {
+            UnitKind::Index(id) => self.indexes.iter().find(|index| index.id == id),
+            _ => None,
+        };
+        index.map_or(&self.units[kind.place()], |index| &index.unit)
     }
 
     pub(crate) fn unit_mut(&mut self, kind: UnitKind) -> &mut Unit {
-        &mut self.units[kind as usize]
+        let index = match kind {
+            UnitKind::Index(id) => self.indexes.iter_mut().find(|index| index.id == id),
+            _ => None,
+        };
+        match index {
+            Some(index) => &mut index.unit,
+            None => &mut self.units[kind.place()],
+        }
+    }
+
+    /// All of its allocation units, those of its indexes last.
+    pub fn all_units(&self) -> impl Iterator<Item = &Unit> {
+        self.units.iter().chain(self.indexes.iter().map(|index| &index.unit))
+    }
+
+    /// Which units it has.
+    pub(crate) fn unit_kinds(&self) -> Vec<UnitKind> {
+        let indexes = self.indexes.iter().map(|index| UnitKind::Index(index.id));
+        UnitKind::ALL.into_iter().chain(indexes).collect()
+    }
+
+    /// The tree in one of its units.
+    pub(crate) fn tree(&self, kind: UnitKind) -> Option<&Arc<Tree>> {
+        match kind {
+            UnitKind::InRow => self.clustered.as_ref(),
+            UnitKind::Index(id) => self.indexes.iter().find(|index| index.id == id).map(|index| &index.tree),
+            UnitKind::Overflow | UnitKind::Large => None,
+        }
     }
 
     /// Adds extents that were filled by a bulk writer.
     pub(crate) fn attach(&mut self, filled: &Filled) {
         self.rows += filled.rows;
-        for (unit, extents) in self.units.iter_mut().zip(&filled.extents) {
+        for (kind, extents) in &filled.extents {
             if !extents.is_empty() {
-                Arc::make_mut(&mut unit.extents).extend_from_slice(extents);
+                Arc::make_mut(&mut self.unit_mut(*kind).extents).extend_from_slice(extents);
             }
         }
     }
@@ -118,48 +158,18 @@ impl Table {
             layout: Arc::new(layout),
             rows: 0,
             clustered: None,
+            indexes: Vec::new(),
+            next_index: 2,
             units,
             definition: Vec::new(),
         })
-    }
-
-    /// What is written in the catalogue, cut into rows.
-    pub(crate) fn definition_rows(&self) -> Result<RecordBatch, EngineError> {
-        let mut out = Writer::default();
-        out.string(&self.name);
-        out.string(&self.properties);
-        for unit in &self.units {
-            out.u32(u32::from(unit.first_iam.file));
-            out.u32(unit.first_iam.page);
-        }
-        out.count(self.layout.columns.len());
-        for column in self.layout.columns.iter() {
-            out.string(&column.name);
-            out.string(&column.kind.to_string());
-            out.u8(u8::from(column.nullable));
-        }
-        let root = self.clustered.as_ref().map_or(PageId::NONE, |tree| tree.root);
-        out.u32(u32::from(root.file));
-        out.u32(root.page);
-        let key: &[usize] = self.clustered.as_ref().map_or(&[], |tree| &tree.key.columns);
-        out.count(key.len());
-        key.iter().for_each(|column| out.u32(*column as u32));
-        let bytes = out.into_bytes();
-        let parts: Vec<&[u8]> = bytes.chunks(PART_BYTES).collect();
-        let object = self.object as i32;
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int32Array::from_iter_values(parts.iter().map(|_| object))),
-            Arc::new(Int32Array::from_iter_values((0..).zip(&parts).map(|(number, _)| number))),
-            Arc::new(BinaryArray::from_iter_values(&parts)),
-        ];
-        Ok(RecordBatch::try_new(catalogue_layout()?.schema, columns)?)
     }
 }
 
 /// What a bulk writer has filled: extents of each unit, and rows.
 #[derive(Debug, Clone, Default)]
 pub struct Filled {
-    pub(crate) extents: [Vec<ExtentUse>; 3],
+    pub(crate) extents: BTreeMap<UnitKind, Vec<ExtentUse>>,
     pub(crate) rows: u64,
 }
 
@@ -190,90 +200,4 @@ pub(crate) fn catalogue_layout() -> Result<Layout, EngineError> {
         Column::required("part", Kind::Int),
         Column::required("definition", Kind::VarBinary(Some(8000))),
     ])
-}
-
-/// A definition read back: everything but the extents.
-pub(crate) struct Definition {
-    pub object: u32,
-    pub name: String,
-    pub properties: String,
-    pub layout: Layout,
-    pub iam_pages: [PageId; 3],
-    pub clustered: Option<Arc<Clustered>>,
-    pub rows: Vec<RowId>,
-}
-
-/// The parts of a definition as they are written.
-struct Parts {
-    name: String,
-    properties: String,
-    iam_pages: [PageId; 3],
-    columns: Vec<Column>,
-    root: PageId,
-    key: Vec<usize>,
-}
-
-impl Definition {
-    /// Puts the parts of each definition together.
-    pub fn read(batches: &[(RecordBatch, Vec<RowId>)]) -> Result<Vec<Self>, EngineError> {
-        let mut parts: BTreeMap<u32, BTreeMap<i32, (&[u8], RowId)>> = BTreeMap::new();
-        for (batch, ids) in batches {
-            let objects = batch.column(0).as_primitive::<Int32Type>();
-            let numbers = batch.column(1).as_primitive::<Int32Type>();
-            let bytes = batch.column(2).as_binary::<i32>();
-            for (row, id) in ids.iter().enumerate() {
-                let entry = parts.entry(objects.value(row) as u32).or_default();
-                entry.insert(numbers.value(row), (bytes.value(row), *id));
-            }
-        }
-        let damaged = |object: u32, reason: String| EngineError::DamagedDatabase {
-            what: "the catalogue",
-            reason: format!("object {object}: {reason}"),
-        };
-        parts
-            .into_iter()
-            .map(|(object, parts)| {
-                let bytes: Vec<u8> = parts.values().flat_map(|(bytes, _)| bytes.iter().copied()).collect();
-                let rows = parts.values().map(|(_, id)| *id).collect();
-                let parsed = Self::parse(&bytes).map_err(|error| damaged(object, error.to_string()))?;
-                let mut layout = Layout::new(parsed.columns)?;
-                layout.pinned = parsed.key.clone().into();
-                let clustered = match parsed.key.as_slice() {
-                    [] => None,
-                    key => {
-                        Some(Arc::new(Clustered { key: KeyLayout::new(&layout, key)?, root: parsed.root }))
-                    }
-                };
-                let (name, properties) = (parsed.name, parsed.properties);
-                Ok(Self { object, name, properties, layout, iam_pages: parsed.iam_pages, clustered, rows })
-            })
-            .collect()
-    }
-
-    fn parse(bytes: &[u8]) -> Result<Parts, CodecError> {
-        let mut reader = Reader::new(bytes);
-        let (name, properties) = (reader.string("name")?, reader.string("properties")?);
-        let mut iam_pages = [PageId::NONE; 3];
-        for page in &mut iam_pages {
-            let file = reader.u32("file")?;
-            let file = u16::try_from(file).map_err(|_| reader.invalid("file", file.to_string()))?;
-            *page = PageId { file, page: reader.u32("page")? };
-        }
-        let count = reader.count(9, "columns")?;
-        let mut columns = Vec::with_capacity(count);
-        for _ in 0..count {
-            let name = reader.string("column name")?;
-            let kind = reader.string("column type")?;
-            let kind = kind.parse().map_err(|_| reader.invalid("column type", kind.clone()))?;
-            columns.push(Column { name, kind, nullable: reader.u8("nullable")? != 0 });
-        }
-        let file = reader.u32("root file")?;
-        let file = u16::try_from(file).map_err(|_| reader.invalid("root file", file.to_string()))?;
-        let root = PageId { file, page: reader.u32("root page")? };
-        let count = reader.count(4, "key")?;
-        let key =
-            (0..count).map(|_| Ok(reader.u32("key column")? as usize)).collect::<Result<_, CodecError>>()?;
-        reader.finish("definition")?;
-        Ok(Parts { name, properties, iam_pages, columns, root, key })
-    }
 }

@@ -1,15 +1,16 @@
 //! A structural check: every page of every table, every map, every pointer, and that they agree (what DBCC CHECKDB does).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use super::catalogue::{Table, UnitKind};
 use super::database::Shared;
 use super::error::EngineError;
-use super::large::{self, FragmentSource};
+use super::large::{self, FragmentSource, LargeValueReader};
 use super::maps;
 use super::page::{CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES};
-use super::record::{self, RecordType, RowGatherer, record_type};
+use super::record::{self, BoundBatch, RecordType, RowGatherer, no_large_values, record_type};
 use super::tree;
 
 /// Something that does not fit.
@@ -21,6 +22,22 @@ pub struct Finding {
     pub page: PageId,
     /// What is wrong with it.
     pub reason: String,
+}
+
+/// Entries of an index in no order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Entries {
+    count: u64,
+    sum: u64,
+}
+
+impl Entries {
+    fn add(&mut self, record: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(record);
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(hasher.finish());
+    }
 }
 
 /// Checks everything. The caller holds every table alone.
@@ -57,7 +74,7 @@ impl Check<'_> {
         let mut forwarded: BTreeMap<RowId, RowId> = BTreeMap::new();
         let mut pointers: Vec<(PageId, Vec<u8>)> = Vec::new();
         let mut fragments: BTreeSet<RowId> = BTreeSet::new();
-        for kind in UnitKind::ALL {
+        for kind in table.unit_kinds() {
             for extent in table.unit(kind).extents.iter() {
                 if let Some(other) = self.owners.insert(extent.extent, table.name.clone()) {
                     self.find(
@@ -124,9 +141,10 @@ impl Check<'_> {
                 format!("no value has the fragment in slot {}", fragment.slot),
             );
         }
-        if let Some(tree) = &table.clustered {
-            match tree::check(&table.layout, tree, |id| self.shared.pager.cache.read(id)) {
-                Ok(found) if found == table.unit(UnitKind::InRow).pages() => {}
+        for kind in table.unit_kinds() {
+            let Some(tree) = table.tree(kind) else { continue };
+            match tree::check(tree, |id| self.shared.pager.cache.read(id)) {
+                Ok(found) if found == table.unit(kind).pages() => {}
                 Ok(found) => self.find(
                     Some(&table.name),
                     tree.root,
@@ -135,10 +153,54 @@ impl Check<'_> {
                 Err(error) => self.find(Some(&table.name), tree.root, error.to_string()),
             }
         }
+        if !table.indexes.is_empty()
+            && let Err(error) = self.indexes(table)
+        {
+            let first = table.unit(UnitKind::InRow).first_iam;
+            self.find(Some(&table.name), first, format!("its indexes cannot be checked: {error}"));
+        }
         if rows != table.rows {
             let first = table.unit(UnitKind::InRow).first_iam;
             self.find(Some(&table.name), first, format!("{rows} rows, the catalogue says {}", table.rows));
         }
+    }
+
+    /// Every row has its entry in every index, and no entry is without a row: numbers and sums over all bytes of entries are equal.
+    fn indexes(&mut self, table: &Table) -> Result<(), EngineError> {
+        let mut expected = vec![Entries::default(); table.indexes.len()];
+        let columns: Vec<usize> = (0..table.layout.columns.len()).collect();
+        for id in table.unit(UnitKind::InRow).extents.iter().flat_map(|extent| extent.pages()) {
+            let page = self.shared.pager.cache.read(id)?;
+            if page.page_type() != Some(PageType::Data) {
+                continue;
+            }
+            let mut gatherer = RowGatherer::new(&table.layout);
+            gatherer.push_page(&page)?;
+            let addresses = gatherer.addresses();
+            let batch = gatherer.finish(&columns, &LargeValueReader { source: &*self })?;
+            for (index, expected) in table.indexes.iter().zip(&mut expected) {
+                let column = |column: usize| batch.columns().get(column).cloned();
+                let rows = index.rows_of(column, &addresses, batch.num_rows())?;
+                let bound = BoundBatch::new(&index.tree.layout, &rows, &mut no_large_values())?;
+                (0..bound.rows()).for_each(|row| expected.add(&bound.record(row)));
+            }
+        }
+        for (index, expected) in table.indexes.iter().zip(expected) {
+            let mut found = Entries::default();
+            for id in index.unit.extents.iter().flat_map(|extent| extent.pages()) {
+                let page = self.shared.pager.cache.read(id)?;
+                if page.level() == 0 {
+                    page.rows().for_each(|(_, record)| found.add(record));
+                }
+            }
+            if found != expected {
+                let (name, found, expected) = (index.name(), found.count, expected.count);
+                let reason =
+                    format!("index {name:?} has {found} entries for {expected} rows, or others than theirs");
+                self.find(Some(&table.name), index.tree.root, reason);
+            }
+        }
+        Ok(())
     }
 
     /// One page of a table: its header, its space, its rows, its PFS entry.
@@ -155,6 +217,7 @@ impl Check<'_> {
         let fits_unit = match (kind, page.page_type()) {
             (UnitKind::InRow, Some(PageType::Index)) => table.clustered.is_some(),
             (UnitKind::InRow, page_type) => page_type == Some(PageType::Data),
+            (UnitKind::Index(_), page_type) => page_type == Some(PageType::Index),
             (_, page_type) => matches!(page_type, Some(PageType::TextMix | PageType::TextTree)),
         };
         if !fits_unit || page.unit() != unit {
@@ -185,16 +248,17 @@ impl Check<'_> {
                 format!("{used} bytes used and {} free do not make a page", page.free_bytes()),
             );
         }
-        if page.page_type() == Some(PageType::Data)
-            && let Err(error) = RowGatherer::new(&table.layout).push_page(&page)
-        {
+        let layout = table.tree(kind).map_or(&table.layout, |tree| &tree.layout);
+        let has_rows = page.page_type() == Some(PageType::Data)
+            || (page.page_type() == Some(PageType::Index) && page.level() == 0);
+        if has_rows && let Err(error) = RowGatherer::new(layout).push_page(&page) {
             self.find(name, id, error.to_string());
         }
         let (pfs, entry) = maps::pfs_of(id);
         match self.shared.pager.cache.read(pfs) {
             Ok(map) => {
                 // How full pages of a tree are is not noted: nobody looks for room there.
-                let in_tree = kind == UnitKind::InRow && table.clustered.is_some();
+                let in_tree = table.tree(kind).is_some();
                 let fullness = if in_tree { 0 } else { maps::fullness(page.free_bytes()) };
                 let (found, expected) = (maps::free_space(&map, entry), maps::ALLOCATED | fullness);
                 if found != expected {

@@ -10,19 +10,24 @@ use arrow::array::RecordBatch;
 use parking_lot::{Mutex, RwLock};
 
 use super::allocation::Allocator;
-use super::catalogue::{CATALOGUE, Catalogue, Definition, Table, UnitKind, catalogue_layout};
+use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
 use super::check::Finding;
 use super::control::Control;
+use super::definition::Definition;
 use super::error::EngineError;
 use super::figures::{CounterCells, Waits, count};
 use super::files::{self, DataFiles};
+use super::index::{Index, Tree};
+use super::key::TextOrder;
 use super::log::{Log, LogOptions, LogScan, file_number};
 use super::lsn::Lsn;
 use super::memory::MemoryVolume;
+use super::ordered::OrderedScan;
 use super::page::{ExtentId, PageId, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
 use super::recovery;
-use super::scan::{OrderedScan, PageReader, Scan, View};
+use super::scan::{PageReader, Scan, View};
+use super::sort;
 use super::transaction::Transaction;
 use super::volume::{DirectoryVolume, Volume};
 use crate::lock::LockTable;
@@ -56,6 +61,8 @@ pub struct EngineOptions {
     pub recovery_model: RecoveryModel,
     /// How long changes wait for their locks.
     pub lock_timeout: Duration,
+    /// Orders text of keys that have a collation; None: no key may have one.
+    pub text_order: Option<TextOrder>,
 }
 
 impl Default for EngineOptions {
@@ -67,6 +74,7 @@ impl Default for EngineOptions {
             files: 1,
             recovery_model: RecoveryModel::default(),
             lock_timeout: Duration::MAX,
+            text_order: None,
         }
     }
 }
@@ -92,6 +100,8 @@ pub(crate) struct Shared {
     pub catalogue: RwLock<Arc<Catalogue>>,
     pub next_transaction: AtomicU64,
     pub next_object: AtomicU32,
+    /// Number of the next temporary file of a sort.
+    pub next_sort: AtomicU64,
     /// Rows of each table as far as commits are in the log: what a checkpoint notes.
     pub row_counts: Mutex<BTreeMap<u32, u64>>,
     /// Extents and pages that committed transactions gave up, and until which commit snapshots may read them.
@@ -145,6 +155,7 @@ impl Engine {
 
     /// The same on any volume.
     pub fn open_on(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<Self, EngineError> {
+        sort::remove_left_over(&volume)?;
         match Control::read(&volume)? {
             Some(control) => Self::recover(volume, options, control),
             None => Self::create(volume, options),
@@ -318,6 +329,7 @@ impl Shared {
             catalogue: RwLock::default(),
             next_transaction: AtomicU64::new(control.next_transaction),
             next_object: AtomicU32::new(control.next_object),
+            next_sort: AtomicU64::new(0),
             row_counts: Mutex::new(control.row_counts.iter().copied().collect()),
             given_up: Mutex::default(),
             commits: Mutex::default(),
@@ -457,20 +469,41 @@ impl Shared {
         let mut tables = BTreeMap::from([(CATALOGUE, table)]);
         for definition in Definition::read(&rows)? {
             let object = definition.object;
-            let mut iam_pages = definition.iam_pages.into_iter();
-            let mut table =
-                Table::new(object, definition.name, definition.properties, definition.layout, |id| {
-                    self.allocator.load_unit(id, iam_pages.next().unwrap_or(PageId::NONE))
-                })?;
-            table.rows = counts.get(&object).copied().unwrap_or(0);
-            table.definition = definition.rows;
-            table.clustered = definition.clustered;
+            let rows = counts.get(&object).copied().unwrap_or(0);
+            let table = self.load_table(definition, rows)?;
             self.pager.note_tree(object, table.clustered.is_some());
             self.next_object.fetch_max(object + 1, Ordering::AcqRel);
             tables.insert(object, Arc::new(table));
         }
         *self.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
         Ok(())
+    }
+}
+
+impl Shared {
+    fn load_table(&self, definition: Definition, rows: u64) -> Result<Table, EngineError> {
+        let Definition { object, clustered, .. } = definition;
+        let key = clustered.as_ref().map(|(_, definition)| definition);
+        let layout = Tree::table_layout(definition.columns, key)?;
+        let mut iam_pages = definition.iam_pages.into_iter();
+        let mut table = Table::new(object, definition.name, definition.properties, layout, |id| {
+            self.allocator.load_unit(id, iam_pages.next().unwrap_or(PageId::NONE))
+        })?;
+        let order = self.options.text_order;
+        if let Some((root, definition)) = clustered {
+            table.clustered = Some(Arc::new(Tree::clustered(&table.layout, definition, root, order)?));
+        }
+        for stored in definition.indexes {
+            let unit = self.allocator.load_unit(UnitKind::Index(stored.id).id(object), stored.first_iam)?;
+            let tree = table.clustered.as_deref();
+            let index =
+                Index::new(stored.id, stored.definition, &table.layout, tree, stored.root, unit, order)?;
+            table.indexes.push(index);
+        }
+        table.next_index = definition.next_index;
+        table.rows = rows;
+        table.definition = definition.rows;
+        Ok(table)
     }
 }
 
@@ -545,7 +578,21 @@ impl Snapshot {
         from: Option<&RecordBatch>,
         to: Option<&RecordBatch>,
     ) -> Result<OrderedScan, EngineError> {
-        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), projection, from, to)
+        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), None, projection, from, to)
+    }
+
+    /// Reads a table through one of its nonclustered indexes, in its order, between two keys, both included; each is a batch of one row
+    /// of the first key columns. An index that has all columns of the projection is read alone.
+    pub fn index_scan(
+        &self,
+        name: &str,
+        index: &str,
+        projection: Option<Vec<usize>>,
+        from: Option<&RecordBatch>,
+        to: Option<&RecordBatch>,
+    ) -> Result<OrderedScan, EngineError> {
+        let table = Arc::clone(self.existing(name)?);
+        OrderedScan::new(self.reader(), table, Some(index), projection, from, to)
     }
 }
 

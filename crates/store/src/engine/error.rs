@@ -121,8 +121,29 @@ pub enum EngineError {
         slot: u16,
     },
     /// A row with this key exists already.
-    #[error("a row with the same key exists already")]
-    DuplicateKey,
+    #[error("a row with key {key} exists already in {index:?}")]
+    DuplicateKey {
+        /// Name of the index.
+        index: String,
+        /// Whether it belongs to a constraint.
+        is_constraint: bool,
+        /// The key's values, as in `(1, abc, <NULL>)`.
+        key: String,
+    },
+    /// Rows that were said to be in the order of the key are not.
+    #[error("row {row} is not in the order of the key")]
+    NotSorted {
+        /// The first row of the load that comes before its predecessor, from 1.
+        row: u64,
+    },
+    /// No index of this name.
+    #[error("table {table:?} has no index {index:?}")]
+    NoSuchIndex {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+    },
     /// No row has this key.
     #[error("no row has this key")]
     NoSuchKey,
@@ -148,7 +169,10 @@ impl EngineError {
             Self::NoSuchTable { .. } => 208,
             Self::TableExists { .. } => 2714,
             Self::InUse { .. } => 5120,
-            Self::DuplicateKey => 2627,
+            Self::DuplicateKey { is_constraint: true, .. } => 2627,
+            Self::DuplicateKey { .. } => 2601,
+            Self::NotSorted { .. } => 4819,
+            Self::NoSuchIndex { .. } => 3701,
             Self::Doomed => 3930,
             Self::Lock(LockError::Deadlock { .. }) => 1205,
             Self::Lock(LockError::Timeout { .. }) => 1222,

@@ -63,7 +63,7 @@ impl HeapWriter<'_> {
     }
 
     /// Where a row really is, and its record.
-    fn locate(&self, address: RowId) -> Result<(RowId, Vec<u8>), EngineError> {
+    pub(super) fn locate(&self, address: RowId) -> Result<(RowId, Vec<u8>), EngineError> {
         if !self.shared.allocator.owns(self.table.unit(UnitKind::InRow), address.page)? {
             return Err(no_row(address));
         }
@@ -175,6 +175,7 @@ impl HeapWriter<'_> {
         };
         let index = extent.used.trailing_ones();
         let id = extent.extent.page(index);
+        // Pages of trees are formatted once more, with what they hold.
         let fixed = if page_type == PageType::Data { self.table.layout.fixed_bytes as u16 } else { 4 };
         let image = Box::new(Page::formatted(id, page_type, 0, unit.id, fixed));
         self.shared.pager.change(self.transaction, Change::Format { page: id, image })?;

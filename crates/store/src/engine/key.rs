@@ -1,30 +1,73 @@
-//! Keys of a clustered tree: which columns, how they order, and the records of the upper levels.
+//! Keys of a tree: which columns, how they order, and the records of the upper levels.
 
 use super::error::EngineError;
 use super::kind::Kind;
 use super::layout::{Layout, Position};
 use super::page::PageId;
-use super::record::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, u16_at};
+use super::record::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, u16_at};
 
-/// Most bytes of a key (SQL Server's limit for a clustered index).
+/// Most bytes of a clustered key (SQL Server's limit).
 pub const KEY_LIMIT_BYTES: usize = 900;
+/// Most bytes of the key of a nonclustered index (SQL Server's limit since 2016).
+pub const INDEX_KEY_LIMIT_BYTES: usize = 1700;
 
-/// Status byte of an index record.
-const INDEX_STATUS: u8 = 3 << 1;
 const CHILD_BYTES: usize = 6;
 
-/// The key of a table: columns in order, all ascending.
+/// Gives text the bytes that order it as a collation does.
 ///
-/// Text orders by its bytes (`char`) or code units (`nchar`), trailing blanks ignored; a null comes first.
+/// `write(collation, text, out)` appends them to `out`: texts order as these byte strings do, and are equal if they are. Trailing
+/// blanks are gone before it is called. The same collation must give the same bytes for as long as a database exists.
+#[derive(Clone, Copy)]
+pub struct TextOrder {
+    /// The function.
+    pub write: fn(collation: &str, text: &str, out: &mut Vec<u8>),
+}
+
+impl std::fmt::Debug for TextOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TextOrder")
+    }
+}
+
+/// A column of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyColumn {
+    /// Index of the column in its table, from 0.
+    pub column: usize,
+    /// Whether greater values come first.
+    pub descending: bool,
+    /// Collation of a text column, for [`TextOrder`]; None: text orders by its bytes (`char`) or code units (`nchar`).
+    pub collation: Option<String>,
+}
+
+impl KeyColumn {
+    /// Ascending, text by its bytes.
+    pub fn new(column: usize) -> Self {
+        Self { column, descending: false, collation: None }
+    }
+
+    /// Descending, text by its bytes.
+    pub fn descending(column: usize) -> Self {
+        Self { descending: true, ..Self::new(column) }
+    }
+
+    /// All these columns, ascending.
+    pub fn all(columns: &[usize]) -> Vec<Self> {
+        columns.iter().map(|column| Self::new(*column)).collect()
+    }
+}
+
+/// The key of a tree: columns in order. A null comes first, or last if the column is descending; trailing blanks of text do not count.
+#[derive(Debug, Clone)]
 pub struct KeyLayout {
-    /// Columns of the table, indexes from 0.
-    pub columns: Vec<usize>,
+    /// Columns of the rows in the leaves.
+    pub columns: Vec<KeyColumn>,
     /// Header, fixed key columns, child: the fixed part of an index record.
     pub fixed_bytes: usize,
     places: Vec<IndexPlace>,
     has_nullable: bool,
     variable_count: usize,
+    order: Option<TextOrder>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,72 +77,134 @@ enum IndexPlace {
 }
 
 impl KeyLayout {
-    /// The key over these columns of a table.
-    pub fn new(layout: &Layout, columns: &[usize]) -> Result<Self, EngineError> {
+    /// The key over these columns of rows of this form.
+    pub fn new(
+        layout: &Layout,
+        columns: &[KeyColumn],
+        order: Option<TextOrder>,
+    ) -> Result<Self, EngineError> {
         let refuse = |reason: String| Err(EngineError::Schema { reason });
-        if columns.is_empty() || columns.len() > 32 {
-            return refuse(format!("a key of {} columns; it has 1 to 32", columns.len()));
-        }
-        let (mut offset, mut variable_count, mut places, mut limit) = (1, 0, Vec::new(), 0);
+        let (mut offset, mut variable_count, mut places) = (1, 0, Vec::new());
         let mut has_nullable = false;
-        for (number, index) in columns.iter().enumerate() {
-            let (Some(column), Some(position)) = (layout.columns.get(*index), layout.positions.get(*index))
+        for key in columns {
+            let index = key.column;
+            let (Some(column), Some(position)) = (layout.columns.get(index), layout.positions.get(index))
             else {
                 return refuse(format!("no column {index}"));
             };
-            if columns.iter().take(number).any(|other| other == index) {
-                return refuse(format!("column {:?} is twice in the key", column.name));
+            if let (Some(collation), None) = (&key.collation, order) {
+                return refuse(format!("the database was opened without an order for collation {collation}"));
             }
             has_nullable |= column.nullable;
             places.push(match *position {
                 Position::Fixed { width, .. } => {
                     offset += width;
-                    limit += width;
                     IndexPlace::Fixed { offset: offset - width, width }
                 }
                 Position::Bit { .. } => {
                     offset += 1;
-                    limit += 1;
                     IndexPlace::Fixed { offset: offset - 1, width: 1 }
                 }
-                Position::Variable { limit_bytes: Some(bytes), .. } => {
-                    limit += bytes;
+                Position::Variable { .. } => {
                     variable_count += 1;
                     IndexPlace::Variable { index: variable_count - 1 }
                 }
-                Position::Variable { limit_bytes: None, .. } => {
-                    return refuse(format!(
-                        "column {:?} of type {} cannot be in a key",
-                        column.name, column.kind
-                    ));
-                }
             });
         }
-        if limit > KEY_LIMIT_BYTES {
-            return refuse(format!("a key of up to {limit} bytes, the limit is {KEY_LIMIT_BYTES}"));
-        }
         let fixed_bytes = offset + CHILD_BYTES;
-        Ok(Self { columns: columns.to_vec(), fixed_bytes, places, has_nullable, variable_count })
+        Ok(Self { columns: columns.to_vec(), fixed_bytes, places, has_nullable, variable_count, order })
+    }
+
+    /// Refuses what cannot be declared as a key: 1 to 32 columns, none twice, none of a large type, `limit_bytes` in all.
+    pub fn check(layout: &Layout, columns: &[KeyColumn], limit_bytes: usize) -> Result<(), EngineError> {
+        let refuse = |reason: String| Err(EngineError::Schema { reason });
+        if columns.is_empty() || columns.len() > 32 {
+            return refuse(format!("a key of {} columns; it has 1 to 32", columns.len()));
+        }
+        let mut bytes = 0;
+        for (number, key) in columns.iter().enumerate() {
+            let index = key.column;
+            let (Some(column), Some(position)) = (layout.visible().get(index), layout.positions.get(index))
+            else {
+                return refuse(format!("no column {index}"));
+            };
+            if columns.iter().take(number).any(|other| other.column == index) {
+                return refuse(format!("column {:?} is twice in the key", column.name));
+            }
+            bytes += match *position {
+                Position::Fixed { width, .. } => width,
+                Position::Bit { .. } => 1,
+                Position::Variable { limit_bytes: Some(bytes), .. } => bytes,
+                Position::Variable { limit_bytes: None, .. } => {
+                    let (name, kind) = (&column.name, column.kind);
+                    return refuse(format!("column {name:?} of type {kind} cannot be in a key"));
+                }
+            };
+        }
+        if bytes > limit_bytes {
+            return refuse(format!("a key of up to {bytes} bytes, the limit is {limit_bytes}"));
+        }
+        Ok(())
+    }
+
+    /// What orders its text.
+    pub fn order(&self) -> Option<TextOrder> {
+        self.order
+    }
+
+    /// Indexes of its columns.
+    pub fn column_indexes(&self) -> Vec<usize> {
+        self.columns.iter().map(|key| key.column).collect()
     }
 
     /// The key of a row as bytes that order as the key does.
     pub fn of_row(&self, layout: &Layout, record: &[u8]) -> Option<Vec<u8>> {
         let mut key = Vec::new();
-        for index in &self.columns {
-            let kind = layout.columns.get(*index)?.kind;
-            normalize(kind, value(layout, record, *index)?.as_deref(), &mut key)?;
-        }
+        self.write_of_row(layout, record, &mut key)?;
         Some(key)
+    }
+
+    /// Appends the key of a row.
+    pub fn write_of_row(&self, layout: &Layout, record: &[u8], key: &mut Vec<u8>) -> Option<()> {
+        for column in &self.columns {
+            let kind = layout.columns.get(column.column)?.kind;
+            self.write_column(column, kind, value(layout, record, column.column)?, key)?;
+        }
+        Some(())
     }
 
     /// The key of an index record.
     pub fn of_index(&self, layout: &Layout, record: &[u8]) -> Option<Vec<u8>> {
         let mut key = Vec::new();
-        for (number, (index, place)) in self.columns.iter().zip(&self.places).enumerate() {
-            let kind = layout.columns.get(*index)?.kind;
-            normalize(kind, self.index_value(record, number, *place)?, &mut key)?;
+        for (number, (column, place)) in self.columns.iter().zip(&self.places).enumerate() {
+            let kind = layout.columns.get(column.column)?.kind;
+            self.write_column(column, kind, self.index_value(record, number, *place)?, &mut key)?;
         }
         Some(key)
+    }
+
+    fn write_column(
+        &self,
+        column: &KeyColumn,
+        kind: Kind,
+        value: Option<&[u8]>,
+        key: &mut Vec<u8>,
+    ) -> Option<()> {
+        let start = key.len();
+        let collation = column.collation.as_deref().zip(self.order).filter(|_| kind.is_text());
+        match (collation, value) {
+            (Some((collation, order)), Some(value)) => {
+                let mut sort_key = Vec::new();
+                (order.write)(collation, &text(kind, value)?, &mut sort_key);
+                key.push(1);
+                escape(sort_key.into_iter(), key);
+            }
+            _ => normalize(kind, value, key)?,
+        }
+        if column.descending {
+            key.iter_mut().skip(start).for_each(|byte| *byte = !*byte);
+        }
+        Some(())
     }
 
     /// The page that an index record leads to.
@@ -109,10 +214,8 @@ impl KeyLayout {
 
     /// The index record with the key of a row and this child.
     pub fn index_record(&self, layout: &Layout, row: &[u8], child: PageId) -> Option<Vec<u8>> {
-        let values =
-            self.columns.iter().map(|index| value(layout, row, *index)).collect::<Option<Vec<_>>>()?;
-        let values: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
-        self.build(&values, child)
+        let values = self.columns.iter().map(|key| value(layout, row, key.column));
+        self.build(&values.collect::<Option<Vec<_>>>()?, child)
     }
 
     /// The same key as another index record, leading elsewhere.
@@ -186,16 +289,31 @@ impl KeyLayout {
 }
 
 /// The bytes of a column of a row; the inner None: null. None: the record is damaged, or the value is elsewhere.
-fn value(layout: &Layout, record: &[u8], column: usize) -> Option<Option<Vec<u8>>> {
+pub(crate) fn value<'r>(layout: &Layout, record: &'r [u8], column: usize) -> Option<Option<&'r [u8]>> {
+    match value_or_pointer(layout, record, column)? {
+        (_, true) => None,
+        (value, false) => Some(value),
+    }
+}
+
+/// The same, or the pointer that the row has instead of the value, and whether it is one.
+pub(crate) fn value_or_pointer<'r>(
+    layout: &Layout,
+    record: &'r [u8],
+    column: usize,
+) -> Option<(Option<&'r [u8]>, bool)> {
     let bitmap = record.get(layout.fixed_bytes + 2 + column / 8)?;
     if bitmap & (1 << (column % 8)) != 0 {
-        return Some(None);
+        return Some((None, false));
     }
     match *layout.positions.get(column)? {
         Position::Fixed { offset, width } => {
-            record.get(offset..offset + width).map(|bytes| Some(bytes.to_vec()))
+            record.get(offset..offset + width).map(|bytes| (Some(bytes), false))
         }
-        Position::Bit { offset, bit } => Some(Some(vec![(record.get(offset)? >> bit) & 1])),
+        Position::Bit { offset, bit } => {
+            let bits: &[u8] = if (record.get(offset)? >> bit) & 1 == 1 { &[1] } else { &[0] };
+            Some((Some(bits), false))
+        }
         Position::Variable { index, .. } => {
             let array = layout.bitmap_end();
             let count = match record.first()? & HAS_VARIABLE {
@@ -203,21 +321,30 @@ fn value(layout: &Layout, record: &[u8], column: usize) -> Option<Option<Vec<u8>
                 _ => usize::from(u16_at(record, array)?),
             };
             if index >= count {
-                return Some(Some(Vec::new()));
+                return Some((Some(&[]), false));
             }
             let end = u16_at(record, array + 2 + 2 * index)?;
             let start = match index {
                 0 => array + 2 + 2 * count,
                 _ => usize::from(u16_at(record, array + 2 * index)? & !COMPLEX),
             };
-            // A key column never leaves its row.
-            if end & COMPLEX != 0 {
-                None
-            } else {
-                record.get(start..usize::from(end)).map(|bytes| Some(bytes.to_vec()))
-            }
+            let bytes = record.get(start..usize::from(end & !COMPLEX))?;
+            Some((Some(bytes), end & COMPLEX != 0))
         }
     }
+}
+
+/// Text without trailing blanks from its bytes in a record.
+fn text(kind: Kind, value: &[u8]) -> Option<String> {
+    let text = match kind {
+        Kind::NChar(_) | Kind::NVarChar(_) => {
+            let units: Vec<u16> =
+                value.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+            String::from_utf16(&units).ok()?
+        }
+        _ => std::str::from_utf8(value).ok()?.to_owned(),
+    };
+    Some(text.trim_end_matches(' ').to_owned())
 }
 
 /// Appends the bytes of a value so that keys order as byte strings.

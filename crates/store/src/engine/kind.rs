@@ -89,6 +89,11 @@ pub enum Place {
 }
 
 impl Kind {
+    /// Whether values are text, which orders by a collation.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Char(_) | Self::NChar(_) | Self::VarChar(_) | Self::NVarChar(_))
+    }
+
     /// Where and how wide values are.
     pub fn place(self) -> Place {
         let time = |scale: u8| match scale {

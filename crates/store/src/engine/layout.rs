@@ -34,6 +34,28 @@ impl Column {
 /// Bytes of a record's header: two status bytes and the length of the fixed part.
 pub const RECORD_HEADER_BYTES: usize = 4;
 
+/// How a record begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RecordForm {
+    /// A row of a table: [`RECORD_HEADER_BYTES`].
+    #[default]
+    Row,
+    /// A row in the leaf of a nonclustered index: one status byte.
+    IndexLeaf,
+}
+
+impl RecordForm {
+    fn header_bytes(self) -> usize {
+        match self {
+            Self::Row => RECORD_HEADER_BYTES,
+            Self::IndexLeaf => 1,
+        }
+    }
+}
+
+/// Name of the hidden column that tells rows with equal keys apart.
+const UNIQUIFIER: &str = "uniquifier";
+
 /// Where a column is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
@@ -73,6 +95,10 @@ pub struct Layout {
     pub variable_count: usize,
     /// Columns whose values never leave their rows: those of the clustered key.
     pub pinned: Arc<[usize]>,
+    /// How its records begin.
+    pub form: RecordForm,
+    /// Columns at the end that callers do not see: the number that tells rows with equal keys apart.
+    pub hidden: usize,
     /// The Arrow schema of batches that go in and come out.
     pub schema: SchemaRef,
 }
@@ -80,12 +106,35 @@ pub struct Layout {
 impl Layout {
     /// Lays out the columns in their order, bits packed eight to a byte.
     pub fn new(columns: Vec<Column>) -> Result<Self, EngineError> {
+        Self::with_form(columns, RecordForm::Row, 0)
+    }
+
+    /// The same with the hidden column of a clustered key that is not unique: null in the first row of each key, else four bytes.
+    /// It is a nullable column of variable length, as in SQL Server.
+    pub fn with_uniquifier(mut columns: Vec<Column>) -> Result<Self, EngineError> {
+        columns.push(Self::uniquifier());
+        Self::with_form(columns, RecordForm::Row, 1)
+    }
+
+    /// The leaf rows of a nonclustered index: key columns, what leads to the row, included columns. No value leaves its row.
+    pub fn of_index(columns: Vec<Column>) -> Result<Self, EngineError> {
+        let mut layout = Self::with_form(columns, RecordForm::IndexLeaf, 0)?;
+        layout.pinned = (0..layout.columns.len()).collect();
+        Ok(layout)
+    }
+
+    /// The hidden column. Its bytes are big-endian, so that they order as the number does.
+    pub(crate) fn uniquifier() -> Column {
+        Column::new(UNIQUIFIER, Kind::VarBinary(Some(4)))
+    }
+
+    fn with_form(columns: Vec<Column>, form: RecordForm, hidden: usize) -> Result<Self, EngineError> {
         let refuse = |reason: String| Err(EngineError::Schema { reason });
         if columns.is_empty() || columns.len() > 1024 {
             return refuse(format!("{} columns; a table has 1 to 1024", columns.len()));
         }
         let mut positions = Vec::with_capacity(columns.len());
-        let (mut offset, mut variable_count) = (RECORD_HEADER_BYTES, 0);
+        let (mut offset, mut variable_count) = (form.header_bytes(), 0);
         let mut bits: Option<(usize, u8)> = None;
         for column in &columns {
             if !column.kind.is_valid() {
@@ -115,6 +164,7 @@ impl Layout {
         }
         let fields = columns
             .iter()
+            .take(columns.len() - hidden)
             .map(|column| Field::new(&column.name, column.kind.data_type(), column.nullable))
             .collect::<Vec<_>>();
         let layout = Self {
@@ -122,6 +172,8 @@ impl Layout {
             fixed_bytes: offset,
             variable_count,
             pinned: Arc::default(),
+            form,
+            hidden,
             schema: Arc::new(Schema::new(fields)),
             columns: columns.into(),
         };
@@ -130,6 +182,11 @@ impl Layout {
             return Err(EngineError::RowTooLarge { bytes: least, limit_bytes: ROW_LIMIT_BYTES });
         }
         Ok(layout)
+    }
+
+    /// Columns that callers see.
+    pub fn visible(&self) -> &[Column] {
+        self.columns.get(..self.columns.len() - self.hidden).unwrap_or_default()
     }
 
     /// Bytes of the NULL bitmap.

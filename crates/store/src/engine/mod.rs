@@ -34,38 +34,48 @@
 //! The design, the bytes on disk, why a commit is safe, and which layers stand: `docs/store-engine.md`.
 
 pub mod allocation;
+mod alter;
 pub mod block;
 pub mod buffer;
-pub mod bulk;
+mod build;
+mod bulk;
 pub mod catalogue;
+mod changes;
 pub mod check;
 pub mod control;
 pub mod database;
+mod definition;
 pub mod error;
 pub mod figures;
 pub mod files;
+mod fragments;
 mod heap;
+pub mod index;
 pub mod key;
 pub mod kind;
 pub mod large;
 pub mod layout;
+pub mod load;
 pub mod lock;
 pub mod log;
 pub mod lsn;
 pub mod maps;
 pub mod memory;
+pub mod ordered;
 pub mod page;
 pub mod pager;
 pub mod record;
 mod recovery;
+mod rows;
 pub mod scan;
+mod sort;
 pub mod transaction;
 mod tree;
 pub mod versions;
 pub mod volume;
 
+pub use alter::{ColumnSource, NewColumn};
 pub use buffer::CacheCounts;
-pub use bulk::BulkWriter;
 pub use check::Finding;
 pub use database::{Engine, EngineOptions, RecoveryModel, Snapshot, Usage};
 pub use error::EngineError;
@@ -73,13 +83,17 @@ pub use figures::{
     AllocationUnitSpace, Counters, DataFileSpace, FileIo, LogReuseWait, LogSpace, PageStatistics, ScanDetail,
     WaitCount, WaitType,
 };
+pub use index::{Index, IndexDefinition, RowLocator, Tree};
+pub use key::{KeyColumn, TextOrder};
 pub use kind::Kind;
 pub use layout::Column;
+pub use load::{BulkOptions, BulkWriter, MinimalLogging, MinimalLoggingCondition};
 pub use lock::LockMode;
 pub use log::{
     LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,
 };
 pub use lsn::Lsn;
+pub use ordered::OrderedScan;
 pub use page::RowId;
-pub use scan::{OrderedScan, Scan};
+pub use scan::Scan;
 pub use transaction::{Savepoint, Transaction};

@@ -45,6 +45,8 @@ const HEADER_VERSION: u8 = 1;
 const HAS_CHECKSUM: u16 = 0x0200;
 /// `m_flagBits`: the page was filled by a minimally logged operation, and the log has no image of it.
 const UNLOGGED: u16 = 0x0001;
+/// `m_flagBits`: the last row has been taken out of the page since it was formatted.
+const EMPTIED: u16 = 0x0002;
 /// `m_typeFlagBits` of a page with compression information.
 const COMPRESSED: u8 = 0x80;
 
@@ -312,6 +314,11 @@ impl Page {
         self.u16(FLAGS) & UNLOGGED != 0
     }
 
+    /// Whether the page was once left by its last row: a tree that is such a page has held rows before.
+    pub fn was_emptied(&self) -> bool {
+        self.u16(FLAGS) & EMPTIED != 0
+    }
+
     /// From here on the log has an image of the page.
     pub fn clear_unlogged(&mut self) {
         self.put_u16(FLAGS, self.u16(FLAGS) & !UNLOGGED);
@@ -400,6 +407,7 @@ impl Page {
         self.put_u16(FREE_COUNT, (self.free_bytes() + freed).min(CAPACITY_BYTES) as u16);
         if self.slot_count() == 0 {
             self.put_u16(FREE_DATA, self.rows_start() as u16);
+            self.put_u16(FLAGS, self.u16(FLAGS) | EMPTIED);
         }
         true
     }
@@ -556,6 +564,11 @@ pub fn set_fill(bytes: &mut [u8; PAGE_BYTES], slots: u16, free_data: usize, free
     bytes[SLOTS..SLOTS + 2].copy_from_slice(&slots.to_le_bytes());
     bytes[FREE_COUNT..FREE_COUNT + 2].copy_from_slice(&(free_bytes as u16).to_le_bytes());
     bytes[FREE_DATA..FREE_DATA + 2].copy_from_slice(&(free_data as u16).to_le_bytes());
+}
+
+/// Number of slots.
+pub fn slot_count(bytes: &[u8; PAGE_BYTES]) -> u16 {
+    u16_at(bytes, SLOTS).min((CAPACITY_BYTES / SLOT_BYTES) as u16)
 }
 
 /// Bytes free for rows and slots.

@@ -4,18 +4,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use super::allocation::ExtentUse;
-use super::catalogue::{Clustered, Table, UnitKind};
+use super::catalogue::{Table, UnitKind};
 use super::database::{Shared, Snapshot};
 use super::error::EngineError;
 use super::figures::WaitType;
-use super::key::KeyLayout;
+use super::index::RowLocator;
 use super::large::{FragmentSource, LargeValueReader};
-use super::layout::Layout;
 use super::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, PageType, RowId};
-use super::record::{BoundBatch, RowGatherer, no_large_values};
+use super::record::RowGatherer;
 use super::tree;
 
 /// Which state of the pages a scan reads.
@@ -117,8 +116,13 @@ impl Scan {
         table: Arc<Table>,
         projection: Option<Vec<usize>>,
     ) -> Result<Self, EngineError> {
-        let projection = projection.unwrap_or_else(|| (0..table.layout.columns.len()).collect());
-        let schema = Arc::new(table.layout.schema.project(&projection)?);
+        let projection = projection.unwrap_or_else(|| (0..table.layout.visible().len()).collect());
+        let fields = projection.iter().map(|column| {
+            let column = table.layout.columns.get(*column);
+            let column = column.ok_or_else(|| EngineError::Schema { reason: "no such column".to_owned() })?;
+            Ok(Field::new(&column.name, column.kind.data_type(), column.nullable))
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, EngineError>>()?));
         let extents = 0..table.unit(UnitKind::InRow).extents.len();
         Ok(Self { reader, table, extents, projection, schema, batch_rows: BATCH_ROWS, buffer: Vec::new() })
     }
@@ -148,10 +152,26 @@ impl Scan {
 
     /// The next batch with the address of each row.
     pub fn next_with_addresses(&mut self) -> Option<Result<(RecordBatch, Vec<RowId>), EngineError>> {
-        self.gather(true).transpose()
+        self.gather(|_, gatherer| Ok(gatherer.addresses())).transpose()
     }
 
-    fn gather(&mut self, addresses: bool) -> Result<Option<(RecordBatch, Vec<RowId>)>, EngineError> {
+    /// The next batch with what leads to each row, in a table of either form.
+    pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
+        self.gather(|table, gatherer| match &table.clustered {
+            Some(tree) => {
+                let keys = gatherer.keys(&tree.key);
+                let keys = keys.ok_or_else(|| tree::damaged(tree.root, "a key cannot be read"))?;
+                Ok(keys.into_iter().map(|key| RowLocator::Key(key.into())).collect())
+            }
+            None => Ok(gatherer.addresses().into_iter().map(RowLocator::Address).collect()),
+        })
+        .transpose()
+    }
+
+    fn gather<T>(
+        &mut self,
+        note: impl FnOnce(&Table, &RowGatherer<'_>) -> Result<T, EngineError>,
+    ) -> Result<Option<(RecordBatch, T)>, EngineError> {
         let table = Arc::clone(&self.table);
         let mut gatherer = RowGatherer::new(&table.layout);
         while gatherer.rows() < self.batch_rows {
@@ -167,9 +187,9 @@ impl Scan {
         if gatherer.rows() == 0 {
             return Ok(None);
         }
-        let addresses = if addresses { gatherer.addresses() } else { Vec::new() };
+        let noted = note(&table, &gatherer)?;
         let batch = gatherer.finish(&self.projection, &LargeValueReader { source: &self.reader })?;
-        Ok(Some((batch, addresses)))
+        Ok(Some((batch, noted)))
     }
 }
 
@@ -177,114 +197,6 @@ impl Iterator for Scan {
     type Item = Result<RecordBatch, EngineError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.gather(false).transpose()?.map(|(batch, _)| batch))
+        Some(self.gather(|_, _| Ok(())).transpose()?.map(|(batch, ())| batch))
     }
-}
-
-/// Rows of a clustered table in the order of its key, a leaf at a time.
-#[derive(Debug)]
-pub struct OrderedScan {
-    reader: PageReader,
-    table: Arc<Table>,
-    projection: Vec<usize>,
-    /// The next leaf, and the least key wanted of it.
-    next: PageId,
-    from: Vec<u8>,
-    /// Rows with greater keys are not wanted; None: all are.
-    to: Option<Vec<u8>>,
-    seen: usize,
-}
-
-impl OrderedScan {
-    /// Rows whose keys are at least the key in the first row of `from` and at most that in the first row of `to`. Both are
-    /// batches of the key columns.
-    pub(crate) fn new(
-        reader: PageReader,
-        table: Arc<Table>,
-        projection: Option<Vec<usize>>,
-        from: Option<&RecordBatch>,
-        to: Option<&RecordBatch>,
-    ) -> Result<Self, EngineError> {
-        let clustered = tree_of(&table)?;
-        let bound = |batch: &RecordBatch| {
-            let keys = keys_of(&table, batch)?;
-            keys.into_iter()
-                .next()
-                .ok_or_else(|| EngineError::Schema { reason: "a bound without a row".to_owned() })
-        };
-        let from = from.map(bound).transpose()?.unwrap_or_default();
-        let to = to.map(bound).transpose()?;
-        let leaf = tree::descend(&table.layout, &clustered, &from, 0, |id| reader.read(id))?;
-        let projection = projection.unwrap_or_else(|| (0..table.layout.columns.len()).collect());
-        Ok(Self { reader, table, projection, next: leaf.id(), from, to, seen: 0 })
-    }
-
-    fn leaf(&mut self) -> Result<Option<RecordBatch>, EngineError> {
-        let table = Arc::clone(&self.table);
-        let clustered = tree_of(&table)?;
-        let most = table.unit(UnitKind::InRow).extents.len() * EXTENT_PAGES as usize;
-        while self.next.is_some() {
-            let page = self.reader.read(self.next)?;
-            self.seen += 1;
-            if page.level() != 0 || page.page_type() != Some(PageType::Data) || self.seen > most {
-                return Err(tree::damaged(page.id(), "the chain of leaves leads astray"));
-            }
-            self.next = page.next();
-            let mut slots = 0..page.slot_count();
-            if !self.from.is_empty() {
-                let (tree::Place::At(slot) | tree::Place::Before(slot)) =
-                    tree::find(&table.layout, &clustered, &page, &self.from)?;
-                slots.start = slot;
-                self.from.clear();
-            }
-            if let Some(to) = &self.to {
-                let end = match tree::find(&table.layout, &clustered, &page, to)? {
-                    tree::Place::At(slot) => slot + 1,
-                    tree::Place::Before(slot) => slot,
-                };
-                if end < slots.end {
-                    slots.end = end;
-                    self.next = PageId::NONE;
-                }
-            }
-            let mut gatherer = RowGatherer::new(&table.layout);
-            gatherer.push_rows(&page, slots)?;
-            if gatherer.rows() > 0 {
-                return gatherer
-                    .finish(&self.projection, &LargeValueReader { source: &self.reader })
-                    .map(Some);
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl Iterator for OrderedScan {
-    type Item = Result<RecordBatch, EngineError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.leaf().transpose()
-    }
-}
-
-/// The table's tree, or an error that it has none.
-pub(crate) fn tree_of(table: &Table) -> Result<Arc<Clustered>, EngineError> {
-    table
-        .clustered
-        .clone()
-        .ok_or_else(|| EngineError::Schema { reason: format!("table {:?} has no key", table.name) })
-}
-
-/// Keys as byte strings from a batch of the key columns in their order.
-pub(crate) fn keys_of(table: &Table, batch: &RecordBatch) -> Result<Vec<Vec<u8>>, EngineError> {
-    let clustered = tree_of(table)?;
-    let columns = clustered.key.columns.iter().filter_map(|index| table.layout.columns.get(*index).cloned());
-    let mut layout = Layout::new(columns.collect())?;
-    let all: Vec<usize> = (0..layout.columns.len()).collect();
-    layout.pinned = all.clone().into();
-    let key = KeyLayout::new(&layout, &all)?;
-    let bound = BoundBatch::new(&layout, batch, &mut no_large_values())?;
-    let keys = (0..bound.rows()).map(|row| key.of_row(&layout, &bound.record(row)));
-    keys.collect::<Option<Vec<_>>>()
-        .ok_or_else(|| EngineError::Schema { reason: "a key cannot be read".to_owned() })
 }

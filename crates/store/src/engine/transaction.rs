@@ -7,23 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::RecordBatch;
 
-use super::bulk::BulkWriter;
-use super::catalogue::{CATALOGUE, Catalogue, Clustered, Filled, Table, UnitKind};
+use super::allocation::Unit;
+use super::catalogue::{CATALOGUE, Catalogue, Filled, Table};
 use super::check::{self, Finding};
-use super::database::{GivenUp, Shared, Snapshot};
+use super::database::{GivenUp, Shared};
+use super::definition;
 use super::error::EngineError;
 use super::figures::count;
 use super::heap::HeapWriter;
-use super::key::KeyLayout;
-use super::large::LargeValueWriter;
-use super::layout::{Column, Layout};
+use super::index::{IndexDefinition, Tree};
+use super::layout::Column;
 use super::log::Operation;
 use super::lsn::Lsn;
-use super::page::{ExtentId, PageType, RowId, UnitId};
-use super::record::BoundBatch;
-use super::scan::{PageReader, Scan, View, keys_of, tree_of};
+use super::page::{ExtentId, PageId, RowId, UnitId};
 use crate::lock::LockMode;
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
@@ -32,14 +30,14 @@ use crate::lock::LockMode;
 /// the table itself has it alone ([`LockMode::Exclusive`]). Locks are kept to the end.
 #[derive(Debug)]
 pub struct Transaction {
-    shared: Arc<Shared>,
-    id: u64,
-    work: Work,
+    pub(super) shared: Arc<Shared>,
+    pub(super) id: u64,
+    pub(super) work: Work,
     /// Given to this transaction: free again if it is undone.
-    allocated: Vec<ExtentId>,
-    forced: bool,
+    pub(super) allocated: Vec<ExtentId>,
+    pub(super) forced: bool,
     /// An operation failed half way: only undoing everything is left.
-    failed: bool,
+    pub(super) failed: bool,
     ended: bool,
     savepoints: u64,
     lock_timeout: Duration,
@@ -48,18 +46,18 @@ pub struct Transaction {
 
 /// What a rollback to a savepoint restores in memory.
 #[derive(Debug, Clone, Default)]
-struct Work {
+pub(super) struct Work {
     /// Tables held alone, as this transaction has made them; None: dropped.
-    changed: BTreeMap<u32, Option<Table>>,
+    pub changed: BTreeMap<u32, Option<Table>>,
     /// What was filled in tables held together with others.
-    filled: BTreeMap<u32, Filled>,
+    pub filled: BTreeMap<u32, Filled>,
     /// Units with the extents and pages that the commit gives up.
-    given_up: Vec<(super::allocation::Unit, Vec<ExtentId>)>,
-    given_up_units: Vec<super::allocation::Unit>,
+    given_up: Vec<(Unit, Vec<ExtentId>)>,
+    given_up_units: Vec<Unit>,
     /// Tables whose definitions the commit writes.
-    redefined: BTreeSet<u32>,
+    pub redefined: BTreeSet<u32>,
     /// Rows that the commit inserts, in tables held together with others.
-    pending: BTreeMap<u32, Vec<RecordBatch>>,
+    pub pending: BTreeMap<u32, Vec<RecordBatch>>,
 }
 
 /// A point of a transaction to go back to.
@@ -137,7 +135,7 @@ impl Transaction {
         columns: Vec<Column>,
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, &[], properties)
+        self.create(name, columns, None, properties)
     }
 
     /// Creates a table whose rows are kept in the order of a unique key, a clustered tree. `key` holds indexes of columns.
@@ -148,19 +146,32 @@ impl Transaction {
         key: &[usize],
         properties: &str,
     ) -> Result<(), EngineError> {
-        KeyLayout::new(&Layout::new(columns.clone())?, key)?;
-        self.create(name, columns, key, properties)
+        self.create(name, columns, Some(&IndexDefinition::unique("", key)), properties)
+    }
+
+    /// The same with any key.
+    pub fn create_tree(
+        &mut self,
+        name: &str,
+        columns: Vec<Column>,
+        key: &IndexDefinition,
+        properties: &str,
+    ) -> Result<(), EngineError> {
+        self.create(name, columns, Some(key), properties)
     }
 
     fn create(
         &mut self,
         name: &str,
         columns: Vec<Column>,
-        key: &[usize],
+        key: Option<&IndexDefinition>,
         properties: &str,
     ) -> Result<(), EngineError> {
-        let mut layout = Layout::new(columns)?;
-        layout.pinned = key.to_vec().into();
+        let layout = Tree::table_layout(columns, key)?;
+        let order = self.shared.options.text_order;
+        if let Some(key) = key {
+            Tree::clustered(&Arc::new(layout.clone()), key.clone(), PageId::NONE, order)?;
+        }
         self.claim_name(name)?;
         let object = self.shared.next_object.fetch_add(1, Ordering::AcqRel);
         self.lock_alone(object)?;
@@ -169,27 +180,48 @@ impl Transaction {
             let table = Table::new(object, name.to_owned(), properties.to_owned(), layout, |unit| {
                 shared.allocator.create_unit(id, unit)
             })?;
-            this.work.changed.insert(object, Some(table));
+            this.set_working(table);
             this.work.redefined.insert(object);
             this.plant(object, key)
         })
     }
 
-    /// Gives a table that has no extents its root, if it has a key.
-    fn plant(&mut self, object: u32, key: &[usize]) -> Result<(), EngineError> {
-        if key.is_empty() {
-            return Ok(());
-        }
-        self.share_catalogue()?;
-        self.work.redefined.insert(object);
+    /// Gives a table without extents its trees: that of `key`, and those of its indexes again.
+    pub(super) fn plant(&mut self, object: u32, key: Option<&IndexDefinition>) -> Result<(), EngineError> {
+        let order = self.shared.options.text_order;
         self.with_heap(object, |heap| {
-            let unit = heap.table.unit(UnitKind::InRow).clone();
-            let root = heap.new_page(UnitKind::InRow, PageType::Data, &unit)?;
-            let key = KeyLayout::new(&heap.table.layout, key)?;
-            heap.table.clustered = Some(Arc::new(Clustered { key, root }));
-            heap.shared.pager.note_tree(object, true);
+            let layout = Arc::clone(&heap.table.layout);
+            heap.table.clustered = match key {
+                Some(key) => {
+                    let mut tree = Tree::clustered(&layout, key.clone(), PageId::NONE, order)?;
+                    tree.root = heap.new_root(&tree)?;
+                    Some(Arc::new(tree))
+                }
+                None => None,
+            };
+            for index in heap.table.indexes.clone() {
+                let definition = index.tree.definition.clone();
+                heap.plant_index(index.id, definition, index.unit, order)?;
+            }
+            heap.shared.pager.note_tree(object, heap.table.clustered.is_some());
             Ok(())
         })
+    }
+
+    /// The commit writes the definition of a table anew.
+    pub(super) fn redefine(&mut self, object: u32) -> Result<(), EngineError> {
+        self.share_catalogue()?;
+        self.work.redefined.insert(object);
+        Ok(())
+    }
+
+    /// The working copy of a table that this transaction has alone.
+    pub(super) fn working(&self, object: u32) -> Result<Table, EngineError> {
+        self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(&object.to_string()))
+    }
+
+    pub(super) fn set_working(&mut self, table: Table) {
+        self.work.changed.insert(table.object, Some(table));
     }
 
     /// Gives a table another name and other properties.
@@ -217,190 +249,46 @@ impl Transaction {
         let table = self.work.changed.insert(object, None).flatten().ok_or_else(|| no_table(name))?;
         self.work.pending.remove(&object);
         self.work.redefined.insert(object);
-        self.give_up_extents(&table);
-        self.work.given_up_units.extend(table.units);
+        self.give_up_extents(table.all_units());
+        self.work.given_up_units.extend(table.all_units().cloned());
         Ok(())
     }
 
     /// Removes all rows of a table by giving up its extents.
     pub fn truncate_table(&mut self, name: &str) -> Result<(), EngineError> {
         let object = self.alone(name)?;
-        let mut table = self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(name))?;
         self.guarded(|this| {
             this.work.pending.remove(&object);
-            this.give_up_extents(&table);
-            for unit in &mut table.units {
-                this.shared.forget_all_room(unit.id);
-                unit.extents = Arc::default();
+            let old = this.clear(object)?;
+            if old.clustered.is_none() && old.indexes.is_empty() {
+                return Ok(());
             }
-            table.rows = 0;
-            let clustered = table.clustered.clone();
-            this.work.changed.insert(object, Some(table));
-            // It gets another root, which its definition names.
-            clustered.map_or(Ok(()), |tree| this.plant(object, &tree.key.columns))
+            // Its trees get other roots, which its definition names.
+            this.redefine(object)?;
+            let key = old.clustered.as_ref().map(|tree| tree.definition.clone());
+            this.plant(object, key.as_ref())
         })
     }
 
-    /// A writer that fills extents of its own; [`finish_bulk`](Self::finish_bulk) adds them to the table.
-    pub fn bulk_writer(&mut self, name: &str) -> Result<BulkWriter, EngineError> {
-        self.check()?;
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        self.lock(table.object, LockMode::Append)?;
-        // It may have been dropped while this transaction waited.
-        let table =
-            self.table(name).filter(|again| again.object == table.object).ok_or_else(|| no_table(name))?;
-        if table.clustered.is_some() {
-            let reason = format!("bulk writers fill heaps, and {name:?} has a key");
-            return Err(EngineError::Schema { reason });
+    /// Takes all extents from a table; its trees have no roots then. Returns what it was.
+    pub(super) fn clear(&mut self, object: u32) -> Result<Table, EngineError> {
+        let old = self.working(object)?;
+        let mut table = old.clone();
+        self.give_up_extents(old.all_units());
+        for kind in table.unit_kinds() {
+            let unit = table.unit_mut(kind);
+            self.shared.forget_all_room(unit.id);
+            unit.extents = Arc::default();
         }
-        Ok(BulkWriter::new(&self.shared, &table, self.id))
+        table.rows = 0;
+        self.set_working(table);
+        Ok(old)
     }
 
-    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on.
-    pub fn finish_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
-        let forced = writer.is_minimally_logged();
-        let (filled, allocated) = writer.finish();
-        self.allocated.extend(allocated);
-        let filled = filled.inspect_err(|_| self.failed = true)?;
-        self.forced |= forced;
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        let rows = filled.rows;
-        match self.work.changed.get_mut(&table.object) {
-            Some(Some(table)) => table.attach(&filled),
-            _ => {
-                let entry = self.work.filled.entry(table.object).or_default();
-                entry.rows += filled.rows;
-                for (all, more) in entry.extents.iter_mut().zip(filled.extents) {
-                    all.extend(more);
-                }
-            }
-        }
-        Ok(rows)
-    }
-
-    /// Gives up a bulk writer: what it wrote is undone with the transaction, which cannot be committed any more.
-    pub fn abandon_bulk(&mut self, writer: BulkWriter) {
-        let (_, allocated) = writer.finish();
-        self.allocated.extend(allocated);
-        self.failed = true;
-    }
-
-    /// Loads batches through one bulk writer.
-    pub fn bulk_load(&mut self, name: &str, batches: &[RecordBatch]) -> Result<u64, EngineError> {
-        let mut writer = self.bulk_writer(name)?;
-        for batch in batches {
-            if let Err(error) = writer.append(batch) {
-                self.abandon_bulk(writer);
-                return Err(error);
-            }
-        }
-        self.finish_bulk(name, writer)
-    }
-
-    /// Inserts rows one by one, each logged. Returns their addresses; rows of a clustered table have none.
-    pub fn insert(&mut self, name: &str, batch: &RecordBatch) -> Result<Vec<RowId>, EngineError> {
-        let object = self.alone(name)?;
-        self.guarded(|this| this.insert_rows(object, batch))
-    }
-
-    /// Adds rows to a table beside other transactions that do the same. They wait in memory: the commit inserts them one by one,
-    /// each logged. [`scan`](Self::scan) does not show them; [`pending`](Self::pending) does.
-    pub fn insert_at_commit(&mut self, name: &str, batch: &RecordBatch) -> Result<(), EngineError> {
-        self.check()?;
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        self.lock(table.object, LockMode::Append)?;
-        let table =
-            self.table(name).filter(|again| again.object == table.object).ok_or_else(|| no_table(name))?;
-        fits(&table.layout, batch)?;
-        self.work.pending.entry(table.object).or_default().push(batch.clone());
-        Ok(())
-    }
-
-    /// Rows of a table that wait for the commit.
-    pub fn pending(&self, object: u32) -> &[RecordBatch] {
-        self.work.pending.get(&object).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// Takes the rows back that wait for the commit, for another way of adding them.
-    pub fn take_pending(&mut self, object: u32) -> Vec<RecordBatch> {
-        self.work.pending.remove(&object).unwrap_or_default()
-    }
-
-    /// Inserts the rows that wait for the commit now. The table is then held alone.
-    pub fn insert_pending(&mut self, name: &str) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
-        self.guarded(|this| {
-            let rows = this.take_pending(object);
-            rows.iter().try_for_each(|batch| this.insert_rows(object, batch).map(drop))
-        })
-    }
-
-    /// Removes the rows with these keys, a batch of the key columns, from a clustered table.
-    pub fn delete_keys(&mut self, name: &str, keys: &RecordBatch) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
-        self.guarded(|this| {
-            this.with_heap(object, |heap| {
-                let tree = tree_of(heap.table)?;
-                keys_of(heap.table, keys)?.iter().try_for_each(|key| heap.delete_keyed(&tree, key))
-            })
-        })
-    }
-
-    /// Puts the rows of `batch` in the places of those with the same keys in a clustered table.
-    pub fn update_keyed(&mut self, name: &str, batch: &RecordBatch) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
-        self.guarded(|this| {
-            this.with_heap(object, |heap| {
-                let tree = tree_of(heap.table)?;
-                let layout = Arc::clone(&heap.table.layout);
-                let bound = BoundBatch::new(&layout, batch, &mut LargeValueWriter { sink: &mut *heap })?;
-                let keys = keys_of(heap.table, &batch.project(&tree.key.columns)?)?;
-                let rows = keys.iter().enumerate();
-                rows.into_iter().try_for_each(|(row, key)| heap.update_keyed(&tree, key, &bound.record(row)))
-            })
-        })
-    }
-
-    /// Removes the rows at these addresses of a heap.
-    pub fn delete(&mut self, name: &str, addresses: &[RowId]) -> Result<(), EngineError> {
-        let object = self.alone_heap(name)?;
-        self.guarded(|this| this.delete_rows(object, addresses))
-    }
-
-    /// Puts the rows of `batch` in the places of those at these addresses, which stay valid.
-    pub fn update(
-        &mut self,
-        name: &str,
-        addresses: &[RowId],
-        batch: &RecordBatch,
-    ) -> Result<(), EngineError> {
-        let object = self.alone_heap(name)?;
-        if addresses.len() != batch.num_rows() {
-            let reason = format!("{} addresses for {} rows", addresses.len(), batch.num_rows());
-            return Err(EngineError::Schema { reason });
-        }
-        self.guarded(|this| {
-            this.with_heap(object, |heap| {
-                let layout = Arc::clone(&heap.table.layout);
-                let bound = BoundBatch::new(&layout, batch, &mut LargeValueWriter { sink: &mut *heap })?;
-                addresses
-                    .iter()
-                    .enumerate()
-                    .try_for_each(|(row, address)| heap.update(*address, &bound.record(row)))
-            })
-        })
-    }
-
-    /// Reads a table as this transaction sees it.
-    pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        self.scan_table(self.table(name).ok_or_else(|| no_table(name))?, projection)
-    }
-
-    /// Reads a table that [`table`](Self::table) has returned.
-    pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        let own = self.work.changed.contains_key(&table.object);
-        let view = if own { View::Current } else { View::Snapshot(Snapshot::open(&self.shared)) };
-        Scan::new(PageReader { shared: Arc::clone(&self.shared), view }, table, projection)
+    /// Gives up one unit with the commit; the table has it no more.
+    pub(super) fn give_up_unit(&mut self, unit: Unit) {
+        self.give_up_extents(std::iter::once(&unit));
+        self.work.given_up_units.push(unit);
     }
 
     /// Checks the structure of the whole database, with every table held alone.
@@ -526,7 +414,7 @@ impl Transaction {
             let old = catalogue.tables.get(&object).map_or(&[][..], |table| &table.definition);
             self.delete_rows(CATALOGUE, old)?;
             if let Some(mut table) = table {
-                table.definition = self.insert_rows(CATALOGUE, &table.definition_rows()?)?;
+                table.definition = self.insert_rows(CATALOGUE, &definition::rows_of(&table)?)?;
                 self.work.changed.insert(object, Some(table));
             }
         }
@@ -611,8 +499,8 @@ impl Transaction {
         self.shared.allocator.take_back_undone(self.id)
     }
 
-    fn give_up_extents(&mut self, table: &Table) {
-        for unit in &table.units {
+    pub(super) fn give_up_extents<'a>(&mut self, units: impl Iterator<Item = &'a Unit>) {
+        for unit in units {
             if !unit.extents.is_empty() {
                 let extents = unit.extents.iter().map(|extent| extent.extent).collect();
                 self.work.given_up.push((unit.clone(), extents));
@@ -620,23 +508,19 @@ impl Transaction {
         }
     }
 
-    fn insert_rows(&mut self, object: u32, batch: &RecordBatch) -> Result<Vec<RowId>, EngineError> {
-        self.with_heap(object, |heap| {
-            let layout = Arc::clone(&heap.table.layout);
-            let bound = BoundBatch::new(&layout, batch, &mut LargeValueWriter { sink: &mut *heap })?;
-            if let Some(tree) = heap.table.clustered.clone() {
-                (0..bound.rows()).try_for_each(|row| heap.insert_keyed(&tree, &bound.record(row)))?;
-                return Ok(Vec::new());
-            }
-            (0..bound.rows()).map(|row| heap.insert(&bound.record(row))).collect()
-        })
+    pub(super) fn insert_rows(
+        &mut self,
+        object: u32,
+        batch: &RecordBatch,
+    ) -> Result<Vec<RowId>, EngineError> {
+        self.with_heap(object, |heap| heap.insert_batch(batch))
     }
 
     fn delete_rows(&mut self, object: u32, addresses: &[RowId]) -> Result<(), EngineError> {
         self.with_heap(object, |heap| addresses.iter().try_for_each(|address| heap.delete(*address)))
     }
 
-    fn with_heap<T>(
+    pub(super) fn with_heap<T>(
         &mut self,
         object: u32,
         change: impl FnOnce(&mut HeapWriter<'_>) -> Result<T, EngineError>,
@@ -648,7 +532,7 @@ impl Transaction {
     }
 
     /// Runs an operation; if it fails, what it did so far is undone, and the rest of the transaction stands.
-    fn guarded<T>(
+    pub(super) fn guarded<T>(
         &mut self,
         operation: impl FnOnce(&mut Self) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
@@ -665,28 +549,13 @@ impl Transaction {
     }
 
     /// Locks a table for this transaction alone and makes its working copy.
-    fn alone(&mut self, name: &str) -> Result<u32, EngineError> {
+    pub(super) fn alone(&mut self, name: &str) -> Result<u32, EngineError> {
         self.check()?;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         self.lock_alone(table.object)?;
         match self.table(name) {
             Some(again) if again.object == table.object => Ok(table.object),
             _ => Err(no_table(name)),
-        }
-    }
-
-    /// The same for a table whose rows have addresses.
-    fn alone_heap(&mut self, name: &str) -> Result<u32, EngineError> {
-        let object = self.alone(name)?;
-        match self
-            .work
-            .changed
-            .get(&object)
-            .and_then(Option::as_ref)
-            .is_some_and(|table| table.clustered.is_some())
-        {
-            true => Err(EngineError::Schema { reason: format!("rows of {name:?} are found by their key") }),
-            false => Ok(object),
         }
     }
 
@@ -709,7 +578,7 @@ impl Transaction {
         }
     }
 
-    fn check(&self) -> Result<(), EngineError> {
+    pub(super) fn check(&self) -> Result<(), EngineError> {
         match (self.failed, self.shared.pager.log.is_shut()) {
             (_, Some(reason)) => Err(EngineError::Shut { reason }),
             (true, None) => Err(EngineError::Doomed),
@@ -735,25 +604,6 @@ impl Work {
     }
 }
 
-/// Refuses a batch that is not of a table's form.
-fn fits(layout: &Layout, batch: &RecordBatch) -> Result<(), EngineError> {
-    let refuse = |reason: String| Err(EngineError::Schema { reason });
-    let (given, wanted) = (batch.schema_ref().fields(), layout.schema.fields());
-    if given.len() != wanted.len() {
-        return refuse(format!("{} columns, the table has {}", given.len(), wanted.len()));
-    }
-    for ((given, wanted), array) in given.iter().zip(wanted).zip(batch.columns()) {
-        if given.data_type() != wanted.data_type() {
-            let (name, given, wanted) = (wanted.name(), given.data_type(), wanted.data_type());
-            return refuse(format!("column {name:?} is {given}, the table's is {wanted}"));
-        }
-        if !wanted.is_nullable() && array.null_count() > 0 {
-            return refuse(format!("column {:?} allows no null", wanted.name()));
-        }
-    }
-    Ok(())
-}
-
-fn no_table(name: &str) -> EngineError {
+pub(super) fn no_table(name: &str) -> EngineError {
     EngineError::NoSuchTable { name: name.to_owned() }
 }

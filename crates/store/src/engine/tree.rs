@@ -1,4 +1,5 @@
-//! Clustered trees: rows in the order of a unique key, in leaves that are linked both ways.
+//! Trees: rows in the order of a unique key, in leaves that are linked both ways. The rows are those of a table, or those of a
+//! nonclustered index.
 //!
 //! Whoever changes a tree has its table alone until its transaction ends, so a split needs no care of its own: it is a few logged
 //! changes of pages like any others, undone with the rest. The root stays where it is. The first entry of an upper page stands
@@ -6,12 +7,20 @@
 
 use std::sync::Arc;
 
-use super::catalogue::{Clustered, UnitKind};
+use arrow::array::{BinaryArray, RecordBatch};
+use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+use super::allocation::Unit;
+use super::catalogue::UnitKind;
 use super::error::EngineError;
 use super::heap::HeapWriter;
+use super::index::{Index, IndexDefinition, RowLocator, Tree};
+use super::key::{KeyColumn, KeyLayout, TextOrder};
 use super::layout::Layout;
 use super::log::Change;
-use super::page::{Page, PageId, PageType};
+use super::page::{Page, PageId, UnitId};
+use super::record::{BoundBatch, LargeValueSource, RowGatherer, no_large_values};
 
 /// Where a key is, or would be, in a leaf.
 pub(crate) enum Place {
@@ -22,12 +31,12 @@ pub(crate) enum Place {
 }
 
 /// Looks for a key among the rows of a leaf, or the entries of an upper page.
-pub(crate) fn find(layout: &Layout, tree: &Clustered, page: &Page, key: &[u8]) -> Result<Place, EngineError> {
+pub(crate) fn find(tree: &Tree, page: &Page, key: &[u8]) -> Result<Place, EngineError> {
     // The first entry of an upper page has no key of its own.
     let (mut low, mut high) = (u16::from(page.level() > 0).min(page.slot_count()), page.slot_count());
     while low < high {
         let middle = low + (high - low) / 2;
-        let found = key_at(layout, tree, page, middle)?;
+        let found = key_at(tree, page, middle)?;
         match found.as_slice().cmp(key) {
             std::cmp::Ordering::Equal => return Ok(Place::At(middle)),
             std::cmp::Ordering::Less => low = middle + 1,
@@ -38,13 +47,8 @@ pub(crate) fn find(layout: &Layout, tree: &Clustered, page: &Page, key: &[u8]) -
 }
 
 /// The page below an upper page in which a key belongs.
-pub(crate) fn child(
-    layout: &Layout,
-    tree: &Clustered,
-    page: &Page,
-    key: &[u8],
-) -> Result<PageId, EngineError> {
-    let slot = match find(layout, tree, page, key)? {
+pub(crate) fn child(tree: &Tree, page: &Page, key: &[u8]) -> Result<PageId, EngineError> {
+    let slot = match find(tree, page, key)? {
         Place::At(slot) => slot,
         Place::Before(slot) => slot.saturating_sub(1),
     };
@@ -53,30 +57,24 @@ pub(crate) fn child(
 }
 
 /// The key in a slot.
-pub(crate) fn key_at(
-    layout: &Layout,
-    tree: &Clustered,
-    page: &Page,
-    slot: u16,
-) -> Result<Vec<u8>, EngineError> {
+pub(crate) fn key_at(tree: &Tree, page: &Page, slot: u16) -> Result<Vec<u8>, EngineError> {
     let key = page.row(slot).and_then(|record| match page.level() {
-        0 => tree.key.of_row(layout, record),
-        _ => tree.key.of_index(layout, record),
+        0 => tree.key.of_row(&tree.layout, record),
+        _ => tree.key.of_index(&tree.layout, record),
     });
     key.ok_or_else(|| damaged(page.id(), "a key cannot be read"))
 }
 
 /// The page of a level in which a key belongs, as `read` has the pages.
 pub(crate) fn descend(
-    layout: &Layout,
-    tree: &Clustered,
+    tree: &Tree,
     key: &[u8],
     level: u8,
     read: impl Fn(PageId) -> Result<Arc<Page>, EngineError>,
 ) -> Result<Arc<Page>, EngineError> {
     let mut page = read(tree.root)?;
     while page.level() > level {
-        let below = read(child(layout, tree, &page, key)?)?;
+        let below = read(child(tree, &page, key)?)?;
         if below.level().checked_add(1) != Some(page.level()) {
             return Err(damaged(below.id(), "it is not one level below the page that leads to it"));
         }
@@ -85,13 +83,59 @@ pub(crate) fn descend(
     Ok(page)
 }
 
+/// Keys as byte strings from a batch of the first columns of a tree's key, in their order.
+pub(crate) fn keys_of(tree: &Tree, batch: &RecordBatch) -> Result<BinaryArray, EngineError> {
+    let (layout, key) = key_rows(tree, batch.num_columns())?;
+    let bound = BoundBatch::new(&layout, batch, &mut no_large_values())?;
+    keys_of_bound(&key, &layout, &bound)
+}
+
+/// The form of rows that are the first columns of a key alone, and how they order.
+fn key_rows(tree: &Tree, columns: usize) -> Result<(Layout, KeyLayout), EngineError> {
+    let declared = tree.key.columns.iter().take(columns.max(1));
+    let columns = declared.clone().filter_map(|key| tree.layout.columns.get(key.column).cloned());
+    let mut layout = Layout::new(columns.collect())?;
+    layout.pinned = (0..layout.columns.len()).collect();
+    let columns: Vec<KeyColumn> =
+        (0..).zip(declared).map(|(column, key)| KeyColumn { column, ..key.clone() }).collect();
+    let key = KeyLayout::new(&layout, &columns, tree.key.order())?;
+    Ok((layout, key))
+}
+
+/// Keys of rows.
+pub(crate) fn keys_of_bound(
+    key: &KeyLayout,
+    layout: &Layout,
+    bound: &BoundBatch<'_>,
+) -> Result<BinaryArray, EngineError> {
+    let refuse = |reason: &str| EngineError::Schema { reason: reason.to_owned() };
+    let (mut bytes, mut ends) = (Vec::new(), vec![0_i32]);
+    let mut record = Vec::new();
+    for (row, length) in bound.lengths().iter().enumerate() {
+        record.clear();
+        record.resize(usize::from(*length), 0);
+        bound.write(row..row + 1, &[0], &mut record);
+        key.write_of_row(layout, &record, &mut bytes).ok_or_else(|| refuse("a key cannot be read"))?;
+        ends.push(i32::try_from(bytes.len()).map_err(|_| refuse("more than 2 GiB of keys in one batch"))?);
+    }
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
+    Ok(BinaryArray::try_new(offsets, Buffer::from(bytes), None)?)
+}
+
+/// The first byte string behind all that begin with `prefix`; None: there is none.
+pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != 0xFF)?;
+    let mut end = prefix.get(..=last)?.to_vec();
+    *end.last_mut()? += 1;
+    Some(end)
+}
+
 /// A page, the least key that may be in it, and the least that may not.
 type Bounded = (PageId, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Walks the whole tree: levels, order of keys within and between pages, links. Returns the number of its pages.
 pub(crate) fn check(
-    layout: &Layout,
-    tree: &Clustered,
+    tree: &Tree,
     read: impl Fn(PageId) -> Result<Arc<Page>, EngineError>,
 ) -> Result<u64, EngineError> {
     let mut level: Vec<Bounded> = vec![(tree.root, None, None)];
@@ -108,7 +152,7 @@ pub(crate) fn check(
             }
             previous = *id;
             let first = u16::from(page.level() > 0);
-            let keys = (first..page.slot_count()).map(|slot| key_at(layout, tree, &page, slot));
+            let keys = (first..page.slot_count()).map(|slot| key_at(tree, &page, slot));
             let keys: Vec<Vec<u8>> = keys.collect::<Result<_, _>>()?;
             let rises = keys.windows(2).all(|pair| matches!(pair, [a, b] if a < b));
             let above = from.as_ref().is_none_or(|from| keys.first().is_none_or(|key| key >= from));
@@ -133,28 +177,88 @@ pub(crate) fn check(
 }
 
 impl HeapWriter<'_> {
-    /// Adds a row to a tree.
-    pub fn insert_keyed(&mut self, tree: &Clustered, row: &[u8]) -> Result<(), EngineError> {
+    /// An empty page for the root of a new tree.
+    pub fn new_root(&mut self, tree: &Tree) -> Result<PageId, EngineError> {
+        let root = self.new_tree_page(tree, 0)?;
+        let image = Box::new(self.empty_page(tree, root, 0));
+        self.must_change(Change::Format { page: root, image })?;
+        Ok(root)
+    }
+
+    /// Gives an index of the table, or a new one, an empty tree in a unit without extents.
+    pub fn plant_index(
+        &mut self,
+        id: u16,
+        definition: IndexDefinition,
+        unit: Unit,
+        order: Option<TextOrder>,
+    ) -> Result<(), EngineError> {
+        let clustered = self.table.clustered.clone();
         let layout = Arc::clone(&self.table.layout);
-        let key = tree.key.of_row(&layout, row).ok_or_else(|| damaged(tree.root, "a key cannot be read"))?;
-        self.insert_at(tree, 0, &key, row)?;
-        self.table.rows += 1;
+        let make = |root, unit: Unit| {
+            Index::new(id, definition.clone(), &layout, clustered.as_deref(), root, unit, order)
+        };
+        let place = self.table.indexes.iter().position(|index| index.id == id);
+        let rootless = make(PageId::NONE, unit)?;
+        let tree = Arc::clone(&rootless.tree);
+        let place = match place {
+            Some(place) => {
+                self.table.indexes.splice(place..=place, [rootless]);
+                place
+            }
+            None => {
+                self.table.indexes.push(rootless);
+                self.table.indexes.len() - 1
+            }
+        };
+        let root = self.new_root(&tree)?;
+        let unit = self.table.unit(UnitKind::Index(id)).clone();
+        self.table.indexes.splice(place..=place, [make(root, unit)?]);
         Ok(())
     }
 
-    /// Removes the row with a key.
-    pub fn delete_keyed(&mut self, tree: &Clustered, key: &[u8]) -> Result<(), EngineError> {
+    /// What leads to the rows with a key, or with the first columns of one.
+    pub fn located(&self, tree: &Tree, key: &[u8]) -> Result<Vec<RowLocator>, EngineError> {
+        if tree.definition.unique {
+            return Ok(vec![RowLocator::Key(key.into())]);
+        }
+        let mut found = Vec::new();
+        let mut page = descend(tree, key, 0, |id| self.shared.pager.cache.read(id))?;
+        let (Place::At(mut slot) | Place::Before(mut slot)) = find(tree, &page, key)?;
+        loop {
+            while slot < page.slot_count() {
+                let present = key_at(tree, &page, slot)?;
+                if !present.starts_with(key) {
+                    return Ok(found);
+                }
+                found.push(RowLocator::Key(present.into()));
+                slot += 1;
+            }
+            if !page.next().is_some() {
+                return Ok(found);
+            }
+            page = self.shared.pager.cache.read(page.next())?;
+            slot = 0;
+        }
+    }
+
+    /// Adds a row to a tree.
+    pub fn insert_keyed(&mut self, tree: &Tree, row: &[u8]) -> Result<(), EngineError> {
+        let key = tree.key.of_row(&tree.layout, row);
+        let key = key.ok_or_else(|| damaged(tree.root, "a key cannot be read"))?;
+        self.insert_at(tree, 0, &key, row)
+    }
+
+    /// Removes the row with a key. Returns it.
+    pub fn delete_keyed(&mut self, tree: &Tree, key: &[u8]) -> Result<Vec<u8>, EngineError> {
         let (page, slot, row) = self.find_keyed(tree, key)?;
-        self.free_large_values(&row)?;
-        self.must_change(Change::Remove { page, slot, shift: true, row })?;
-        self.table.rows = self.table.rows.saturating_sub(1);
-        Ok(())
+        self.must_change(Change::Remove { page, slot, shift: true, row: row.clone() })?;
+        Ok(row)
     }
 
-    /// Puts a row in the place of the one with the same key.
-    pub fn update_keyed(&mut self, tree: &Clustered, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
+    /// Puts a row in the place of one with the same key.
+    pub fn update_keyed(&mut self, tree: &Tree, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
         let (page, slot, before) = self.find_keyed(tree, key)?;
-        self.free_large_values(&before)?;
         let change = Change::Replace { page, slot, before: before.clone(), after: row.to_vec() };
         if self.shared.pager.change(self.transaction, change)? {
             return Ok(());
@@ -163,21 +267,26 @@ impl HeapWriter<'_> {
         self.insert_at(tree, 0, key, row)
     }
 
-    fn find_keyed(&self, tree: &Clustered, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
-        let layout = &self.table.layout;
-        let page = descend(layout, tree, key, 0, |id| self.shared.pager.cache.read(id))?;
-        match find(layout, tree, &page, key)? {
+    /// The row with a key, and where it is.
+    pub fn find_keyed(&self, tree: &Tree, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
+        let page = descend(tree, key, 0, |id| self.shared.pager.cache.read(id))?;
+        match find(tree, &page, key)? {
             Place::At(slot) => Ok((page.id(), slot, page.row(slot).unwrap_or_default().to_vec())),
             Place::Before(_) => Err(EngineError::NoSuchKey),
         }
     }
 
-    fn insert_at(&mut self, tree: &Clustered, level: u8, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
-        let layout = Arc::clone(&self.table.layout);
+    pub(super) fn insert_at(
+        &mut self,
+        tree: &Tree,
+        level: u8,
+        key: &[u8],
+        row: &[u8],
+    ) -> Result<(), EngineError> {
         loop {
-            let page = descend(&layout, tree, key, level, |id| self.shared.pager.cache.read(id))?;
-            let slot = match find(&layout, tree, &page, key)? {
-                Place::At(_) if level == 0 => return Err(EngineError::DuplicateKey),
+            let page = descend(tree, key, level, |id| self.shared.pager.cache.read(id))?;
+            let slot = match find(tree, &page, key)? {
+                Place::At(_) if level == 0 => return Err(duplicate(tree, row)),
                 Place::At(slot) => slot + 1,
                 Place::Before(slot) => slot,
             };
@@ -189,22 +298,83 @@ impl HeapWriter<'_> {
                 let limit_bytes = super::page::ROW_LIMIT_BYTES;
                 return Err(EngineError::RowTooLarge { bytes: row.len(), limit_bytes });
             }
-            if page.id() == tree.root {
-                self.grow_root(tree, &layout, &page)?;
-            } else {
-                self.split(tree, &layout, &page, slot, row)?;
+            self.make_room(tree, &page, slot, row)?;
+        }
+    }
+
+    /// Adds rows with keys that rise: as long as they belong in the same leaf, the tree is not descended again.
+    pub fn insert_rising<'k>(
+        &mut self,
+        tree: &Tree,
+        rows: impl Iterator<Item = (&'k [u8], Vec<u8>)>,
+    ) -> Result<(), EngineError> {
+        // A leaf, and the least key that does not belong there.
+        let mut known: Option<(PageId, Option<Vec<u8>>)> = None;
+        for (key, row) in rows {
+            loop {
+                let within =
+                    known.take().filter(|(_, end)| end.as_ref().is_none_or(|end| key < end.as_slice()));
+                let (id, end) = match within {
+                    Some(within) => within,
+                    None => self.leaf_for(tree, key)?,
+                };
+                let page = self.shared.pager.cache.read(id)?;
+                let slot = match find(tree, &page, key)? {
+                    Place::At(_) => return Err(duplicate(tree, &row)),
+                    Place::Before(slot) => slot,
+                };
+                let change = Change::Insert { page: id, slot, shift: true, row: row.clone() };
+                if self.shared.pager.change(self.transaction, change)? {
+                    known = Some((id, end));
+                    break;
+                }
+                if page.slot_count() == 0 {
+                    let limit_bytes = super::page::ROW_LIMIT_BYTES;
+                    return Err(EngineError::RowTooLarge { bytes: row.len(), limit_bytes });
+                }
+                self.make_room(tree, &page, slot, &row)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The leaf in which a key belongs, and the least key that does not belong there.
+    fn leaf_for(&self, tree: &Tree, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
+        let mut end = None;
+        let mut page = self.shared.pager.cache.read(tree.root)?;
+        while page.level() > 0 {
+            let slot = match find(tree, &page, key)? {
+                Place::At(slot) => slot + 1,
+                Place::Before(slot) => slot.max(1),
+            };
+            if slot < page.slot_count() {
+                end = Some(key_at(tree, &page, slot)?);
+            }
+            let below = self.shared.pager.cache.read(child(tree, &page, key)?)?;
+            if below.level().checked_add(1) != Some(page.level()) {
+                return Err(damaged(below.id(), "it is not one level below the page that leads to it"));
+            }
+            page = below;
+        }
+        Ok((page.id(), end))
+    }
+
+    /// Splits a full page into which `row` is to go, before `slot`.
+    fn make_room(&mut self, tree: &Tree, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
+        match page.id() == tree.root {
+            true => self.grow_root(tree, page),
+            false => self.split(tree, page, slot, row),
         }
     }
 
     /// Moves everything in the root one level down.
-    fn grow_root(&mut self, tree: &Clustered, layout: &Layout, root: &Arc<Page>) -> Result<(), EngineError> {
-        let below = self.new_tree_page(root.level())?;
-        let mut moved = self.empty(tree, below, root.level());
+    fn grow_root(&mut self, tree: &Tree, root: &Arc<Page>) -> Result<(), EngineError> {
+        let below = self.new_tree_page(tree, root.level())?;
+        let mut moved = self.empty_page(tree, below, root.level());
         fill(&mut moved, root, 0..root.slot_count())?;
         self.must_change(Change::Format { page: below, image: Box::new(moved) })?;
-        let entry = entry_for(tree, layout, root, 0, below)?;
-        let mut after = self.empty(tree, tree.root, root.level() + 1);
+        let entry = entry_for(tree, root, 0, below)?;
+        let mut after = self.empty_page(tree, tree.root, root.level() + 1);
         after.insert(0, &entry, true);
         let (before, after) = (Box::new((**root).clone()), Box::new(after));
         self.must_change(Change::Reformat { page: tree.root, before, after })
@@ -212,14 +382,7 @@ impl HeapWriter<'_> {
 
     /// Moves the upper part of a full page to a new one: half of its bytes, or nothing if the row that did not fit belongs at the very
     /// end of the tree, so that ascending keys leave full pages behind. Where nothing moves, the row's own key divides the two.
-    fn split(
-        &mut self,
-        tree: &Clustered,
-        layout: &Layout,
-        page: &Arc<Page>,
-        slot: u16,
-        row: &[u8],
-    ) -> Result<(), EngineError> {
+    fn split(&mut self, tree: &Tree, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
         let (id, count) = (page.id(), page.slot_count());
         let first = match count {
             // A single row makes way for one before it, and stays for one behind it.
@@ -227,8 +390,8 @@ impl HeapWriter<'_> {
             _ if slot == count && !page.next().is_some() => count,
             _ => middle(page),
         };
-        let new = self.new_tree_page(page.level())?;
-        let mut image = self.empty(tree, new, page.level());
+        let new = self.new_tree_page(tree, page.level())?;
+        let mut image = self.empty_page(tree, new, page.level());
         image.set_links(id, page.next());
         fill(&mut image, page, first..count)?;
         self.must_change(Change::Format { page: new, image: Box::new(image) })?;
@@ -244,30 +407,28 @@ impl HeapWriter<'_> {
             self.must_change(Change::Links { page: next.id(), before, after: (new, next.next()) })?;
         }
         let entry = match (first == count, page.level()) {
-            (false, _) => entry_for(tree, layout, page, first, new)?,
-            (true, 0) => {
-                tree.key.index_record(layout, row, new).ok_or_else(|| damaged(id, "a key cannot be read"))?
-            }
+            (false, _) => entry_for(tree, page, first, new)?,
+            (true, 0) => tree
+                .key
+                .index_record(&tree.layout, row, new)
+                .ok_or_else(|| damaged(id, "a key cannot be read"))?,
             (true, _) => {
                 tree.key.index_record_of(row, new).ok_or_else(|| damaged(id, "a key cannot be read"))?
             }
         };
-        let key = tree.key.of_index(layout, &entry).ok_or_else(|| damaged(id, "a key cannot be read"))?;
+        let key =
+            tree.key.of_index(&tree.layout, &entry).ok_or_else(|| damaged(id, "a key cannot be read"))?;
         self.insert_at(tree, page.level() + 1, &key, &entry)
     }
 
-    fn new_tree_page(&mut self, level: u8) -> Result<PageId, EngineError> {
-        let unit = self.table.unit(UnitKind::InRow).clone();
-        let page_type = if level == 0 { PageType::Data } else { PageType::Index };
-        self.new_page(UnitKind::InRow, page_type, &unit)
+    fn new_tree_page(&mut self, tree: &Tree, level: u8) -> Result<PageId, EngineError> {
+        let unit = self.table.unit(tree.unit).clone();
+        let page_type = tree.page_type(level);
+        self.new_page(tree.unit, page_type, &unit)
     }
 
-    fn empty(&self, tree: &Clustered, id: PageId, level: u8) -> Page {
-        let unit = self.table.unit(UnitKind::InRow).id;
-        match level {
-            0 => Page::formatted(id, PageType::Data, 0, unit, self.table.layout.fixed_bytes as u16),
-            _ => Page::formatted(id, PageType::Index, level, unit, tree.key.fixed_bytes as u16),
-        }
+    fn empty_page(&self, tree: &Tree, id: PageId, level: u8) -> Page {
+        tree.empty_page(id, level, self.table.unit(tree.unit).id)
     }
 
     fn must_change(&self, change: Change) -> Result<(), EngineError> {
@@ -303,18 +464,51 @@ fn fill(target: &mut Page, source: &Page, slots: std::ops::Range<u16>) -> Result
 }
 
 /// The entry that leads to `child` with the key in a slot of the page that it takes rows from.
-fn entry_for(
-    tree: &Clustered,
-    layout: &Layout,
-    page: &Page,
-    slot: u16,
-    child: PageId,
-) -> Result<Vec<u8>, EngineError> {
+fn entry_for(tree: &Tree, page: &Page, slot: u16, child: PageId) -> Result<Vec<u8>, EngineError> {
     let entry = page.row(slot).and_then(|record| match page.level() {
-        0 => tree.key.index_record(layout, record, child),
+        0 => tree.key.index_record(&tree.layout, record, child),
         _ => tree.key.index_record_of(record, child),
     });
     entry.ok_or_else(|| damaged(page.id(), "a key cannot be read"))
+}
+
+/// The error that a row's key exists already, with its values.
+pub(crate) fn duplicate(tree: &Tree, row: &[u8]) -> EngineError {
+    let values = || {
+        let mut page = tree.empty_page(PageId::NONE, 0, UnitId::default());
+        page.insert(0, row, true);
+        let mut gatherer = RowGatherer::new(&tree.layout);
+        gatherer.push_page(&Arc::new(page)).ok()?;
+        let columns = tree.key.column_indexes().into_iter().take(tree.definition.key.len());
+        gatherer.finish(&columns.collect::<Vec<_>>(), &NoLargeValues).ok()
+    };
+    match values() {
+        Some(key) => duplicate_key(tree, &key),
+        None => damaged(tree.root, "a key cannot be read"),
+    }
+}
+
+/// The same with the key in the first row of a batch.
+pub(crate) fn duplicate_key(tree: &Tree, key: &RecordBatch) -> EngineError {
+    let options = FormatOptions::default().with_null("<NULL>");
+    let values = key.columns().iter().map(|column| {
+        let format = ArrayFormatter::try_new(column, &options);
+        format.map_or_else(|_| "?".to_owned(), |format| format.value(0).to_string())
+    });
+    EngineError::DuplicateKey {
+        index: tree.definition.name.clone(),
+        is_constraint: tree.definition.is_constraint,
+        key: format!("({})", values.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Key columns are never large.
+struct NoLargeValues;
+
+impl LargeValueSource for NoLargeValues {
+    fn read(&self, _pointer: &[u8], _out: &mut Vec<u8>) -> Result<(), EngineError> {
+        Err(damaged(PageId::NONE, "a key is not in its row"))
+    }
 }
 
 pub(crate) fn damaged(page: PageId, reason: &str) -> EngineError {

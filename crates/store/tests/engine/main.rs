@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod basics;
+mod build;
 mod crash;
 mod faults;
 mod figures;
+mod index;
 #[path = "../support/mod.rs"]
 mod support;
 mod together;

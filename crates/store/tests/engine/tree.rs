@@ -177,7 +177,6 @@ fn a_key_that_cannot_be_kept_is_refused() {
     refused(transaction.create_clustered_table("t", columns(), &[0, 0], ""));
     refused(transaction.create_clustered_table("t", columns(), &[9], ""));
     transaction.create_clustered_table("t", columns(), &[0], "").unwrap();
-    refused(transaction.bulk_writer("t").map(drop));
     refused(transaction.delete("t", &[]));
     refused(transaction.update("t", &[], &batch(&[])));
 }

@@ -151,7 +151,7 @@ fn change_keyed(
                 let mut rows = rows.clone();
                 rows.push(twice.clone());
                 match transaction.insert(name, &batch(&rows)) {
-                    Err(EngineError::DuplicateKey) => {}
+                    Err(EngineError::DuplicateKey { .. }) => {}
                     other => return Err(other.expect_err("a key twice")),
                 }
             }

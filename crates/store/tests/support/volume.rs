@@ -259,6 +259,11 @@ impl MemoryVolume {
         }
     }
 
+    /// Names of all files.
+    pub fn names(&self) -> Vec<String> {
+        self.state.lock().unwrap().disk.seen.keys().cloned().collect()
+    }
+
     /// Changes bytes of a file behind the engine's back.
     pub fn damage(&self, name: &str, offset: u64, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap();

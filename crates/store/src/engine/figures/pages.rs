@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::allocation::Unit;
-use super::super::catalogue::{Clustered, UnitKind};
+use super::super::catalogue::UnitKind;
 use super::super::database::Snapshot;
 use super::super::error::EngineError;
+use super::super::index::Tree;
 use super::super::page::{CAPACITY_BYTES, EXTENT_PAGES, Page, PageId, UnitId};
 use super::super::record::{RecordType, record_type};
 use super::super::scan::PageReader;
@@ -96,7 +97,7 @@ impl UnitKind {
     /// As `sys.allocation_units.type_desc` shows it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::InRow => "IN_ROW_DATA",
+            Self::InRow | Self::Index(_) => "IN_ROW_DATA",
             Self::Overflow => "ROW_OVERFLOW_DATA",
             Self::Large => "LOB_DATA",
         }
@@ -111,9 +112,9 @@ pub(super) fn statistics(
     let reader = snapshot.reader();
     let table = snapshot.existing(name)?;
     let mut rows = Vec::new();
-    for kind in UnitKind::ALL {
+    for kind in table.unit_kinds() {
         let unit = table.unit(kind);
-        match table.clustered.as_deref().filter(|_| kind == UnitKind::InRow) {
+        match table.tree(kind) {
             Some(tree) => {
                 let mut levels = levels(&reader, tree)?;
                 levels.reverse();
@@ -135,7 +136,7 @@ pub(super) fn statistics(
 }
 
 /// Pages of a tree above its leaves.
-pub(super) fn upper_pages(reader: &PageReader, tree: &Clustered) -> Result<u64, EngineError> {
+pub(super) fn upper_pages(reader: &PageReader, tree: &Tree) -> Result<u64, EngineError> {
     let levels = levels(reader, tree)?;
     let upper = levels.split_last().map_or(&[][..], |(_, upper)| upper);
     Ok(upper.iter().map(|pages| pages.len() as u64).sum())
@@ -151,7 +152,7 @@ enum Order {
 }
 
 /// The pages of each level in the order of their keys, the root's first. Leaves are not read.
-fn levels(reader: &PageReader, tree: &Clustered) -> Result<Vec<Vec<PageId>>, EngineError> {
+fn levels(reader: &PageReader, tree: &Tree) -> Result<Vec<Vec<PageId>>, EngineError> {
     let mut levels = vec![vec![tree.root]];
     let mut height = reader.read(tree.root)?.level();
     while height > 0 {

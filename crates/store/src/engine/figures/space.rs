@@ -1,7 +1,6 @@
 //! Space: of the log, of the data files, of allocation units.
 
 use super::super::allocation::Unit;
-use super::super::catalogue::UnitKind;
 use super::super::database::{RecoveryModel, Shared, Snapshot};
 use super::super::error::EngineError;
 use super::super::page::{EXTENT_PAGES, PageId, UnitId};
@@ -119,12 +118,14 @@ pub(super) fn allocation_units(
 ) -> Result<Vec<AllocationUnitSpace>, EngineError> {
     let reader = snapshot.reader();
     let table = snapshot.existing(name)?;
-    let upper_pages = match &table.clustered {
-        Some(tree) => pages::upper_pages(&reader, tree)?,
-        None => 0,
-    };
-    let units = UnitKind::ALL.into_iter().zip([upper_pages, 0, 0]);
-    Ok(units.map(|(kind, upper)| unit_space(&reader.shared, table.unit(kind), kind.name(), upper)).collect())
+    let units = table.unit_kinds().into_iter().map(|kind| {
+        let upper = match table.tree(kind) {
+            Some(tree) => pages::upper_pages(&reader, tree)?,
+            None => 0,
+        };
+        Ok(unit_space(&reader.shared, table.unit(kind), kind.name(), upper))
+    });
+    units.collect()
 }
 
 fn unit_space(shared: &Shared, unit: &Unit, kind: &'static str, upper_pages: u64) -> AllocationUnitSpace {

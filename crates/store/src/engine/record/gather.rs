@@ -15,8 +15,9 @@ use arrow::compute::cast;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Schema};
 
 use super::super::error::EngineError;
+use super::super::key::KeyLayout;
 use super::super::kind::Kind;
-use super::super::layout::{Layout, Position};
+use super::super::layout::{Layout, Position, RecordForm};
 use super::super::page::{Page, PageId, RowId};
 use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeValueSource, RecordType, convert, record_type, u16_at};
 
@@ -67,8 +68,9 @@ impl<'a> RowGatherer<'a> {
             let bytes = page.bytes().get(offset..).unwrap_or_default();
             let status = bytes.first().copied().unwrap_or(0);
             match record_type(status) {
-                Some(RecordType::Primary | RecordType::Forwarded) => {}
-                Some(RecordType::ForwardingStub) => continue,
+                Some(RecordType::Primary | RecordType::Forwarded) if self.layout.form == RecordForm::Row => {}
+                Some(RecordType::ForwardingStub) if self.layout.form == RecordForm::Row => continue,
+                Some(RecordType::Index) if self.layout.form == RecordForm::IndexLeaf => {}
                 _ => return Err(damaged(id, offset, &format!("status byte {status:#04x}"))),
             }
             check(self.layout, status, bytes).map_err(|reason| damaged(id, offset, reason))?;
@@ -103,10 +105,16 @@ impl<'a> RowGatherer<'a> {
         let mut columns = Vec::with_capacity(projection.len());
         let mut fields: Vec<Arc<Field>> = Vec::with_capacity(projection.len());
         for column in projection {
-            let Some(field) = self.layout.schema.fields().get(*column) else {
-                return Err(EngineError::Schema { reason: format!("no column {column}") });
-            };
-            fields.push(Arc::clone(field));
+            fields.push(match (self.layout.schema.fields().get(*column), self.layout.columns.get(*column)) {
+                (Some(field), _) => Arc::clone(field),
+                // A hidden one.
+                (None, Some(column)) => {
+                    Arc::new(Field::new(&column.name, column.kind.data_type(), column.nullable))
+                }
+                (None, None) => {
+                    return Err(EngineError::Schema { reason: format!("no column {column}") });
+                }
+            });
             columns.push(self.column(*column, large)?);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows()));
@@ -115,6 +123,16 @@ impl<'a> RowGatherer<'a> {
         self.offsets.clear();
         self.slots.clear();
         Ok(batch)
+    }
+
+    /// The keys of the rows taken so far.
+    pub(crate) fn keys(&self, key: &KeyLayout) -> Option<Vec<Vec<u8>>> {
+        let mut keys = Some(Vec::with_capacity(self.rows()));
+        self.for_each(|record| match (key.of_row(self.layout, record), &mut keys) {
+            (Some(key), Some(keys)) => keys.push(key),
+            _ => keys = None,
+        });
+        keys
     }
 
     /// Calls `each` for every record, with the bytes from its start to the end of its page.
@@ -339,10 +357,12 @@ fn check(layout: &Layout, status: u8, bytes: &[u8]) -> Result<(), &'static str> 
     if status & HAS_BITMAP == 0 {
         return Err("no NULL bitmap");
     }
-    if u16_at(bytes, 2) != Some(layout.fixed_bytes as u16) {
+    if layout.form == RecordForm::Row && u16_at(bytes, 2) != Some(layout.fixed_bytes as u16) {
         return Err("the fixed part has another length");
     }
-    if u16_at(bytes, layout.fixed_bytes) != Some(layout.columns.len() as u16) {
+    // A record may be older than the last columns, if its NULL bitmap has bits for them, which are set.
+    let columns = u16_at(bytes, layout.fixed_bytes).map_or(0, usize::from);
+    if columns > layout.columns.len() || columns.div_ceil(8) != layout.bitmap_bytes() {
         return Err("another number of columns");
     }
     let mut end = layout.bitmap_end();

@@ -17,6 +17,8 @@ use super::page::RowId;
 pub const HAS_BITMAP: u8 = 0x10;
 /// First status byte: variable columns are present.
 pub const HAS_VARIABLE: u8 = 0x20;
+/// First status byte of an index record.
+pub const INDEX_STATUS: u8 = 3 << 1;
 /// An end offset's high bit: the value is a pointer to where it really is.
 pub const COMPLEX: u16 = 0x8000;
 /// Bytes of a row-overflow pointer: what a value leaves in its row.

@@ -15,9 +15,11 @@ use arrow::datatypes::DataType;
 
 use super::super::error::EngineError;
 use super::super::kind::Kind;
-use super::super::layout::{Layout, Position};
+use super::super::layout::{Layout, Position, RecordForm};
 use super::super::page::ROW_LIMIT_BYTES;
-use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeUse, LargeValueSink, POINTER_BYTES, convert};
+use super::{
+    COMPLEX, HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, LargeUse, LargeValueSink, POINTER_BYTES, convert,
+};
 
 /// Longest value that stays in its row.
 const IN_ROW_LIMIT_BYTES: usize = 8000;
@@ -152,7 +154,7 @@ impl<'a> BoundBatch<'a> {
         for (row, start) in rows.clone().zip(offsets) {
             let (start, count) = (*start as usize, self.variable_counts.get(row).copied().unwrap_or(0));
             if count > 0 {
-                put(out, start, &[HAS_BITMAP | HAS_VARIABLE]);
+                put(out, start, &[status(self.layout) | HAS_VARIABLE]);
                 put(out, start + array, &count.to_le_bytes());
             }
             cursors.push(start + array + 2 + 2 * usize::from(count));
@@ -271,11 +273,21 @@ impl<'a> BoundBatch<'a> {
     }
 }
 
+/// The first byte of a record without variable columns.
+fn status(layout: &Layout) -> u8 {
+    match layout.form {
+        RecordForm::Row => HAS_BITMAP,
+        RecordForm::IndexLeaf => HAS_BITMAP | INDEX_STATUS,
+    }
+}
+
 /// What every record starts from: header, zeros, column count, bitmap with the unused bits set.
 fn template(layout: &Layout) -> Vec<u8> {
     let mut template = vec![0; layout.bitmap_end()];
-    put(&mut template, 0, &[HAS_BITMAP]);
-    put(&mut template, 2, &(layout.fixed_bytes as u16).to_le_bytes());
+    put(&mut template, 0, &[status(layout)]);
+    if layout.form == RecordForm::Row {
+        put(&mut template, 2, &(layout.fixed_bytes as u16).to_le_bytes());
+    }
     put(&mut template, layout.fixed_bytes, &(layout.columns.len() as u16).to_le_bytes());
     let used = layout.columns.len() % 8;
     if let (Some(last), true) = (template.last_mut(), used > 0) {

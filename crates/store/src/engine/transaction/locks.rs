@@ -25,7 +25,7 @@ impl Transaction {
         self.acquire(&LockKey::Table(TableId(u64::from(object))), mode, timeout)
     }
 
-    pub(super) fn lock(&self, object: u32, mode: LockMode) -> Result<(), EngineError> {
+    pub(in crate::engine) fn lock(&self, object: u32, mode: LockMode) -> Result<(), EngineError> {
         Ok(self.lock_table(object, mode, self.lock_timeout)?)
     }
 

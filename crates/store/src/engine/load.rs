@@ -1,0 +1,420 @@
+//! Bulk loads of any table: extents of a heap, a tree built from sorted rows, or rows merged into a tree that has some, and the indexes with
+//! it.
+
+use std::sync::Arc;
+
+use arrow::array::{BinaryArray, RecordBatch};
+
+use super::build::TreeBuilder;
+use super::bulk::HeapLoad;
+use super::catalogue::{Filled, Table};
+use super::database::Shared;
+use super::error::EngineError;
+use super::index::{Index, Tree};
+use super::page::{ExtentId, RowId};
+use super::rows::{self, Columns};
+use super::sort::{Sorted, Sorter};
+use super::transaction::{Transaction, no_table};
+use crate::lock::LockMode;
+
+/// How a bulk load is done.
+#[derive(Debug, Clone, Copy)]
+pub struct BulkOptions {
+    /// The load locks the table as a whole (`TABLOCK`): one of the conditions for minimal logging.
+    pub table_lock: bool,
+    /// The rows are said to come in the order of the clustered key (the `ORDER` hint). It is verified: a row out of order is
+    /// [`EngineError::NotSorted`]. Means nothing for a heap.
+    pub sorted: bool,
+    /// Bytes of rows that a sort keeps in memory; more are sorted in temporary files. Each index sorts for itself.
+    pub sort_memory_bytes: usize,
+}
+
+impl Default for BulkOptions {
+    fn default() -> Self {
+        Self { table_lock: true, sorted: false, sort_memory_bytes: 64 << 20 }
+    }
+}
+
+/// Why pages of a load are logged as a whole (the conditions are those of "Prerequisites for minimal logging in bulk import").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MinimalLoggingCondition {
+    /// The recovery model is SIMPLE or BULK_LOGGED.
+    RecoveryModel,
+    /// The load locks the table.
+    TableLock,
+    /// A clustered table, or a table whose indexes are loaded, is empty and has not held rows since it was created or truncated.
+    EmptyTable,
+}
+
+/// What of a load is minimally logged, and if not, why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MinimalLogging {
+    /// Pages of rows.
+    pub data_pages: bool,
+    /// Pages of nonclustered indexes; as `data_pages` if there are none.
+    pub index_pages: bool,
+    /// Conditions that do not hold.
+    pub failed: Vec<MinimalLoggingCondition>,
+}
+
+impl MinimalLogging {
+    pub(crate) fn of(shared: &Shared, table: &Table, options: BulkOptions) -> Result<Self, EngineError> {
+        let mut failed = Vec::new();
+        if !shared.is_minimally_logged() {
+            failed.push(MinimalLoggingCondition::RecoveryModel);
+        }
+        if !options.table_lock {
+            failed.push(MinimalLoggingCondition::TableLock);
+        }
+        let any = failed.is_empty();
+        let tree = table.clustered.as_deref();
+        let fresh = tree.map_or(Ok(true), |tree| is_fresh(shared, tree))?;
+        let mut fresh_indexes = true;
+        for index in &table.indexes {
+            fresh_indexes &= is_fresh(shared, &index.tree)?;
+        }
+        if !fresh || !fresh_indexes {
+            failed.push(MinimalLoggingCondition::EmptyTable);
+        }
+        Ok(Self { data_pages: any && fresh, index_pages: any && fresh && fresh_indexes, failed })
+    }
+
+    /// Whether everything is.
+    pub fn granted(&self) -> bool {
+        self.failed.is_empty()
+    }
+}
+
+/// Whether a tree has never held a row: it can be built, with its fill factor.
+pub(crate) fn is_fresh(shared: &Shared, tree: &Tree) -> Result<bool, EngineError> {
+    let root = shared.pager.cache.read(tree.root)?;
+    Ok(root.level() == 0 && root.slot_count() == 0 && !root.was_emptied())
+}
+
+/// Loads rows into one table for one transaction; [`Transaction::finish_bulk`](super::Transaction::finish_bulk) adds them to the table.
+#[derive(Debug)]
+pub struct BulkWriter {
+    target: Target,
+    pub(crate) indexes: Vec<IndexLoad>,
+    minimal_logging: MinimalLogging,
+}
+
+#[derive(Debug)]
+enum Target {
+    Heap(Box<HeapLoad>),
+    Tree(Box<TreeLoad>),
+}
+
+/// What is left to do when a writer ends.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub filled: Result<Filled, EngineError>,
+    pub allocated: Vec<ExtentId>,
+    /// Rows to be merged into the clustered tree.
+    pub pending: Option<Sorted>,
+    pub indexes: Vec<IndexLoad>,
+    pub minimal_logging: MinimalLogging,
+}
+
+impl BulkWriter {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        table: &Arc<Table>,
+        transaction: u64,
+        options: BulkOptions,
+    ) -> Result<Self, EngineError> {
+        let minimal_logging = MinimalLogging::of(shared, table, options)?;
+        let minimal = minimal_logging.data_pages;
+        let target = match &table.clustered {
+            Some(tree) => {
+                let builds = is_fresh(shared, tree)?;
+                let builder = builds.then(|| TreeBuilder::new(shared, table, tree, transaction, minimal));
+                let sorter =
+                    (!builds || !options.sorted).then(|| Sorter::new(shared, options.sort_memory_bytes));
+                Target::Tree(Box::new(TreeLoad {
+                    tree: Arc::clone(tree),
+                    builder,
+                    sorter,
+                    verifies: options.sorted,
+                    last: None,
+                    rows: 0,
+                }))
+            }
+            None => {
+                let locates = !table.indexes.is_empty();
+                Target::Heap(Box::new(HeapLoad::new(shared, table, transaction, minimal, locates)))
+            }
+        };
+        let indexes = table.indexes.iter().map(|index| IndexLoad {
+            index: index.clone(),
+            sorter: Sorter::new(shared, options.sort_memory_bytes),
+        });
+        Ok(Self { target, indexes: indexes.collect(), minimal_logging })
+    }
+
+    /// Whether only extents are logged, and the pages are forced at commit.
+    pub fn is_minimally_logged(&self) -> bool {
+        self.minimal_logging.data_pages
+    }
+
+    /// The same for data and index pages, with the reasons.
+    pub fn minimal_logging(&self) -> &MinimalLogging {
+        &self.minimal_logging
+    }
+
+    /// Rows added so far.
+    pub fn rows(&self) -> u64 {
+        match &self.target {
+            Target::Heap(load) => load.rows(),
+            Target::Tree(load) => load.rows,
+        }
+    }
+
+    /// Adds rows. After an error the writer is of no more use, and its transaction must be undone.
+    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
+        match &mut self.target {
+            Target::Heap(load) => {
+                load.append(batch)?;
+                note_located(load, &mut self.indexes)
+            }
+            Target::Tree(load) => match load.append(batch)? {
+                Some(rows) => note_rows(&rows, &[], &mut self.indexes),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Writes what can be written without the table in hand.
+    pub(crate) fn finish(self) -> Finished {
+        let Self { target, mut indexes, minimal_logging } = self;
+        let (filled, allocated, pending) = match target {
+            Target::Heap(mut load) => {
+                let flushed = load.flush().and_then(|()| note_located(&mut load, &mut indexes));
+                let (filled, allocated) = load.finish();
+                (flushed.and(filled), allocated, None)
+            }
+            Target::Tree(load) => load.finish(&mut indexes),
+        };
+        Finished { filled, allocated, pending, indexes, minimal_logging }
+    }
+}
+
+fn note_located(load: &mut HeapLoad, indexes: &mut [IndexLoad]) -> Result<(), EngineError> {
+    load.take_located().iter().try_for_each(|(rows, addresses)| note_rows(rows, addresses, indexes))
+}
+
+fn note_rows(rows: &RecordBatch, addresses: &[RowId], indexes: &mut [IndexLoad]) -> Result<(), EngineError> {
+    if indexes.is_empty() {
+        return Ok(());
+    }
+    let columns = rows::columns_of(rows);
+    indexes.iter_mut().try_for_each(|load| load.push(&columns, addresses, rows.num_rows()))
+}
+
+/// Rows on their way into a clustered tree.
+#[derive(Debug)]
+struct TreeLoad {
+    tree: Arc<Tree>,
+    /// The tree is empty and gets built; None: rows are merged into it at the end.
+    builder: Option<TreeBuilder>,
+    /// Rows are sorted first.
+    sorter: Option<Sorter>,
+    /// Rows are said to be in order.
+    verifies: bool,
+    last: Option<Vec<u8>>,
+    rows: u64,
+}
+
+impl TreeLoad {
+    /// Returns the rows, with their hidden column, if they are in the tree already.
+    fn append(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>, EngineError> {
+        let keys = rows::declared_keys(&self.tree, batch)?;
+        if self.verifies {
+            self.verify(&keys)?;
+        }
+        self.rows += batch.num_rows() as u64;
+        match (&mut self.sorter, &mut self.builder) {
+            (Some(sorter), _) => sorter.push(batch, keys).map(|()| None),
+            (None, Some(builder)) => builder.append(batch, &keys).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn verify(&mut self, keys: &BinaryArray) -> Result<(), EngineError> {
+        let mut last = self.last.as_deref();
+        for (row, key) in (self.rows + 1..).zip(keys.iter().flatten()) {
+            if last.is_some_and(|last| key < last) {
+                return Err(EngineError::NotSorted { row });
+            }
+            last = Some(key);
+        }
+        self.last = last.map(<[u8]>::to_vec);
+        Ok(())
+    }
+
+    fn finish(
+        self,
+        indexes: &mut [IndexLoad],
+    ) -> (Result<Filled, EngineError>, Vec<ExtentId>, Option<Sorted>) {
+        let sorted = self.sorter.map(Sorter::finish).transpose();
+        let Some(mut builder) = self.builder else {
+            return match sorted {
+                Ok(sorted) => (Ok(Filled::default()), Vec::new(), sorted),
+                Err(error) => (Err(error), Vec::new(), None),
+            };
+        };
+        let built = sorted.and_then(|sorted| {
+            let Some(mut sorted) = sorted else { return Ok(()) };
+            while let Some((batch, keys)) = sorted.next()? {
+                let rows = builder.append(&batch, &keys)?;
+                note_rows(&rows, &[], indexes)?;
+            }
+            Ok(())
+        });
+        let (filled, allocated) = builder.finish();
+        (built.and(filled), allocated, None)
+    }
+}
+
+/// Entries on their way into a nonclustered index.
+#[derive(Debug)]
+pub(crate) struct IndexLoad {
+    pub index: Index,
+    sorter: Sorter,
+}
+
+impl IndexLoad {
+    pub fn new(shared: &Arc<Shared>, index: &Index, sort_memory_bytes: usize) -> Self {
+        Self { index: index.clone(), sorter: Sorter::new(shared, sort_memory_bytes) }
+    }
+
+    /// Takes the entries of rows of the table.
+    pub fn push(&mut self, columns: &Columns, addresses: &[RowId], rows: usize) -> Result<(), EngineError> {
+        let entries = rows::index_rows(&self.index, columns, addresses, rows)?;
+        let keys = rows::keys_of_rows(&self.index.tree, &entries)?;
+        self.sorter.push(&entries, keys)
+    }
+
+    /// The entries in order.
+    pub fn finish(self) -> Result<Sorted, EngineError> {
+        self.sorter.finish()
+    }
+}
+
+impl Transaction {
+    /// A writer that fills extents of its own, the table locked as a whole; [`finish_bulk`](Self::finish_bulk) adds them to the table.
+    pub fn bulk_writer(&mut self, name: &str) -> Result<BulkWriter, EngineError> {
+        self.bulk_writer_with(name, BulkOptions::default())
+    }
+
+    /// A bulk writer for any table. Those of a heap without indexes work side by side; all others have the table alone.
+    pub fn bulk_writer_with(&mut self, name: &str, options: BulkOptions) -> Result<BulkWriter, EngineError> {
+        self.check()?;
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        if table.clustered.is_some() || !table.indexes.is_empty() {
+            let object = self.alone(name)?;
+            let table = Arc::new(self.working(object)?);
+            return BulkWriter::new(&self.shared, &table, self.id, options);
+        }
+        self.lock(table.object, LockMode::Append)?;
+        // It may have been dropped, or given a key, while this transaction waited.
+        let again = self.table(name).filter(|again| again.object == table.object);
+        let table = again.ok_or_else(|| no_table(name))?;
+        if table.clustered.is_some() || !table.indexes.is_empty() {
+            return self.bulk_writer_with(name, options);
+        }
+        BulkWriter::new(&self.shared, &table, self.id, options)
+    }
+
+    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on.
+    pub fn finish_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
+        let done = self.attach_bulk(name, writer);
+        done.inspect_err(|_| self.failed = true)
+    }
+
+    pub(super) fn attach_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
+        let Finished { filled, allocated, pending, indexes, minimal_logging } = writer.finish();
+        self.allocated.extend(allocated);
+        let filled = filled?;
+        self.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        let mut rows = filled.rows;
+        match self.work.changed.get_mut(&table.object) {
+            Some(Some(table)) => table.attach(&filled),
+            _ => {
+                let entry = self.work.filled.entry(table.object).or_default();
+                entry.rows += filled.rows;
+                for (kind, more) in filled.extents {
+                    entry.extents.entry(kind).or_default().extend(more);
+                }
+                return Ok(rows);
+            }
+        }
+        let mut indexes = indexes;
+        if let Some(mut sorted) = pending {
+            rows += self.with_heap(table.object, |heap| heap.merge_table(&mut sorted, &mut indexes))?;
+        }
+        self.fill_indexes(table.object, indexes, minimal_logging.index_pages)?;
+        Ok(rows)
+    }
+
+    /// Builds indexes from their entries, or merges those into them.
+    pub(super) fn fill_indexes(
+        &mut self,
+        object: u32,
+        indexes: Vec<IndexLoad>,
+        minimally_logged: bool,
+    ) -> Result<(), EngineError> {
+        for load in indexes {
+            let tree = Arc::clone(&load.index.tree);
+            let mut sorted = load.finish()?;
+            if !is_fresh(&self.shared, &tree)? {
+                self.with_heap(object, |heap| {
+                    while let Some((entries, keys)) = sorted.next()? {
+                        heap.merge(&tree, &entries, &keys)?;
+                    }
+                    Ok(())
+                })?;
+                continue;
+            }
+            let table = Arc::new(self.working(object)?);
+            let mut builder = TreeBuilder::new(&self.shared, &table, &tree, self.id, minimally_logged);
+            let mut build = || {
+                while let Some((entries, keys)) = sorted.next()? {
+                    builder.append(&entries, &keys)?;
+                }
+                Ok(())
+            };
+            let built = build();
+            let (filled, allocated) = builder.finish();
+            self.allocated.extend(allocated);
+            let mut filled = built.and(filled)?;
+            self.forced |= minimally_logged;
+            // Entries are no rows of the table.
+            filled.rows = 0;
+            self.with_heap(object, |heap| {
+                heap.table.attach(&filled);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives up a bulk writer: what it wrote is undone with the transaction, which cannot be committed any more.
+    pub fn abandon_bulk(&mut self, writer: BulkWriter) {
+        self.allocated.extend(writer.finish().allocated);
+        self.failed = true;
+    }
+
+    /// Loads batches through one bulk writer.
+    pub fn bulk_load(&mut self, name: &str, batches: &[RecordBatch]) -> Result<u64, EngineError> {
+        let mut writer = self.bulk_writer(name)?;
+        for batch in batches {
+            if let Err(error) = writer.append(batch) {
+                self.abandon_bulk(writer);
+                return Err(error);
+            }
+        }
+        self.finish_bulk(name, writer)
+    }
+}

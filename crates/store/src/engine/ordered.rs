@@ -1,0 +1,183 @@
+//! Reading a table in the order of one of its trees, a leaf at a time.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+
+use super::catalogue::Table;
+use super::error::EngineError;
+use super::index::{Index, RowLocator, Tree};
+use super::large::LargeValueReader;
+use super::page::{EXTENT_PAGES, Page, PageId};
+use super::record::{RowGatherer, stub_target};
+use super::scan::PageReader;
+use super::tree;
+
+/// Rows in the order of a clustered key or of a nonclustered index.
+#[derive(Debug)]
+pub struct OrderedScan {
+    reader: PageReader,
+    table: Arc<Table>,
+    tree: Arc<Tree>,
+    /// None: the tree is the table.
+    index: Option<Index>,
+    projection: Vec<usize>,
+    /// The next leaf, and the least key wanted of it.
+    next: PageId,
+    from: Vec<u8>,
+    /// Rows with this key or a greater one are not wanted; None: all are.
+    end: Option<Vec<u8>>,
+    seen: usize,
+}
+
+impl OrderedScan {
+    /// Rows whose keys are at least the key in the first row of `from` and at most that in the first row of `to`. Both are batches of
+    /// the key's first columns, or of all of them; a row that has the given columns in common with a bound lies within.
+    /// `index` None: in the order of the clustered key.
+    pub(crate) fn new(
+        reader: PageReader,
+        table: Arc<Table>,
+        index: Option<&str>,
+        projection: Option<Vec<usize>>,
+        from: Option<&RecordBatch>,
+        to: Option<&RecordBatch>,
+    ) -> Result<Self, EngineError> {
+        let index = match index {
+            Some(name) => Some(table.index(name).cloned().ok_or_else(|| EngineError::NoSuchIndex {
+                table: table.name.clone(),
+                index: name.to_owned(),
+            })?),
+            None => None,
+        };
+        let tree = match &index {
+            Some(index) => Arc::clone(&index.tree),
+            None => tree_of(&table)?,
+        };
+        let bound = |batch: &RecordBatch| {
+            let keys = tree::keys_of(&tree, batch)?;
+            keys.iter()
+                .flatten()
+                .next()
+                .map(<[u8]>::to_vec)
+                .ok_or_else(|| EngineError::Schema { reason: "a bound without a row".to_owned() })
+        };
+        let from = from.map(bound).transpose()?.unwrap_or_default();
+        let end = to.map(bound).transpose()?.and_then(|to| tree::after_prefix(&to));
+        let leaf = tree::descend(&tree, &from, 0, |id| reader.read(id))?;
+        let projection = projection.unwrap_or_else(|| (0..table.layout.visible().len()).collect());
+        Ok(Self { next: leaf.id(), reader, table, tree, index, projection, from, end, seen: 0 })
+    }
+
+    /// The next batch with what leads to each row.
+    pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
+        self.leaf(true).transpose()
+    }
+
+    fn leaf(&mut self, locate: bool) -> Result<Option<(RecordBatch, Vec<RowLocator>)>, EngineError> {
+        let tree = Arc::clone(&self.tree);
+        let most = self.table.unit(tree.unit).extents.len() * EXTENT_PAGES as usize;
+        while self.next.is_some() {
+            let page = self.reader.read(self.next)?;
+            self.seen += 1;
+            if page.level() != 0 || page.page_type() != Some(tree.page_type(0)) || self.seen > most {
+                return Err(tree::damaged(page.id(), "the chain of leaves leads astray"));
+            }
+            self.next = page.next();
+            let mut slots = 0..page.slot_count();
+            if !self.from.is_empty() {
+                let (tree::Place::At(slot) | tree::Place::Before(slot)) =
+                    tree::find(&tree, &page, &self.from)?;
+                slots.start = slot;
+                self.from.clear();
+            }
+            if let Some(end) = &self.end {
+                let (tree::Place::At(slot) | tree::Place::Before(slot)) = tree::find(&tree, &page, end)?;
+                if slot < slots.end {
+                    slots.end = slot;
+                    self.next = PageId::NONE;
+                }
+            }
+            if slots.is_empty() {
+                continue;
+            }
+            let mut gatherer = RowGatherer::new(&tree.layout);
+            gatherer.push_rows(&page, slots.clone())?;
+            let unreadable = || tree::damaged(page.id(), "a key cannot be read");
+            let source = LargeValueReader { source: &self.reader };
+            let Some(index) = &self.index else {
+                let keys = if locate { gatherer.keys(&tree.key).ok_or_else(unreadable)? } else { Vec::new() };
+                let locators = keys.into_iter().map(|key| RowLocator::Key(key.into())).collect();
+                return Ok(Some((gatherer.finish(&self.projection, &source)?, locators)));
+            };
+            let records = slots.map(|slot| page.row(slot).and_then(|record| index.locator(record)));
+            let covered = covered(index, &self.projection);
+            let locators = match locate || covered.is_none() {
+                true => records.collect::<Option<Vec<_>>>().ok_or_else(unreadable)?,
+                false => Vec::new(),
+            };
+            let batch = match covered {
+                Some(columns) => gatherer.finish(&columns, &source)?,
+                None => self.rows(&locators)?,
+            };
+            return Ok(Some((batch, locators)));
+        }
+        Ok(None)
+    }
+
+    /// The rows of the table that rows of the index lead to.
+    fn rows(&self, locators: &[RowLocator]) -> Result<RecordBatch, EngineError> {
+        let mut gatherer = RowGatherer::new(&self.table.layout);
+        for locator in locators {
+            let (page, slot) = find_row(&self.reader, &self.table, locator)?;
+            gatherer.push_rows(&page, std::iter::once(slot))?;
+        }
+        gatherer.finish(&self.projection, &LargeValueReader { source: &self.reader })
+    }
+}
+
+impl Iterator for OrderedScan {
+    type Item = Result<RecordBatch, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.leaf(false).transpose()?.map(|(batch, _)| batch))
+    }
+}
+
+/// The columns of an index that are these columns of the table, if it has all of them.
+fn covered(index: &Index, projection: &[usize]) -> Option<Vec<usize>> {
+    let place = |column: &usize| index.shape.sources.iter().position(|source| *source == Some(*column));
+    projection.iter().map(place).collect()
+}
+
+/// The page and slot of a row.
+fn find_row(
+    reader: &PageReader,
+    table: &Table,
+    locator: &RowLocator,
+) -> Result<(Arc<Page>, u16), EngineError> {
+    match locator {
+        RowLocator::Address(address) => {
+            let page = reader.read(address.page)?;
+            match page.row(address.slot).and_then(stub_target) {
+                Some(target) => Ok((reader.read(target.page)?, target.slot)),
+                None => Ok((page, address.slot)),
+            }
+        }
+        RowLocator::Key(key) => {
+            let tree = tree_of(table)?;
+            let page = tree::descend(&tree, key, 0, |id| reader.read(id))?;
+            match tree::find(&tree, &page, key)? {
+                tree::Place::At(slot) => Ok((page, slot)),
+                tree::Place::Before(_) => Err(tree::damaged(page.id(), "an index leads to no row")),
+            }
+        }
+    }
+}
+
+/// The table's tree, or an error that it has none.
+pub(crate) fn tree_of(table: &Table) -> Result<Arc<Tree>, EngineError> {
+    table
+        .clustered
+        .clone()
+        .ok_or_else(|| EngineError::Schema { reason: format!("table {:?} has no key", table.name) })
+}

@@ -1,0 +1,348 @@
+//! Nonclustered indexes, rebuilds and changes of form, against the rows that they should have.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
+use arrow::datatypes::{Int32Type, Int64Type};
+use bulkwire_store::engine::{
+    Column, ColumnSource, Engine, EngineError, IndexDefinition, KeyColumn, Kind, NewColumn, RecoveryModel,
+    RowLocator, Transaction,
+};
+
+use crate::basics::{MODELS, options};
+use crate::support::volume::MemoryVolume;
+use crate::workload::{Row, batch, columns, rows_of};
+
+fn engine(model: RecoveryModel) -> Engine {
+    Engine::open_on(Arc::new(MemoryVolume::default()), options(model)).unwrap()
+}
+
+fn text_of(id: i32) -> Option<String> {
+    (id % 11 != 0).then(|| format!("{:04}", (id * 7919) % 5000))
+}
+
+fn given(ids: impl Iterator<Item = i32>) -> Vec<Row> {
+    ids.map(|id| (id, text_of(id), (id % 3 == 0).then(|| vec![7; 60]))).collect()
+}
+
+/// Rows by the index on text, and within by id.
+fn by_text(rows: &[Row]) -> Vec<Row> {
+    let mut rows = rows.to_vec();
+    rows.sort_by(|a, b| (&a.1, a.0).cmp(&(&b.1, b.0)));
+    rows
+}
+
+fn through(engine: &Engine, index: &str, text: Option<&str>) -> Vec<Row> {
+    let bound = text.map(|text| {
+        let text: ArrayRef = Arc::new(StringArray::from(vec![text]));
+        RecordBatch::try_from_iter_with_nullable([("text", text, true)]).unwrap()
+    });
+    let scan = engine.snapshot().index_scan("t", index, None, bound.as_ref(), bound.as_ref()).unwrap();
+    scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
+}
+
+fn commit(engine: &Engine, change: impl FnOnce(&mut Transaction) -> Result<(), EngineError>) {
+    let mut transaction = engine.begin();
+    change(&mut transaction).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(engine.check().unwrap(), []);
+}
+
+fn text_index() -> IndexDefinition {
+    IndexDefinition { included: vec![0], ..wide_text("by_text") }
+}
+
+/// The key limit refuses varchar(8000), so the tables here have a shorter one.
+fn wide_text(name: &str) -> IndexDefinition {
+    IndexDefinition::new(name, &[1])
+}
+
+fn narrow() -> Vec<Column> {
+    let mut columns = columns();
+    columns[1].kind = Kind::VarChar(Some(300));
+    columns
+}
+
+fn clustered_forms() -> Vec<Option<IndexDefinition>> {
+    let descending =
+        IndexDefinition { key: vec![KeyColumn::descending(0)], ..IndexDefinition::unique("d", &[]) };
+    vec![
+        None,
+        Some(IndexDefinition::unique("pk", &[0])),
+        Some(descending),
+        Some(IndexDefinition::new("c", &[1])),
+    ]
+}
+
+fn create(transaction: &mut Transaction, key: Option<&IndexDefinition>) -> Result<(), EngineError> {
+    match key {
+        Some(key) => transaction.create_tree("t", narrow(), key, ""),
+        None => transaction.create_table("t", narrow(), ""),
+    }
+}
+
+fn find(transaction: &Transaction, wanted: impl Fn(&Row) -> bool) -> (Vec<Row>, Vec<RowLocator>) {
+    let mut scan = transaction.scan("t", None).unwrap();
+    let (mut rows, mut locators) = (Vec::new(), Vec::new());
+    while let Some(found) = scan.next_with_locators() {
+        let (batch, of_batch) = found.unwrap();
+        for (row, locator) in rows_of(&batch).into_iter().zip(of_batch) {
+            if wanted(&row) {
+                rows.push(row);
+                locators.push(locator);
+            }
+        }
+    }
+    (rows, locators)
+}
+
+#[test]
+fn an_index_follows_every_change_of_its_table() {
+    for key in clustered_forms() {
+        for model in MODELS {
+            let engine = engine(model);
+            commit(&engine, |transaction| create(transaction, key.as_ref()));
+            let mut model = given(0..3000);
+            commit(&engine, |t| t.bulk_load("t", &[batch(&model)]).map(drop));
+            // Made from rows that are there; then a load merges into it, and single rows come and go.
+            commit(&engine, |t| t.create_index("t", &text_index()));
+            assert_eq!(sorted(through(&engine, "by_text", None)), model);
+            commit(&engine, |t| t.bulk_load("t", &[batch(&given(3000..4000))]).map(drop));
+            commit(&engine, |t| t.insert("t", &batch(&given(4000..4100))).map(drop));
+            model = given(0..4100);
+            commit(&engine, |t| {
+                let (_, locators) = find(t, |row| row.0 % 5 == 0);
+                t.delete_located("t", &locators)
+            });
+            model.retain(|row| row.0 % 5 != 0);
+            commit(&engine, |t| {
+                let (rows, locators) = find(t, |row| row.0 % 7 == 0);
+                let rows: Vec<Row> = rows.into_iter().map(|row| renamed(row)).collect();
+                t.update_located("t", &locators, &batch(&rows))
+            });
+            model.iter_mut().filter(|row| row.0 % 7 == 0).for_each(|row| *row = renamed(row.clone()));
+            let found = through(&engine, "by_text", None);
+            assert!(found.iter().is_sorted_by(|a, b| a.1 <= b.1));
+            assert_eq!(by_text(&found), by_text(&model));
+            for text in ["0017", "moved", "none"] {
+                let expected: Vec<Row> =
+                    by_text(&model).into_iter().filter(|row| row.1.as_deref() == Some(text)).collect();
+                assert_eq!(by_text(&through(&engine, "by_text", Some(text))), expected, "{text}");
+            }
+            // Key and included columns are read from the index alone.
+            let ids = engine.snapshot().index_scan("t", "by_text", Some(vec![0]), None, None).unwrap();
+            assert_eq!(ids.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), model.len());
+            commit(&engine, |t| t.truncate_table("t"));
+            assert_eq!(through(&engine, "by_text", None), []);
+            commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..50))]).map(drop));
+            assert_eq!(sorted(through(&engine, "by_text", None)), given(0..50));
+            commit(&engine, |t| t.drop_index("t", "by_text"));
+            assert!(matches!(
+                engine.snapshot().index_scan("t", "by_text", None, None, None).map(drop),
+                Err(EngineError::NoSuchIndex { .. })
+            ));
+            commit(&engine, |t| t.drop_table("t"));
+        }
+    }
+}
+
+fn renamed((id, _, large): Row) -> Row {
+    (id, Some("moved".to_owned()), large)
+}
+
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort();
+    rows
+}
+
+#[test]
+fn a_unique_index_refuses_what_is_there_and_lets_keys_change_places() {
+    for key in clustered_forms() {
+        let engine = engine(RecoveryModel::Simple);
+        commit(&engine, |transaction| create(transaction, key.as_ref()));
+        let unique = IndexDefinition { is_constraint: false, ..IndexDefinition::unique("u", &[0]) };
+        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..2000))]).map(drop));
+        commit(&engine, |t| t.create_index("t", &unique));
+        let duplicate = |error: EngineError, value: &str| {
+            let is_u = matches!(&error, EngineError::DuplicateKey { index, key, .. } if index == "u" && key == value);
+            let is_key = key.is_some() && matches!(&error, EngineError::DuplicateKey { .. });
+            assert!(is_u || is_key, "{error}");
+            assert_eq!(error.sql_error().map(|number| number == 2601 || is_key), Some(true));
+        };
+        let mut transaction = engine.begin();
+        duplicate(transaction.insert("t", &batch(&given(77..78))).unwrap_err(), "(77)");
+        // The rows of one statement may exchange their keys.
+        let (rows, locators) = find(&transaction, |row| row.0 < 1000);
+        let turned: Vec<Row> = rows.iter().map(|row| (999 - row.0, row.1.clone(), row.2.clone())).collect();
+        transaction.update_located("t", &locators, &batch(&turned)).unwrap();
+        let (rows, locators) = find(&transaction, |row| row.0 == 5);
+        let onto: Vec<Row> = rows.iter().map(|row| (1500, row.1.clone(), row.2.clone())).collect();
+        duplicate(transaction.update_located("t", &locators, &batch(&onto)).unwrap_err(), "(1500)");
+        transaction.commit().unwrap();
+        assert_eq!(engine.check().unwrap(), []);
+        let mut transaction = engine.begin();
+        duplicate(transaction.bulk_load("t", &[batch(&given(1999..2010))]).unwrap_err(), "(1999)");
+        transaction.rollback().unwrap();
+        let mut transaction = engine.begin();
+        let texts = IndexDefinition { is_constraint: true, ..IndexDefinition::unique("texts", &[1]) };
+        let error = transaction.create_index("t", &texts).unwrap_err();
+        assert!(
+            matches!(&error, EngineError::DuplicateKey { index, key, .. } if index == "texts" && key == "(<NULL>)")
+        );
+        assert_eq!(error.sql_error(), Some(2627));
+        transaction.commit().unwrap();
+        assert_eq!(engine.check().unwrap(), []);
+        assert!(engine.snapshot().table("t").unwrap().index("texts").is_none());
+    }
+}
+
+#[test]
+fn a_rebuild_makes_pages_dense_and_removes_forwarding() {
+    let engine = engine(RecoveryModel::BulkLogged);
+    commit(&engine, |t| create(t, None));
+    commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..3000))]).map(drop));
+    commit(&engine, |t| t.create_index("t", &text_index()));
+    let grown = |row: &Row| -> Row { (row.0, Some(format!("{:0>290}", row.0)), None) };
+    commit(&engine, |t| {
+        let (rows, locators) = find(t, |_| true);
+        let rows: Vec<Row> = rows.iter().map(grown).collect();
+        t.update_located("t", &locators, &batch(&rows))
+    });
+    let pages = |engine: &Engine| engine.snapshot().table("t").unwrap().data_pages();
+    let before = pages(&engine);
+    let expected = sorted(given(0..3000).iter().map(grown).collect());
+    let kept = engine.snapshot();
+    commit(&engine, |t| t.rebuild_table("t", None));
+    // 4 + 4 + 3 + 4 + 290 = 305 bytes (the last column is null: no entry) and a slot: 26 in a page.
+    assert_eq!(pages(&engine), 3000_u64.div_ceil(26));
+    assert!(before > pages(&engine));
+    assert_eq!(sorted(through(&engine, "by_text", None)), expected);
+    let old: Vec<Row> = kept
+        .index_scan("t", "by_text", None, None, None)
+        .unwrap()
+        .flat_map(|b| rows_of(&b.unwrap()))
+        .collect();
+    assert_eq!(sorted(old), expected, "a snapshot reads what was there");
+    let size = |engine: &Engine| engine.snapshot().table("t").unwrap().extents();
+    drop(kept);
+    let dense = size(&engine);
+    commit(&engine, |t| t.rebuild_index("t", "by_text", Some(20)));
+    assert!(size(&engine) > dense);
+    assert_eq!(sorted(through(&engine, "by_text", None)), expected);
+}
+
+#[test]
+fn tables_change_their_form_and_keep_their_rows() {
+    for model in MODELS {
+        let volume = MemoryVolume::default();
+        let mut engine = Engine::open_on(Arc::new(volume.clone()), options(model)).unwrap();
+        commit(&engine, |t| create(t, None));
+        let mut rows = given(0..2500);
+        rows.push((9999, Some("large".to_owned()), Some(vec![3; 30_000])));
+        commit(&engine, |t| t.bulk_load("t", &[batch(&rows)]).map(drop));
+        commit(&engine, |t| t.create_index("t", &text_index()));
+        for key in clustered_forms().into_iter().chain(clustered_forms().into_iter().rev()) {
+            commit(&engine, |t| match &key {
+                Some(key) => t.create_clustered_index("t", key),
+                None => t.drop_clustered_index("t"),
+            });
+            assert_eq!(sorted(through(&engine, "by_text", None)), rows);
+            assert_eq!(engine.snapshot().table("t").unwrap().clustered.is_some(), key.is_some());
+            drop(engine);
+            engine = Engine::open_on(Arc::new(volume.clone()), options(model)).unwrap();
+            assert_eq!(engine.check().unwrap(), []);
+        }
+        // A key that is not unique in the rows is refused, and nothing happens.
+        let mut transaction = engine.begin();
+        let refused = transaction.create_clustered_index("t", &IndexDefinition::unique("pk", &[1]));
+        assert!(matches!(refused, Err(EngineError::DuplicateKey { .. })));
+        transaction.commit().unwrap();
+        assert_eq!(sorted(through(&engine, "by_text", None)), rows);
+        assert_eq!(engine.check().unwrap(), []);
+    }
+}
+
+#[test]
+fn columns_come_go_and_change() {
+    let kept = |number: usize| ColumnSource::Kept(number);
+    let new = |column: Column, source: ColumnSource| NewColumn { column, source };
+    let old = narrow();
+    for key in clustered_forms() {
+        let engine = engine(RecoveryModel::Full);
+        commit(&engine, |t| create(t, key.as_ref()));
+        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..1500))]).map(drop));
+        commit(&engine, |t| t.create_index("t", &text_index()));
+        let same = || old.iter().cloned().enumerate().map(|(number, column)| new(column, kept(number)));
+        // One more nullable column of variable length: the rows stay as they are, unless there is a hidden column behind them.
+        let written = engine.usage().log_written_bytes;
+        commit(&engine, |t| {
+            let note = new(Column::new("note", Kind::NVarChar(Some(20))), ColumnSource::Null);
+            t.alter_columns("t", &same().chain([note]).collect::<Vec<_>>())
+        });
+        let hidden = key.as_ref().is_some_and(|key| !key.unique);
+        assert_eq!(engine.usage().log_written_bytes - written < 20_000, !hidden);
+        let read = |engine: &Engine| -> Vec<RecordBatch> {
+            engine.snapshot().scan("t", None).unwrap().map(Result::unwrap).collect()
+        };
+        for batch in read(&engine) {
+            assert_eq!(batch.num_columns(), 4);
+            assert_eq!(batch.column(3).null_count(), batch.num_rows());
+        }
+        // Rows of both ages, changed and moved.
+        commit(&engine, |t| {
+            let more = batch(&given(1500..1600));
+            let note: ArrayRef = Arc::new(StringArray::from(vec!["n"; 100]));
+            let columns = more.columns().iter().cloned().chain([note]).collect();
+            let schema = t.table("t").unwrap().layout.schema.clone();
+            t.insert("t", &RecordBatch::try_new(schema, columns)?).map(drop)
+        });
+        // A wider number, a constant, another order; the large column goes.
+        commit(&engine, |t| {
+            let seven: ArrayRef = Arc::new(Int32Array::from(vec![7]));
+            t.alter_columns(
+                "t",
+                &[
+                    new(Column::required("seven", Kind::Int), ColumnSource::Value(seven)),
+                    new(Column::required("id", Kind::BigInt), kept(0)),
+                    new(old[1].clone(), kept(1)),
+                    new(Column::new("note", Kind::NVarChar(Some(20))), kept(3)),
+                ],
+            )
+        });
+        let mut found: Vec<(i64, Option<String>, bool)> = Vec::new();
+        for batch in read(&engine) {
+            let ids = batch.column(1).as_primitive::<Int64Type>();
+            assert!(batch.column(0).as_primitive::<Int32Type>().iter().all(|seven| seven == Some(7)));
+            let texts = batch.column(2).as_string::<i32>();
+            let notes = batch.column(3).as_string::<i32>();
+            found.extend(
+                ids.iter()
+                    .zip(texts.iter())
+                    .zip(notes.iter())
+                    .map(|((id, text), note)| (id.unwrap(), text.map(str::to_owned), note == Some("n"))),
+            );
+        }
+        found.sort();
+        let expected: Vec<_> = (0..1600).map(|id| (i64::from(id), text_of(id), id >= 1500)).collect();
+        assert_eq!(found, expected);
+        let table = engine.snapshot().table("t").cloned().unwrap();
+        assert_eq!(table.index("by_text").unwrap().tree.definition.key, KeyColumn::all(&[2]));
+        let mut transaction = engine.begin();
+        let without_key = [new(Column::required("id", Kind::BigInt), kept(1))];
+        assert!(matches!(transaction.alter_columns("t", &without_key), Err(EngineError::Schema { .. })));
+        let narrowed: Vec<NewColumn> = table
+            .layout
+            .visible()
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(number, column)| match number {
+                1 => new(Column::required("id", Kind::TinyInt), kept(1)),
+                _ => new(column, kept(number)),
+            })
+            .collect();
+        assert!(transaction.alter_columns("t", &narrowed).is_err(), "1599 is no tinyint");
+        transaction.commit().unwrap();
+        assert_eq!(engine.check().unwrap(), []);
+    }
+}
