@@ -79,6 +79,15 @@ impl Target {
         Target { type_info, nullable: nullable && expresses_null, frame }
     }
 
+    /// The same in a load.
+    pub(crate) fn for_load(type_info: TypeInfo, nullable: bool) -> Self {
+        let target = Self::new(type_info, nullable);
+        match target.frame {
+            Frame::TextPointer => Target { frame: Frame::UnsetTextPointer, ..target },
+            _ => target,
+        }
+    }
+
     pub(crate) fn sql_type(&self) -> &SqlType {
         &self.type_info.sql_type
     }

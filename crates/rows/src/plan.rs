@@ -94,7 +94,7 @@ impl Plan {
             column.type_info = carrier(&column.type_info);
         }
         for (column, (_, cast)) in plan.columns.iter().zip(&mut plan.casts) {
-            cast.target = Target::new(column.type_info.clone(), cast.target.nullable);
+            cast.target = Target::for_load(column.type_info.clone(), cast.target.nullable);
         }
         Ok(plan)
     }

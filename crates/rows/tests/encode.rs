@@ -16,7 +16,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema};
 use proptest::prelude::*;
 use rows::{CastOptions, Mapping, Plan};
-use tds::Column;
+use tds::{Column, ValuePlace};
 
 /// A batch of the given columns, named as their targets are.
 fn batch_of(columns: &[(ArrayRef, Column)], rows: usize) -> RecordBatch {
@@ -35,7 +35,7 @@ fn check(columns: &[(ArrayRef, Column)], rows: usize) {
     let options = CastOptions { nested_as_json: true, ..CastOptions::default() };
     let plan = Plan::new(&batch.schema(), &targets, &Mapping::ByPosition, options).unwrap();
     let bound = plan.bind(&batch, 0).unwrap();
-    let expected = reference::rows(&batch, plan.columns());
+    let expected = reference::rows(&batch, plan.columns(), ValuePlace::BulkRow);
 
     let mut out = b"kept".to_vec();
     bound.encode(0..rows, &mut out);

@@ -103,11 +103,13 @@ pub struct VariantValue {
     pub value: Value,
 }
 
-/// Where a value stands: `text`, `ntext` and `image` have a text pointer in rows and none in parameters.
+/// Where a value stands: `text`, `ntext` and `image` have a text pointer in rows, or room for one, and none in parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValuePlace {
-    /// In ROW and NBCROW, of either direction.
+    /// In ROW and NBCROW of a result.
     Row,
+    /// In ROW of a bulk load, where text has no pointer yet.
+    BulkRow,
     /// In RPC parameters and RETURNVALUE.
     Parameter,
 }
@@ -184,8 +186,13 @@ pub fn encode_value(value: &Value, type_info: &TypeInfo, w: &mut Writer, place: 
         LengthClass::UShortLen => w.us_varbyte(&data, "value"),
         LengthClass::Plp => encode_plp(&data, w),
         LengthClass::LongLen => {
-            if place == ValuePlace::Row {
-                w.bytes(TEXT_POINTER_AND_TIMESTAMP);
+            match place {
+                ValuePlace::Row => w.bytes(TEXT_POINTER_AND_TIMESTAMP),
+                ValuePlace::BulkRow => {
+                    w.u8(16);
+                    w.bytes(&[0xFF; 24]);
+                }
+                ValuePlace::Parameter => {}
             }
             w.l_varbyte(&data, "value");
         }
@@ -214,7 +221,7 @@ fn encode_null(type_info: &TypeInfo, class: LengthClass, w: &mut Writer, place: 
         LengthClass::ByteLen => w.u8(0),
         LengthClass::UShortLen => w.u16(NULL_USHORT),
         LengthClass::Plp => w.u64(NULL_PLP),
-        LengthClass::LongLen if place == ValuePlace::Row => w.u8(0),
+        LengthClass::LongLen if place != ValuePlace::Parameter => w.u8(0),
         LengthClass::LongLen => w.u32(NULL_LONG),
         LengthClass::Variant => w.u32(0),
     }
@@ -258,7 +265,7 @@ fn encode_plp(data: &[u8], w: &mut Writer) {
 
 fn decode_long<'a>(r: &mut Reader<'a>, place: ValuePlace) -> Result<Option<&'a [u8]>, DecodeError> {
     match place {
-        ValuePlace::Row => {
+        ValuePlace::Row | ValuePlace::BulkRow => {
             let pointer_len = r.u8("text pointer length")?;
             if pointer_len == 0 {
                 return Ok(None);

@@ -13,8 +13,10 @@ pub(crate) enum Frame {
     Short,
     /// Partially length-prefixed: eight bytes of total length, one chunk, terminator; eight FF are NULL.
     Chunked,
-    /// text, ntext, image: text pointer, timestamp, four bytes of length; a zero pointer length is NULL.
+    /// text, ntext, image in a result: text pointer, timestamp, four bytes of length; a zero pointer length is NULL.
     TextPointer,
+    /// The same in a load, where there is no pointer yet.
+    UnsetTextPointer,
     /// sql_variant: four bytes of total length; 0 is NULL.
     Total,
 }
@@ -22,6 +24,10 @@ pub(crate) enum Frame {
 /// What text, ntext and image cells carry before their length: a 16-byte pointer and an 8-byte timestamp. Nobody
 /// reads them; SQL Server itself sends these placeholders.
 const TEXT_POINTER: &[u8; 25] = b"\x10dummy textptr\0\0\0dummyTS\0";
+
+/// What Microsoft's ODBC driver sends in their place (docs/wire-comparison.md).
+const UNSET_TEXT_POINTER: &[u8; 25] =
+    b"\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
 
 impl Frame {
     /// The cell of a NULL; empty for [`Frame::Bare`], which has none.
@@ -32,6 +38,7 @@ impl Frame {
             Frame::Short => Short::NULL,
             Frame::Chunked => Chunked::NULL,
             Frame::TextPointer => TextPointer::NULL,
+            Frame::UnsetTextPointer => UnsetTextPointer::NULL,
             Frame::Total => Total::NULL,
         }
     }
@@ -127,10 +134,30 @@ impl Framing for TextPointer {
     }
     #[inline(always)]
     fn head(data_len: usize, cell: &mut [u8]) -> usize {
-        cell[..25].copy_from_slice(TEXT_POINTER);
-        cell[25..29].copy_from_slice(&(data_len as u32).to_le_bytes());
-        29
+        pointed_head(TEXT_POINTER, data_len, cell)
     }
+}
+
+#[derive(Debug)]
+pub(crate) struct UnsetTextPointer;
+
+impl Framing for UnsetTextPointer {
+    const NULL: &'static [u8] = &[0];
+    #[inline(always)]
+    fn cell_len(data_len: usize) -> usize {
+        UNSET_TEXT_POINTER.len() + 4 + data_len
+    }
+    #[inline(always)]
+    fn head(data_len: usize, cell: &mut [u8]) -> usize {
+        pointed_head(UNSET_TEXT_POINTER, data_len, cell)
+    }
+}
+
+#[inline(always)]
+fn pointed_head(pointer: &[u8; 25], data_len: usize, cell: &mut [u8]) -> usize {
+    cell[..25].copy_from_slice(pointer);
+    cell[25..29].copy_from_slice(&(data_len as u32).to_le_bytes());
+    29
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use arrow::buffer::NullBuffer;
 
 use super::block::{Block, SLACK_BYTES, Validity};
-use super::frame::{Chunked, Frame, Framing, Short, TextPointer, Total};
+use super::frame::{Chunked, Frame, Framing, Short, TextPointer, Total, UnsetTextPointer};
 use super::transcode::{transcode_utf16, widen_ascii, widen_block};
 
 /// Where each value lies in the column's bytes.
@@ -56,6 +56,7 @@ impl VariableLane<'_> {
         match self.frame {
             Frame::Chunked => self.for_offsets::<Chunked>(pass),
             Frame::TextPointer => self.for_offsets::<TextPointer>(pass),
+            Frame::UnsetTextPointer => self.for_offsets::<UnsetTextPointer>(pass),
             Frame::Total => self.for_offsets::<Total>(pass),
             Frame::Short | Frame::Byte | Frame::Bare => self.for_offsets::<Short>(pass),
         }

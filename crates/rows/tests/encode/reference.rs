@@ -6,14 +6,14 @@ use arrow::util::display::array_value_to_string;
 use tds::{Column, Length, SqlType, TypeInfo, Value, ValuePlace, VariantValue, Writer, encode_value};
 
 /// The ROW token of every row.
-pub fn rows(batch: &RecordBatch, columns: &[Column]) -> Vec<Vec<u8>> {
+pub fn rows(batch: &RecordBatch, columns: &[Column], place: ValuePlace) -> Vec<Vec<u8>> {
     (0..batch.num_rows())
         .map(|row| {
             let mut writer = Writer::new();
             writer.u8(0xD1);
             for (array, column) in batch.columns().iter().zip(columns) {
                 let value = value(array, row, column.sql_type());
-                encode_value(&value, &column.type_info, &mut writer, ValuePlace::Row);
+                encode_value(&value, &column.type_info, &mut writer, place);
             }
             writer.finish().unwrap()
         })

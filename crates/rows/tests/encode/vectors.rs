@@ -41,6 +41,16 @@ fn worked_values() {
     check(FixedSizeBinaryArray::new_null(16, 1), "uniqueidentifier", "00");
 }
 
+/// As Microsoft's ODBC driver sends them (docs/wire-comparison.md).
+#[test]
+fn text_pointers_of_a_load() {
+    let pointer = "10 | ffffffffffffffffffffffffffffffff | ffffffffffffffff | ";
+    check(text(Some("A")), "text", &format!("{pointer} 01000000 41"));
+    check(text(Some("A")), "ntext", &format!("{pointer} 02000000 4100"));
+    check(text(None), "ntext", "00");
+    check(BinaryArray::from_vec(vec![b"\0"]), "image", &format!("{pointer} 01000000 00"));
+}
+
 #[test]
 fn numbers_with_a_point() {
     let decimal = |value| Decimal128Array::from(vec![value]).with_precision_and_scale(10, 2).unwrap();
