@@ -52,7 +52,9 @@ conformance: toolchain clients ## Other people's clients against the embedded se
 	$(VENV)/bin/python -m pytest -q clients --binaries $(CARGO_TARGET_DIR)/debug
 
 package: toolchain ## The Python package: style, types, tests
-	scripts/install_python_package $(PYTHON_VENV)
+	scripts/install_python_tools $(PYTHON_VENV)
+	@# Built as the Rust tests are: nothing below it is compiled again.
+	VIRTUAL_ENV=$(PYTHON_VENV) $(PYTHON_VENV)/bin/maturin develop --quiet --profile dev --locked --manifest-path python/Cargo.toml
 	$(PYTHON_VENV)/bin/ruff check python/bulkwire python/tests docs/tutorial.py --config python/pyproject.toml
 	$(PYTHON_VENV)/bin/ruff format --check python/bulkwire python/tests docs/tutorial.py --config python/pyproject.toml
 	cd python && $(PYTHON_VENV)/bin/mypy --strict bulkwire
@@ -78,7 +80,7 @@ release: toolchain ## Build the command and the server for use
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
 
 wheel: toolchain ## Build the wheel of the Python package, with the command in it
-	scripts/install_python_package $(PYTHON_VENV)
+	scripts/install_python_tools $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out dist
 
 toolchain:
