@@ -45,8 +45,7 @@ record Arguments(String mode, Map<String, String> options, String password) {
         String url = "jdbc:sqlserver://" + options.get("--host") + ":" + options.get("--port")
                 + ";databaseName=" + options.get("--database")
                 + ";encrypt=" + encrypt
-                + ";trustServerCertificate=true;sendTemporalDataTypesAsStringForBulkCopy=false;packetSize="
-                + (encrypt ? 16_383 : 32_767);
+                + ";trustServerCertificate=true;packetSize=" + (encrypt ? 16_383 : 32_767);
         return DriverManager.getConnection(url, options.get("--user"), password);
     }
 }
