@@ -44,16 +44,28 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="race", description=__doc__)
     parser.add_argument("--binaries", type=pathlib.Path, help="folder of the built bulkwire programs")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each contestant and case")
-    parser.add_argument("--slow-rounds", type=int, default=3, help="the same of those that are registered as slow")
+    parser.add_argument(
+        "--slow-rounds", type=int, default=3, help="the same of those that are registered as slow"
+    )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--slow-rows", type=int, default=200_000)
-    parser.add_argument("--batch-rows", type=int, default=50_000, help="rows that are committed, or fetched, at once")
+    parser.add_argument(
+        "--batch-rows", type=int, default=50_000, help="rows that are committed, or fetched, at once"
+    )
     parser.add_argument("--encrypt", action="store_true", help="with TLS")
-    parser.add_argument("--only", type=lambda text: text.split(","), help="contestants, or beginnings of their ids")
-    parser.add_argument("--cases", type=lambda text: [Case(case) for case in text.split(",")], help="sink,memory,read")
-    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results", help="folder for the JSON")
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), help="contestants, or beginnings of their ids"
+    )
+    parser.add_argument(
+        "--cases", type=lambda text: [Case(case) for case in text.split(",")], help="sink,memory,read"
+    )
+    parser.add_argument(
+        "--results", type=pathlib.Path, default=ROOT / "bench" / "results", help="folder for the JSON"
+    )
     parser.add_argument("--pages", type=pathlib.Path, default=ROOT / "docs", help="folder for page and table")
-    parser.add_argument("--page-of", type=pathlib.Path, metavar="JSON", help="write page and table of these results only")
+    parser.add_argument(
+        "--page-of", type=pathlib.Path, metavar="JSON", help="write page and table of these results only"
+    )
     return parser
 
 

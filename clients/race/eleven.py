@@ -81,7 +81,10 @@ def batch(first: int, rows: int) -> pyarrow.RecordBatch:
             column(5, (hashes[5] % numpy.uint64(20_000)).astype(numpy.int32)),
             column(6, moment),
             _decimals(decimal, null[7]),
-            *(_words(hashes[index], shortest, null[index]) for index, shortest in ((8, 12), (9, 20), (10, 12))),
+            *(
+                _words(hashes[index], shortest, null[index])
+                for index, shortest in ((8, 12), (9, 20), (10, 12))
+            ),
         ],
         schema=SCHEMA,
     )
@@ -134,7 +137,9 @@ def _sum(column: pyarrow.ChunkedArray | pyarrow.Array, field: pyarrow.Field) -> 
 
 
 def _sum_of_bytes(values: pyarrow.LargeStringArray) -> int:
-    offsets = numpy.frombuffer(values.buffers()[1], numpy.int64)[values.offset : values.offset + len(values) + 1]
+    offsets = numpy.frombuffer(values.buffers()[1], numpy.int64)[
+        values.offset : values.offset + len(values) + 1
+    ]
     if len(values) == 0 or offsets[-1] == offsets[0]:
         return 0
     text = numpy.frombuffer(values.buffers()[2], numpy.uint8)[offsets[0] : offsets[-1]]
@@ -160,11 +165,15 @@ def _decimals(units: numpy.ndarray, null: numpy.ndarray) -> pyarrow.Array:
 
 def _words(hashes: numpy.ndarray, shortest: int, null: numpy.ndarray) -> pyarrow.Array:
     """Lower-case texts of `shortest` to `shortest + 7` letters; empty under a NULL."""
-    lengths = numpy.where(null, 0, shortest + (hashes >> numpy.uint64(8) & numpy.uint64(7)).astype(numpy.int32))
+    lengths = numpy.where(
+        null, 0, shortest + (hashes >> numpy.uint64(8) & numpy.uint64(7)).astype(numpy.int32)
+    )
     state, letters = hashes, []
     for _ in range(shortest + 7):
         state = state * numpy.uint64(6_364_136_223_846_793_005) + numpy.uint64(1_442_695_040_888_963_407)
-        letters.append((numpy.uint64(ord("a")) + (state >> numpy.uint64(59)) % numpy.uint64(26)).astype(numpy.uint8))
+        letters.append(
+            (numpy.uint64(ord("a")) + (state >> numpy.uint64(59)) % numpy.uint64(26)).astype(numpy.uint8)
+        )
     used = numpy.arange(shortest + 7) < lengths[:, None]
     offsets = numpy.concatenate(([0], numpy.cumsum(lengths))).astype(numpy.int32)
     validity = numpy.packbits(~null, bitorder="little").tobytes()

@@ -108,7 +108,8 @@ class Results:
             raise ValueError(f"{path} is not of format {FORMAT}")
         tuples = ("modes", "arguments")
         whole["contestants"] = [
-            Contestant(**{**entry, **{name: tuple(entry[name]) for name in tuples}}) for entry in whole["contestants"]
+            Contestant(**{**entry, **{name: tuple(entry[name]) for name in tuples}})
+            for entry in whole["contestants"]
         ]
         whole["runs"] = [Run(**{**entry, "case": Case(entry["case"])}) for entry in whole["runs"]]
         return cls(**whole)

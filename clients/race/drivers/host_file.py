@@ -17,5 +17,15 @@ COLUMNS = (
 def host_file(task: Task, target: pathlib.Path, form: str) -> None:
     """Writes the source as bcp's `char` or `native` file. The source must have no more rows than are asked for."""
     Process.run(
-        [binaries() / "bulkwire", "convert", task.source, target, "--to", form, "--declare", COLUMNS, "--quiet"]
+        [
+            binaries() / "bulkwire",
+            "convert",
+            task.source,
+            target,
+            "--to",
+            form,
+            "--declare",
+            COLUMNS,
+            "--quiet",
+        ]
     )

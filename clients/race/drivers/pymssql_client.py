@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pymssql
 
 from race.drivers.contestant import Clock, Task, package, report
@@ -20,7 +22,7 @@ def main() -> None:
         encryption="require" if task.encrypt else "off",
     )
     if task.mode == "load":
-        rows = task.values()
+        rows = [_texts(row) for row in task.values()]
         with Clock() as clock:
             connection.bulk_copy(task.table, rows, batch_size=task.batch_rows or len(rows), tablock=True)
         report(len(rows), clock, client, source="values")
@@ -32,6 +34,11 @@ def main() -> None:
     from race.drivers.row_values import checksum
 
     report(len(rows), clock, client, checksum=checksum(rows))
+
+
+def _texts(row: tuple) -> tuple:
+    """Dates and times as text: `bulk_copy` refuses dates and cuts datetimes to milliseconds."""
+    return tuple(str(value) if isinstance(value, datetime.date) else value for value in row)
 
 
 if __name__ == "__main__":

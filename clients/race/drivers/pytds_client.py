@@ -29,7 +29,9 @@ COLUMNS = [
 def main() -> None:
     task = Task.of_arguments(("load", "read"))
     client = package("python-tds")
-    encryption = {"cafile": ssl.get_default_verify_paths().cafile, "validate_host": False} if task.encrypt else {}
+    encryption = (
+        {"cafile": ssl.get_default_verify_paths().cafile, "validate_host": False} if task.encrypt else {}
+    )
     connection = pytds.connect(
         dsn=task.host,
         port=task.port,

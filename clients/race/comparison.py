@@ -1,0 +1,130 @@
+"""What the pages say about results: the tables' cells, how far bulkwire leads, and where it loses."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from race.heat import Case
+from race.results import Results, Spread, Summary
+
+MEBIBYTE = 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """A figure of a summary, and which is better."""
+
+    name: str
+    unit: str
+    more_is_better: bool
+
+    def spread(self, summary: Summary) -> Spread:
+        """Its spread over the runs, in its unit."""
+        match self:
+            case Figure(name="speed"):
+                return scaled(summary.spread("rows_per_second"), 1e-6)
+            case Figure(name="client CPU"):
+                return summary.per_row("cpu_seconds")
+            case Figure(name="server CPU"):
+                return summary.per_row("server_cpu_seconds")
+            case Figure(name="client's peak memory"):
+                return scaled(summary.spread("peak_bytes"), 1 / MEBIBYTE)
+            case _:
+                return scaled(summary.spread("server_peak_bytes"), 1 / MEBIBYTE)
+
+    def text(self, number: float) -> str:
+        """A number in this figure's unit, as the tables show it."""
+        digits = 0 if abs(number) >= 20 else 3 if self is SPEED and abs(number) < 1 else 2
+        return f"{number:,.{digits}f}"
+
+
+SPEED = Figure("speed", "M rows/s", True)
+CLIENT_CPU = Figure("client CPU", "ns a row", False)
+SERVER_CPU = Figure("server CPU", "ns a row", False)
+CLIENT_MEMORY = Figure("client's peak memory", "MiB", False)
+SERVER_MEMORY = Figure("server's peak memory", "MiB", False)
+FIGURES = (SPEED, CLIENT_CPU, SERVER_CPU, CLIENT_MEMORY, SERVER_MEMORY)
+# What bulkwire can lose: the server is the same for all.
+CONTESTED = (SPEED, CLIENT_CPU, CLIENT_MEMORY)
+
+CASE_TITLES = {
+    Case.SINK: "Loading into a sink",
+    Case.MEMORY: "Loading into memory",
+    Case.READ: "Reading",
+}
+CASE_TEXTS = {
+    Case.SINK: "The server finds and counts the rows and drops them: what a client can do where a server costs little.",
+    Case.MEMORY: "The server keeps the rows in memory; they were read back by another client and compared, value by value.",
+    Case.READ: "All rows out of the server's memory into the form that the client gives its user; checksums of all values.",
+}
+
+
+def leads(results: Results) -> list[str]:
+    """The best of bulkwire beside the best other client, of every case and figure."""
+    found = []
+    for case in Case:
+        for figure in CONTESTED:
+            ours, other = _best(results, case, figure, True), _best(results, case, figure, False)
+            if ours is None or other is None:
+                continue
+            mine, theirs = figure.spread(ours).median, figure.spread(other).median
+            ratio = mine / theirs if figure.more_is_better else theirs / mine
+            found.append(
+                f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} {figure.text(mine)} {figure.unit}, best other "
+                f"{other.contestant.name} {figure.text(theirs)}: {ratio:.2f} times as good"
+            )
+    return found
+
+
+def losses(results: Results) -> list[str]:
+    """Every case and figure in which another client is better than one of bulkwire's."""
+    found = []
+    for case in Case:
+        summaries = results.summaries(case)
+        for figure in CONTESTED:
+            sign = 1 if figure.more_is_better else -1
+            for ours in (one for one in summaries if one.contestant.ours):
+                mine = figure.spread(ours).median
+                better = [
+                    one
+                    for one in summaries
+                    if not one.contestant.ours and sign * figure.spread(one).median > sign * mine
+                ]
+                if better:
+                    better.sort(key=lambda one: -sign * figure.spread(one).median)
+                    names = ", ".join(
+                        f"{one.contestant.name} {figure.text(figure.spread(one).median)}" for one in better
+                    )
+                    found.append(
+                        f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} has {figure.text(mine)} {figure.unit}; "
+                        f"better: {names}"
+                    )
+    return found
+
+
+def unsteady(results: Results) -> list[str]:
+    """Contestants whose speed varied by more than a quarter of its median: not to be compared finely."""
+    found = []
+    for case in Case:
+        for summary in results.summaries(case):
+            speed = SPEED.spread(summary)
+            share = (speed.greatest - speed.least) / speed.median
+            if share > 0.25:
+                found.append(f"{CASE_TITLES[case]}: {summary.contestant.name} by {share:.0%}")
+    return found
+
+
+def scaled(spread: Spread, factor: float) -> Spread:
+    """A spread in another unit."""
+    return Spread(spread.least * factor, spread.median * factor, spread.greatest * factor)
+
+
+def spread_text(figure: Figure, spread: Spread) -> str:
+    """`median (least-greatest)`."""
+    return f"{figure.text(spread.median)} ({figure.text(spread.least)}-{figure.text(spread.greatest)})"
+
+
+def _best(results: Results, case: Case, figure: Figure, ours: bool) -> Summary | None:
+    of_side = [one for one in results.summaries(case) if one.contestant.ours is ours]
+    pick = max if figure.more_is_better else min
+    return pick(of_side, key=lambda one: figure.spread(one).median, default=None)
