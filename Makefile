@@ -20,7 +20,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance package bench bench-small fuzz release wheel toolchain clients
+.PHONY: help demo test lint unit conformance package bench bench-small bench-clients fuzz release wheel toolchain clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ demo: toolchain ## Load and export real tables through the embedded server, and 
 	@scripts/say "running the demo: $(DEMO_ROWS) lineitem rows"
 	$(CARGO_TARGET_DIR)/release/bulkwire-demo --lineitem-rows $(DEMO_ROWS)
 
-test: lint unit conformance package ## Run every check and test
+test: lint unit package conformance ## Run every check and test
 
 lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
@@ -72,6 +72,12 @@ bench: toolchain ## Measure; reports ratios taken in one run
 bench-small: toolchain clients ## Measure single-row statements beside SQLite
 	cargo build --release --locked -p bulkwire-server
 	$(VENV)/bin/python clients/bench_small_statements.py --server $(CARGO_TARGET_DIR)/release/bulkwire-server
+
+bench-clients: clients wheel ## Race other people's clients; RACE="--rounds 3 --only bulkwire,go" chooses
+	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
+	@# Beside the environment of the foreign clients, which must not come to depend on the package.
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links dist --upgrade --target $(BULKWIRE_CLIENT_CACHE)/python bulkwire
+	cd clients && PYTHONPATH=$(BULKWIRE_CLIENT_CACHE)/python $(VENV)/bin/python -m race --binaries $(CARGO_TARGET_DIR)/release $(RACE)
 
 fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
 	cargo run --release --locked --manifest-path fuzz/Cargo.toml -- --all --seconds $(FUZZ_SECONDS)

@@ -1,1 +1,1 @@
-"""The race: other people's clients and bulkwire move the same table, turn by turn. docs/clients-benchmark.md explains it."""
+"""The race: other people's clients and bulkwire move one table, turn by turn (docs/clients-benchmark.md)."""

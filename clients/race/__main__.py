@@ -1,4 +1,4 @@
-"""Runs the race: `python -m race --binaries FOLDER`. Contestants take turns; every run is verified; docs/clients-benchmark.md."""
+"""Runs the race: `python -m race --binaries FOLDER` (docs/clients-benchmark.md). Every run is verified."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ def main() -> int:
     }
     settings["encrypt"] = given.encrypt
     results = Results.begin(settings, chosen)
+    path = given.results / f"clients-{results.started[:16].replace(':', '')}.json"
     with tempfile.TemporaryDirectory(prefix="race-") as folder:
         track = Track(given.binaries.resolve(), pathlib.Path(folder), given.batch_rows, given.encrypt)
         prepare(track, chosen, settings)
-        race(track, results, cases)
-    path = given.results / f"clients-{results.started[:16].replace(':', '')}.json"
-    results.write(path)
+        race(track, results, cases, path)
     page.write(results, path, given.pages)
     tell(f"wrote {path}, and clients-results.md and .html in {given.pages}")
     for contestant, case, run in results.failures():
@@ -72,7 +71,8 @@ def arguments() -> argparse.ArgumentParser:
 def prepare(track: Track, chosen: list[Contestant], settings: dict) -> None:
     """Sources and builds, before anything is measured."""
     tell("making the source rows")
-    for rows in {settings["rows"], *(settings["slow_rows"] for one in chosen if one.slow)}:
+    sizes = (settings["rows"], settings["slow_rows"])
+    for rows in {one.rows(mode, *sizes) for one in chosen for mode in one.modes}:
         track.source(rows)
     for build in sorted({one.build for one in chosen}):
         start = time.monotonic()
@@ -83,8 +83,11 @@ def prepare(track: Track, chosen: list[Contestant], settings: dict) -> None:
             tell(f"the contestants of `{build}` cannot be built: {str(error).splitlines()[-1]}")
 
 
-def race(track: Track, results: Results, cases: list[Case]) -> None:
-    """All rounds. Who begins changes with the round, so that a drift of the machine meets all; who failed is out of that case."""
+def race(track: Track, results: Results, cases: list[Case], path: pathlib.Path) -> None:
+    """All rounds, written to `path` as they come.
+
+    Who begins changes with the round, which spreads a drift of the machine; who failed is out of that case.
+    """
     settings = results.settings
     out: set[tuple[str, Case]] = set()
     for number in range(1, max(settings["rounds"], settings["slow_rounds"]) + 1):
@@ -92,11 +95,12 @@ def race(track: Track, results: Results, cases: list[Case]) -> None:
             start = number - 1
             for contestant in results.contestants[start:] + results.contestants[:start]:
                 rounds = settings["slow_rounds"] if contestant.slow else settings["rounds"]
-                if case.mode not in contestant.modes or number > rounds or (contestant.id, case) in out:
+                if case not in Case.of(contestant) or number > rounds or (contestant.id, case) in out:
                     continue
-                rows = settings["slow_rows"] if contestant.slow else settings["rows"]
+                rows = contestant.rows(case.mode, settings["rows"], settings["slow_rows"])
                 run = track.run(contestant, case, number, rows)
                 results.runs.append(run)
+                results.write(path)
                 if run.error:
                     out.add((contestant.id, case))
                 tell(f"round {number}, {case}: {contestant.name}: {_outcome(run)}")

@@ -1,7 +1,9 @@
 """How contestants are built: each function returns the first words of a contestant's command.
 
-A function builds once per run of the harness (optimised, as users of the client would build it, unless `OPTIMISED` says that speed
-does not matter; build products go under BULKWIRE_CLIENT_CACHE) and raises `NotBuilt` with the reason if it cannot.
+A function builds once per run of the harness (optimised, as users of the client would build it, unless
+`OPTIMISED` says that speed
+does not matter; build products go under BULKWIRE_CLIENT_CACHE) and raises `NotBuilt` with the reason if
+it cannot.
 """
 
 from __future__ import annotations

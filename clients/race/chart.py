@@ -1,4 +1,4 @@
-"""Horizontal bars as inline SVG: the median as a bar, the least and greatest as a whisker. Colours come from the page's style sheet."""
+"""Horizontal bars as inline SVG: bars are medians, whiskers the least and the greatest."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ def bars(title: str, found: Sequence[Bar]) -> str:
         parts += [
             f'<text class="label {kind}" x="{LABEL_WIDTH - 8}" y="{middle}">{html.escape(bar.label)}</text>',
             f'<rect class="{kind}" x="{LABEL_WIDTH}" y="{top}" width="{max(end - LABEL_WIDTH, 1):.1f}" '
-            f'height="{BAR_HEIGHT}" rx="2"><title>{html.escape(bar.label)}: {html.escape(bar.value)}</title></rect>',
+            f'height="{BAR_HEIGHT}" rx="2"><title>{html.escape(bar.label)}: '
+            f"{html.escape(bar.value)}</title></rect>",
             f'<path class="whisker" d="M{least:.1f} {middle}H{greatest:.1f}M{least:.1f} {middle - 4}v8'
             f'M{greatest:.1f} {middle - 4}v8"/>',
-            f'<text class="value" x="{max(end, greatest) + 8:.1f}" y="{middle}">{html.escape(bar.value)}</text>',
+            f'<text class="value" x="{max(end, greatest) + 8:.1f}" '
+            f'y="{middle}">{html.escape(bar.value)}</text>',
         ]
     return "".join([*parts, "</svg>"])

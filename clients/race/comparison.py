@@ -53,9 +53,9 @@ CASE_TITLES = {
     Case.READ: "Reading",
 }
 CASE_TEXTS = {
-    Case.SINK: "The server finds and counts the rows and drops them: what a client can do where a server costs little.",
-    Case.MEMORY: "The server keeps the rows in memory; they were read back by another client and compared, value by value.",
-    Case.READ: "All rows out of the server's memory into the form that the client gives its user; checksums of all values.",
+    Case.SINK: "The server finds and counts the rows and drops them: the clients, where it costs little.",
+    Case.MEMORY: "The server keeps the rows in memory. Another client read them back; every value was right.",
+    Case.READ: "All rows out of the server's memory into the form that the client gives its user.",
 }
 
 
@@ -70,7 +70,8 @@ def leads(results: Results) -> list[str]:
             mine, theirs = figure.spread(ours).median, figure.spread(other).median
             ratio = mine / theirs if figure.more_is_better else theirs / mine
             found.append(
-                f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} {figure.text(mine)} {figure.unit}, best other "
+                f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} {figure.text(mine)} "
+                f"{figure.unit}, best other "
                 f"{other.contestant.name} {figure.text(theirs)}: {ratio:.2f} times as good"
             )
     return found
@@ -96,7 +97,8 @@ def losses(results: Results) -> list[str]:
                         f"{one.contestant.name} {figure.text(figure.spread(one).median)}" for one in better
                     )
                     found.append(
-                        f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} has {figure.text(mine)} {figure.unit}; "
+                        f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} has "
+                        f"{figure.text(mine)} {figure.unit}; "
                         f"better: {names}"
                     )
     return found

@@ -1,7 +1,7 @@
-"""The table that is moved: eight columns of fixed width and three strings, about 105 bytes a row, one value in fifty NULL.
+"""The table that is moved: eight columns of fixed width, three strings, about 105 bytes a row.
 
-It is the table of a published experiment with Arrow record batches and ODBC's bulk copy functions, and has the columns and the kinds of
-values of `bench/src/eleven_columns.rs`.
+One value in fifty is NULL. It is the table of a published experiment with Arrow record batches and ODBC's
+bulk copy functions, and has the columns and the kinds of values of `bench/src/eleven_columns.rs`.
 """
 
 from __future__ import annotations
@@ -91,8 +91,10 @@ def batch(first: int, rows: int) -> pyarrow.RecordBatch:
 
 
 def checksum(data: pyarrow.Table | pyarrow.RecordBatch) -> str:
-    """What a reader prints for these rows: `COUNT:SUM` of each column. Columns may have other types than the source's, as clients
-    choose them; TypeError says which cannot be summed."""
+    """What a reader prints for these rows: `COUNT:SUM` of each column.
+
+    Columns may have other types than the source's, as clients choose them, if they can be cast without loss.
+    """
     return " ".join(
         f"{len(column) - column.null_count}:{_sum(column, field)}"
         for column, field in zip(data.columns, SCHEMA, strict=True)
@@ -100,7 +102,10 @@ def checksum(data: pyarrow.Table | pyarrow.RecordBatch) -> str:
 
 
 def difference(read: pyarrow.Table, source: pyarrow.Table) -> str | None:
-    """How rows that were read back differ from their source, whatever their order; None if they do not. `id` is the row's number."""
+    """How rows that were read back differ from their source, in whatever order; None if they do not.
+
+    `id` is the row's number.
+    """
     if read.num_rows != source.num_rows:
         return f"{read.num_rows} rows instead of {source.num_rows}"
     read = read.rename_columns(SCHEMA.names).cast(SCHEMA)

@@ -46,7 +46,7 @@ class Server:
 
 @contextlib.contextmanager
 def started(binaries: pathlib.Path, *flags: str) -> Iterator[Server]:
-    """An in-memory server on a free port of the loopback interface; RuntimeError if it does not start or dies."""
+    """An in-memory server on a free port of the loopback interface; RuntimeError if it fails."""
     password = secrets.token_urlsafe(12) + "Aa1"
     process = subprocess.Popen(
         [binaries / "bulkwire-server", "--port", "0", "--in-memory", *flags],

@@ -1,4 +1,4 @@
-"""One run of one contestant: a fresh server, the contestant's process, and the verification of what it moved."""
+"""One run of one contestant: a fresh server, the contestant's process, the verification of what it moved."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ class Case(enum.StrEnum):
     MEMORY = "memory"
     # All rows, from memory.
     READ = "read"
+
+    @staticmethod
+    def of(contestant: Contestant) -> list[Case]:
+        """Those in which a contestant takes part; the sink keeps what INSERT brings."""
+        cases = [case for case in Case if case.mode in contestant.modes]
+        return [case for case in cases if contestant.bulk or case is not Case.SINK]
 
     @property
     def mode(self) -> str:
@@ -174,10 +180,12 @@ class Track:
             )
             try:
                 output, _ = child.communicate(timeout=RUN_TIMEOUT_SECONDS)
-            except subprocess.TimeoutExpired:
+            except BaseException as error:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.communicate()
-                raise Failed(f"it took longer than {RUN_TIMEOUT_SECONDS} s") from None
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise Failed(f"it took longer than {RUN_TIMEOUT_SECONDS} s") from None
+                raise
             words.seek(0)
             told = f"{words.read()}\n{output}".strip()
         if child.returncode != 0:

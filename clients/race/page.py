@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import pathlib
+import tomllib
 from collections.abc import Iterator
 
 from race.chart import Bar, bars
@@ -23,6 +24,7 @@ from race.comparison import (
 from race.heat import Case
 from race.results import Results, Summary
 
+HERE = pathlib.Path(__file__).resolve().parent
 HEADS = (
     "Client",
     "Version",
@@ -30,28 +32,7 @@ HEADS = (
     *(f"{figure.name[0].upper()}{figure.name[1:]}, {figure.unit}" for figure in FIGURES),
     "Client's memory before, MiB",
 )
-METHOD = (
-    "Client and server are processes of their own on one machine and share its cores; a connection over the loopback interface, "
-    "without TLS but for the login of clients that insist on it.",
-    "Every run has a fresh server. Contestants take turns, and who begins changes from round to round, so that a drift of the machine "
-    "meets all. Given is the median; the least and the greatest run are in brackets, and the whiskers of the charts.",
-    "The clock starts after the login and after the source was read; clients that take values instead of Arrow get them ready-made. "
-    "Exceptions are in the notes. Batches are committed every batch_rows rows, under a table lock where the client can ask for one.",
-    "Every load into memory is read back by another client (mssql-python for bulkwire's, bulkwire for the others) and compared value "
-    "by value; every read is checked by count and checksum of each column. Loads into the sink are counted only.",
-    "CPU time of the client is the process's during the transfer; of the server, its process's during the whole run, login included. "
-    "Memory is the largest resident set: the client's holds the source, and the column on the right says how much there was before.",
-    "Slow clients move fewer rows; their figures are per row and comparable, their memory is not.",
-)
-BIAS = (
-    "The server is bulkwire's own embedded server, not SQL Server: how much of a client's lead is left depends on what the real server "
-    "costs. The sink shows the clients themselves.",
-    "The programs of all contestants were written by bulkwire's authors. Each follows its client's documentation and uses its bulk "
-    "interface; a specialist may get more out of it.",
-    "The table is that of a published experiment with another client. It has no max types, no text beyond ASCII and few NULLs; "
-    "bulkwire's encoder was tuned with it, among others (docs/benchmarks.md has the weaker cases).",
-    "bulkwire encodes and sends on several threads; on two cores its wall time gains from that, its CPU time does not.",
-)
+METHOD = tomllib.loads((HERE / "method.toml").read_text(encoding="utf-8"))
 
 
 def write(results: Results, source: pathlib.Path, folder: pathlib.Path) -> None:
@@ -67,7 +48,8 @@ def markdown(results: Results, link: str) -> str:
     lines = [
         "# Clients side by side: results",
         "",
-        f"Made by `make bench-clients`, {results.started}; [every run]({link}), [charts](clients-results.html), "
+        f"Made by `make bench-clients`, {results.started}; [every run]({link}), "
+        "[charts](clients-results.html), "
         "[method](clients-benchmark.md).",
         "",
         *_items(_circumstances(results)),
@@ -93,7 +75,8 @@ def page(results: Results, link: str) -> str:
     """The page: charts, tables and lists, in one file without scripts."""
     body = [
         "<h1>Clients side by side</h1>",
-        f'<p>{html.escape(results.started)}; <a href="{html.escape(link)}">every run</a>. bulkwire\'s own are '
+        f'<p>{html.escape(results.started)}; <a href="{html.escape(link)}">every run</a>. bulkwire\'s '
+        "own are "
         '<span class="mark ours">in colour</span>; whiskers show the least and the greatest run.</p>',
         _list(_circumstances(results)),
     ]
@@ -131,7 +114,7 @@ def page(results: Results, link: str) -> str:
         )
     for title, found in _lists(results):
         body += [f"<h2>{html.escape(title)}</h2>", _list(found)]
-    return PAGE.replace("BODY", "\n".join(body))
+    return (HERE / "page.html").read_text(encoding="utf-8").replace("BODY", "\n".join(body))
 
 
 def _circumstances(results: Results) -> list[str]:
@@ -139,7 +122,8 @@ def _circumstances(results: Results) -> list[str]:
     return [
         f"{machine['processor']}, {machine['memory']}; {machine['system']}; Python {machine['python']}; "
         f"bulkwire {machine['bulkwire']}",
-        f"{settings['rounds']} rounds ({settings['slow_rounds']} for slow clients), {settings['rows']:,} rows "
+        f"{settings['rounds']} rounds ({settings['slow_rounds']} for slow clients), "
+        f"{settings['rows']:,} rows "
         f"({settings['slow_rows']:,} for slow clients), batches of {settings['batch_rows']:,}, "
         f"{'with' if settings['encrypt'] else 'without'} TLS",
     ]
@@ -176,7 +160,8 @@ def _lists(results: Results) -> Iterator[tuple[str, list[str]]]:
         if one.note
     ]
     failures = [
-        f"{contestant.name}, {CASE_TITLES[case]}, {'round ' + str(run.round) if run.built else 'not built'}: {_last_line(run.error)}"
+        f"{contestant.name}, {CASE_TITLES[case]}, "
+        f"{'round ' + str(run.round) if run.built else 'not built'}: {_last_line(run.error)}"
         for contestant, case, run in results.failures()
     ]
     found = (
@@ -185,8 +170,8 @@ def _lists(results: Results) -> Iterator[tuple[str, list[str]]]:
         ("Failed", failures or ["None."]),
         ("Notes", notes),
         ("Unsteady figures", unsteady(results) or ["None varied by more than a quarter of its median."]),
-        ("Method", list(METHOD)),
-        ("Bias", list(BIAS)),
+        ("Method", METHOD["method"]),
+        ("Bias", METHOD["bias"]),
     )
     yield from ((title, items) for title, items in found if items)
 
@@ -208,42 +193,3 @@ def _items(texts) -> list[str]:
 
 def _list(texts) -> str:
     return f"<ul>{''.join(f'<li>{html.escape(text)}</li>' for text in texts)}</ul>"
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Clients side by side</title>
-<style>
-:root { color-scheme: light dark; --ours: #0b6bcb; --other: #a9b4c0; --text: #1c2329; --faint: #5b6670; --line: #d6dce2; --page: #fff; }
-@media (prefers-color-scheme: dark) {
-  :root { --ours: #58a6ff; --other: #56616c; --text: #e2e8ee; --faint: #9aa6b2; --line: #39434d; --page: #14191e; }
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 960px; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 2.5rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-h3 { margin-bottom: .2rem; }
-small { font-weight: normal; color: var(--faint); }
-a { color: var(--ours); }
-svg { width: 100%; height: auto; }
-svg text { font: 12.5px system-ui, sans-serif; fill: var(--text); dominant-baseline: central; }
-svg text.label { text-anchor: end; }
-svg text.label.ours { font-weight: 600; }
-svg text.value { fill: var(--faint); }
-rect.ours { fill: var(--ours); }
-rect.other { fill: var(--other); }
-.whisker { stroke: var(--text); stroke-width: 1; fill: none; opacity: .7; }
-.mark.ours { color: var(--ours); font-weight: 600; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 12.5px; margin-top: 1rem; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: right; white-space: nowrap; }
-th { white-space: normal; vertical-align: bottom; }
-th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
-</style>
-</head>
-<body>
-BODY
-</body>
-</html>
-"""

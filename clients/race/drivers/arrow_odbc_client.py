@@ -12,8 +12,7 @@ from race.drivers.contestant import Clock, Task, package, report
 def main() -> None:
     task = Task.of_arguments(("load", "read"))
     client = f"{package('arrow-odbc')}, ODBC Driver 18"
-    options = {"Database": task.database, "Encrypt": "yes" if task.encrypt else "no"}
-    connection = arrow_odbc.connect(odbc.connection_string(task, **options))
+    connection = arrow_odbc.connect(odbc.connection_string(task, **task.odbc_options))
     if task.mode == "load":
         source = task.arrow().to_reader()
         with Clock() as clock:

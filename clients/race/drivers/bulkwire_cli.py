@@ -1,5 +1,7 @@
-"""bulkwire's command: `load` of an Arrow file, `export` to one. It says itself how long the transfer took, without the login before; CPU time
-and memory are the whole process's."""
+"""bulkwire's command: `load` of an Arrow file, `export` to one.
+
+It says how long the transfer took, without the login before; CPU time and memory are those of the process.
+"""
 
 from __future__ import annotations
 

@@ -50,6 +50,20 @@ class Task:
         given["encrypt"] = given["encrypt"] == "on"
         return cls(**given, password=os.environ["RACE_PASSWORD"])
 
+    @property
+    def packet_bytes(self) -> int:
+        """The size of packets to ask for: the largest, which TLS's records halve."""
+        return 16_383 if self.encrypt else 32_767
+
+    @property
+    def odbc_options(self) -> dict[str, str]:
+        """What Microsoft's ODBC driver is told besides the address and the login."""
+        return {
+            "Database": self.database,
+            "Encrypt": "yes" if self.encrypt else "no",
+            "PacketSize": str(self.packet_bytes),
+        }
+
     def batches(self) -> list:
         """The source's first `rows` rows as record batches of pyarrow."""
         import pyarrow.ipc
@@ -132,8 +146,11 @@ def report(rows: int, cost: Clock | Process, client: str, *, source: str = "", c
 
 
 def package(name: str) -> str:
-    """Name and version of an installed Python package."""
-    return f"{name} {importlib.metadata.version(name)}"
+    """Name and version of a Python package; a checkout on the path has no version."""
+    try:
+        return f"{name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return name
 
 
 def peak_bytes() -> int:

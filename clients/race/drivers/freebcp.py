@@ -24,6 +24,7 @@ def main() -> None:
         )
         command = ["freebcp", f"{task.database}.{task.table}", "in", file, "-S", "race", "-U", task.user]
         command += ["-P", task.password, "-c", "-b", task.batch_rows or task.rows, "-h", "TABLOCK"]
+        command += ["-A", task.packet_bytes]
         process = Process.run(command, FREETDSCONF=str(configuration), LC_ALL="C.UTF-8")
     copied = re.search(r"(\d+) rows copied", process.output)
     report(

@@ -15,7 +15,7 @@ COLUMNS = (
 
 
 def host_file(task: Task, target: pathlib.Path, form: str) -> None:
-    """Writes the source as bcp's `char` or `native` file. The source must have no more rows than are asked for."""
+    """Writes the source, all of it, as bcp's `char` or `native` file."""
     Process.run(
         [
             binaries() / "bulkwire",

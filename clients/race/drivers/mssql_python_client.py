@@ -1,4 +1,4 @@
-"""mssql-python: `bulkcopy` of tuples, `bulkcopy_arrow`, and `cursor.arrow()`. The bulk copies log in anew, inside the clock."""
+"""mssql-python: `bulkcopy` of tuples, `bulkcopy_arrow`, `cursor.arrow()`. They log in inside the clock."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from race.drivers.contestant import Clock, Task, package, report
 
 def main() -> None:
     task = Task.of_arguments(("load", "read"), ("arrow", "tuples"))
-    options = {"Database": task.database, "Encrypt": "yes" if task.encrypt else "no"}
     client = package("mssql-python")
-    with mssql_python.connect(odbc.server_options(task, **options), autocommit=True) as connection:
+    with mssql_python.connect(odbc.server_options(task, **task.odbc_options), autocommit=True) as connection:
         cursor = connection.cursor()
         if task.mode == "read":
             from race import eleven

@@ -34,8 +34,7 @@ def main() -> None:
     library = ctypes.CDLL(sys.argv.pop(1))
     library.race_open.restype = ctypes.c_void_p
     task = Task.of_arguments(("load",), ("sendrow", "exec"))
-    options = {"Database": task.database, "Encrypt": "yes" if task.encrypt else "no"}
-    os.environ["ODBC_CONNECTION"] = odbc.connection_string(task, **options)
+    os.environ["ODBC_CONNECTION"] = odbc.connection_string(task, **task.odbc_options)
     connection = ctypes.c_void_p(library.race_open())
     table, batch_rows = task.table.encode(), ctypes.c_int64(task.batch_rows)
     client = f"ODBC Driver 18 ({importlib.metadata.version('mssql-python-odbc')})"

@@ -11,8 +11,7 @@ from race.drivers.contestant import Clock, Task, package, report
 def main() -> None:
     task = Task.of_arguments(("load", "read"))
     client = f"{package('pyodbc')}, ODBC Driver 18"
-    options = {"Database": task.database, "Encrypt": "yes" if task.encrypt else "no"}
-    connection = pyodbc.connect(odbc.connection_string(task, **options))
+    connection = pyodbc.connect(odbc.connection_string(task, **task.odbc_options))
     cursor = connection.cursor()
     if task.mode == "load":
         rows = task.values()

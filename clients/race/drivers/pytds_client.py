@@ -40,6 +40,7 @@ def main() -> None:
         database=task.database,
         autocommit=True,
         use_tz=None,
+        blocksize=task.packet_bytes,
         **encryption,
     )
     cursor = connection.cursor()
