@@ -164,7 +164,7 @@ def results() -> Results:
     modes = ("load",)
     field = [
         Contestant("bulkwire_x", "bulkwire <x>", "Rust", modes, "python", "Cargo.lock"),
-        Contestant("other", "other", "Go", modes, "go", "go.mod", note="a | note"),
+        Contestant("other", "other", "Go", modes, "go", "go.mod", how={"load": "Copy"}, note="a | note"),
         Contestant("broken", "broken", "C", modes, "c", "nothing"),
     ]
     made = Results.begin(settings, field)
@@ -189,13 +189,15 @@ def test_summaries_leads_and_losses():
     assert (faster.contestant.id, ours.contestant.id) == ("other", "bulkwire_x")
     assert SPEED.spread(ours) == Spread(0.25, 0.5, 1.0)
     assert leads(made) == [
-        "Loading into a sink, speed: bulkwire <x> 0.500 M rows/s, best other other 1.00: 0.50 times as good",
-        "Loading into a sink, client CPU: bulkwire <x> 2,000 ns a row, best other other 4,000: "
+        "Loading into a sink, speed: bulkwire <x> 0.500 M rows/s, best other other Copy 1.00: 0.50 times as good",
+        "Loading into a sink, client CPU: bulkwire <x> 2,000 ns a row, best other other Copy 4,000: "
         "2.00 times as good",
-        "Loading into a sink, client's peak memory: bulkwire <x> 1.00 MiB, best other other 4.00: "
+        "Loading into a sink, client's peak memory: bulkwire <x> 1.00 MiB, best other other Copy 4.00: "
         "4.00 times as good",
     ]
-    assert losses(made) == ["Loading into a sink, speed: bulkwire <x> has 0.500 M rows/s; better: other 1.00"]
+    assert losses(made) == [
+        "Loading into a sink, speed: bulkwire <x> has 0.500 M rows/s; better: other Copy 1.00"
+    ]
 
 
 def test_pages_show_every_contestant_and_every_failure(tmp_path):
@@ -203,7 +205,7 @@ def test_pages_show_every_contestant_and_every_failure(tmp_path):
     page.write(made, tmp_path / "results" / "one.json", tmp_path / "docs")
     table = (tmp_path / "docs" / "clients-results.md").read_text()
     assert "| **bulkwire <x>** | 0.500 | 2,000 |  |" in table
-    assert "| other | other 2 | 1,000 | 1.00 (1.00-1.00) |" in table
+    assert "| other Copy | other 2 | 1,000 | 1.00 (1.00-1.00) |" in table
     assert "- broken, Loading into a sink, round 1: no | luck" in table
     assert "(../results/one.json)" in table
     shown = (tmp_path / "docs" / "clients-results.html").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -16,6 +17,8 @@ from race.results import ROOT, Results
 
 def main() -> int:
     given = arguments().parse_args()
+    # Ends the server and the contestant, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if given.page_of:
         page.write(Results.read(given.page_of), given.page_of, given.pages)
         return 0
@@ -34,7 +37,7 @@ def main() -> int:
     page.write(results, path, given.pages)
     tell(f"wrote {path}, and clients-results.md and .html in {given.pages}")
     for contestant, case, run in results.failures():
-        tell(f"FAILED: {contestant.name}, {case}: {run.error.splitlines()[-1]}")
+        tell(f"FAILED: {contestant.label(case.mode)}, {case}: {run.error.splitlines()[-1]}")
     return 0
 
 
@@ -103,7 +106,7 @@ def race(track: Track, results: Results, cases: list[Case], path: pathlib.Path) 
                 results.write(path)
                 if run.error:
                     out.add((contestant.id, case))
-                tell(f"round {number}, {case}: {contestant.name}: {_outcome(run)}")
+                tell(f"round {number}, {case}: {contestant.label(case.mode)}: {_outcome(run)}")
 
 
 def tell(text: str) -> None:

@@ -70,9 +70,9 @@ def leads(results: Results) -> list[str]:
             mine, theirs = figure.spread(ours).median, figure.spread(other).median
             ratio = mine / theirs if figure.more_is_better else theirs / mine
             found.append(
-                f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} {figure.text(mine)} "
+                f"{CASE_TITLES[case]}, {figure.name}: {ours.label} {figure.text(mine)} "
                 f"{figure.unit}, best other "
-                f"{other.contestant.name} {figure.text(theirs)}: {ratio:.2f} times as good"
+                f"{other.label} {figure.text(theirs)}: {ratio:.2f} times as good"
             )
     return found
 
@@ -94,10 +94,10 @@ def losses(results: Results) -> list[str]:
                 if better:
                     better.sort(key=lambda one: -sign * figure.spread(one).median)
                     names = ", ".join(
-                        f"{one.contestant.name} {figure.text(figure.spread(one).median)}" for one in better
+                        f"{one.label} {figure.text(figure.spread(one).median)}" for one in better
                     )
                     found.append(
-                        f"{CASE_TITLES[case]}, {figure.name}: {ours.contestant.name} has "
+                        f"{CASE_TITLES[case]}, {figure.name}: {ours.label} has "
                         f"{figure.text(mine)} {figure.unit}; "
                         f"better: {names}"
                     )
@@ -112,7 +112,7 @@ def unsteady(results: Results) -> list[str]:
             speed = SPEED.spread(summary)
             share = (speed.greatest - speed.least) / speed.median
             if share > 0.25:
-                found.append(f"{CASE_TITLES[case]}: {summary.contestant.name} by {share:.0%}")
+                found.append(f"{CASE_TITLES[case]}: {summary.label} by {share:.0%}")
     return found
 
 

@@ -94,7 +94,7 @@ def page(results: Results, link: str) -> str:
                 f"{CASE_TITLES[case]}: {title}",
                 [
                     Bar(
-                        one.contestant.name,
+                        one.label,
                         figure.spread(one),
                         one.contestant.ours,
                         figure.text(figure.spread(one).median),
@@ -135,8 +135,10 @@ def _short(results: Results) -> Iterator[tuple[str, ...]]:
     for name in [*loads, *(name for name in reads if name not in loads)]:
         load, read = loads.get(name), reads.get(name)
         contestant = (load or read).contestant
+        how = [contestant.how[mode] for mode in contestant.modes if mode in contestant.how]
+        label = f"{contestant.name} {', '.join(how)}".strip()
         yield (
-            f"**{contestant.name}**" if contestant.ours else contestant.name,
+            f"**{label}**" if contestant.ours else label,
             _median(load, SPEED),
             _median(load, CLIENT_CPU),
             _median(read, SPEED),
@@ -150,17 +152,17 @@ def _median(summary: Summary | None, figure) -> str:
 def _cells(summary: Summary) -> tuple[str, ...]:
     before = summary.spread("start_bytes").median / 2**20
     figures = (spread_text(figure, figure.spread(summary)) for figure in FIGURES)
-    return (summary.contestant.name, summary.client, f"{summary.rows:,}", *figures, f"{before:,.0f}")
+    return (summary.label, summary.client, f"{summary.rows:,}", *figures, f"{before:,.0f}")
 
 
 def _lists(results: Results) -> Iterator[tuple[str, list[str]]]:
     notes = [
-        f"{one.name} ({one.language}, pinned by {one.pin}): {one.note}"
+        f"{one.name} {', '.join(one.how.values())} ({one.language}, pinned by {one.pin}): {one.note}"
         for one in results.contestants
         if one.note
     ]
     failures = [
-        f"{contestant.name}, {CASE_TITLES[case]}, "
+        f"{contestant.label(case.mode)}, {CASE_TITLES[case]}, "
         f"{'round ' + str(run.round) if run.built else 'not built'}: {_last_line(run.error)}"
         for contestant, case, run in results.failures()
     ]

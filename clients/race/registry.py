@@ -21,9 +21,14 @@ class Contestant:
     build: str
     pin: str
     arguments: tuple[str, ...] = ()
+    how: dict[str, str] = dataclasses.field(default_factory=dict, hash=False)
     slow: bool = False
     bulk: bool = True
     note: str = ""
+
+    def label(self, mode: str) -> str:
+        """The client and what of it is used, as charts and tables show it."""
+        return f"{self.name} {self.how.get(mode, '')}".strip()
 
     def rows(self, mode: str, rows: int, slow_rows: int) -> int:
         """How many rows it moves: a tenth of the slow ones' where it loads by statements."""
@@ -49,6 +54,8 @@ def contestants(folder: pathlib.Path = HERE / "contestants") -> list[Contestant]
                 raise ValueError(f"{path.name}: {entry.get('id', 'a contestant')}: {error}") from error
             if not contestant.modes or not set(contestant.modes) <= set(MODES):
                 raise ValueError(f"{path.name}: {contestant.id}: modes are some of {MODES}")
+            if not set(contestant.how) <= set(contestant.modes):
+                raise ValueError(f"{path.name}: {contestant.id}: how tells of its modes")
             if contestant.id in found:
                 raise ValueError(f"{path.name}: {contestant.id} is registered twice")
             found[contestant.id] = contestant

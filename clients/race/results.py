@@ -50,6 +50,11 @@ class Summary:
         return Spread.of([getattr(run, figure) * 1e9 / run.rows for run in self.runs])
 
     @property
+    def label(self) -> str:
+        """The client and what of it is used."""
+        return self.contestant.label(self.case.mode)
+
+    @property
     def rows(self) -> int:
         """Rows of a run."""
         return self.runs[0].rows
