@@ -15,6 +15,7 @@ BULKWIRE_CLIENT_CACHE ?= $(HOME)/.cache/bulkwire/clients
 export BULKWIRE_CLIENT_CACHE
 # Where the Python environment of the package's own tests lives.
 PYTHON_VENV ?= $(HOME)/.cache/bulkwire/python-venv
+LIBRARY_SUFFIX = $(if $(filter Darwin,$(shell uname)),.dylib,.so)
 # Says what the extension module is built for, whichever Python is there; one path, so that cargo need not build it again.
 PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
@@ -59,7 +60,8 @@ package: toolchain ## The Python package: style, types, tests
 	$(PYTHON_VENV)/bin/ruff format --check python/bulkwire python/tests docs/tutorial.py --config python/pyproject.toml
 	cd python && $(PYTHON_VENV)/bin/mypy --strict bulkwire
 	cd python && $(PYTHON_VENV)/bin/stubtest bulkwire._bulkwire --ignore-disjoint-bases
-	$(PYTHON_VENV)/bin/python -m pytest -q python/tests
+	BULKWIRE_ADBC_LIBRARY=$(CARGO_TARGET_DIR)/debug/deps/libadbc_driver_bulkwire$(LIBRARY_SUFFIX) \
+		$(PYTHON_VENV)/bin/python -m pytest -q python/tests
 
 clients: ## Install the foreign clients that the conformance tests drive
 	scripts/install_clients $(VENV)

@@ -1,6 +1,7 @@
 """The ADBC driver, as the driver manager, Polars and pandas use it."""
 
 import datetime as dt
+import os
 from decimal import Decimal
 
 import adbc_driver_manager
@@ -171,3 +172,17 @@ def test_options(bulkwire_server):
     connection = adbc_driver_manager.AdbcConnection(database)
     connection.close()
     database.close()
+
+
+@pytest.mark.skipif("BULKWIRE_ADBC_LIBRARY" not in os.environ, reason="BULKWIRE_ADBC_LIBRARY names no library")
+def test_the_library_for_other_languages(bulkwire_server):
+    library = os.environ["BULKWIRE_ADBC_LIBRARY"]
+    options = {"uri": bulkwire_server.url_of("tempdb")}
+    with (
+        adbc_driver_manager.dbapi.connect(library, entrypoint="AdbcDriverBulkwireInit", db_kwargs=options) as connection,
+        connection.cursor() as cursor,
+    ):
+        assert cursor.adbc_ingest("of_the_library", TABLE, mode="create") == 3
+        cursor.execute("SELECT COUNT(*) FROM of_the_library")
+        assert cursor.fetchall() == [(3,)]
+        connection.rollback()
