@@ -156,6 +156,12 @@ def test_registry_refuses_what_is_wrong(tmp_path):
         contestants(tmp_path)
 
 
+def test_versions_are_pinned_where_the_registry_says():
+    root = PACKAGE.parent
+    pins = {one.pin for one in contestants()}
+    assert {pin for pin in pins if not (root / pin).is_file()} <= {"the Debian package freetds-bin"}
+
+
 def results() -> Results:
     """Of three contestants: one of ours, another that is faster, and one that failed."""
     settings = {
@@ -189,7 +195,8 @@ def test_summaries_leads_and_losses():
     assert (faster.contestant.id, ours.contestant.id) == ("other", "bulkwire_x")
     assert SPEED.spread(ours) == Spread(0.25, 0.5, 1.0)
     assert leads(made) == [
-        "Loading into a sink, speed: bulkwire <x> 0.500 M rows/s, best other other Copy 1.00: 0.50 times as good",
+        "Loading into a sink, speed: bulkwire <x> 0.500 M rows/s, best other other Copy 1.00: "
+        "0.50 times as good",
         "Loading into a sink, client CPU: bulkwire <x> 2,000 ns a row, best other other Copy 4,000: "
         "2.00 times as good",
         "Loading into a sink, client's peak memory: bulkwire <x> 1.00 MiB, best other other Copy 4.00: "
