@@ -27,7 +27,7 @@ def main() -> int:
     settings = {
         name: getattr(given, name) for name in ("rounds", "slow_rounds", "rows", "slow_rows", "batch_rows")
     }
-    settings["encrypt"] = given.encrypt
+    settings |= {"encrypt": given.encrypt, "minutes": given.minutes}
     results = Results.begin(settings, chosen)
     path = given.results / f"clients-{results.started[:16].replace(':', '')}.json"
     with tempfile.TemporaryDirectory(prefix="race-") as folder:
@@ -49,6 +49,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--slow-rounds", type=int, default=3, help="the same of those that are registered as slow"
     )
+    parser.add_argument("--minutes", type=float, default=11, help="no round is begun that would take longer")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--slow-rows", type=int, default=200_000)
     parser.add_argument(
@@ -93,7 +94,12 @@ def race(track: Track, results: Results, cases: list[Case], path: pathlib.Path) 
     """
     settings = results.settings
     out: set[tuple[str, Case]] = set()
+    begun = time.monotonic()
     for number in range(1, max(settings["rounds"], settings["slow_rounds"]) + 1):
+        passed = time.monotonic() - begun
+        if number > 1 and passed + passed / (number - 1) > settings["minutes"] * 60:
+            tell(f"round {number} would take longer than {settings['minutes']} minutes: no more rounds")
+            break
         for case in cases:
             start = number - 1
             for contestant in results.contestants[start:] + results.contestants[:start]:

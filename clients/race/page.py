@@ -28,7 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HEADS = (
     "Client",
     "Version",
-    "Rows",
+    "Runs x rows",
     *(f"{figure.name[0].upper()}{figure.name[1:]}, {figure.unit}" for figure in FIGURES),
     "Client's memory before, MiB",
 )
@@ -122,7 +122,7 @@ def _circumstances(results: Results) -> list[str]:
     return [
         f"{machine['processor']}, {machine['memory']}; {machine['system']}; Python {machine['python']}; "
         f"bulkwire {machine['bulkwire']}",
-        f"{settings['rounds']} rounds ({settings['slow_rounds']} for slow clients), "
+        f"Up to {settings['rounds']} rounds ({settings['slow_rounds']} for slow clients), "
         f"{settings['rows']:,} rows "
         f"({settings['slow_rows']:,} for slow clients), batches of {settings['batch_rows']:,}, "
         f"{'with' if settings['encrypt'] else 'without'} TLS",
@@ -152,7 +152,13 @@ def _median(summary: Summary | None, figure) -> str:
 def _cells(summary: Summary) -> tuple[str, ...]:
     before = summary.spread("start_bytes").median / 2**20
     figures = (spread_text(figure, figure.spread(summary)) for figure in FIGURES)
-    return (summary.label, summary.client, f"{summary.rows:,}", *figures, f"{before:,.0f}")
+    return (
+        summary.label,
+        summary.client,
+        f"{len(summary.runs)} x {summary.rows:,}",
+        *figures,
+        f"{before:,.0f}",
+    )
 
 
 def _lists(results: Results) -> Iterator[tuple[str, list[str]]]:
