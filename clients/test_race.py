@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import pathlib
+import time
 import xml.etree.ElementTree
 
 import pytest
 
+import race.__main__
 from race import builds, eleven, page
 from race.chart import Bar, bars
 from race.comparison import SPEED, leads, losses
@@ -229,3 +231,29 @@ def test_a_chart_is_well_formed_and_fits():
     assert widths == [210.0, 1.0]
     assert chart.find("title").text == "a <title>"
     assert bars("empty", []).endswith("</svg>")
+
+
+def test_rounds_end_in_time_and_leave_out_who_failed(tmp_path):
+    class Stub:
+        """A track on which every run takes a while, and `broken` fails."""
+
+        def __init__(self) -> None:
+            self.turns = []
+
+        def run(self, contestant, case, number, rows):
+            time.sleep(0.01)
+            self.turns.append((number, contestant.id))
+            return Run(case, contestant.id, number, rows, error="no" * (contestant.id == "broken"), seconds=1)
+
+    everyone = ["bulkwire_x", "other", "broken"]
+    stub, made = Stub(), results()
+    made.runs = []
+    made.settings |= {"rounds": 2, "minutes": 1}
+    race.__main__.race(stub, made, [Case.SINK], tmp_path / "runs.json")
+    assert stub.turns == [(1, name) for name in everyone] + [(2, "other"), (2, "bulkwire_x")]
+    assert Results.read(tmp_path / "runs.json").runs == made.runs
+
+    stub, made.runs = Stub(), []
+    made.settings |= {"rounds": 9, "minutes": 0.0001}
+    race.__main__.race(stub, made, [Case.SINK], tmp_path / "runs.json")
+    assert stub.turns == [(1, name) for name in everyone]

@@ -90,29 +90,36 @@ def prepare(track: Track, chosen: list[Contestant], settings: dict) -> None:
 def race(track: Track, results: Results, cases: list[Case], path: pathlib.Path) -> None:
     """All rounds, written to `path` as they come.
 
-    Who begins changes with the round, which spreads a drift of the machine; who failed is out of that case.
+    Who begins changes with the round, which spreads a drift of the machine.
     """
-    settings = results.settings
+    settings, begun = results.settings, time.monotonic()
+    # How long a last run took, with its verification. Who failed in a case is out of it.
+    lasted: dict[tuple[str, Case], float] = {}
     out: set[tuple[str, Case]] = set()
-    begun = time.monotonic()
     for number in range(1, max(settings["rounds"], settings["slow_rounds"]) + 1):
-        passed = time.monotonic() - begun
-        if number > 1 and passed + passed / (number - 1) > settings["minutes"] * 60:
-            tell(f"round {number} would take longer than {settings['minutes']} minutes: no more rounds")
+        start = (number - 1) % max(len(results.contestants), 1)
+        turns = [
+            (contestant, case)
+            for case in cases
+            for contestant in results.contestants[start:] + results.contestants[:start]
+            if case in Case.of(contestant)
+            and number <= settings["slow_rounds" if contestant.slow else "rounds"]
+            and (contestant.id, case) not in out
+        ]
+        expected = sum(lasted.get((contestant.id, case), 0.0) for contestant, case in turns)
+        if time.monotonic() - begun + expected > settings["minutes"] * 60:
+            tell(f"round {number} would go beyond {settings['minutes']} minutes: no more rounds")
             break
-        for case in cases:
-            start = number - 1
-            for contestant in results.contestants[start:] + results.contestants[:start]:
-                rounds = settings["slow_rounds"] if contestant.slow else settings["rounds"]
-                if case not in Case.of(contestant) or number > rounds or (contestant.id, case) in out:
-                    continue
-                rows = contestant.rows(case.mode, settings["rows"], settings["slow_rows"])
-                run = track.run(contestant, case, number, rows)
-                results.runs.append(run)
-                results.write(path)
-                if run.error:
-                    out.add((contestant.id, case))
-                tell(f"round {number}, {case}: {contestant.label(case.mode)}: {_outcome(run)}")
+        for contestant, case in turns:
+            turn = time.monotonic()
+            rows = contestant.rows(case.mode, settings["rows"], settings["slow_rows"])
+            run = track.run(contestant, case, number, rows)
+            lasted[contestant.id, case] = time.monotonic() - turn
+            results.runs.append(run)
+            results.write(path)
+            if run.error:
+                out.add((contestant.id, case))
+            tell(f"round {number}, {case}: {contestant.label(case.mode)}: {_outcome(run)}")
 
 
 def tell(text: str) -> None:
