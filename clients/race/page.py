@@ -177,7 +177,10 @@ def _lists(results: Results) -> Iterator[tuple[str, list[str]]]:
         ("Where bulkwire loses", losses(results) or ["In none of these figures."]),
         ("Failed", failures or ["None."]),
         ("Notes", notes),
-        ("Unsteady figures", unsteady(results) or ["None varied by more than a quarter of its median."]),
+        (
+            "Unsteady figures",
+            unsteady(results) or ["Of those with several runs none varied by more than a quarter."],
+        ),
         ("Method", METHOD["method"]),
         ("Bias", METHOD["bias"]),
     )
