@@ -90,6 +90,11 @@ class Track:
     batch_rows: int
     encrypt: bool = False
 
+    @property
+    def certificate(self) -> pathlib.Path:
+        """The server's, for clients that always check it."""
+        return self.folder / "server.pem"
+
     def source(self, rows: int) -> pathlib.Path:
         """The Arrow file with so many rows; made when it is first asked for."""
         path = self.folder / f"eleven-{rows}.arrow"
@@ -113,7 +118,8 @@ class Track:
         except builds.NotBuilt as error:
             return dataclasses.replace(run, error=str(error), built=False)
         try:
-            with started(self.binaries, *(["--discard"] if case is Case.SINK else [])) as server:
+            flags = ["--certificate-out", str(self.certificate)] + ["--discard"] * (case is Case.SINK)
+            with started(self.binaries, *flags) as server:
                 self._prepare(server, case, rows)
                 return dataclasses.replace(run, **self._transfer(server, contestant, command, case, rows))
         except (Failed, RuntimeError) as error:
@@ -163,6 +169,7 @@ class Track:
         environment = {
             "RACE_PASSWORD": password,
             "RACE_BINARIES": str(self.binaries),
+            "RACE_CERTIFICATE": str(self.certificate),
             "LC_ALL": "C.UTF-8",
             # Temporary files of contestants are beside the sources.
             "TMPDIR": str(self.folder),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ssl
+import os
 
 import pytds
 from pytds import tds_types
@@ -29,9 +29,7 @@ COLUMNS = [
 def main() -> None:
     task = Task.of_arguments(("load", "read"))
     client = package("python-tds")
-    encryption = (
-        {"cafile": ssl.get_default_verify_paths().cafile, "validate_host": False} if task.encrypt else {}
-    )
+    encryption = {"cafile": os.environ["RACE_CERTIFICATE"], "validate_host": False} if task.encrypt else {}
     connection = pytds.connect(
         dsn=task.host,
         port=task.port,
