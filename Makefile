@@ -21,7 +21,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance package bench bench-small bench-clients fuzz release wheel toolchain clients
+.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz release wheel toolchain clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ package: toolchain ## The Python package: style, types, tests
 	cd python && $(PYTHON_VENV)/bin/stubtest bulkwire._bulkwire --ignore-disjoint-bases
 	BULKWIRE_ADBC_LIBRARY=$(CARGO_TARGET_DIR)/debug/deps/libadbc_driver_bulkwire$(LIBRARY_SUFFIX) \
 		$(PYTHON_VENV)/bin/python -m pytest -q python/tests
+
+check-windows: toolchain ## Compile the command for Windows (needs the gcc of MinGW-w64)
+	rustup target add x86_64-pc-windows-gnu
+	cargo check --locked --target x86_64-pc-windows-gnu -p bulkwire-cli
 
 clients: ## Install the foreign clients that the conformance tests drive
 	scripts/install_clients $(VENV)

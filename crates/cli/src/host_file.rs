@@ -6,10 +6,8 @@
 use std::path::Path;
 
 use formats::bcp::{
-    DataMode, FileCodePage, FormatFile, HostFormat, LayoutOptions, RowPositions, Tolerance, UnmappableText,
-    terminator,
+    DataMode, FileCodePage, FormatFile, HostFormat, LayoutOptions, Tolerance, UnmappableText, terminator,
 };
-use load::{Origin, Origins};
 use tds::Column;
 
 use crate::args::{FileArgs, FormatName};
@@ -117,18 +115,5 @@ fn code_page(encoding: Option<&str>) -> Result<FileCodePage, Failure> {
                 "--encoding {number}: utf-8, raw or the number of a code page is expected"
             ))
         }),
-    }
-}
-
-/// Positions in a file as a load sees them.
-pub struct HostOrigins(pub RowPositions);
-
-impl Origins for HostOrigins {
-    fn origin(&self, index: usize) -> Origin {
-        Origin {
-            row: self.0.row(index).saturating_sub(1),
-            byte_offset: Some(self.0.byte_offset(index)),
-            raw: self.0.raw(index).map(<[u8]>::to_vec),
-        }
     }
 }

@@ -31,6 +31,7 @@ use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
 pub use exit_status::ExitStatus;
 use failure::Failure;
+use interrupt::Left;
 use load_command::Outcome;
 
 /// Runs a server with the arguments behind `serve`; its exit status, or why there is none.
@@ -43,8 +44,11 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
     }
     let arguments = Arguments::parse_from(words);
     // A server has signals of its own.
-    if !matches!(arguments.command, Command::Serve(_)) {
-        watch_signals();
+    match arguments.command {
+        Command::Serve(_) => {}
+        Command::Load(_) | Command::Bcp(_) => watch_signals(Left::Batches),
+        Command::Query(_) => watch_signals(Left::Unknown),
+        _ => watch_signals(Left::Nothing),
     }
     let done = match arguments.command {
         Command::Load(arguments) => load_command::run(&arguments).map(status_of),
@@ -91,12 +95,12 @@ fn as_bcp(words: &[OsString]) -> Option<ExitStatus> {
         Some((verb, words)) if verb == "bcp" => ("bulkwire bcp", words),
         _ => return None,
     };
-    watch_signals();
+    watch_signals(Left::Batches);
     Some(bcp::run(shown, words.iter().cloned()))
 }
 
-fn watch_signals() {
-    if let Err(error) = interrupt::watch() {
+fn watch_signals(left: Left) {
+    if let Err(error) = interrupt::watch(left) {
         eprintln!("warning: cannot watch for signals: {error}");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::datatypes::{Field, Schema};
-use formats::bcp::{self, HostReader};
+use formats::bcp::HostReader;
 use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::grouped;
 use load::{
@@ -22,7 +22,7 @@ use tds::ColumnFlags;
 use crate::args::{Choice, LoadArgs};
 use crate::failure::{FailedLoad, Failure};
 use crate::host_file::HostLayout;
-use crate::loaded_file::{LoadedFile, Reader, SourceError};
+use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::{connection, file_format, progress, rejects, server_side};
 
@@ -97,7 +97,7 @@ pub enum Outcome {
 
 /// Where refused rows go; nothing if the first one is to end the load.
 fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> {
-    if arguments.rejects.is_none() && arguments.max_errors.is_none() && !arguments.bisect {
+    if !tolerates_rows(arguments) {
         return Ok(None);
     }
     let limit = match (arguments.max_errors, &arguments.rejects) {
@@ -107,6 +107,11 @@ fn rejects(arguments: &LoadArgs) -> Result<Option<Rejects>, Failure> {
     };
     let opened = Rejects::open(arguments.rejects.as_ref(), limit);
     opened.map(Some).map_err(|source| rejects_failure(arguments, source))
+}
+
+/// Whether rows may be refused without ending the load at once.
+fn tolerates_rows(arguments: &LoadArgs) -> bool {
+    arguments.rejects.is_some() || arguments.max_errors.is_some() || arguments.bisect
 }
 
 fn rejects_failure(arguments: &LoadArgs, source: io::Error) -> Failure {
@@ -155,7 +160,11 @@ fn create(
     let Kind::Typed(format) = &source.kind else {
         return Err(Failure::Usage("--create needs a file that says what is in it".to_owned()));
     };
-    let measured = formats::measure(&source.location, format, source.compression)?;
+    // Rows that will be refused have no say in the columns.
+    let measured = match tolerates_rows(arguments) {
+        true => formats::measure_readable(&source.location, format, source.compression)?,
+        false => formats::measure(&source.location, format, source.compression)?,
+    };
     let schema = match format {
         Format::Csv(_) => roomy_schema(&measured.schema()),
         Format::Parquet(_) | Format::ArrowIpc(_) | Format::Host(_) => measured.schema(),
@@ -217,27 +226,15 @@ fn load_file(
     let lines = reader.lines();
     let bar = progress::bar(&source.name, reader.bytes_total(), arguments.quiet);
     let read = Arc::new(AtomicU64::new(0));
-    let refuse_in_file = |row: &bcp::RejectedRow| -> Option<SourceError> {
-        let line = lines.as_ref().and_then(|lines| lines.line_of_row(row.row));
-        let rejected = Rejected { line, ..rejects::of_file(&source.name, row) };
-        match rejects {
-            Some(rejects) => {
-                if !arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
-                    bar.suspend(|| eprintln!("refused: {}", described(&rejected)));
-                }
-                rejects.take(&rejected).is_break().then(|| load::Error::RejectLimit.into())
-            }
-            None => Some(described(&rejected).into()),
-        }
-    };
+    let encoding = reader.text_encoding();
     if rejects.is_some() {
         reader.collect_rejects();
     }
-    let batches = LoadedFile::new(reader, &refuse_in_file, Arc::clone(&read));
+    let batches = LoadedFile::new(&source.name, reader, Arc::clone(&read));
     let refuse = |row: RejectedRow| match rejects {
         Some(rejects) => {
             let line = lines.as_ref().and_then(|lines| lines.line_of_row(row.origin.row + 1));
-            let rejected = rejects::of_load(&source.name, line, &row);
+            let rejected = Rejected { line, ..rejects::of_load(&source.name, encoding, &row) };
             if !arguments.quiet && rejects.count() < REJECTS_SHOWN_MAX {
                 bar.suspend(|| eprintln!("refused: {}", described(&rejected)));
             }
@@ -252,11 +249,7 @@ fn load_file(
         bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
     });
     bar.finish_and_clear();
-    loaded.map(Some).map_err(|mut error| {
-        // The limit may be reached while reading.
-        if matches!(&error.source, load::Error::Source(source) if source.is::<load::Error>()) {
-            error.source = load::Error::RejectLimit;
-        }
+    loaded.map(Some).map_err(|error| {
         let line = line_of(&error.source, lines.as_ref());
         let emptied = truncate.then(|| table.to_string());
         Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line, emptied }))

@@ -1,22 +1,15 @@
 //! A file while it is loaded: its batches with the origins of their rows, and the rows that are none of its format.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use formats::bcp::{self, HostReader};
-use formats::{BatchReader, RowLines};
-use load::{Origin, Origins, SourceBatch};
-
-use crate::host_file::HostOrigins;
-
-/// What ends the reading of a source.
-pub type SourceError = Box<dyn Error + Send + Sync>;
-
-/// What a refused row of a file leads to: nothing, or the end of the load.
-type Refuse<'a> = &'a (dyn Fn(&bcp::RejectedRow) -> Option<SourceError> + Sync);
+use formats::{BatchReader, Encoding, FormatError, RowLines, RowPositions};
+use load::{Origin, Origins, SourceBatch, UnreadRow};
 
 /// What yields the rows of a file.
 pub enum Reader {
@@ -37,7 +30,7 @@ impl Reader {
         Self::Typed { reader, rejects: None }
     }
 
-    /// Goes on behind rows that cannot be read, where the format allows it.
+    /// Goes on behind rows that cannot be read, where the format allows it, and remembers how rows read.
     pub fn collect_rejects(&mut self) {
         if let Self::Typed { reader, rejects } = self {
             *rejects = reader.rejects();
@@ -75,94 +68,131 @@ impl Reader {
             Self::Host(_) => None,
         }
     }
-}
 
-/// A reader that reports how far it is in its file, and hands over the rows that its file's format refuses.
-pub struct LoadedFile<'a> {
-    reader: Reader,
-    refuse: Refuse<'a>,
-    read: Arc<AtomicU64>,
-    /// Rows of a typed file that were delivered.
-    delivered: u64,
-    /// How many of them stood before each refused row that is not known to stand before all rows to come.
-    gaps: Vec<u64>,
-    /// Refused rows that stood before the next batch.
-    passed: u64,
-}
-
-impl<'a> LoadedFile<'a> {
-    /// Reads on from where `reader` is; the bytes read are kept in `read`.
-    pub fn new(reader: Reader, refuse: Refuse<'a>, read: Arc<AtomicU64>) -> Self {
-        Self { reader, refuse, read, delivered: 0, gaps: Vec::new(), passed: 0 }
-    }
-
-    /// A batch whose rows are numbered as they stand in the file, refused ones included.
-    fn numbered(&mut self, batch: RecordBatch) -> SourceBatch {
-        let first = self.delivered;
-        let end = first + batch.num_rows() as u64;
-        self.delivered = end;
-        if self.gaps.is_empty() && self.passed == 0 {
-            return SourceBatch::from(batch);
+    /// The file's encoding, where rows are handed out as text decoded from it.
+    pub fn text_encoding(&self) -> Option<Encoding> {
+        match self {
+            Self::Typed { reader, .. } => reader.text_encoding(),
+            Self::Host(_) => None,
         }
-        let within = self.gaps.partition_point(|gap| *gap < end);
-        let later = self.gaps.split_off(within);
-        let gaps = std::mem::replace(&mut self.gaps, later);
-        let origins = Numbered { first, passed: self.passed, gaps };
-        self.passed += within as u64;
-        SourceBatch::new(batch, Arc::new(origins))
+    }
+
+    /// The next batch, with the rows among its own that cannot be read. Those that stand behind the last batch come with an
+    /// empty one.
+    fn next(&mut self) -> (Option<Result<SourceBatch, FormatError>>, Vec<bcp::RejectedRow>) {
+        match self {
+            Self::Typed { reader, rejects } => {
+                let next = reader.next().map(|batch| {
+                    let batch = batch?;
+                    Ok(match reader.positions() {
+                        Some(positions) => SourceBatch::new(batch, Arc::new(FileOrigins(positions))),
+                        None => SourceBatch::from(batch),
+                    })
+                });
+                (next, rejects.as_ref().map(bcp::Rejects::take).unwrap_or_default())
+            }
+            Self::Host(reader) => match reader.next() {
+                Some(Ok(batch)) => {
+                    let origins = Arc::new(FileOrigins(batch.positions));
+                    (Some(Ok(SourceBatch::new(batch.batch, origins))), batch.rejected)
+                }
+                Some(Err(error)) => (Some(Err(error)), Vec::new()),
+                None => (None, Vec::new()),
+            },
+        }
     }
 }
 
-impl Iterator for LoadedFile<'_> {
-    type Item = Result<SourceBatch, SourceError>;
+/// A row of a file that is none of its format, as an error.
+#[derive(Debug)]
+pub struct UnfitRow {
+    /// The row.
+    pub row: bcp::RejectedRow,
+    /// File and place.
+    place: String,
+}
+
+impl fmt::Display for UnfitRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, row } = self;
+        write!(f, "{place}, row {}", row.row)?;
+        match (&row.reason, row.column.as_str(), row.value.as_str()) {
+            (bcp::RejectReason::Row { .. }, ..) | (_, "", _) => write!(f, ": {}", row.reason),
+            (_, column, value) => write!(f, ", column {column:?}: {} (value: {value})", row.reason),
+        }
+    }
+}
+
+impl Error for UnfitRow {}
+
+/// Rows that cannot be read as a load takes them.
+pub fn unread(file: &str, rows: Vec<bcp::RejectedRow>) -> Vec<UnreadRow> {
+    rows.into_iter()
+        .map(|row| UnreadRow {
+            origin: Origin { row: row.row.saturating_sub(1), byte_offset: Some(row.byte_offset), raw: None },
+            error: Arc::new(UnfitRow { row, place: file.to_owned() }),
+        })
+        .collect()
+}
+
+/// A reader that reports how far it is in its file.
+pub struct LoadedFile {
+    name: String,
+    reader: Reader,
+    read: Arc<AtomicU64>,
+    /// What comes next, known already.
+    pending: Option<FormatError>,
+    ended: bool,
+}
+
+impl LoadedFile {
+    /// Reads on from where `reader` is; the bytes read are kept in `read`. `name` is the file's.
+    pub fn new(name: &str, reader: Reader, read: Arc<AtomicU64>) -> Self {
+        Self { name: name.to_owned(), reader, read, pending: None, ended: false }
+    }
+}
+
+impl Iterator for LoadedFile {
+    type Item = Result<SourceBatch, FormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = match &mut self.reader {
-            Reader::Typed { reader, rejects } => {
-                let next = reader.next();
-                let mut end = None;
-                for row in rejects.as_ref().map(bcp::Rejects::take).unwrap_or_default() {
-                    let refused_before = self.passed + self.gaps.len() as u64;
-                    self.gaps.push(row.row.saturating_sub(1 + refused_before));
-                    end = (self.refuse)(&row);
-                    if end.is_some() {
-                        break;
-                    }
-                }
-                match (end, next) {
-                    (Some(end), _) => Some(Err(end)),
-                    (None, Some(Ok(batch))) => Some(Ok(self.numbered(batch))),
-                    (None, Some(Err(error))) => Some(Err(error.into())),
-                    (None, None) => None,
-                }
-            }
-            Reader::Host(reader) => reader.next().map(|batch| {
-                let batch = batch?;
-                match batch.rejected.iter().find_map(self.refuse) {
-                    Some(end) => Err(end),
-                    None => Ok(SourceBatch::new(batch.batch, Arc::new(HostOrigins(batch.positions)))),
-                }
-            }),
-        };
+        if let Some(error) = self.pending.take() {
+            return Some(Err(error));
+        }
+        if self.ended {
+            return None;
+        }
+        let (next, refused) = self.reader.next();
         self.read.store(self.reader.bytes_read(), Ordering::Relaxed);
-        next
+        let unread = unread(&self.name, refused);
+        let batch = match next {
+            Some(Ok(batch)) => batch,
+            other => {
+                self.ended = true;
+                self.pending = other.and_then(Result::err);
+                if unread.is_empty() {
+                    return self.pending.take().map(Err);
+                }
+                SourceBatch::from(RecordBatch::new_empty(self.reader.schema()))
+            }
+        };
+        Some(Ok(batch.with_unread(unread)))
     }
 }
 
-/// The rows of a batch between which others were refused.
-struct Numbered {
-    /// Rows delivered before the batch.
-    first: u64,
-    /// Rows refused before it.
-    passed: u64,
-    /// Rows delivered before each row that was refused within it, ascending.
-    gaps: Vec<u64>,
-}
+/// Positions in a file as a load sees them.
+pub struct FileOrigins(pub RowPositions);
 
-impl Origins for Numbered {
+impl Origins for FileOrigins {
     fn origin(&self, index: usize) -> Origin {
-        let delivered = self.first + index as u64;
-        let refused = self.passed + self.gaps.partition_point(|gap| *gap <= delivered) as u64;
-        Origin { row: delivered + refused, byte_offset: None, raw: None }
+        Origin {
+            row: self.row(index),
+            byte_offset: Some(self.0.byte_offset(index)),
+            raw: self.0.raw(index).map(<[u8]>::to_vec),
+        }
+    }
+
+    fn row(&self, index: usize) -> u64 {
+        self.0.row(index).saturating_sub(1)
     }
 }

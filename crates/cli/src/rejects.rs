@@ -8,9 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::array_value_to_string;
-use formats::bcp;
+use formats::{Encoding, bcp};
 use load::{RejectReason, RejectedRow};
 use serde_json::{Map, Value, json};
+
+use crate::loaded_file::UnfitRow;
 
 /// A row that was refused, as the file of `--rejects` tells it.
 #[derive(Debug, Default)]
@@ -33,9 +35,11 @@ pub struct Rejected<'a> {
     pub code: Option<String>,
     /// Why.
     pub reason: String,
-    /// The row's bytes as they stood in the file.
+    /// The row as it stood in the file: its bytes, or the text decoded from them.
     pub raw: Option<&'a [u8]>,
-    /// The row's columns, where it has no bytes to show.
+    /// What it was decoded from, if that is not UTF-8.
+    pub encoding: Option<String>,
+    /// The row's columns as they were read.
     pub values: Option<Value>,
 }
 
@@ -62,6 +66,7 @@ impl Rejected<'_> {
             Some((raw, Err(_))) => put("raw_hex", Some(hex(raw).into())),
             None => {}
         }
+        put("encoding", self.encoding.clone().map(Into::into));
         put("values", self.values.clone());
         Value::Object(object)
     }
@@ -142,9 +147,13 @@ pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
         byte_offset: Some(row.byte_offset),
         reason: row.reason.to_string(),
         raw: Some(&row.raw),
+        encoding: row.raw_encoding.and_then(foreign),
         ..Rejected::default()
     };
     match &row.reason {
+        bcp::RejectReason::Cell { .. } => {
+            Rejected { column: Some(&row.column), value: Some(&row.value), ..base }
+        }
         // The fault is the row's, though it may be known in which field it shows.
         bcp::RejectReason::Row { .. } => Rejected {
             field: (row.field > 0).then_some(row.field),
@@ -161,16 +170,24 @@ pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
     }
 }
 
-/// What is said of a row that a load refused.
-pub fn of_load<'a>(file: &'a str, line: Option<u64>, row: &'a RejectedRow) -> Rejected<'a> {
+/// What must be told of a file's encoding for the text of its rows to become its bytes again.
+fn foreign(encoding: Encoding) -> Option<String> {
+    (encoding != Encoding::Utf8).then(|| encoding.to_string())
+}
+
+/// What is said of a row that a load refused. `encoding` is that of a file whose rows are text decoded from it.
+pub fn of_load<'a>(file: &'a str, encoding: Option<Encoding>, row: &'a RejectedRow) -> Rejected<'a> {
+    if let Some(unfit) = unfit(row) {
+        return of_file(file, unfit);
+    }
     let origin = &row.origin;
     let base = Rejected {
         file,
         row: origin.row + 1,
-        line,
         byte_offset: origin.byte_offset,
         raw: origin.raw.as_deref(),
-        values: origin.raw.is_none().then(|| values(&row.batch)),
+        encoding: encoding.and_then(foreign).filter(|_| origin.raw.is_some()),
+        values: values(&row.batch),
         ..Rejected::default()
     };
     match &row.reason {
@@ -184,11 +201,23 @@ pub fn of_load<'a>(file: &'a str, line: Option<u64>, row: &'a RejectedRow) -> Re
             let message = error.first();
             Rejected { code: Some(message.number.to_string()), reason: message.message.clone(), ..base }
         }
+        RejectReason::Source(error) => Rejected { reason: error.to_string(), values: None, ..base },
+    }
+}
+
+/// The row of a file that is none of its format, if it is one.
+pub fn unfit(row: &RejectedRow) -> Option<&bcp::RejectedRow> {
+    match &row.reason {
+        RejectReason::Source(error) => error.downcast_ref::<UnfitRow>().map(|unfit| &unfit.row),
+        _ => None,
     }
 }
 
 /// The columns of a single row by name, as text.
-fn values(batch: &RecordBatch) -> Value {
+fn values(batch: &RecordBatch) -> Option<Value> {
+    if batch.num_rows() == 0 {
+        return None;
+    }
     let schema = batch.schema();
     let cells = schema.fields().iter().zip(batch.columns()).map(|(field, array)| {
         let value = match array.is_null(0) {
@@ -197,7 +226,7 @@ fn values(batch: &RecordBatch) -> Value {
         };
         (field.name().clone(), value)
     });
-    json!(cells.collect::<Map<String, Value>>())
+    Some(json!(cells.collect::<Map<String, Value>>()))
 }
 
 fn hex(bytes: &[u8]) -> String {

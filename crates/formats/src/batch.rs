@@ -3,7 +3,10 @@
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 
-use crate::{Compression, Format, FormatError, Location, Reason, RowLines, bcp, csv, ipc, parquet};
+use crate::{
+    Compression, Encoding, Format, FormatError, Location, Reason, RowLines, RowPositions, bcp, csv, ipc,
+    parquet,
+};
 
 /// A file being read: an iterator of batches that all have [`BatchReader::schema`].
 ///
@@ -28,6 +31,17 @@ pub trait BatchReader: Iterator<Item = Result<RecordBatch, FormatError>> + Send 
     /// text and host files. The handle stays valid while the reader runs in another thread. A rejected row is numbered as
     /// it stands in the file, and so are rows in errors and in [`BatchReader::lines`].
     fn rejects(&mut self) -> Option<bcp::Rejects> {
+        None
+    }
+
+    /// Where the rows of the batch that was yielded last stand in the file, and how they read. Given once for each batch,
+    /// and only after [`BatchReader::rejects`] was asked for.
+    fn positions(&mut self) -> Option<RowPositions> {
+        None
+    }
+
+    /// For text that is handed out in UTF-8, rows in [`BatchReader::positions`] included: the file's encoding.
+    fn text_encoding(&self) -> Option<Encoding> {
         None
     }
 }

@@ -1,12 +1,15 @@
 //! One file format into another, without a server.
 
-use rows::Form;
 use rows::mapping::{OffsetForm, ReadOptions};
+use rows::{CellError, Form};
 use tds::Column;
 
 use crate::bcp::form_converter::FormConverter;
-use crate::bcp::{HostFormat, HostFormatReader, HostWriter, RejectedRow, Suffered, columns_of};
-use crate::{BatchReader, BatchWriter, Compression, Format, FormatError, Location, create, open};
+use crate::bcp::{HostFormat, HostFormatReader, HostWriter, RejectReason, RejectedRow, Suffered, columns_of};
+use crate::{
+    BatchReader, BatchWriter, Compression, Encoding, Format, FormatError, Location, RowPositions, create,
+    open,
+};
 
 /// A file: where it is and what it is.
 #[derive(Debug, Clone)]
@@ -49,8 +52,11 @@ impl Default for ConvertOptions {
     }
 }
 
-/// Reads `source` and writes its rows to `target`. Rows that cannot be read go to `reject`, which says whether to go on;
-/// without it they are errors.
+/// Takes a refused row and says whether to go on.
+pub type RejectRow<'a> = &'a mut dyn FnMut(RejectedRow) -> Result<(), FormatError>;
+
+/// Reads `source` and writes its rows to `target`. Rows that cannot be read, and rows with a value that does not fit its
+/// column, go to `reject` in the order of the file; without it they are errors.
 ///
 /// # Errors
 /// Any failure to read or write; the target is then not put in place.
@@ -58,7 +64,7 @@ pub fn convert(
     source: &FileSpec,
     target: &FileSpec,
     options: &ConvertOptions,
-    mut reject: Option<&mut dyn FnMut(RejectedRow) -> Result<(), FormatError>>,
+    mut reject: Option<RejectRow<'_>>,
 ) -> Result<Converted, FormatError> {
     let mut input = Input::open(source, options)?;
     let rejects = reject.as_ref().and_then(|_| input.rejects());
@@ -69,23 +75,69 @@ pub fn convert(
         (None, ..) => None,
     };
     let mut output = Output::create(target, &input, columns, options)?;
-    let forward = |reject: &mut Option<&mut dyn FnMut(RejectedRow) -> Result<(), FormatError>>| {
-        let rows = rejects.as_ref().map(crate::bcp::Rejects::take).unwrap_or_default();
-        match reject {
-            Some(reject) => rows.into_iter().try_for_each(reject),
-            None => Ok(()),
+    loop {
+        let next = input.next();
+        let mut refused = rejects.as_ref().map(crate::bcp::Rejects::take).unwrap_or_default();
+        match (next, &mut reject) {
+            (Some(batch), None) => output.write(&batch?)?,
+            (Some(Ok(batch)), Some(reject)) => {
+                let origins = Origins::of(&mut input);
+                output.write_fitting(&batch, &mut |index, error| {
+                    refused.push(origins.rejected(index, error));
+                    Ok(())
+                })?;
+                refused.sort_by_key(|row| row.row);
+                refused.into_iter().try_for_each(reject)?;
+            }
+            (next, Some(reject)) => {
+                refused.into_iter().try_for_each(reject)?;
+                match next {
+                    Some(Err(error)) => return Err(error),
+                    _ => break,
+                }
+            }
+            (None, None) => break,
         }
-    };
-    while let Some(batch) = input.next() {
-        forward(&mut reject)?;
-        output.write(&batch?)?;
     }
-    forward(&mut reject)?;
     let mut converted = output.finish()?;
     if let Some(host) = input.host() {
         converted.suffered.splice(0..0, host.suffered().iter().cloned());
     }
     Ok(converted)
+}
+
+/// Where the rows of a batch came from.
+struct Origins {
+    positions: RowPositions,
+    encoding: Option<Encoding>,
+}
+
+impl Origins {
+    fn of(input: &mut Input) -> Self {
+        match input {
+            Input::Host(reader) => Self::of_reader(&mut **reader),
+            Input::Other(reader) => Self::of_reader(&mut **reader),
+        }
+    }
+
+    fn of_reader(reader: &mut dyn BatchReader) -> Self {
+        Self { positions: reader.positions().unwrap_or_default(), encoding: reader.text_encoding() }
+    }
+
+    fn rejected(&self, index: usize, error: &CellError) -> RejectedRow {
+        RejectedRow {
+            row: self.positions.row(index),
+            byte_offset: self.positions.byte_offset(index),
+            field: 0,
+            column: error.column.clone(),
+            value: error.value.clone(),
+            reason: RejectReason::Cell { problem: error.reason.to_string() },
+            raw: self.positions.raw(index).unwrap_or_default().to_vec(),
+            raw_encoding: self.encoding,
+            fields: Vec::new(),
+            columns_missing: 0,
+        }
+    }
 }
 
 enum Input {
@@ -185,6 +237,21 @@ impl Output {
         match self {
             Self::Host(writer) => writer.write_batch(batch),
             Self::Other { writer, converter: Some(converter) } => writer.write(&converter.convert(batch)?),
+            Self::Other { writer, converter: None } => writer.write(batch),
+        }
+    }
+
+    /// Writes the rows whose values fit; the others go to `refuse` by their index.
+    fn write_fitting(
+        &mut self,
+        batch: &arrow::record_batch::RecordBatch,
+        refuse: &mut dyn FnMut(usize, &CellError) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        match self {
+            Self::Host(writer) => writer.write_fitting(batch, refuse),
+            Self::Other { writer, converter: Some(converter) } => {
+                writer.write(&converter.convert_fitting(batch, refuse)?)
+            }
             Self::Other { writer, converter: None } => writer.write(batch),
         }
     }

@@ -7,10 +7,11 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
+use crate::csv::CsvReader;
 use crate::damage::contained;
-use crate::infer::infer;
+use crate::infer::{infer, infer_reader};
 use crate::parquet::CountedChunks;
-use crate::{Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
+use crate::{BatchReader, Compression, Format, FormatError, InferredColumn, InferredSchema, Location};
 
 /// Measures a source: longest texts and binaries, NULLs. Delimited text is read by [`infer`]; Parquet columns of
 /// fixed width are not read where the file's statistics give their NULLs.
@@ -31,6 +32,21 @@ pub fn measure(
             measure_batches(&reader.schema(), reader)
         }
     }
+}
+
+/// The same, for a load that refuses rows and goes on: rows that cannot be read are passed over.
+///
+/// # Errors
+/// As [`measure`], for what no single row is to blame for.
+pub fn measure_readable(
+    location: &Location,
+    format: &Format,
+    compression: Compression,
+) -> Result<InferredSchema, FormatError> {
+    let Format::Csv(options) = format else { return measure(location, format, compression) };
+    let mut reader = CsvReader::open(location, options, compression, BATCH_ROWS)?;
+    reader.rejects();
+    infer_reader(reader, None)
 }
 
 /// Measures batches of `schema`: longest texts and binaries, NULLs.

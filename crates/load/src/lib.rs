@@ -77,6 +77,6 @@ pub use reject::{RejectReason, RejectedRow, Tolerance};
 pub use report::{ExportReport, LoadReport, Phases};
 pub use result::{BATCH_ROWS, ResultStream};
 pub use shared_client::{LentClient, Query, RowStream, SharedClient, Unavailable, Waited};
-pub use source::{Origin, Origins, SourceBatch};
+pub use source::{Origin, Origins, SourceBatch, UnreadRow};
 pub use table_name::{TableName, literal, quoted};
 pub use upsert::{UpsertReport, upsert};

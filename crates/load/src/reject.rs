@@ -1,6 +1,6 @@
 //! Rows that are refused while the others are loaded.
 
-use std::ops::ControlFlow;
+use std::{error::Error, ops::ControlFlow, sync::Arc};
 
 use arrow::record_batch::RecordBatch;
 use rows::CellError;
@@ -14,13 +14,15 @@ pub struct RejectedRow {
     pub origin: Origin,
     /// Why it is refused.
     pub reason: RejectReason,
-    /// The row itself, with the source's columns.
+    /// The row itself, with the source's columns; no row if the source could not read it.
     pub batch: RecordBatch,
 }
 
 /// Why a row is refused.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum RejectReason {
+    /// The source could not make a row of it.
+    Source(Arc<dyn Error + Send + Sync>),
     /// A value does not fit its column; found before anything was sent.
     Cell(Box<CellError>),
     /// The server refused the row.
@@ -29,7 +31,8 @@ pub enum RejectReason {
 
 /// What becomes of rows that cannot be loaded, in place of failing at the first.
 pub struct Tolerance<'a> {
-    /// Takes every refused row, from several threads; `Break` ends the load with
+    /// Takes every refused row, in the source's order but for those that only the server refuses, which come when their batch
+    /// is sent and from another thread. `Break` ends the load with
     /// [`Error::RejectLimit`](crate::Error::RejectLimit).
     pub reject: &'a (dyn Fn(RejectedRow) -> ControlFlow<()> + Sync),
     /// When the server refuses a batch for what is in its rows, load the batch in smaller and smaller parts until the

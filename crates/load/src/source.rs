@@ -1,6 +1,6 @@
 //! What a load reads: record batches that know where their rows came from.
 
-use std::{fmt, sync::Arc};
+use std::{error::Error, fmt, sync::Arc};
 
 use arrow::record_batch::RecordBatch;
 
@@ -19,6 +19,20 @@ pub struct Origin {
 pub trait Origins: Send + Sync {
     /// The origin of the row at `index` of the batch.
     fn origin(&self, index: usize) -> Origin;
+
+    /// Its number alone, counted from 0.
+    fn row(&self, index: usize) -> u64 {
+        self.origin(index).row
+    }
+}
+
+/// A row that its source could not make a row of its columns.
+#[derive(Debug, Clone)]
+pub struct UnreadRow {
+    /// Where it stood.
+    pub origin: Origin,
+    /// What is wrong with it, in the source's own terms.
+    pub error: Arc<dyn Error + Send + Sync>,
 }
 
 /// A record batch and the origins of its rows. Without origins, rows are numbered as they come.
@@ -30,12 +44,26 @@ pub struct SourceBatch {
     first: usize,
     /// Number of the batch's first row if there are no origins, counted from 0.
     counted: u64,
+    /// Rows that stood before, between and behind these and could not be read, in the source's order.
+    unread: Vec<UnreadRow>,
 }
 
 impl SourceBatch {
     /// A batch whose rows have these origins.
     pub fn new(batch: RecordBatch, origins: Arc<dyn Origins>) -> Self {
-        Self { batch, origins: Some(origins), first: 0, counted: 0 }
+        Self { batch, origins: Some(origins), first: 0, counted: 0, unread: Vec::new() }
+    }
+
+    /// The same batch with the rows, in the source's order, that stood among its own and could not be read. Its own rows must
+    /// know their origins. A load that tolerates no refused row fails at the first of them.
+    #[must_use]
+    pub fn with_unread(self, unread: Vec<UnreadRow>) -> Self {
+        Self { unread, ..self }
+    }
+
+    /// Takes out the rows that could not be read.
+    pub(crate) fn take_unread(&mut self) -> Vec<UnreadRow> {
+        std::mem::take(&mut self.unread)
     }
 
     /// The rows.
@@ -48,19 +76,33 @@ impl SourceBatch {
         self.batch.num_rows()
     }
 
-    /// Some of the rows.
+    /// Some of the rows, without those that could not be read.
     pub fn slice(&self, offset: usize, length: usize) -> Self {
         Self {
             batch: self.batch.slice(offset, length),
             origins: self.origins.clone(),
             first: self.first + offset,
             counted: self.counted + offset as u64,
+            unread: Vec::new(),
         }
     }
 
     /// The same rows, of which the first has this number if the source does not say.
     pub(crate) fn counted_from(self, counted: u64) -> Self {
         Self { counted, ..self }
+    }
+
+    /// Number in the source, from 0, of the row at `index`.
+    pub(crate) fn origin_row(&self, index: usize) -> u64 {
+        match &self.origins {
+            Some(origins) => origins.row(self.first + index),
+            None => self.counted + index as u64,
+        }
+    }
+
+    /// How many of the rows stand before row `row` of the source.
+    pub(crate) fn rows_before(&self, row: u64) -> usize {
+        (0..self.rows()).take_while(|index| self.origin_row(*index) < row).count()
     }
 
     /// Where the row at `index` came from.
@@ -74,7 +116,7 @@ impl SourceBatch {
 
 impl From<RecordBatch> for SourceBatch {
     fn from(batch: RecordBatch) -> Self {
-        Self { batch, origins: None, first: 0, counted: 0 }
+        Self { batch, origins: None, first: 0, counted: 0, unread: Vec::new() }
     }
 }
 

@@ -5,20 +5,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use formats::bcp::{
-    ByteOrderMark, FieldCollation, FormatFile, HostField, HostReadOptions, HostReader, HostType, Suffered,
-    Tolerance as FileTolerance,
+    ByteOrderMark, FormatFile, HostReadOptions, HostReader, Suffered, Tolerance as FileTolerance,
 };
 use formats::{Compression, FormatError, Location, Reason};
 use load::{Client, LoadPlan, SourceBatch, TableDescription, TableName, Tolerance};
 use rows::{BulkHints, CastOptions, Mapping, Plan};
 use tds::{Column, ColumnFlags, TypeInfo};
 
-use super::arguments::{CodePageChoice, Job, Layout};
+use super::arguments::{Job, Layout};
 use super::console::{Console, Progress};
 use super::diagnostic::Diagnostic;
 use super::refusals::Refusals;
-use super::{End, dialogue, layout, session};
-use crate::host_file::HostOrigins;
+use super::{End, dialogue, layout, locale, session};
+use crate::loaded_file::{FileOrigins, unread};
 
 /// Runs the copy.
 pub fn run(job: &Job, console: &Console) -> Result<(), End> {
@@ -65,22 +64,10 @@ fn described_layout(job: &Job, columns: &[Column], console: &Console) -> Result<
     let Some(path) = job.format_file.as_ref().filter(|_| job.layout == Layout::FormatFile) else {
         return Ok(layout::of_letters(job, columns)?);
     };
-    let file = FormatFile::read(path.as_ref()).map_err(layout::LayoutError::from)?;
+    let file = layout::of_format_file(job, path)?;
     file.check(path, columns.len()).map_err(layout::LayoutError::from)?;
     if file.fields.iter().any(|field| field.host_type.is_text() && !field.terminator.is_empty()) {
         console.diagnostic(&Diagnostic::client("HY000", EMPTY_STRINGS));
-    }
-    let overruled = |field: &HostField| {
-        field.host_type == HostType::Char && matches!(field.collation, FieldCollation::Named { .. })
-    };
-    if job.code_page != CodePageChoice::Unsaid && file.fields.iter().any(overruled) {
-        let text = format!(
-            "{path}: the collations in the format file win over -C; \"\" in their place lets -C count"
-        );
-        if job.strict {
-            return Err(End::client("HY000", text));
-        }
-        console.warn(&text);
     }
     Ok(file)
 }
@@ -119,7 +106,7 @@ impl Copy<'_> {
             .map_err(load::Error::from)?;
         let plan = LoadPlan::decided(self.target, plan, job.batch_rows.unwrap_or(u64::MAX), self.hints());
         let shared = Mutex::new(Ended::default());
-        let source = HostRows { reader, refusals: self.refusals, shared: &shared, over: false };
+        let source = HostRows { reader, file: &job.file, shared: &shared, over: false };
         let refuse = |row: load::RejectedRow| self.refusals.of_load(&row);
         let tolerance = Tolerance { reject: &refuse, bisect: job.bisect, keep_open_batch: true };
         let mut progress = Progress::new(self.console, job);
@@ -130,14 +117,13 @@ impl Copy<'_> {
         for suffered in &ended.suffered {
             self.console.warn(&format!("{}: {suffered}", self.location));
         }
+        // Also after a failure: the refused rows are known.
+        let finished = self.refusals.finish();
         let report = outcome.map_err(|error| End::from(error.source))?;
         for message in &report.messages {
             self.console.diagnostic(&Diagnostic::information(message));
         }
-        self.refusals.finish().map_err(|error| End::client("HY000", error))?;
-        if ended.limit_reached {
-            return Err(End::silent());
-        }
+        finished.map_err(|error| End::client("HY000", error))?;
         let cut_off = match &ended.failure {
             Some(error) if matches!(*error.reason, Reason::UnexpectedEnd) => {
                 self.console.diagnostic(&Diagnostic::client("HY000", UNEXPECTED_EOF));
@@ -182,6 +168,10 @@ impl Copy<'_> {
             },
             first_row: job.first_row,
             last_row: job.last_row,
+            regional: match job.regional {
+                true => Some(locale::regional_format().map_err(|error| End::client("HY000", error))?),
+                false => None,
+            },
             tolerance: if job.strict { FileTolerance::strict() } else { FileTolerance::vendor() },
             keep_raw_rows: job.rejects_file.is_some() || job.error_file.is_some() || job.bisect,
             ..HostReadOptions::default()
@@ -213,7 +203,6 @@ fn receiving(column: &Column) -> Column {
 #[derive(Default)]
 struct Ended {
     failure: Option<FormatError>,
-    limit_reached: bool,
     suffered: Vec<Suffered>,
 }
 
@@ -221,11 +210,10 @@ fn lock(shared: &Mutex<Ended>) -> MutexGuard<'_, Ended> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The rows of the file that load. What ends them early, an error or the limit of refused rows, is no error of the load:
-/// the rows before it are committed.
+/// The rows of the file. An error that ends them early is no error of the load: the rows before it are committed.
 struct HostRows<'a> {
     reader: HostReader,
-    refusals: &'a Refusals<'a>,
+    file: &'a str,
     shared: &'a Mutex<Ended>,
     over: bool,
 }
@@ -234,29 +222,18 @@ impl Iterator for HostRows<'_> {
     type Item = Result<SourceBatch, FormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.over {
-            let Some(item) = self.reader.next() else { break };
-            lock(self.shared).suffered = self.reader.suffered().to_vec();
-            let batch = match item {
-                Ok(batch) => batch,
-                Err(error) => {
-                    lock(self.shared).failure = Some(error);
-                    break;
-                }
-            };
-            let mut rows = batch.batch.num_rows();
-            if let Some(last) = batch.rejected.iter().find(|row| self.refusals.of_file(row).is_break()) {
-                lock(self.shared).limit_reached = true;
-                self.over = true;
-                rows = (0..rows).take_while(|index| batch.positions.row(*index) < last.row).count();
+        let next = if self.over { None } else { self.reader.next() };
+        lock(self.shared).suffered = self.reader.suffered().to_vec();
+        match next {
+            Some(Ok(batch)) => {
+                let origins = Arc::new(FileOrigins(batch.positions));
+                let unread = unread(self.file, batch.rejected);
+                return Some(Ok(SourceBatch::new(batch.batch, origins).with_unread(unread)));
             }
-            if rows > 0 {
-                let origins = Arc::new(HostOrigins(batch.positions));
-                return Some(Ok(SourceBatch::new(batch.batch, origins).slice(0, rows)));
-            }
+            Some(Err(error)) => lock(self.shared).failure = Some(error),
+            None => {}
         }
         self.over = true;
-        lock(self.shared).suffered = self.reader.suffered().to_vec();
         None
     }
 }

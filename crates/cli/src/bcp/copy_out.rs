@@ -119,7 +119,7 @@ fn described_layout(job: &Job, columns: &[Column]) -> Result<FormatFile, End> {
     let Some(path) = job.format_file.as_ref().filter(|_| job.layout == Layout::FormatFile) else {
         return Ok(layout::of_letters(job, columns)?);
     };
-    let file = FormatFile::read(path.as_ref()).map_err(layout::LayoutError::from)?;
+    let file = layout::of_format_file(job, path)?;
     file.check(path, columns.len()).map_err(layout::LayoutError::from)?;
     Ok(file)
 }

@@ -48,6 +48,18 @@ pub fn of_letters(job: &Job, columns: &[Column]) -> Result<FormatFile, LayoutErr
     Ok(FormatFile::for_columns(columns, mode, &options))
 }
 
+/// The layout that a format file describes.
+///
+/// The collations in it are documented to name the encoding of their fields unless `-C` is 65001. So it is on Windows;
+/// Microsoft's library on Linux pays no heed to them, whatever `-C` is.
+pub fn of_format_file(job: &Job, path: &str) -> Result<FormatFile, LayoutError> {
+    let mut file = FormatFile::read(path.as_ref())?;
+    if !cfg!(windows) || code_page(job.code_page)? == FileCodePage::Page(CodePage::Utf8) {
+        file.drop_collations();
+    }
+    Ok(file)
+}
+
 /// The mode that a letter stands for.
 fn mode(layout: Layout) -> DataMode {
     match layout {

@@ -12,6 +12,7 @@ mod data_source;
 mod diagnostic;
 mod dialogue;
 mod layout;
+mod locale;
 mod refusals;
 mod session;
 mod switch;
@@ -68,10 +69,8 @@ fn copy(job: &Job) -> ExitStatus {
         }
     };
     job.warnings.iter().for_each(|warning| console.line(warning));
-    if job.regional {
-        console.warn(
-            "-R has no effect: currency, dates and times are read and written without regard to the locale",
-        );
+    if job.regional && job.direction != Direction::In {
+        console.warn("-R is for in: currency, dates and times are written without regard to the locale");
     }
     let done = match job.direction {
         Direction::In => copy_in::run(job, &console),

@@ -13,7 +13,7 @@ use rows::CellErrorReason;
 use super::arguments::Job;
 use super::console::Console;
 use super::diagnostic::Diagnostic;
-use crate::rejects::{Rejects, of_file, of_load};
+use crate::rejects::{Rejects, of_file, of_load, unfit};
 
 /// The rows that one copy leaves out.
 pub struct Refusals<'a> {
@@ -43,17 +43,19 @@ impl<'a> Refusals<'a> {
         Ok(Self { console, file: job.file.clone(), error_file, rejects })
     }
 
-    /// Takes a row that the file's reader refuses.
-    pub fn of_file(&self, row: &bcp::RejectedRow) -> ControlFlow<()> {
+    fn of_file(&self, row: &bcp::RejectedRow) -> ControlFlow<()> {
         let (state, text) = row.reason.vendor_words();
         self.console.diagnostic(&Diagnostic::client(state, text));
         self.write_error_file(&row.vendor_text());
         self.rejects.take(&of_file(&self.file, row))
     }
 
-    /// Takes a row that the load refuses: a value that cannot be sent, or one that the server names by `--bisect`. Only the
+    /// Takes a row that the file's reader or the load refuses: for instance a value that cannot be sent, or one that the server names by `--bisect`. Only the
     /// former stands in the error file.
     pub fn of_load(&self, row: &RejectedRow) -> ControlFlow<()> {
+        if let Some(unfit) = unfit(row) {
+            return self.of_file(unfit);
+        }
         match &row.reason {
             RejectReason::Cell(cell) => {
                 let (state, text) = words_of(&cell.reason);
@@ -65,6 +67,9 @@ impl<'a> Refusals<'a> {
                     row.origin.row + 1,
                     raw.trim_end_matches(['\n', '\r'])
                 ));
+            }
+            RejectReason::Source(error) => {
+                self.console.diagnostic(&Diagnostic::client("HY000", error.to_string()))
             }
             RejectReason::Server(error) => {
                 error.messages().for_each(|message| self.console.diagnostic(&Diagnostic::server(message)));

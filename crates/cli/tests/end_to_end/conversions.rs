@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
 
@@ -58,6 +58,40 @@ fn rows_that_do_not_fit_are_refused_or_listed() {
     let row: Value = serde_json::from_str(&fs::read_to_string(fixture.path("r.json")).unwrap()).unwrap();
     assert_eq!((&row["row"], &row["raw"]), (&Value::from(2), &Value::from("x\tb\n")));
     assert_eq!(fixture.run(&[&words[..], &["--max-errors", "0"]].concat()).code, 1);
+}
+
+#[test]
+fn csv_rows_that_do_not_fit_are_refused_in_order_into_every_format() {
+    let fixture = Fixture::new();
+    fixture.file("t.csv", "n,s\n1,a\nx,b\n3\n4,much too long\n\"5\",e\n");
+    for (to, target) in [("csv", "o.csv"), ("parquet", "o.parquet"), ("char", "o.c"), ("native", "o.n")] {
+        let declared = ["--declare", "n int not null, s varchar(5)"];
+        let words = ["convert", "t.csv", target, "--to", to];
+        let plain = fixture.run(&[&words[..], &declared].concat());
+        assert_eq!(plain.code, 1, "{to}: {}", plain.stderr);
+        let ran = fixture.run(&[&words[..], &declared, &["--rejects", "r.json"]].concat());
+        assert_eq!(ran.code, 3, "{to}: {}", ran.stderr);
+        let rejected = fs::read_to_string(fixture.path("r.json")).unwrap();
+        let facts: Vec<Value> = rejected
+            .lines()
+            .map(|line| {
+                let row: Value = serde_json::from_str(line).unwrap();
+                json!([row["row"], row["byte_offset"], row["column"], row["value"], row["raw"]])
+            })
+            .collect();
+        let expected = [
+            json!([2, 8, "n", "x", "x,b\n"]),
+            json!([3, 12, null, null, "3\n"]),
+            json!([4, 14, "s", "much too long", "4,much too long\n"]),
+        ];
+        assert_eq!(facts, expected, "{to}");
+        let back = [&["convert", target, "back.csv", "--from", to, "--to", "csv"][..], &declared].concat();
+        fixture.ok(&back);
+        assert_eq!(fs::read_to_string(fixture.path("back.csv")).unwrap(), "n,s\n1,a\n5,e\n", "{to}");
+        let limited = fixture.run(&[&words[..], &declared, &["--max-errors", "2"]].concat());
+        assert_eq!(limited.code, 1, "{to}: {}", limited.stderr);
+        assert!(limited.stderr.contains("too many rows were refused"), "{to}: {}", limited.stderr);
+    }
 }
 
 #[test]

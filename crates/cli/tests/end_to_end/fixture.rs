@@ -105,6 +105,20 @@ impl Fixture {
         self.run_command(command, "")
     }
 
+    /// Runs the command without encryption, and with further variables in place of the locale of this process.
+    pub fn run_in_locale(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire"));
+        command
+            .args(arguments)
+            .env("BULKWIRE_URL", self.url("Encrypt=Off"))
+            .env("BULKWIRE_PASSWORD", PASSWORD);
+        for name in ["LC_ALL", "LC_MONETARY", "LC_TIME", "LC_CTYPE", "LANG"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied());
+        self.run_command(command, "")
+    }
+
     /// Runs a program that stands for the command, without encryption.
     pub fn run_program(&self, program: &Path, arguments: &[&str]) -> Ran {
         let mut command = Command::new(program);

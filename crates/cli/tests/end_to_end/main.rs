@@ -4,12 +4,14 @@
 mod bcp_adventure_works;
 mod bcp_in;
 mod bcp_out;
+mod bcp_regional;
 mod connections;
 mod conversions;
 mod exports;
 mod fixture;
 mod kills;
 mod loads;
+mod odd_files;
 mod queries;
 mod refusals;
 mod rejected_rows;

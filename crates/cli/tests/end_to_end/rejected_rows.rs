@@ -29,10 +29,21 @@ fn bad_values_are_refused_and_the_others_loaded() {
     let rows = rejected(&fixture, "r.json");
     assert_eq!(rows.len(), 2);
     let facts = |row: &Value| {
-        json!([row["file"], row["row"], row["line"], row["column"], row["value"], row["values"]])
+        let values = &row["values"];
+        json!([
+            row["file"],
+            row["row"],
+            row["line"],
+            row["byte_offset"],
+            row["column"],
+            row["value"],
+            row["raw"],
+            values
+        ])
     };
-    assert_eq!(facts(&rows[0]), json!(["t.csv", 2, 3, "n", "x", {"n": "x", "s": "b"}]));
-    assert_eq!(facts(&rows[1]), json!(["t.csv", 4, 6, "s", "long", {"n": "4", "s": "long"}]));
+    assert_eq!(facts(&rows[0]), json!(["t.csv", 2, 3, 8, "n", "x", "x,b\n", {"n": "x", "s": "b"}]));
+    assert_eq!(facts(&rows[1]), json!(["t.csv", 4, 6, 20, "s", "long", "4,long\n", {"n": "4", "s": "long"}]));
+    assert_eq!(rows[0]["reason"], "not a whole number");
 }
 
 #[test]
@@ -167,17 +178,16 @@ fn rows_of_another_shape_are_refused_and_the_others_loaded() {
         ran.stderr
     );
     assert_eq!(fixture.rows("SELECT n FROM t ORDER BY n"), "1\n5\n7\n");
-    let mut listed = rejected(&fixture, "r.json");
-    listed.sort_by_key(|row| row["row"].as_u64());
-    let facts: Vec<Value> = listed
+    // In the order of the file, whatever is wrong with a row.
+    let facts: Vec<Value> = rejected(&fixture, "r.json")
         .iter()
         .map(|row| json!([row["row"], row["line"], row["byte_offset"], row["column"], row["raw"]]))
         .collect();
     let expected = [
         json!([2, 3, 8, null, "2\n"]),
         json!([3, 4, 10, "n", "\"3\"x,c\n"]),
-        // Its shape is right: rows are numbered as they stand in the file.
-        json!([4, 5, null, "n", null]),
+        // Its shape is right; what is wrong is a value.
+        json!([4, 5, 17, "n", "x,d\n"]),
         json!([6, 8, 29, null, "6,f,g\n"]),
         json!([8, 10, 39, null, "1,2,3\n"]),
     ];
@@ -202,4 +212,78 @@ fn rows_of_another_shape_count_towards_the_limit() {
     let none = fixture.run(&["load", "t", "none.csv", "--rejects", "r.json"]);
     assert_eq!(none.code, 3, "{}", none.stderr);
     assert_eq!(rejected(&fixture, "r.json").len(), 2);
+}
+
+#[test]
+fn rows_of_files_in_other_encodings_are_told_as_text_with_the_encoding() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, s nvarchar(3) NULL)");
+    let text = "n,s\n1,日本\n\n2,日本語だ\nx\n日,ä\n";
+    let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fixture.file("t.csv", [&b"\xFF\xFE"[..], &utf16].concat());
+    let ran = fixture.run(&["load", "t", "t.csv", "--rejects", "r.json", "--truncate"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let facts = |rows: &[Value]| -> Vec<Value> {
+        let fact = |row: &Value| json!([row["row"], row["byte_offset"], row["raw"], row["encoding"]]);
+        rows.iter().map(fact).collect()
+    };
+    let offset_of = |part: &str| 2 + 2 * text[..text.find(part).unwrap()].encode_utf16().count();
+    let expected = [
+        json!([2, offset_of("2,"), "2,日本語だ\n", "UTF-16LE"]),
+        json!([3, offset_of("x\n"), "x\n", "UTF-16LE"]),
+        json!([4, offset_of("日,ä"), "日,ä\n", "UTF-16LE"]),
+    ];
+    assert_eq!(facts(&rejected(&fixture, "r.json")), expected);
+    // One byte a character, and compressed.
+    fixture.file("u.csv", b"n,s\n1,\xE5\xE4\n\xE5,x\n");
+    fixture.ok(&["convert", "u.csv", "u.csv.gz", "--encoding", "1252"]);
+    let ran = fixture.run(&["load", "t", "u.csv", "--encoding", "1252", "--rejects", "r.json"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(facts(&rejected(&fixture, "r.json")), [json!([2, 9, "å,x\n", "code page 1252"])]);
+    let ran = fixture.run(&["load", "t", "u.csv.gz", "--rejects", "r.json"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(facts(&rejected(&fixture, "r.json")), [json!([2, 11, "å,x\n", null])]);
+}
+
+#[test]
+fn refused_rows_stand_in_the_order_of_the_file_and_the_limit_is_exact() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE t (n int NULL, m int NULL)");
+    // Rows of every kind, over several batches of reading.
+    let rows: String = (1..=200_000)
+        .map(|n| match n % 5000 {
+            17 => format!("{n}\n"),
+            18 => format!("x,{n}\n"),
+            4017 => format!("{n},{n},{n}\n"),
+            _ => format!("{n},{n}\n"),
+        })
+        .collect();
+    fixture.file("t.csv", format!("n,m\n{rows}"));
+    let load = ["load", "t", "t.csv", "--rejects", "r.json", "--quiet", "--truncate"];
+    assert_eq!(fixture.run(&load).code, 3);
+    let numbers = || -> Vec<u64> {
+        rejected(&fixture, "r.json").iter().map(|row| row["row"].as_u64().unwrap()).collect()
+    };
+    let expected: Vec<u64> = (1..=200_000).filter(|n| matches!(n % 5000, 17 | 18 | 4017)).collect();
+    assert_eq!(numbers(), expected);
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "199880\n");
+    let limited = fixture.run(&[&load[..], &["--max-errors", "100", "--batch-rows", "10000"]].concat());
+    assert_eq!(limited.code, 1, "{}", limited.stderr);
+    assert_eq!(numbers(), expected[..101]);
+    // The 101st is row 165018, refused 16th batch: 160,000 good rows stand in whole batches before it.
+    assert_eq!(fixture.rows("SELECT COUNT(*) FROM t"), "160000\n");
+}
+
+#[test]
+fn a_table_is_created_from_the_rows_that_can_be_read() {
+    let fixture = Fixture::new();
+    fixture.file("t.csv", "n,s\n1,a\n2\n3,b,a very long text\n4,\"c\"d\n5,e\n");
+    let plain = fixture.run(&["load", "t", "t.csv", "--create"]);
+    assert_eq!(plain.code, 1, "{}", plain.stderr);
+    let ran = fixture.run(&["load", "t", "t.csv", "--create", "--rejects", "r.json"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(fixture.rows("SELECT n, s FROM t ORDER BY n"), "1,a\n5,e\n");
+    assert_eq!(rejected(&fixture, "r.json").len(), 3);
+    let limited = fixture.run(&["load", "u", "t.csv", "--create", "--max-errors", "2"]);
+    assert!(limited.code == 1 && limited.stderr.contains("too many rows were refused"), "{}", limited.stderr);
 }

@@ -15,6 +15,7 @@ use tds::{Column, Length, SqlType};
 
 use super::cells::Cells;
 use super::format_file::HostField;
+use super::regional::RegionalFormat;
 use super::text_column::{TextColumn, TextForm};
 use super::value::{Fault, Remark, hex, moment_text, native, number_text};
 use super::{Deviation, HostType};
@@ -38,11 +39,26 @@ pub(super) struct Report {
     pub(super) remarks: Vec<(u32, Deviation)>,
 }
 
-/// The filler for a field that is loaded into `column`. `text` says how text fields are decoded.
-pub(super) fn filler(field: &HostField, column: &Column, text: TextForm) -> Box<dyn ColumnFiller> {
+/// The filler for a field that is loaded into `column`. `text` says how text fields are decoded, `regional` how they write
+/// money, dates and times.
+pub(super) fn filler(
+    field: &HostField,
+    column: &Column,
+    text: TextForm,
+    regional: Option<&Arc<RegionalFormat>>,
+) -> Box<dyn ColumnFiller> {
     let sql_type = column.sql_type();
     if field.host_type.is_text() {
-        return textual(Source::Text { form: text, scratch: Vec::new() }, column, text);
+        let source = match regional.filter(|_| is_money(sql_type) || is_moment(sql_type)) {
+            Some(format) => Source::Regional {
+                form: text,
+                format: Arc::clone(format),
+                is_money: is_money(sql_type),
+                scratch: String::new(),
+            },
+            None => Source::Text { form: text, scratch: Vec::new() },
+        };
+        return textual(source, column, text);
     }
     match same_kind(field.host_type, sql_type) {
         true => native_filler(field.host_type, sql_type),
@@ -60,6 +76,7 @@ pub(super) fn text_filler(column: &Column, form: TextForm) -> Box<dyn ColumnFill
 enum Source {
     Text { form: TextForm, scratch: Vec<u8> },
     Spelled { host_type: HostType, scratch: Vec<u8> },
+    Regional { form: TextForm, format: Arc<RegionalFormat>, is_money: bool, scratch: String },
 }
 
 impl Source {
@@ -79,6 +96,12 @@ impl Source {
                 Ok(scratch)
             }
             Self::Text { .. } => Ok(cell),
+            Self::Regional { form, format, is_money, scratch } => {
+                let text = form.decode(cell).ok_or(Fault::Syntax)?;
+                let plain = if *is_money { format.plain_money(&text) } else { format.plain_moment(&text) };
+                *scratch = plain.ok_or(if *is_money { Fault::Syntax } else { Fault::Date })?;
+                Ok(scratch.as_bytes())
+            }
             Self::Spelled { host_type, scratch } => {
                 scratch.clear();
                 native::spell(*host_type, cell, scratch);
@@ -86,6 +109,23 @@ impl Source {
             }
         }
     }
+}
+
+fn is_money(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Money | SqlType::SmallMoney)
+}
+
+fn is_moment(sql_type: &SqlType) -> bool {
+    use SqlType as T;
+    matches!(
+        sql_type,
+        T::Date
+            | T::Time { .. }
+            | T::DateTime
+            | T::SmallDateTime
+            | T::DateTime2 { .. }
+            | T::DateTimeOffset { .. }
+    )
 }
 
 /// Values read from text.
@@ -179,7 +219,7 @@ fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn Colum
         | SqlType::NText
         | SqlType::Xml
         | SqlType::Json => match source {
-            Source::Text { .. } => Box::new(TextColumn::new(column, form)),
+            Source::Text { .. } | Source::Regional { .. } => Box::new(TextColumn::new(column, form)),
             Source::Spelled { host_type, .. } => Box::new(TextColumn::spelled(column, host_type)),
         },
     }
@@ -193,7 +233,9 @@ fn variant_text(
     out: &mut Vec<u8>,
 ) -> Result<Remark, Fault> {
     let text = match source {
-        Source::Text { .. } => form.decode(cell).ok_or(Fault::Refused(Deviation::InvalidText))?,
+        Source::Text { .. } | Source::Regional { .. } => {
+            form.decode(cell).ok_or(Fault::Refused(Deviation::InvalidText))?
+        }
         Source::Spelled { .. } => String::from_utf8_lossy(source.text(cell)?),
     };
     let collation = tds::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::compute::concat_batches;
-use arrow::datatypes::{Schema, SchemaRef};
-use rows::{Decoder, Form, Plan};
-use tds::Column;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::{concat_batches, filter_record_batch};
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use rows::mapping::SQL_TYPE_KEY;
+use rows::{BoundBatch, CellError, Decoder, Form, Plan};
+use tds::{Column, SqlType};
 
 use crate::{FormatError, Reason};
 
@@ -30,11 +31,13 @@ impl FormConverter {
         }
         let fields: Vec<_> =
             columns.iter().map(|column| rows::mapping::field_for(column, form).with_nullable(true)).collect();
-        let differing: Vec<usize> = (0..columns.len())
-            .filter(|index| {
-                fields.get(*index).map(|f| f.data_type())
-                    != source.fields().get(*index).map(|f| f.data_type())
-            })
+        let differing: Vec<usize> = fields
+            .iter()
+            .zip(columns)
+            .zip(source.fields())
+            .enumerate()
+            .filter(|(_, ((field, column), source))| !is_same(source, field, column.sql_type()))
+            .map(|(index, _)| index)
             .collect();
         let converted = if differing.is_empty() {
             None
@@ -55,13 +58,66 @@ impl FormConverter {
     }
 
     /// The batch in the form.
+    ///
+    /// # Errors
+    /// A value that does not fit its column.
     pub(crate) fn convert(&mut self, batch: &RecordBatch) -> Result<RecordBatch, FormatError> {
         let first_row = self.rows;
         self.rows += batch.num_rows() as u64;
+        let Some((differing, plan, form)) = &self.converted else {
+            return self.with_converted(batch, &[]);
+        };
+        let bound = batch.project(differing)?;
+        let bound = plan.bind(&bound, first_row).map_err(|error| fail(error.to_string()))?;
+        let mut rows = Encoded::default();
+        rows.add(&bound);
+        let exact = rows.decode(plan, form)?;
+        self.with_converted(batch, exact.columns())
+    }
+
+    /// The rows of the batch that fit, in the form. The others go to `refuse`, by their index in the batch, in order. They
+    /// are found by halving, so that one of them costs few checks.
+    ///
+    /// # Errors
+    /// Those of `refuse`.
+    pub(crate) fn convert_fitting(
+        &mut self,
+        batch: &RecordBatch,
+        refuse: &mut dyn FnMut(usize, &CellError) -> Result<(), FormatError>,
+    ) -> Result<RecordBatch, FormatError> {
+        let Some((differing, plan, form)) = &self.converted else { return self.convert(batch) };
+        self.rows += batch.num_rows() as u64;
+        let differing_columns = batch.project(differing)?;
+        let mut rows = Encoded::default();
+        let mut fits = vec![true; batch.num_rows()];
+        let mut parts = vec![(0, batch.num_rows())];
+        while let Some((first, length)) = parts.pop() {
+            match plan.bind(&differing_columns.slice(first, length), 0) {
+                Ok(bound) => rows.add(&bound),
+                Err(error) if length <= 1 => {
+                    fits.iter_mut().skip(first).take(1).for_each(|fits| *fits = false);
+                    refuse(first, &error)?;
+                }
+                Err(_) => {
+                    parts.push((first + length / 2, length - length / 2));
+                    parts.push((first, length / 2));
+                }
+            }
+        }
+        let exact = rows.decode(plan, form)?;
+        let fitting = filter_record_batch(batch, &BooleanArray::from(fits))?;
+        self.with_converted(&fitting, exact.columns())
+    }
+
+    /// The batch with the converted columns in place of its own.
+    fn with_converted(
+        &self,
+        batch: &RecordBatch,
+        converted: &[ArrayRef],
+    ) -> Result<RecordBatch, FormatError> {
         let mut arrays: Vec<ArrayRef> = batch.columns().to_vec();
-        if let Some((differing, plan, form)) = &self.converted {
-            let exact = through_rows(plan, form, &batch.project(differing)?, first_row)?;
-            for (index, array) in differing.iter().zip(exact.columns()) {
+        if let Some((differing, ..)) = &self.converted {
+            for (index, array) in differing.iter().zip(converted) {
                 if let Some(slot) = arrays.get_mut(*index) {
                     *slot = Arc::clone(array);
                 }
@@ -72,29 +128,44 @@ impl FormConverter {
     }
 }
 
-/// Encodes the batch as rows and decodes them in the form.
-fn through_rows(
-    plan: &Plan,
-    form: &Form,
-    batch: &RecordBatch,
-    first_row: u64,
-) -> Result<RecordBatch, FormatError> {
-    let fail = |text: String| FormatError::new(Reason::Text(text));
-    let bound = plan.bind(batch, first_row).map_err(|error| fail(error.to_string()))?;
-    let mut bytes = Vec::new();
-    bound.encode(0..batch.num_rows(), &mut bytes);
-    let mut decoder = Decoder::new(plan.columns(), form.clone()).map_err(|error| fail(error.to_string()))?;
-    let mut parts = Vec::new();
-    let mut rest = bytes.as_slice();
-    while !rest.is_empty() {
-        let taken = decoder.decode(rest).map_err(|error| fail(error.to_string()))?;
-        parts.push(decoder.take_batch()?);
-        if taken == 0 {
-            break;
-        }
-        rest = rest.get(taken..).unwrap_or_default();
+/// Rows on their way from one form into another.
+#[derive(Default)]
+struct Encoded {
+    bytes: Vec<u8>,
+}
+
+impl Encoded {
+    fn add(&mut self, bound: &BoundBatch<'_>) {
+        bound.encode(0..bound.rows(), &mut self.bytes);
     }
-    Ok(concat_batches(&decoder.schema(), &parts)?)
+
+    fn decode(&self, plan: &Plan, form: &Form) -> Result<RecordBatch, FormatError> {
+        let mut decoder =
+            Decoder::new(plan.columns(), form.clone()).map_err(|error| fail(error.to_string()))?;
+        let mut parts = Vec::new();
+        let mut rest = self.bytes.as_slice();
+        while !rest.is_empty() {
+            let taken = decoder.decode(rest).map_err(|error| fail(error.to_string()))?;
+            parts.push(decoder.take_batch()?);
+            if taken == 0 {
+                break;
+            }
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        Ok(concat_batches(&decoder.schema(), &parts)?)
+    }
+}
+
+fn fail(text: String) -> FormatError {
+    FormatError::new(Reason::Text(text))
+}
+
+/// Whether values of `source` need no look to become values of `field`. Text and bytes are limited by their SQL type, of
+/// which Arrow's says nothing.
+fn is_same(source: &Field, field: &Field, sql_type: &SqlType) -> bool {
+    let limited = sql_type.is_character() || sql_type.is_binary();
+    let told = |field: &Field| field.metadata().get(SQL_TYPE_KEY).cloned();
+    source.data_type() == field.data_type() && (!limited || told(source) == told(field))
 }
 
 /// Any column may be NULL on the way; whether the file can say so is seen where it is written.

@@ -49,7 +49,7 @@ pub enum FieldCollation {
     Default,
     /// `RAW`: the bytes are already in the column's own code page.
     Raw,
-    /// That of a collation. Wins over `-C`.
+    /// That of a collation, unless [`FormatFile::drop_collations`].
     Named {
         /// The name as the file spells it.
         name: String,
@@ -86,6 +86,12 @@ pub enum FormatFileKind {
 }
 
 impl FormatFile {
+    /// Leaves the encoding of every field to the reader's or writer's options (`-C`), as Microsoft's library on Linux does
+    /// whatever collations a format file names.
+    pub fn drop_collations(&mut self) {
+        self.fields.iter_mut().for_each(|field| field.collation = FieldCollation::Default);
+    }
+
     /// Reads a format file of either kind: XML if its first character is `<`.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use super::options::HostReadOptions;
 use super::reader::HostReader;
 use super::reject::RejectedRow;
 use super::write_options::HostWriteOptions;
-use crate::{BatchReader, Compression, FormatError, Location, Reason};
+use crate::{BatchReader, Compression, FormatError, Location, Reason, RowPositions};
 
 /// Everything that must be known to read or write a host file.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +123,7 @@ pub struct HostFormatReader {
     reader: HostReader,
     converter: FormConverter,
     rejects: Option<Rejects>,
+    delivered: Option<RowPositions>,
     file: String,
     failed: bool,
 }
@@ -147,7 +148,14 @@ impl HostFormatReader {
         let columns: Vec<Column> =
             reader.table_columns().iter().filter_map(|index| format.columns.get(*index).cloned()).collect();
         let converter = FormConverter::new(&reader.schema(), &columns, &format.form)?;
-        Ok(Self { reader, converter, rejects: None, file: location.to_string(), failed: false })
+        Ok(Self {
+            reader,
+            converter,
+            rejects: None,
+            delivered: None,
+            file: location.to_string(),
+            failed: false,
+        })
     }
 
     /// What the original would not have mentioned, so far.
@@ -193,6 +201,7 @@ impl Iterator for HostFormatReader {
         };
         if let Some(rejects) = &self.rejects {
             rejects.locked().append(&mut batch.rejected);
+            self.delivered = Some(std::mem::take(&mut batch.positions));
         }
         let delivered = self.deliver(batch);
         self.failed = delivered.is_err();
@@ -214,7 +223,12 @@ impl BatchReader for HostFormatReader {
     }
 
     fn rejects(&mut self) -> Option<Rejects> {
+        self.reader.keep_raw_rows();
         Some(self.rejects.get_or_insert_default().clone())
+    }
+
+    fn positions(&mut self) -> Option<RowPositions> {
+        self.delivered.take()
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `reader` | host file to batches, rows that do not load handed back as data |
 //! | `splitter`, `cells` | where rows and fields lie |
 //! | `column`, `text_column`, `value` | from bytes to values, by the rules of the original's client library |
+//! | `regional` | currency, dates and times as a locale writes them (`-R`) |
 //! | `writer`, `lane` | batches to host file, a column at a time |
 //!
 //! A native file has no header and no separators, and a character file no quoting: without its description it is noise,
@@ -29,6 +30,7 @@ mod lane;
 mod layout;
 mod options;
 mod reader;
+mod regional;
 mod reject;
 mod splitter;
 pub mod terminator;
@@ -47,7 +49,10 @@ pub use host_format::{HostFormat, HostFormatReader, Rejects, columns_of};
 pub use host_type::HostType;
 pub use layout::{DataMode, LayoutOptions, NativeVersion};
 pub use options::{ByteOrderMark, FileCodePage, HostReadOptions, TextFields};
-pub use reader::{HostBatch, HostReader, RowPositions};
+pub use reader::{HostBatch, HostReader};
+pub use regional::{DatePart, RegionalFormat};
 pub use reject::{RejectReason, RejectedField, RejectedRow};
 pub use write_options::{FixedWidth, HostWriteOptions, LongValues, UnmappableText};
 pub use writer::{FileOutput, HostWriter};
+
+pub use crate::row_positions::RowPositions;

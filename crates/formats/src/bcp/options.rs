@@ -1,9 +1,12 @@
 //! How a host file is read.
 
+use std::sync::Arc;
+
 use tds::CodePage;
 
 use super::deviation::Tolerance;
 use super::layout::NativeVersion;
+use super::regional::RegionalFormat;
 
 /// The encoding of `SQLCHAR` fields whose format file names none (`-C`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,6 +77,8 @@ pub struct HostReadOptions {
     /// Whether blanks at the end of text fields of fixed width are left out, and a field of blanks is NULL. The original
     /// keeps them.
     pub blank_is_null: bool,
+    /// How text fields write money, dates and times (`-R`); without it, as no locale is asked.
+    pub regional: Option<Arc<RegionalFormat>>,
     /// Which of the original's silent losses are suffered. Each one that happens is reported.
     pub tolerance: Tolerance,
     /// Whether batches keep the bytes of their rows, so that a row can be handed back as it stood in the file.
@@ -82,7 +87,8 @@ pub struct HostReadOptions {
     pub batch_rows: usize,
     /// A batch ends once it holds this many bytes of the file, even if it has fewer rows.
     pub batch_bytes: usize,
-    /// Longest row accepted, in bytes. Bounds the reader's memory.
+    /// Longest row accepted, in bytes. Bounds the reader's memory. At most 1 GiB, or 128 MiB if no column takes values beyond
+    /// 8000 bytes.
     pub max_row_bytes: usize,
 }
 
@@ -96,6 +102,7 @@ impl Default for HostReadOptions {
             last_row: None,
             text_fields: TextFields::Convert,
             blank_is_null: false,
+            regional: None,
             tolerance: Tolerance::vendor(),
             keep_raw_rows: false,
             batch_rows: 65_536,

@@ -22,7 +22,7 @@ use super::splitter::{Splitter, Stop};
 use super::text_column::TextForm;
 use super::value::{Fault, native};
 use super::window::Window;
-use crate::{Compression, FormatError, Location, Place, Reason};
+use crate::{Compression, FormatError, Location, Place, Reason, RowPositions};
 
 /// Reads a host file. An iterator of batches; after an error it ends. Rows before an error are delivered.
 ///
@@ -57,22 +57,6 @@ pub struct HostBatch {
     pub positions: RowPositions,
     /// The rows that do not load, in file order.
     pub rejected: Vec<RejectedRow>,
-}
-
-/// Where the rows of a batch stand in the file.
-#[derive(Debug, Clone, Default)]
-pub struct RowPositions {
-    rows: Vec<RowPosition>,
-    raw: Option<Vec<u8>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct RowPosition {
-    row: u64,
-    byte_offset: u64,
-    byte_len: u32,
-    /// Where the row's bytes begin among those kept.
-    raw_start: usize,
 }
 
 /// A batch being filled.
@@ -157,12 +141,13 @@ impl HostReader {
     ) -> Result<Self, FormatError> {
         let fail = |error: super::FormatFileError| FormatError::new(Reason::FormatFile(Box::new(error)));
         format_file.check("format file", columns.len()).map_err(fail)?;
+        let max_row_bytes = options.max_row_bytes.min(row_bytes_limit(columns));
+        let options = &HostReadOptions { max_row_bytes, ..options.clone() };
         let stored = format_file.stored_fields(options.native_version);
         let mut fields: Vec<FieldReader> =
             stored.iter().map(|field| FieldReader::new(field.clone(), columns, options)).collect();
         let cuts: Vec<usize> = fields.iter().map(FieldReader::cut).collect();
-        let splitter =
-            Splitter::new(&stored, &cuts, options.blank_is_null, options.max_row_bytes.min(ROW_BYTES_LIMIT));
+        let splitter = Splitter::new(&stored, &cuts, options.blank_is_null, options.max_row_bytes);
         let (table_columns, twice) = number_columns(&mut fields);
         let schema = schema(&fields, &table_columns, columns, options);
         let mut reader = Self {
@@ -171,7 +156,7 @@ impl HostReader {
             columns_missing: columns.len().saturating_sub(table_columns.len()),
             table_columns,
             splitter,
-            window: Window::new(Box::new(input), block_bytes),
+            window: Window::new(Box::new(input), block_bytes, max_row_bytes),
             rows: SplitRows::default(),
             report: Report::default(),
             batch: Building::new(options),
@@ -303,6 +288,14 @@ impl HostReader {
         Ok(())
     }
 
+    /// Keeps the rows to come as they stand in the file, as [`HostReadOptions::keep_raw_rows`] does.
+    pub(crate) fn keep_raw_rows(&mut self) {
+        if !self.options.keep_raw_rows && self.batch.positions.is_empty() {
+            self.options.keep_raw_rows = true;
+            self.batch.positions = RowPositions::keeping(true);
+        }
+    }
+
     /// Converts the rows that were split last and adds them to the batch.
     fn convert(&mut self) {
         let window = self.window.bytes();
@@ -338,15 +331,9 @@ impl HostReader {
         }
         let window = self.window.bytes();
         let (first_row, offset) = (self.rows_seen + 1, self.window.offset_of(0));
-        let raw = &mut self.batch.positions.raw;
         for (row, &(start, end)) in (first_row..).zip(&self.rows.bounds) {
-            let raw_start = raw.as_ref().map_or(0, Vec::len);
-            if let Some(raw) = raw {
-                raw.extend_from_slice(window.get(start as usize..end as usize).unwrap_or_default());
-            }
-            let position =
-                RowPosition { row, byte_offset: offset + u64::from(start), byte_len: end - start, raw_start };
-            self.batch.positions.rows.push(position);
+            let raw = window.get(start as usize..end as usize).unwrap_or_default();
+            self.batch.positions.push(row, offset + u64::from(start), end - start, raw);
         }
         let bounds = (self.rows.bounds.first(), self.rows.bounds.last());
         if let (Some((start, _)), Some((_, end))) = bounds {
@@ -380,6 +367,7 @@ impl HostReader {
             value,
             reason: fault.reason(&target),
             raw: window.get(start as usize..end as usize).unwrap_or_default().to_vec(),
+            raw_encoding: None,
             fields,
             columns_missing: self.columns_missing,
         })
@@ -406,7 +394,7 @@ impl HostReader {
                 }
             }
             let mut kept = keep.iter();
-            positions.rows.retain(|_| kept.next().copied().unwrap_or(true));
+            positions.retain(|| kept.next().copied().unwrap_or(true));
             batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
         }
         Ok(HostBatch { batch, positions, rejected })
@@ -450,43 +438,9 @@ impl Iterator for HostReader {
     }
 }
 
-impl RowPositions {
-    /// Rows of the batch.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether the batch has no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Number in the file, from 1, of row `index` of the batch; 0 if there is no such row.
-    pub fn row(&self, index: usize) -> u64 {
-        self.rows.get(index).map_or(0, |position| position.row)
-    }
-
-    /// Offset in the (decompressed) file of the first byte of row `index`.
-    pub fn byte_offset(&self, index: usize) -> u64 {
-        self.rows.get(index).map_or(0, |position| position.byte_offset)
-    }
-
-    /// Bytes that row `index` takes in the file.
-    pub fn byte_len(&self, index: usize) -> usize {
-        self.rows.get(index).map_or(0, |position| position.byte_len as usize)
-    }
-
-    /// Row `index` as it stands in the file; `None` unless [`HostReadOptions::keep_raw_rows`].
-    pub fn raw(&self, index: usize) -> Option<&[u8]> {
-        let position = self.rows.get(index)?;
-        self.raw.as_ref()?.get(position.raw_start..position.raw_start + position.byte_len as usize)
-    }
-}
-
 impl Building {
     fn new(options: &HostReadOptions) -> Self {
-        let raw = options.keep_raw_rows.then(Vec::new);
-        Self { positions: RowPositions { raw, ..RowPositions::default() }, ..Self::default() }
+        Self { positions: RowPositions::keeping(options.keep_raw_rows), ..Self::default() }
     }
 }
 
@@ -508,7 +462,7 @@ impl FieldReader {
             column: column.clone(),
             filler: match options.text_fields {
                 TextFields::Keep if stored.host_type.is_text() => column::text_filler(column, text),
-                _ => column::filler(&stored, column, text),
+                _ => column::filler(&stored, column, text, options.regional.as_ref()),
             },
             batch_column: None,
         });
@@ -548,6 +502,17 @@ impl FieldReader {
 
 /// Rows may not be longer: a window's positions are 32-bit, and one bit of them is taken.
 const ROW_BYTES_LIMIT: usize = 1 << 30;
+/// Nor these, of columns whose values are 8000 bytes at most: 1024 of them, in hexadecimal and in UTF-16, fit four times.
+const SHORT_ROW_BYTES_LIMIT: usize = 128 << 20;
+
+/// The longest row of a file for such columns. A field without an end is then told of before it fills the memory.
+fn row_bytes_limit(columns: &[Column]) -> usize {
+    let holds_long_values = |column: &Column| {
+        let sql_type = column.sql_type();
+        sql_type.is_plp() || sql_type.is_legacy_lob() || matches!(sql_type, SqlType::Udt { .. })
+    };
+    if columns.iter().any(holds_long_values) { ROW_BYTES_LIMIT } else { SHORT_ROW_BYTES_LIMIT }
+}
 
 /// Says which column of the batch each field becomes. Returns the table columns of the batch, and the fields whose column
 /// a later field fills as well.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use tds::SqlType;
 
 use super::deviation::Deviation;
+use crate::Encoding;
 
 /// A row of a host file that cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct RejectedRow {
     pub reason: RejectReason,
     /// The row's bytes as they stand in the file, with terminators and prefixes.
     pub raw: Vec<u8>,
+    /// If `raw` is not the file's own bytes but text decoded from them: what it was decoded from.
+    pub raw_encoding: Option<Encoding>,
     /// Its fields, for error files that print rows.
     pub fields: Vec<RejectedField>,
     /// Columns of the table that no field fills. The vendor's error file has an empty field for each.
@@ -99,6 +102,12 @@ pub enum RejectReason {
         /// What is wrong with it.
         problem: String,
     },
+    /// A value that does not fit the column that it is converted to.
+    #[error("{problem}")]
+    Cell {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Something the original would have loaded as something else, refused by [`Tolerance`](super::Tolerance).
     #[error("{0}")]
     Refused(Deviation),
@@ -141,7 +150,7 @@ impl RejectReason {
                 "22008",
                 "Datetime field overflow. Fractional second precision exceeds the scale specified in the parameter binding.",
             ),
-            Self::Refused(_) | Self::Row { .. } => CAST,
+            Self::Refused(_) | Self::Row { .. } | Self::Cell { .. } => CAST,
         }
     }
 }

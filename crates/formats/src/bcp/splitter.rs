@@ -345,8 +345,9 @@ impl Shape {
         let natural = field.host_type.size_bytes();
         if field.prefix_length > 0 {
             let width = usize::from(field.prefix_length);
-            // Types of one size are cut, or filled up, to it where they are decoded. NULL of a sql_variant is length 0.
-            let empty_is_null = field.host_type == super::HostType::Variant;
+            // Types of one size are cut, or filled up, to it where they are decoded. Length 0 is NULL of a sql_variant, and in
+            // a delimited field.
+            let empty_is_null = field.host_type == super::HostType::Variant || behind > 0;
             return Self::Prefixed { width, length_max, behind, empty_is_null };
         }
         match natural {

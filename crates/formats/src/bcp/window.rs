@@ -12,11 +12,14 @@ pub(super) struct Window {
     offset: u64,
     ended: bool,
     block_bytes: usize,
+    /// Longest row.
+    row_bytes_max: usize,
 }
 
 impl Window {
-    pub(super) fn new(input: Box<dyn Read + Send>, block_bytes: usize) -> Self {
-        Self { input, bytes: Vec::new(), start: 0, offset: 0, ended: false, block_bytes: block_bytes.max(1) }
+    pub(super) fn new(input: Box<dyn Read + Send>, block_bytes: usize, row_bytes_max: usize) -> Self {
+        let block_bytes = block_bytes.max(1);
+        Self { input, bytes: Vec::new(), start: 0, offset: 0, ended: false, block_bytes, row_bytes_max }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -49,7 +52,9 @@ impl Window {
         self.offset += self.start as u64;
         self.start = 0;
         let held = self.bytes.len();
-        let wanted = self.block_bytes.max(held);
+        // Never much more than the longest row: what is longer is refused.
+        let room = self.row_bytes_max.saturating_sub(held).saturating_add(1);
+        let wanted = self.block_bytes.max(held.min(room));
         let taken = self.input.by_ref().take(wanted as u64).read_to_end(&mut self.bytes)?;
         self.ended = taken < wanted;
         Ok(())

@@ -5,7 +5,7 @@ use std::io::Write;
 use arrow::datatypes::Schema;
 use arrow::record_batch::RecordBatch;
 use memchr::memmem;
-use rows::Form;
+use rows::{CellError, Form};
 use tds::{Column, SqlType};
 
 use super::HostType;
@@ -127,6 +127,19 @@ impl<W: Write> HostWriter<W> {
         self.append(batch).map_err(|error| error.in_file(&self.file))
     }
 
+    /// Appends the rows of a batch whose values fit the columns; the others go to `refuse`, by their index, in order.
+    ///
+    /// # Errors
+    /// Those of `refuse`; else as [`HostWriter::write_batch`], for what fits its column and not its field.
+    pub(crate) fn write_fitting(
+        &mut self,
+        batch: &RecordBatch,
+        refuse: &mut dyn FnMut(usize, &CellError) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        let exact = self.converter.convert_fitting(batch, refuse)?;
+        self.append_exact(&exact).map_err(|error| error.in_file(&self.file))
+    }
+
     /// What the original would not have mentioned, so far.
     pub fn suffered(&self) -> &[Suffered] {
         &self.suffered
@@ -157,8 +170,12 @@ impl<W: Write> HostWriter<W> {
     }
 
     fn append(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
-        self.start()?;
         let exact = self.converter.convert(batch)?;
+        self.append_exact(&exact)
+    }
+
+    fn append_exact(&mut self, exact: &RecordBatch) -> Result<(), FormatError> {
+        self.start()?;
         let mut first = 0;
         while first < exact.num_rows() {
             let rows = CHUNK_ROWS.min(exact.num_rows() - first);

@@ -13,7 +13,7 @@ use super::options::CsvOptions;
 use super::splitter::{FieldForm, Rows, Span, Split, Splitter, Stop};
 use super::text_input::{TextEnd, TextInput};
 use crate::bcp::Rejects;
-use crate::{BatchReader, Compression, FormatError, Location, Place, Reason};
+use crate::{BatchReader, Compression, Encoding, FormatError, Location, Place, Reason, RowPositions};
 
 /// Reads delimited text. Every column is Utf8; memory is bounded by `max_row_bytes` and `max_batch_bytes`.
 ///
@@ -36,6 +36,9 @@ pub struct CsvReader {
     /// Rows that were handed back instead, and to whom.
     pub(super) rejected: u64,
     pub(super) rejects: Option<Rejects>,
+    /// Where the rows of the batch being filled stand, if rows may be handed back; then those of the last batch.
+    filling: RowPositions,
+    delivered: Option<RowPositions>,
     /// Raised behind the rows that came before it.
     failure: Option<FormatError>,
     finished: bool,
@@ -50,8 +53,8 @@ pub(super) struct Blocks {
     /// Text not split yet begins at `start`.
     pub(super) text: Vec<u8>,
     pub(super) start: usize,
-    /// Offset in the file of `text[0]`, in bytes.
-    text_offset: u64,
+    /// A place in the text and its offset in the file, in bytes: at or before `start`, to count on from.
+    known_offset: (usize, u64),
     /// Line on which `text[start]` stands, the first being 1.
     pub(super) line: u64,
     block_bytes: usize,
@@ -96,6 +99,11 @@ impl CsvReader {
         self.lines.clone()
     }
 
+    /// Where rows go that are none of the file's columns, if someone asked for them.
+    pub(crate) fn handed_back(&self) -> Option<&Rejects> {
+        self.rejects.as_ref()
+    }
+
     /// As [`CsvReader::new`], reading about `block_bytes` (at least one) at a time. What is read does not depend on it.
     ///
     /// # Errors
@@ -121,7 +129,7 @@ impl CsvReader {
         options.check()?;
         let input = TextInput::new(input, options.encoding)?;
         let mut blocks = Blocks {
-            text_offset: input.first_byte_offset(),
+            known_offset: (0, input.first_byte_offset()),
             input,
             splitter: Splitter::new(options),
             text: Vec::new(),
@@ -153,6 +161,8 @@ impl CsvReader {
             lines,
             rejected: 0,
             rejects: None,
+            filling: RowPositions::default(),
+            delivered: None,
             failure: None,
             finished: false,
             bytes_read: Arc::default(),
@@ -162,11 +172,12 @@ impl CsvReader {
 
     /// Fills the columns until the batch is full, the file ends or a row is wrong.
     fn fill(&mut self) -> Result<(), FormatError> {
-        let mut rows = Rows::default();
+        let mut rows = Rows { bounds: self.rejects.as_ref().map(|_| Vec::new()), ..Rows::default() };
         while self.rows_in_batch < self.batch_rows && self.bytes_in_batch < self.batch_bytes_max {
             rows.fields.clear();
             rows.line_shifts.clear();
             rows.count = 0;
+            rows.bounds.iter_mut().for_each(Vec::clear);
             let start = self.blocks.start;
             let line = self.blocks.line;
             let columns = self.columns.len();
@@ -176,6 +187,9 @@ impl CsvReader {
             }
             if rows.count > 0 {
                 self.record_lines(&rows, line);
+            }
+            if let Some(bounds) = &rows.bounds {
+                self.record_positions(bounds);
             }
             self.rows_in_batch += rows.count;
             self.rows_read += rows.count as u64;
@@ -216,7 +230,24 @@ impl CsvReader {
         }
     }
 
+    /// Notes where the rows just split stand, for whoever collects refused ones.
+    fn record_positions(&mut self, bounds: &[(u32, u32)]) {
+        let first_row = self.rows_read + self.rejected + 1;
+        let mut offset = self.blocks.start_offset();
+        let mut counted_to = self.blocks.start;
+        for (row, &(start, end)) in (first_row..).zip(bounds) {
+            let (start, end) = (start as usize, end as usize);
+            let text = |range: std::ops::Range<usize>| self.blocks.text.get(range).unwrap_or_default();
+            let byte_offset = offset + self.blocks.input.source_bytes(text(counted_to..start));
+            let byte_len = self.blocks.input.source_bytes(text(start..end));
+            self.filling.push(row, byte_offset, byte_len as u32, text(start..end));
+            (offset, counted_to) = (byte_offset + byte_len, end);
+        }
+    }
+
     fn take_batch(&mut self) -> Result<RecordBatch, FormatError> {
+        let fresh = RowPositions::keeping(true);
+        self.delivered = self.rejects.as_ref().map(|_| std::mem::replace(&mut self.filling, fresh));
         self.rows_in_batch = 0;
         self.bytes_in_batch = 0;
         let arrays = self.columns.iter_mut().map(TextColumn::finish).collect::<Result<Vec<_>, _>>()?;
@@ -257,7 +288,18 @@ impl BatchReader for CsvReader {
     }
 
     fn rejects(&mut self) -> Option<Rejects> {
+        if self.rejects.is_none() {
+            self.filling = RowPositions::keeping(true);
+        }
         Some(self.rejects.get_or_insert_default().clone())
+    }
+
+    fn positions(&mut self) -> Option<RowPositions> {
+        self.delivered.take()
+    }
+
+    fn text_encoding(&self) -> Option<Encoding> {
+        Some(self.blocks.input.encoding())
     }
 }
 
@@ -337,7 +379,7 @@ impl Blocks {
     }
 
     pub(super) fn refill(&mut self) -> Result<Advance, FormatError> {
-        self.text_offset += self.input.source_bytes(&self.text[..self.start]);
+        self.known_offset = (0, self.start_offset());
         self.text.drain(..self.start);
         self.start = 0;
         // A row longer than a block is split again from its start: reading as much again as there is keeps that linear.
@@ -363,9 +405,22 @@ impl Blocks {
         }
     }
 
+    /// Offset in the file of `text[at]`, which is not before the place counted to last.
+    fn offset_of(&self, at: usize) -> u64 {
+        let (place, offset) = self.known_offset;
+        offset + self.input.source_bytes(self.text.get(place..at).unwrap_or_default())
+    }
+
+    /// Offset in the file of `text[start]`. Counted from where it was asked for last.
+    pub(super) fn start_offset(&mut self) -> u64 {
+        let offset = self.offset_of(self.start);
+        self.known_offset = (self.start, offset);
+        offset
+    }
+
     /// An error at `text[at]`.
     pub(super) fn error_at(&self, at: usize, reason: Reason) -> FormatError {
-        let byte_offset = self.text_offset + self.input.source_bytes(&self.text[..at]);
+        let byte_offset = self.offset_of(at);
         let line = self.line + line_breaks(&self.text[self.start..at]);
         FormatError::new(reason).at(Place {
             line: Some(line),

@@ -2,8 +2,8 @@
 
 use super::reader::{Advance, Blocks, CsvReader};
 use super::splitter::{Rows, Split, Stop};
+use crate::FormatError;
 use crate::bcp::{RejectReason, RejectedField, RejectedRow};
-use crate::{FormatError, Reason};
 
 impl CsvReader {
     /// Hands back the row at which splitting stopped and goes on behind it, if someone collects such rows and it is one
@@ -20,7 +20,7 @@ impl CsvReader {
             Stop::TextAfterQuote { at, .. } => (at - split.next, error.reason.to_string()),
             _ => return Err(error),
         };
-        let byte_offset = self.blocks.error_at(self.blocks.start, Reason::Empty).place.byte_offset;
+        let byte_offset = self.blocks.start_offset();
         let Some(end) = self.blocks.row_end(searched)? else { return Err(error) };
         let start = self.blocks.start;
         let raw = self.blocks.text.get(start..end).unwrap_or_default().to_vec();
@@ -28,7 +28,7 @@ impl CsvReader {
         let column = field.and_then(|field| self.schema.fields().get(field));
         let row = RejectedRow {
             row: self.rows_read + self.rejected + 1,
-            byte_offset: byte_offset.unwrap_or_default(),
+            byte_offset,
             field: field.map_or(0, |field| field + 1),
             column: column.map(|column| column.name().clone()).unwrap_or_default(),
             value: String::new(),
@@ -36,6 +36,7 @@ impl CsvReader {
             fields: vec![RejectedField::Text(text)],
             columns_missing: 0,
             raw,
+            raw_encoding: Some(self.blocks.input.encoding()),
         };
         if self.lines.line_of_row(row.row) != Some(self.blocks.line) {
             self.lines.record(row.row, self.blocks.line);

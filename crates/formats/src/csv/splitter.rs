@@ -42,6 +42,8 @@ pub(super) struct Rows {
     pub(super) count: usize,
     /// `(row, lines)`: from this row on, rows are `lines` further down than one line a row would put them.
     pub(super) line_shifts: Vec<(usize, u64)>,
+    /// Where each row starts and ends, its terminator included, if that is asked for.
+    pub(super) bounds: Option<Vec<(u32, u32)>>,
 }
 
 /// Where splitting stopped.
@@ -245,6 +247,9 @@ impl Splitter {
                 }
                 rows.count += 1;
                 first_field = rows.fields.len();
+                if let Some(bounds) = &mut rows.bounds {
+                    bounds.push((row_start as u32, row_end as u32));
+                }
             }
             lines += row_lines;
             row_start = row_end;

@@ -49,6 +49,11 @@ impl TextInput {
         })
     }
 
+    /// What the text is decoded from: a byte-order mark counts more than what was asked for.
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     /// Offset in the file of the first character.
     pub(super) fn first_byte_offset(&self) -> u64 {
         self.mark_bytes

@@ -6,6 +6,7 @@ mod shape;
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
 
+use crate::bcp::Rejects;
 use crate::csv::{CsvOptions, CsvReader};
 use crate::{BatchReader, Compression, FormatError, Location};
 use column::Tally;
@@ -71,17 +72,21 @@ pub fn infer(
     infer_reader(CsvReader::open(location, options, compression, BATCH_ROWS)?, rows_max)
 }
 
-/// [`infer`] from text that is already open: reads it to its end, or to `rows_max` rows.
+/// [`infer`] from text that is already open: reads it to its end, or to `rows_max` rows. If the reader hands back rows that
+/// are none of its columns ([`BatchReader::rejects`]), they are passed over.
 ///
 /// # Errors
 /// As the reader's.
 pub fn infer_reader(reader: CsvReader, rows_max: Option<u64>) -> Result<InferredSchema, FormatError> {
+    let rejects = reader.handed_back().cloned();
     let mut tallies: Vec<Tally> =
         reader.schema().fields().iter().map(|field| Tally::new(field.name())).collect();
     let mut rows = 0;
     let mut is_complete = true;
     for batch in reader {
         let batch = batch?;
+        // Only to be rid of them.
+        drop(rejects.as_ref().map(Rejects::take));
         let wanted = rows_max.map_or(u64::MAX, |rows_max| rows_max - rows);
         if wanted == 0 {
             is_complete = false;

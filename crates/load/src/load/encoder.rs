@@ -1,5 +1,6 @@
 //! The middle of the pipeline: checks rows and turns them into ROW tokens.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
@@ -12,7 +13,7 @@ use crate::{
     plan::LoadPlan,
     platform::CpuWatch,
     reject::{RejectReason, RejectedRow, Tolerance},
-    source::SourceBatch,
+    source::{SourceBatch, UnreadRow},
 };
 
 /// Encoded bytes at which a batch is closed whose rows are held in case the server refuses it.
@@ -35,6 +36,7 @@ pub(super) fn encode_all(
         rows_seen: 0,
         rows_in_batch: 0,
         bytes_in_batch: 0,
+        unread: VecDeque::new(),
         busy: Duration::ZERO,
     };
     let outcome = batches.iter().try_for_each(|batch| match batch {
@@ -61,6 +63,8 @@ struct Encoder<'a> {
     rows_seen: u64,
     rows_in_batch: u64,
     bytes_in_batch: usize,
+    /// Rows of the source that could not be read and have not been handed over.
+    unread: VecDeque<UnreadRow>,
     busy: Duration,
 }
 
@@ -70,7 +74,8 @@ enum Stop {
 }
 
 impl Encoder<'_> {
-    fn encode(&mut self, batch: SourceBatch) -> Result<(), Stop> {
+    fn encode(&mut self, mut batch: SourceBatch) -> Result<(), Stop> {
+        self.unread.extend(batch.take_unread());
         let batch = batch.counted_from(self.rows_seen);
         self.rows_seen += batch.rows() as u64;
         let mut first = 0;
@@ -78,6 +83,24 @@ impl Encoder<'_> {
             let length = BIND_ROWS_MAX.min(batch.rows() - first);
             self.encode_slice(&batch.slice(first, length))?;
             first += length;
+        }
+        self.pass_unread(u64::MAX, &batch).map_err(|(_, stop)| stop)
+    }
+
+    /// Hands over the unread rows that stand before row `end` of the source. If one is too many: its number, and the error
+    /// that it is.
+    fn pass_unread(&mut self, end: u64, batch: &SourceBatch) -> Result<(), (u64, Stop)> {
+        while let Some(UnreadRow { origin, error }) =
+            self.unread.pop_front_if(|unread| unread.origin.row < end)
+        {
+            let row = origin.row;
+            let Some(tolerance) = self.tolerance else {
+                return Err((row, Stop::Failed(Error::Source(Box::new(error)))));
+            };
+            let batch = batch.batch().slice(0, 0);
+            if tolerance.reject(RejectedRow { origin, reason: RejectReason::Source(error), batch }) {
+                return Err((row, Stop::Failed(Error::RejectLimit)));
+            }
         }
         Ok(())
     }
@@ -90,12 +113,23 @@ impl Encoder<'_> {
         match (plan.rows.bind(batch.batch(), 0), self.tolerance) {
             (Ok(bound), _) => {
                 self.busy += started.elapsed();
-                self.encode_bound(batch, &bound)
+                let end = batch.rows().checked_sub(1).map_or(0, |last| batch.origin_row(last));
+                match self.pass_unread(end, batch) {
+                    Ok(()) => self.encode_bound(batch, &bound, bound.rows()),
+                    Err((last, stop)) => {
+                        // The rows before the one too many are good, and may be kept.
+                        let before = batch.rows_before(last);
+                        self.encode_bound(batch, &bound, before)?;
+                        Err(stop)
+                    }
+                }
             }
             (Err(error), Some(tolerance)) if is_about_a_value(&error) => {
                 self.busy += started.elapsed();
                 let half = batch.rows() / 2;
                 if half == 0 {
+                    let row = batch.origin_row(0);
+                    self.pass_unread(row, batch).map_err(|(_, stop)| stop)?;
                     return refuse(tolerance, batch, error);
                 }
                 self.encode_slice(&batch.slice(0, half))?;
@@ -109,14 +143,15 @@ impl Encoder<'_> {
         }
     }
 
-    fn encode_bound(&mut self, batch: &SourceBatch, bound: &BoundBatch<'_>) -> Result<(), Stop> {
+    /// Encodes the first `rows` of the batch.
+    fn encode_bound(&mut self, batch: &SourceBatch, bound: &BoundBatch<'_>, rows: usize) -> Result<(), Stop> {
         let held = self.tolerance.is_some_and(|tolerance| tolerance.bisect);
         let chunk_rows = rows_of(CHUNK_BYTES, bound);
         let mut next = 0;
-        while next < bound.rows() {
+        while next < rows {
             let started = Instant::now();
             let room = usize::try_from(self.plan.batch_rows - self.rows_in_batch).unwrap_or(usize::MAX);
-            let end = bound.rows().min(next.saturating_add(room)).min(next + chunk_rows);
+            let end = rows.min(next.saturating_add(room)).min(next + chunk_rows);
             let mut bytes = self.recycled.try_recv().unwrap_or_default();
             bytes.clear();
             bound.encode(next..end, &mut bytes);

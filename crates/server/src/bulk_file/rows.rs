@@ -6,8 +6,8 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use formats::bcp::{HostReader, RowPositions};
 use formats::{Compression, FormatError, Location};
 use rows::mapping::Form;
-use rows::{CastOptions, CellError, Decoder, Mapping, Plan};
-use tds::{Column, ColumnFlags};
+use rows::{CastOptions, CellError, CellErrorReason, Decoder, Mapping, Plan};
+use tds::{Column, ColumnFlags, SqlType};
 
 use super::fault::{BadRow, Broken, Fault, broken};
 use super::layout::Layout;
@@ -232,7 +232,7 @@ impl FileRows {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let fault = match self.plan.bind(batch, 0) {
+        let fault = match self.exponent(batch).map_or_else(|| self.plan.bind(batch, 0), Err) {
             Ok(bound) => {
                 let mut bytes = std::mem::take(&mut self.bytes);
                 bytes.clear();
@@ -251,6 +251,33 @@ impl FileRows {
         let half = batch.num_rows() / 2;
         self.convert(&batch.slice(0, half), first, place, good, bad)?;
         self.convert(&batch.slice(half, batch.num_rows() - half), first + half, place, good, bad)
+    }
+
+    /// An exact number written with an exponent, which CONVERT does not take (nor, then, BULK INSERT).
+    fn exponent(&self, batch: &RecordBatch) -> Option<CellError> {
+        use SqlType as T;
+        batch.columns().iter().zip(self.plan.columns()).find_map(|(array, column)| {
+            let sql_type = column.sql_type();
+            let exact = matches!(
+                sql_type,
+                T::TinyInt
+                    | T::SmallInt
+                    | T::Int
+                    | T::BigInt
+                    | T::Decimal { .. }
+                    | T::Numeric { .. }
+                    | T::Money
+                    | T::SmallMoney
+            );
+            let texts = array.as_string_opt::<i32>().filter(|_| exact)?;
+            let row = texts.iter().position(|text| text.is_some_and(|text| text.contains(['e', 'E'])))?;
+            Some(CellError {
+                row: row as u64,
+                column: column.name.clone(),
+                value: texts.value(row).to_owned(),
+                reason: CellErrorReason::Malformed(Box::new(sql_type.clone())),
+            })
+        })
     }
 
     fn decode(&self, bytes: &[u8], rows: usize) -> Result<RecordBatch, Broken> {

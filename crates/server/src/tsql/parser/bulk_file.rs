@@ -129,7 +129,10 @@ impl Parser<'_> {
             "ROWS_PER_BATCH" => options.rows_per_batch = Some(self.unsigned()?),
             "KILOBYTES_PER_BATCH" => options.kilobytes_per_batch = Some(self.unsigned()?),
             "DATA_SOURCE" | "FORMATFILE_DATA_SOURCE" | "ERRORFILE_DATA_SOURCE" => {
-                return Err(SqlError::unsupported(name));
+                // There are none to refer to.
+                let source = self.text()?;
+                let text = format!("Referenced external data source \"{source}\" not found.");
+                return Err(SqlError::new(12703, 16, 1, text));
             }
             _ => return Err(unexpected),
         }

@@ -1,0 +1,74 @@
+//! Where the rows of a batch stand in their file.
+
+/// Number, place and, if they were kept, the bytes of each row of a batch.
+#[derive(Debug, Clone, Default)]
+pub struct RowPositions {
+    rows: Vec<RowPosition>,
+    raw: Option<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RowPosition {
+    row: u64,
+    byte_offset: u64,
+    byte_len: u32,
+    /// Where the row's bytes begin and end among those kept.
+    raw: (usize, usize),
+}
+
+impl RowPositions {
+    /// Rows of the batch.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether the batch has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Number in the file, from 1, of row `index` of the batch; 0 if there is no such row.
+    pub fn row(&self, index: usize) -> u64 {
+        self.rows.get(index).map_or(0, |position| position.row)
+    }
+
+    /// Offset in the (decompressed) file of the first byte of row `index`.
+    pub fn byte_offset(&self, index: usize) -> u64 {
+        self.rows.get(index).map_or(0, |position| position.byte_offset)
+    }
+
+    /// Bytes that row `index` takes in the file.
+    pub fn byte_len(&self, index: usize) -> usize {
+        self.rows.get(index).map_or(0, |position| position.byte_len as usize)
+    }
+
+    /// Row `index` as it stands in the file, terminator included; `None` unless rows are kept. Of delimited text it is the
+    /// row in UTF-8, whatever the file's encoding.
+    pub fn raw(&self, index: usize) -> Option<&[u8]> {
+        let (start, end) = self.rows.get(index)?.raw;
+        self.raw.as_ref()?.get(start..end)
+    }
+
+    /// For rows whose bytes are kept if `keep_raw`.
+    pub(crate) fn keeping(keep_raw: bool) -> Self {
+        Self { rows: Vec::new(), raw: keep_raw.then(Vec::new) }
+    }
+
+    /// Appends a row of `byte_len` bytes of the file, which reads `raw`.
+    pub(crate) fn push(&mut self, row: u64, byte_offset: u64, byte_len: u32, raw: &[u8]) {
+        let kept = match &mut self.raw {
+            Some(kept) => {
+                let start = kept.len();
+                kept.extend_from_slice(raw);
+                (start, kept.len())
+            }
+            None => (0, 0),
+        };
+        self.rows.push(RowPosition { row, byte_offset, byte_len, raw: kept });
+    }
+
+    /// Keeps the rows for which `keep` holds, asked once for each in order.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut() -> bool) {
+        self.rows.retain(|_| keep());
+    }
+}
