@@ -39,6 +39,7 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --manifest-path clients/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
+	cargo clippy --manifest-path clients/race/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
 	python3 scripts/check_licences.py
 	python3 scripts/check_house_rules.py
 	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml

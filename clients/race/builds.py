@@ -71,6 +71,24 @@ def c() -> list[str]:
 
 
 @functools.cache
+def rust() -> list[str]:
+    """The Rust contestants: the first argument is the client."""
+    profile = "release" if OPTIMISED else "dev"
+    # Beside the conformance program, whose dependencies a plain build shares.
+    target = CACHE / "rust"
+    run(["cargo", "build", "--locked", "--profile", profile], HERE / "rust", CARGO_TARGET_DIR=str(target))
+    return [str(target / ("release" if OPTIMISED else "debug") / "bulkwire-race-rust")]
+
+
+@functools.cache
+def rust_odbc() -> list[str]:
+    """The Rust contestant over Microsoft's ODBC driver."""
+    import odbc
+
+    return [*rust(), "arrow-odbc", "--driver", str(odbc.driver())]
+
+
+@functools.cache
 def go() -> list[str]:
     """The Go contestant."""
     built = CACHE / "go_mssqldb_race"
