@@ -180,6 +180,15 @@ def rust() -> list[str]:
     return [str(target / "debug" / "bulkwire-rust-clients")]
 
 
+@functools.cache
+def iridium() -> list[str]:
+    """The program that runs somebody else's server."""
+    folder, target = HERE / "iridium", CACHE / "iridium"
+    _run(["cargo", "fmt", "--check"], folder)
+    _run(["cargo", "build", "--locked"], folder, CARGO_TARGET_DIR=str(target))
+    return [str(target / "debug" / "bulkwire-other-server")]
+
+
 def run_snippet(client: str, text: str, folder: pathlib.Path) -> str:
     """Runs a snippet of the documentation as its readers would, in `folder`, and gives what it printed."""
     if client == "mssql-jdbc":

@@ -61,9 +61,9 @@ pub enum Failure {
         /// The system's words.
         source: io::Error,
     },
-    /// The server program could not be started.
+    /// The server or the program that measures could not be started.
     #[error("{reason}")]
-    ServerProgram {
+    Companion {
         /// What was tried, and the system's words.
         reason: String,
     },

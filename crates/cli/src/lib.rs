@@ -5,6 +5,7 @@
 
 mod args;
 mod bcp;
+pub mod companion;
 mod connection;
 mod convert_command;
 mod describe_command;
@@ -43,9 +44,9 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
         return status;
     }
     let arguments = Arguments::parse_from(words);
-    // A server has signals of its own.
+    // Servers and benchmarks have signals of their own.
     match arguments.command {
-        Command::Serve(_) => {}
+        Command::Serve(_) | Command::Bench(_) => {}
         Command::Load(_) | Command::Bcp(_) => watch_signals(Left::Batches),
         Command::Query(_) => watch_signals(Left::Unknown),
         _ => watch_signals(Left::Nothing),
@@ -58,8 +59,10 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
         Command::Query(arguments) => query_command::run(&arguments).map(success),
         Command::Describe(arguments) => describe_command::run(&arguments).map(success),
         Command::Serve(arguments) => {
-            serve(&arguments.arguments).map_err(|reason| Failure::ServerProgram { reason })
+            serve(&arguments.arguments).map_err(|reason| Failure::Companion { reason })
         }
+        Command::Bench(arguments) => companion::run(companion::BENCH, &arguments.arguments)
+            .map_err(|reason| Failure::Companion { reason }),
         Command::Bcp(arguments) => {
             return bcp::run("bulkwire bcp", arguments.arguments.into_iter().map(Into::into));
         }

@@ -340,6 +340,10 @@ fn options(arguments: &LoadArgs, kind: &Kind) -> LoadOptions {
         keep_nulls: arguments.keep_nulls,
         check_constraints: arguments.check_constraints,
         fire_triggers: arguments.fire_triggers,
+        transaction: match arguments.autocommit {
+            true => BatchTransaction::Autocommit,
+            false => BatchTransaction::Explicit,
+        },
         ..LoadOptions::default()
     }
 }

@@ -1,10 +1,10 @@
 //! The `bulkwire` program.
 
-mod serve;
-
 use std::env;
 use std::process::ExitCode;
 
+use bulkwire_cli::companion;
+
 fn main() -> ExitCode {
-    bulkwire_cli::run(env::args_os().collect(), serve::run).into()
+    bulkwire_cli::run(env::args_os().collect(), |arguments| companion::run(companion::SERVER, arguments)).into()
 }

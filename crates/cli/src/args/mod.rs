@@ -43,6 +43,9 @@ pub enum Command {
     /// Start the embedded server (all flags go to bulkwire-server; see `bulkwire serve --help`)
     #[command(disable_help_flag = true)]
     Serve(ServeArgs),
+    /// Measure loads, verified (all arguments go to bulkwire-bench; see `bulkwire bench --help` and `bulkwire bench arrow --help`)
+    #[command(disable_help_flag = true)]
+    Bench(BenchArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.
@@ -89,6 +92,10 @@ pub struct LoadArgs {
     /// Fire insert triggers
     #[arg(long, help_heading = "Load")]
     pub fire_triggers: bool,
+    /// Let the bulk statement of a batch commit by itself: two round trips less, and for servers without requests to begin and
+    /// commit; a wrong count of the server's is then found too late to roll the batch back
+    #[arg(long, help_heading = "Load")]
+    pub autocommit: bool,
     /// Map a source column to a target column; repeat for each (others are then left out)
     #[arg(long = "map", value_name = "SRC=DST", value_parser = parse_mapping, help_heading = "Columns")]
     pub map: Vec<(String, String)>,
@@ -211,6 +218,14 @@ pub struct DescribeArgs {
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Flags of bulkwire-server
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// `bulkwire bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Arguments of bulkwire-bench
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
 }

@@ -1,28 +1,30 @@
-//! `bulkwire serve`: hands over to the server program that is installed beside this one.
+//! `bulkwire serve` and `bulkwire bench`: hand over to the programs that are installed beside this one.
 //!
-//! The server is a program of its own so that the client does not carry a query engine.
+//! They are programs of their own so that the client carries neither a query engine nor benchmarks.
 
 use std::env;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
-use bulkwire_cli::ExitStatus;
+use crate::ExitStatus;
 
 /// Name of the server program, without the platform's suffix.
-const SERVER_PROGRAM: &str = "bulkwire-server";
+pub const SERVER: &str = "bulkwire-server";
+/// Name of the program that measures.
+pub const BENCH: &str = "bulkwire-bench";
 
-/// Runs the server with `arguments` and takes over its exit code.
-pub fn run(arguments: &[String]) -> Result<ExitStatus, String> {
-    let program = server_program();
+/// Runs the program of this name with `arguments` and takes over its exit code; or why it could not be started.
+pub fn run(name: &str, arguments: &[String]) -> Result<ExitStatus, String> {
+    let program = beside(name);
     let mut command = Command::new(&program);
     command.args(arguments);
     start(command).map_err(|error| format!("cannot start {}: {error}", program.display()))
 }
 
-/// The server program beside this one, or else whatever the search path offers.
-fn server_program() -> PathBuf {
-    let name = format!("{SERVER_PROGRAM}{}", env::consts::EXE_SUFFIX);
+/// The program beside this one, or else whatever the search path offers.
+fn beside(name: &str) -> PathBuf {
+    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
     env::current_exe()
         .ok()
         .and_then(|own| Some(own.parent()?.join(&name)))
@@ -30,7 +32,7 @@ fn server_program() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Replaces this process, so that signals and the process id belong to the server.
+/// Replaces this process, so that signals and the process id belong to the program.
 #[cfg(unix)]
 fn start(mut command: Command) -> io::Result<ExitStatus> {
     use std::os::unix::process::CommandExt;
