@@ -89,8 +89,8 @@ bench-clients: clients wheel ## Race other people's clients; RACE="--rounds 3 --
 fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
 	cargo run --release --locked --manifest-path fuzz/Cargo.toml -- --all --seconds $(FUZZ_SECONDS)
 
-release: toolchain ## Build the command and the server for use
-	cargo build --release --locked -p bulkwire-cli -p bulkwire-server
+release: toolchain ## Build the command, the server and the benchmarks for use
+	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench
 
 wheel: toolchain ## Build the wheel of the Python package, with the command in it
 	scripts/install_python_tools $(PYTHON_VENV)

@@ -6,7 +6,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
 use clap::ValueEnum;
 use formats::{Checksum, ContentChecksum};
 use load::{Client, Config, LoadOptions, LoadPlan, table_query};
@@ -16,13 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::eleven_columns;
 use crate::process_usage::{self, Usage};
 use crate::server_process::ServerProcess;
+use crate::source::Source;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Rows that are made once and sent again and again until the wanted number is reached.
-const DISTINCT_ROWS: u64 = 1_000_000;
-/// Rows of a source batch.
-const BATCH_ROWS: usize = 50_000;
 const TABLE: &str = "dbo.eleven";
 
 /// What is moved where.
@@ -115,8 +111,8 @@ pub fn measure(case: Case, settings: &Settings) -> Outcome<Measurement> {
     let before = Meter::start(&server);
     let loaded = load_all(&mut client, &source)?;
     let loaded = before.stop(loaded, &server);
-    if loaded.rows != source.rows {
-        return Err(format!("{} rows were loaded instead of {}", loaded.rows, source.rows).into());
+    if loaded.rows != source.rows() {
+        return Err(format!("{} rows were loaded instead of {}", loaded.rows, source.rows()).into());
     }
     if case == Case::Sink {
         return Ok(loaded);
@@ -124,44 +120,13 @@ pub fn measure(case: Case, settings: &Settings) -> Outcome<Measurement> {
     let before = Meter::start(&server);
     let exported = before.stop(export_all(&mut client)?, &server);
     let checksum = read_checksum(&mut client)?;
-    let expected = source.checksum()?;
+    let expected = source.checksum(source.rows())?;
     if checksum != expected {
         return Err(
             format!("the rows that came back are not those that were sent: {checksum}, {expected}").into()
         );
     }
     Ok(if case == Case::Export { exported } else { loaded })
-}
-
-/// Rows to send, made before the clock starts.
-struct Source {
-    batches: Vec<RecordBatch>,
-    rows: u64,
-}
-
-impl Source {
-    fn new(rows: u64) -> Outcome<Source> {
-        let distinct = usize::try_from(rows.min(DISTINCT_ROWS))?;
-        let batches = eleven_columns::batches(distinct, BATCH_ROWS).collect::<Result<Vec<_>, _>>()?;
-        Ok(Source { batches, rows })
-    }
-
-    fn iter(&self) -> impl Iterator<Item = Result<RecordBatch, std::io::Error>> + Send + '_ {
-        let mut left = self.rows;
-        self.batches.iter().cycle().map_while(move |batch| {
-            let rows = left.min(batch.num_rows() as u64);
-            left -= rows;
-            (rows > 0).then(|| Ok(batch.slice(0, rows as usize)))
-        })
-    }
-
-    fn checksum(&self) -> Outcome<Checksum> {
-        let mut checksum = ContentChecksum::new();
-        for batch in self.iter() {
-            checksum.update(&batch?)?;
-        }
-        Ok(checksum.finish())
-    }
 }
 
 /// A move without the costs that only the meter knows.

@@ -5,19 +5,23 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{self, ExitCode};
 
+use bulkwire_bench::arrow_experiment::ArrowArguments;
 use bulkwire_bench::case::{Case, Measurement, Settings};
 use bulkwire_bench::statistics::Spread;
 use bulkwire_bench::{case, loopback};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use serde::Serialize;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measures loads and exports of the 11-column table.
 #[derive(Debug, Parser)]
+#[command(bin_name = "bulkwire bench", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Rows a run
     #[arg(long, default_value_t = 1_000_000)]
     rows: u64,
@@ -36,6 +40,12 @@ struct Arguments {
     /// Run one measurement in this process and print it (what the runs are made of)
     #[arg(long, hide = true)]
     measure: Option<Case>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Arrow record batches into one table, by storage, batch size, table lock and method; into any server
+    Arrow(Box<ArrowArguments>),
 }
 
 #[derive(Serialize)]
@@ -63,6 +73,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Outcome<()> {
+    if let Some(Command::Arrow(arguments)) = &arguments.command {
+        return arguments.run();
+    }
     if let Some(case) = arguments.measure {
         let settings = Settings { rows: arguments.rows, directory: arguments.directory.clone() };
         println!("{}", serde_json::to_string(&case::measure(case, &settings)?)?);
@@ -88,7 +101,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 fn measure_in_a_process(case: Case, arguments: &Arguments) -> Outcome<Measurement> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = process::Command::new(std::env::current_exe()?);
     command.args(["--measure", &case.to_string(), "--rows", &arguments.rows.to_string()]);
     if let Some(directory) = &arguments.directory {
         command.arg("--directory").arg(directory);

@@ -10,8 +10,8 @@ use formats::bcp::HostReader;
 use formats::{Compression, CsvOptions, Format, InferredSchema, Location, RowLines};
 use load::report::grouped;
 use load::{
-    Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName, Tolerance, create_table_statement,
-    roomy_length, roomy_schema,
+    BatchTransaction, Client, LoadOptions, LoadPlan, LoadReport, RejectedRow, TableName, Tolerance,
+    create_table_statement, roomy_length, roomy_schema,
 };
 use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;

@@ -6,5 +6,6 @@ use std::process::ExitCode;
 use bulkwire_cli::companion;
 
 fn main() -> ExitCode {
-    bulkwire_cli::run(env::args_os().collect(), |arguments| companion::run(companion::SERVER, arguments)).into()
+    bulkwire_cli::run(env::args_os().collect(), |arguments| companion::run(companion::SERVER, arguments))
+        .into()
 }

@@ -1,0 +1,182 @@
+//! The results as one page that needs nothing else.
+
+use std::fmt::Write;
+
+use load::report::grouped;
+
+use super::summary::{Figures, Results, spread};
+
+/// Width of the charts' bars, in pixels.
+const BAR_WIDTH: f64 = 520.0;
+/// Phases in the order in which rows pass them, with a colour that is told apart without colour vision.
+const PHASES: [(&str, &str); 5] = [
+    ("read", "#cc79a7"),
+    ("encode", "#0072b2"),
+    ("send", "#56b4e9"),
+    ("wait", "#e69f00"),
+    ("key", "#009e73"),
+];
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}\
+    table{border-collapse:collapse;margin:1rem 0}th,td{padding:.25rem .7rem;border-bottom:1px solid #ccc;text-align:right}\
+    th:first-child,td:first-child{text-align:left}svg text{font:12px system-ui,sans-serif}.key span{margin-right:1rem}";
+
+/// The page.
+pub fn page(results: &Results) -> String {
+    let mut page = String::new();
+    let embedded = if results.embedded_server { ", embedded, rows in memory" } else { "" };
+    // Writing to a string cannot fail; so below.
+    let _ = write!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Arrow experiment</title><style>{STYLE}</style></head>\
+         <body>\n<h1>Arrow record batches into one table</h1>\n<p>bulkwire {} into {}{embedded}; packets of {} bytes; {}, {} \
+         cores; {} rounds, in which the variants take turns. Rows are made before the clock starts. After every run the \
+         server's count and a content checksum of what reads back were those of the source. Figures are medians, with the smallest \
+         and the largest of the rounds in brackets.</p>\n",
+        results.version,
+        escaped(&results.server),
+        results.packet_size_bytes,
+        escaped(&results.machine),
+        results.cores,
+        results.rounds
+    );
+    rates(&mut page, results);
+    phases(&mut page, results);
+    table(&mut page, results);
+    published(&mut page, results);
+    page.push_str("</body></html>\n");
+    page
+}
+
+/// Bars of rows a second, each with a line from the smallest to the largest.
+fn rates(page: &mut String, results: &Results) {
+    let fastest = results.variants.iter().map(|figures| figures.rows_per_second.max).fold(0.0, f64::max);
+    page.push_str("<h2>Rows a second</h2>\n");
+    chart(page, results, |page, figures, y| {
+        let rate = figures.rows_per_second;
+        let width = |rate: f64| if fastest > 0.0 { rate / fastest * BAR_WIDTH } else { 0.0 };
+        let _ = write!(
+            page,
+            "<rect x=\"260\" y=\"{y}\" width=\"{:.1}\" height=\"16\" fill=\"#0072b2\"/>\
+             <line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"#000\"/>\
+             <text x=\"{:.1}\" y=\"{}\">{}</text>",
+            width(rate.median),
+            260.0 + width(rate.min),
+            260.0 + width(rate.max),
+            266.0 + width(rate.max),
+            y + 12,
+            grouped(rate.median.round() as u64),
+            middle = y + 8,
+        );
+    });
+}
+
+/// Bars of time by phase, a row's worth each.
+fn phases(page: &mut String, results: &Results) {
+    page.push_str("<h2>Time of a row by phase</h2>\n<p>Phases of a bulk load overlap, so a bar may be longer than the run.</p>\n<p class=\"key\">");
+    for (phase, colour) in PHASES {
+        let _ = write!(page, "<span><b style=\"color:{colour}\">&#9632;</b> {phase}</span>");
+    }
+    page.push_str("</p>\n");
+    let per_row = |figures: &Figures, phase: &str| {
+        figures.phase_seconds.get(phase).map_or(0.0, |seconds| seconds.median / figures.rows().max(1) as f64)
+    };
+    let total = |figures: &Figures| PHASES.iter().map(|(phase, _)| per_row(figures, phase)).sum::<f64>();
+    // Statements row by row take so much longer that nothing else could be seen beside them: their bar is cut.
+    let longest = results
+        .variants
+        .iter()
+        .filter(|figures| figures.variant.method == super::Method::Bulk)
+        .map(total)
+        .fold(0.0, f64::max);
+    chart(page, results, |page, figures, y| {
+        let mut x = 260.0;
+        for (phase, colour) in PHASES {
+            let share = if longest > 0.0 { per_row(figures, phase) / longest } else { 0.0 };
+            let width = (share * BAR_WIDTH).min(260.0 + BAR_WIDTH - x);
+            let _ = write!(
+                page,
+                "<rect x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"16\" fill=\"{colour}\"/>"
+            );
+            x += width;
+        }
+        let _ =
+            write!(page, "<text x=\"{:.1}\" y=\"{}\">{:.0} ns</text>", x + 6.0, y + 12, total(figures) * 1e9);
+    });
+}
+
+/// A labelled line for each variant.
+fn chart(page: &mut String, results: &Results, bar: impl Fn(&mut String, &Figures, usize)) {
+    let height = results.variants.len() * 24 + 4;
+    let _ = write!(page, "<svg width=\"880\" height=\"{height}\" role=\"img\">");
+    for (index, figures) in results.variants.iter().enumerate() {
+        let y = index * 24 + 4;
+        let _ = write!(page, "<text x=\"0\" y=\"{}\">{}</text>", y + 12, escaped(&figures.name));
+        bar(page, figures, y);
+    }
+    page.push_str("</svg>\n");
+}
+
+fn table(page: &mut String, results: &Results) {
+    page.push_str(
+        "<h2>Figures</h2>\n<table><tr><th>Variant<th>Rows<th>Seconds<th>Rows/s<th>Data MB/s<th>Time, of the first<th>Client CPU, ns/row\
+         <th>Server CPU, ns/row</tr>\n",
+    );
+    let cpu = |spread: Option<crate::statistics::Spread>| {
+        spread.map_or("&#8211;".to_owned(), |spread| format!("{:.0}", spread.median))
+    };
+    for figures in &results.variants {
+        let seconds = crate::statistics::Spread::of(figures.runs.iter().map(|run| run.seconds));
+        let _ = writeln!(
+            page,
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}</tr>",
+            escaped(&figures.name),
+            grouped(figures.rows()),
+            spread(seconds, |seconds| format!("{seconds:.3}")),
+            spread(figures.rows_per_second, |rate| grouped(rate.round() as u64)),
+            spread(figures.data_megabytes_per_second, |rate| format!("{rate:.1}")),
+            spread(figures.time_ratio, |ratio| format!("{ratio:.2}")),
+            cpu(figures.client_cpu_ns_per_row),
+            cpu(figures.server_cpu_ns_per_row),
+        );
+    }
+    page.push_str("</table>\n");
+}
+
+fn published(page: &mut String, results: &Results) {
+    let ratios = results.published_ratios();
+    if ratios.is_empty() {
+        return;
+    }
+    page.push_str(
+        "<h2>Beside the published experiment</h2>\n<p>Its rows went through the bulk-copy functions of ODBC into SQL Server 2022, on other \
+         hardware: only ratios can be compared. Row by row was a slower path of its ODBC client there, and is one INSERT a row here.</p>\n<table><tr><th>Ratio<th>Published<th>Here</tr>\n",
+    );
+    for ratio in ratios {
+        let here = spread(ratio.measured, |ratio| format!("{ratio:.2}"));
+        let _ = writeln!(page, "<tr><td>{}<td>{:.2}<td>{here}</tr>", escaped(ratio.name), ratio.published);
+    }
+    page.push_str("</table>\n");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::summary::tests::results;
+
+    #[test]
+    fn the_page_is_complete_and_fetches_nothing() {
+        let page = super::page(&results());
+        for expected in
+            ["heap, 50,000 a batch, row by row", "Test &lt;server&gt; 1.2.3", "<td>1.50 (1.50-1.50)<td>"]
+        {
+            assert!(page.contains(expected), "{expected}: {page}");
+        }
+        for foreign in ["http", "src=", "<script"] {
+            assert!(!page.contains(foreign), "{foreign}");
+        }
+        assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    }
+}

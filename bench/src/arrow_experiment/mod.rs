@@ -1,0 +1,95 @@
+//! The experiment of Arrow record batches into one table, by storage, batch size, table lock and method
+//! (docs/benchmarks.md, "The Arrow experiment"): `bulkwire bench arrow`.
+
+mod command;
+mod html;
+mod row_by_row;
+mod run;
+mod summary;
+mod variant;
+
+use std::error::Error;
+
+use load::{Client, Config, TableName, literal};
+use tds::Value;
+
+pub use command::ArrowArguments;
+pub use html::page;
+pub use run::Run;
+pub use summary::{Figures, PublishedRatio, Results};
+pub use variant::{Method, Storage, Variant};
+
+use crate::server_process::ServerProcess;
+use crate::source::Source;
+use run::{Session, drop_table};
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// What to measure, and where.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Connection string of the target; without one an embedded server that keeps rows in memory is started.
+    pub target: Option<String>,
+    /// The table that is made and dropped. It must not exist.
+    pub table: String,
+    /// Rows of a run.
+    pub rows: u64,
+    /// Rows of a run that sends statements row by row.
+    pub row_by_row_rows: u64,
+    /// Rounds, each of which runs every variant once.
+    pub rounds: usize,
+    /// What to run; the first one is what the others are compared with.
+    pub variants: Vec<Variant>,
+}
+
+/// Runs the experiment. `told` hears of every finished run: its round from 0, the variant, and the run.
+///
+/// # Errors
+/// A target that cannot be reached, a table that exists, and a run whose rows did not all arrive as they were sent. The table
+/// is dropped in any case.
+pub fn measure(settings: &Settings, told: &mut dyn FnMut(usize, &Variant, &Run)) -> Outcome<Results> {
+    let server = match settings.target {
+        None => Some(ServerProcess::start(&["--in-memory"])?),
+        Some(_) => None,
+    };
+    let url = match (&settings.target, &server) {
+        (Some(target), _) => target.clone(),
+        (None, Some(server)) => server.url(),
+        (None, None) => return Err("no server".into()),
+    };
+    let mut client = Client::connect(&Config::parse(&url)?)?;
+    let table: TableName = settings.table.parse()?;
+    refuse_existing(&mut client, &table)?;
+    let source = Source::new(settings.rows.max(settings.row_by_row_rows))?;
+    let mut results = Results::new(settings, &client, server.is_some());
+    let mut session =
+        Session { client: &mut client, table: &table, source: &source, server: server.as_ref() };
+    let measured = (0..settings.rounds).try_for_each(|round| {
+        // Another variant begins each round, so that none is always measured in the wake of the same one.
+        for turn in 0..settings.variants.len() {
+            let index = (turn + round) % settings.variants.len();
+            let Some(variant) = settings.variants.get(index) else { continue };
+            let rows = match variant.method {
+                Method::Bulk => settings.rows,
+                Method::RowByRow => settings.row_by_row_rows,
+            };
+            let run = session.run(variant, rows).map_err(|error| format!("{variant}: {error}"))?;
+            told(round, variant, &run);
+            results.add(index, run);
+        }
+        Ok::<(), Box<dyn Error + Send + Sync>>(())
+    });
+    let dropped = if client.is_broken() { Ok(()) } else { drop_table(&mut client, &table) };
+    measured?;
+    dropped?;
+    results.settle();
+    Ok(results)
+}
+
+fn refuse_existing(client: &mut Client, table: &TableName) -> Outcome<()> {
+    let found = client.query_values(&format!("SELECT OBJECT_ID({})", literal(&table.to_string())))?;
+    match found.first().and_then(|result| result.rows.first()).and_then(|row| row.first()) {
+        Some(Value::Null) => Ok(()),
+        _ => Err(format!("{table} exists; --table names another, which is made and dropped").into()),
+    }
+}

@@ -1,0 +1,132 @@
+//! One verified run of a variant.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use formats::{Checksum, ContentChecksum};
+use load::{Client, LoadOptions, LoadPlan, TableName, table_query};
+use rows::mapping::Form;
+use serde::Serialize;
+use tds::Value;
+
+use super::variant::{Method, Variant};
+use super::{Outcome, row_by_row};
+use crate::eleven_columns;
+use crate::server_process::ServerProcess;
+use crate::source::Source;
+
+/// What a run did; its rows were read back and are those that were sent.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Rows sent.
+    pub rows: u64,
+    /// Bytes of data, without what the protocol adds.
+    pub data_bytes: u64,
+    /// Bytes written to the socket.
+    pub bytes_on_wire: u64,
+    /// Wall-clock time of the load, with the key that is built after it.
+    pub seconds: f64,
+    /// Where it went. `read`, `encode`, `send` and `wait` of a bulk load overlap; `key` stands alone.
+    pub phase_seconds: BTreeMap<&'static str, f64>,
+    /// CPU time of the client's threads that did the load.
+    pub client_cpu_seconds: Option<f64>,
+    /// CPU time of the embedded server; `None` for a target of one's own.
+    pub server_cpu_seconds: Option<f64>,
+}
+
+/// Where runs take place.
+pub(super) struct Session<'a> {
+    pub(super) client: &'a mut Client,
+    pub(super) table: &'a TableName,
+    pub(super) source: &'a Source,
+    pub(super) server: Option<&'a ServerProcess>,
+}
+
+impl Session<'_> {
+    /// Makes the table anew, loads the first rows of the source, and checks what arrived.
+    pub(super) fn run(&mut self, variant: &Variant, rows: u64) -> Outcome<Run> {
+        drop_table(self.client, self.table)?;
+        self.client.execute(&variant.create_table(self.table))?;
+        let server_before = self.server_cpu();
+        let mut run = match variant.method {
+            Method::Bulk => self.load(variant, rows)?,
+            Method::RowByRow => {
+                row_by_row::insert(self.client, self.table, variant.batch_rows, self.source, rows)?
+            }
+        };
+        if let Some(statement) = variant.add_key(self.table) {
+            let started = Instant::now();
+            self.client.execute(&statement)?;
+            let seconds = started.elapsed().as_secs_f64();
+            run.phase_seconds.insert("key", seconds);
+            run.seconds += seconds;
+        }
+        run.server_cpu_seconds =
+            server_before.zip(self.server_cpu()).map(|(before, after)| (after - before).max(0.0));
+        run.data_bytes = self.source.data_bytes(rows)?;
+        self.verify(rows)?;
+        Ok(run)
+    }
+
+    fn load(&mut self, variant: &Variant, rows: u64) -> Outcome<Run> {
+        let target = self.client.describe(self.table)?;
+        let options = LoadOptions {
+            batch_rows: Some(variant.batch_rows),
+            table_lock: Some(variant.table_lock),
+            ..LoadOptions::default()
+        };
+        let plan = LoadPlan::new(self.client, &target, &eleven_columns::schema(), &options)?;
+        let report = load::load(self.client, &plan, self.source.first(rows), &mut |_| {})?;
+        let phases = report.phases;
+        Ok(Run {
+            rows: report.rows,
+            data_bytes: 0,
+            bytes_on_wire: report.bytes_on_wire,
+            seconds: report.elapsed.as_secs_f64(),
+            phase_seconds: BTreeMap::from([
+                ("read", phases.read.as_secs_f64()),
+                ("encode", phases.encode.as_secs_f64()),
+                ("send", phases.send.as_secs_f64()),
+                ("wait", phases.wait.as_secs_f64()),
+            ]),
+            client_cpu_seconds: report.client_cpu.map(|time| time.as_secs_f64()),
+            server_cpu_seconds: None,
+        })
+    }
+
+    /// The count as the server counts, and the content as it reads back.
+    fn verify(&mut self, rows: u64) -> Outcome<()> {
+        let counted = self.client.query_values(&format!("SELECT COUNT_BIG(*) FROM {}", self.table))?;
+        let counted = counted.first().and_then(|result| result.rows.first()).and_then(|row| row.first());
+        if counted.is_none_or(|count| *count != Value::BigInt(rows as i64)) {
+            let counted = counted.map_or("no".to_owned(), Value::to_string);
+            return Err(format!("{rows} rows were sent, the table has {counted}").into());
+        }
+        let (sent, read) = (self.source.checksum(rows)?, self.read_checksum()?);
+        if sent != read {
+            return Err(
+                format!("the rows that came back are not those that were sent: {read}, {sent}").into()
+            );
+        }
+        Ok(())
+    }
+
+    fn read_checksum(&mut self) -> Outcome<Checksum> {
+        let mut checksum = ContentChecksum::new();
+        let mut stream = self.client.query(&table_query(self.table, None), Form::default())?;
+        while let Some(batch) = stream.next_batch()? {
+            checksum.update(&batch)?;
+        }
+        Ok(checksum.finish())
+    }
+
+    fn server_cpu(&self) -> Option<f64> {
+        Some(self.server?.usage()?.cpu.as_secs_f64())
+    }
+}
+
+/// Drops the table if it exists.
+pub(super) fn drop_table(client: &mut Client, table: &TableName) -> Outcome<()> {
+    client.execute(&format!("DROP TABLE IF EXISTS {table}"))?;
+    Ok(())
+}
