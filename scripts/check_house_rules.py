@@ -46,14 +46,15 @@ def arrow_offences() -> list[str]:
     offences = []
     for room, allowed in ARROWS.items():
         folder = FOLDERS.get(room, ROOT / "crates" / room)
+        name = folder.relative_to(ROOT)
         manifest = tomllib.loads((folder / "Cargo.toml").read_text())
         for section in ("dependencies", "dev-dependencies"):
-            dependencies = {name.removeprefix("bulkwire-") for name in manifest.get(section, {})}
+            dependencies = {other.removeprefix("bulkwire-") for other in manifest.get(section, {})}
             if section == "dependencies":
                 for other in sorted((dependencies & set(ARROWS)) - allowed):
-                    offences.append(f"{folder.relative_to(ROOT)}: the arrow {room} -> {other} is not in ARCHITECTURE.md")
+                    offences.append(f"{name}: the arrow {room} -> {other} is not in ARCHITECTURE.md")
             if "datafusion" in dependencies and room != "server":
-                offences.append(f"{folder.relative_to(ROOT)}: DataFusion belongs to server alone")
+                offences.append(f"{name}: DataFusion belongs to server alone")
     return offences
 
 
