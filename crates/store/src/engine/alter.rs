@@ -6,6 +6,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_n
 use arrow::compute::{CastOptions, cast_with_options, take};
 
 use super::catalogue::{Table, UnitKind};
+use super::compress::Compression;
 use super::error::EngineError;
 use super::index::{Index, IndexDefinition, RowLocator, Tree};
 use super::key::KeyColumn;
@@ -119,6 +120,12 @@ impl Transaction {
         self.reload(name, |old| Ok(Reload { key: None, ..Reload::same(old) }))
     }
 
+    /// Gives a heap another compression: all rows are written anew as a bulk load writes them, into full pages that are compressed as the
+    /// setting says (`ALTER TABLE … REBUILD WITH (DATA_COMPRESSION = …)`). Refused for a table with a clustered key.
+    pub fn set_compression(&mut self, name: &str, compression: Compression) -> Result<(), EngineError> {
+        self.reload(name, |old| Ok(Reload { compression, ..Reload::same(old) }))
+    }
+
     /// Gives a table other columns: the rows are written anew, unless all that happens is that nullable columns of variable length come at
     /// the end and the NULL bitmap has room for them, which changes the definition alone. Columns of keys and indexes must be kept.
     pub fn alter_columns(&mut self, name: &str, columns: &[NewColumn]) -> Result<(), EngineError> {
@@ -161,7 +168,7 @@ impl Transaction {
             let key = old.clustered.as_ref().map(|tree| moved(&tree.definition)).transpose()?;
             let indexes = old.indexes.iter().map(|index| moved(&index.tree.definition));
             let indexes = indexes.collect::<Result<Vec<_>, _>>()?;
-            Ok(Reload { columns: columns.to_vec(), key, indexes })
+            Ok(Reload { columns: columns.to_vec(), key, indexes, compression: old.layout.compression })
         })
     }
 
@@ -177,7 +184,8 @@ impl Transaction {
             let old = Arc::new(this.clear(object)?);
             let mut working = this.working(object)?;
             let definitions = reload.columns.iter().map(|new| new.column.clone()).collect();
-            working.layout = Arc::new(Tree::table_layout(definitions, reload.key.as_ref())?);
+            let layout = Tree::table_layout(definitions, reload.key.as_ref())?;
+            working.layout = Arc::new(layout.with_compression(reload.compression)?);
             working.clustered = None;
             let order = this.shared.options.text_order;
             let clustered = match &reload.key {
@@ -247,6 +255,7 @@ struct Reload {
     columns: Vec<NewColumn>,
     key: Option<IndexDefinition>,
     indexes: Vec<IndexDefinition>,
+    compression: Compression,
 }
 
 impl Reload {
@@ -258,6 +267,7 @@ impl Reload {
             columns: columns.collect(),
             key: old.clustered.as_ref().map(|tree| tree.definition.clone()),
             indexes: old.indexes.iter().map(|index| index.tree.definition.clone()).collect(),
+            compression: old.layout.compression,
         }
     }
 }
@@ -270,6 +280,7 @@ fn extended(old: &Table, columns: &[NewColumn]) -> Result<Option<super::layout::
     };
     let added = columns.get(known.len()..).unwrap_or_default();
     let alone = old.layout.hidden == 0
+        && !old.layout.is_compressed()
         && columns.len() >= known.len()
         && columns.iter().zip(known).enumerate().all(kept)
         && columns.len().div_ceil(8) == known.len().div_ceil(8)

@@ -1,5 +1,7 @@
 //! Pages being filled by a bulk writer of its own: no latch, no search, one pass per column.
 
+use super::compress::{Compression, CompressionCounts, PageCompressor};
+use super::layout::Layout;
 use super::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, UnitId};
 use super::record::BoundBatch;
 
@@ -19,23 +21,29 @@ pub struct PageBlock {
     slots: usize,
     used: usize,
     offsets: Vec<u32>,
+    /// Of a table with PAGE compression: the rows that are not in a page yet.
+    compressor: Option<PageCompressor>,
 }
 
 impl PageBlock {
-    /// For rows of `unit` with this fixed part. `fill_percent` is 1 to 100: how full a page is made.
-    pub fn new(unit: UnitId, fixed_length: u16, capacity_pages: usize, fill_percent: u8) -> Self {
+    /// For rows of `unit`. `fill_percent` is 1 to 100: how full a page is made.
+    pub fn new(unit: UnitId, layout: &Layout, capacity_pages: usize, fill_percent: u8) -> Self {
         let percent = usize::from(fill_percent.clamp(1, 100));
+        let page_limit_bytes = CAPACITY_BYTES * percent / 100;
+        let compressor = (layout.compression == Compression::Page)
+            .then(|| PageCompressor::new(layout.columns.len(), page_limit_bytes));
         Self {
             bytes: vec![0; capacity_pages.max(1) * PAGE_BYTES],
             unit,
             page_type: PageType::Data,
-            fixed_length,
+            fixed_length: layout.fixed_bytes as u16,
             capacity_pages: capacity_pages.max(1),
-            page_limit_bytes: CAPACITY_BYTES * percent / 100,
+            page_limit_bytes,
             pages: 0,
             slots: 0,
             used: 0,
             offsets: Vec::new(),
+            compressor,
         }
     }
 
@@ -46,6 +54,9 @@ impl PageBlock {
 
     /// Adds rows of `batch` from `first` on. Returns how many found room; fewer than asked for means that the block is full.
     pub fn append(&mut self, batch: &BoundBatch<'_>, first: usize) -> usize {
+        if self.compressor.is_some() {
+            return self.append_compressed(batch, first);
+        }
         self.offsets.clear();
         let lengths = batch.lengths().get(first..).unwrap_or_default();
         for length in lengths {
@@ -76,6 +87,43 @@ impl PageBlock {
         count
     }
 
+    /// Rows wait until they are enough for a page; those of the block's last page go on waiting.
+    fn append_compressed(&mut self, batch: &BoundBatch<'_>, first: usize) -> usize {
+        let views = batch.cells();
+        let mut taken = 0;
+        while first + taken < batch.rows() && self.pages < self.capacity_pages {
+            let Some(compressor) = &mut self.compressor else { break };
+            let missing = compressor.missing();
+            if missing == 0 {
+                self.fill_page(false);
+                continue;
+            }
+            let count = missing.min(batch.rows() - first - taken);
+            compressor.add(&views, first + taken..first + taken + count);
+            taken += count;
+        }
+        taken
+    }
+
+    /// Makes a page of rows that wait.
+    fn fill_page(&mut self, last: bool) {
+        let (start, end) = (self.pages * PAGE_BYTES, (self.pages + 1) * PAGE_BYTES);
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        let page = self.bytes.get_mut(start..end).and_then(<[u8]>::first_chunk_mut);
+        let (Some(compressor), Some(bytes)) = (&mut self.compressor, page) else { return };
+        page::format(bytes, PageId::NONE, self.page_type, 0, self.unit, self.fixed_length);
+        if compressor.fill(bytes, last).is_some() {
+            self.pages += 1;
+        }
+    }
+
+    /// How often pages were compressed.
+    pub fn compression_counts(&self) -> CompressionCounts {
+        self.compressor.as_ref().map_or(CompressionCounts::default(), |compressor| compressor.counts)
+    }
+
     /// Pages that hold rows.
     pub fn pages(&self) -> usize {
         self.pages
@@ -83,11 +131,25 @@ impl PageBlock {
 
     /// Whether no row is in it.
     pub fn is_empty(&self) -> bool {
-        self.pages == 0
+        self.pages == 0 && self.compressor.as_ref().is_none_or(|compressor| compressor.waiting() == 0)
     }
 
-    /// Ends the page being filled and returns all pages, complete but for address, log position and checksum.
+    /// The pages of a full block. Rows that wait for a page of their own go on waiting; without PAGE compression there are none, and
+    /// this is [`finish`](Self::finish).
+    pub fn full_pages(&mut self) -> &mut [[u8; PAGE_BYTES]] {
+        if self.compressor.is_none() {
+            return self.finish();
+        }
+        let used = self.pages * PAGE_BYTES;
+        self.bytes.get_mut(..used).unwrap_or_default().as_chunks_mut().0
+    }
+
+    /// Ends the page being filled, and makes pages of all rows that wait. Returns all pages, complete but for address, log position and
+    /// checksum; with PAGE compression they may be more than the block's capacity.
     pub fn finish(&mut self) -> &mut [[u8; PAGE_BYTES]] {
+        while self.compressor.as_ref().is_some_and(|compressor| compressor.waiting() > 0) {
+            self.fill_page(true);
+        }
         self.close_page();
         let used = self.pages * PAGE_BYTES;
         self.bytes.get_mut(..used).unwrap_or_default().as_chunks_mut().0
@@ -103,6 +165,9 @@ impl PageBlock {
     }
 
     fn close_page(&mut self) {
+        if self.compressor.is_some() {
+            return;
+        }
         let Some(last) = self.pages.checked_sub(1) else { return };
         let Some(bytes) = self.bytes.as_chunks_mut::<PAGE_BYTES>().0.get_mut(last) else { return };
         page::format(bytes, PageId::NONE, self.page_type, 0, self.unit, self.fixed_length);

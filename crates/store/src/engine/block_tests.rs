@@ -67,7 +67,7 @@ fn pages_filled(columns: &[Estimated], rows: usize) -> usize {
     let arrays = columns.iter().map(|column| array(column, rows)).collect();
     let batch = RecordBatch::try_new(layout.schema.clone(), arrays).unwrap();
     let bound = BoundBatch::new(&layout, &batch, &mut NoLargeValues).unwrap();
-    let mut block = PageBlock::new(UnitId::default(), layout.fixed_bytes as u16, 16, 100);
+    let mut block = PageBlock::new(UnitId::default(), &layout, 16, 100);
     let (mut first, mut pages) = (0, 0);
     while first < rows {
         let taken = block.append(&bound, first);
@@ -156,7 +156,7 @@ fn a_fill_factor_leaves_its_share_of_each_page_free() {
     let bound = BoundBatch::new(&layout, &batch, &mut NoLargeValues).unwrap();
     // 4 + 94 + 2 + 1 = 101 bytes and a slot: 78 rows in 8096 bytes, 7 in a tenth of it.
     for (percent, rows_per_page) in [(100, 78), (10, 7), (50, 39), (1, 1)] {
-        let mut block = PageBlock::new(UnitId::default(), layout.fixed_bytes as u16, 1, percent);
+        let mut block = PageBlock::new(UnitId::default(), &layout, 1, percent);
         assert_eq!(block.append(&bound, 0), rows_per_page, "{percent} %");
         let page = crate::engine::page::Page::from_bytes(block.finish()[0]);
         assert_eq!(usize::from(page.slot_count()), rows_per_page);

@@ -64,7 +64,7 @@ impl TreeBuilder {
         minimally_logged: bool,
     ) -> Self {
         let unit = table.unit(tree.unit).id;
-        let mut block = PageBlock::new(unit, tree.fixed_length(0), BLOCK_PAGES, tree.fill_percent(0));
+        let mut block = PageBlock::new(unit, &tree.layout, BLOCK_PAGES, tree.fill_percent(0));
         block.set_page_type(tree.page_type(0));
         Self {
             shared: Arc::clone(shared),

@@ -50,7 +50,7 @@ impl HeapLoad {
             table: Arc::clone(table),
             transaction,
             minimally_logged,
-            block: PageBlock::new(unit, table.layout.fixed_bytes as u16, pages, 100),
+            block: PageBlock::new(unit, &table.layout, pages, 100),
             fragments: FragmentWriter::new(shared, table, transaction, minimally_logged),
             filled: Filled::default(),
             rows_in_block: 0,
@@ -78,7 +78,7 @@ impl HeapLoad {
                 waiting.push(batch.slice(first - taken, taken));
             }
             if first < bound.rows() {
-                self.flush_rows()?;
+                self.flush_rows(false)?;
             }
         }
         Ok(())
@@ -91,24 +91,27 @@ impl HeapLoad {
 
     /// Writes the rows that are left.
     pub fn flush(&mut self) -> Result<(), EngineError> {
-        self.flush_rows()
+        self.flush_rows(true)
     }
 
     /// Writes what is left. Returns what was filled; the extents given meanwhile are in `allocated`.
     pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
-        let done = self.flush_rows().and_then(|()| self.fragments.finish());
+        let done = self.flush_rows(true).and_then(|()| self.fragments.finish());
+        self.shared.note_compression(self.table.object, self.block.compression_counts());
         self.filled.extents.append(&mut self.fragments.extents);
         (done.map(|()| self.filled), self.fragments.allocated)
     }
 
-    fn flush_rows(&mut self) -> Result<(), EngineError> {
+    /// Writes the pages of the block; `all`: also one that is not full.
+    fn flush_rows(&mut self, all: bool) -> Result<(), EngineError> {
         if self.block.is_empty() {
             return Ok(());
         }
         let Self { block, shared, table, transaction, fragments, filled, minimally_logged, waiting, .. } =
             self;
         let unit = table.unit(UnitKind::InRow);
-        let mut pages = block.finish();
+        // Rows get their addresses in the order in which they came: then none may wait for a later page.
+        let mut pages = if all || waiting.is_some() { block.finish() } else { block.full_pages() };
         let mut addresses = Vec::new();
         while !pages.is_empty() {
             let wanted = (pages.len() as u32).div_ceil(EXTENT_PAGES);

@@ -5,9 +5,11 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use super::catalogue::{Table, UnitKind};
+use super::compress;
 use super::database::Shared;
 use super::error::EngineError;
 use super::large::{self, FragmentSource, LargeValueReader};
+use super::layout::Layout;
 use super::maps;
 use super::page::{CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES};
 use super::record::{self, BoundBatch, RecordType, RowGatherer, no_large_values, record_type};
@@ -240,7 +242,8 @@ impl Check<'_> {
             self.find(name, id, "two rows overlap");
         }
         let used: usize = places.iter().map(|(_, length)| length).sum::<usize>()
-            + SLOT_BYTES * usize::from(page.slot_count());
+            + SLOT_BYTES * usize::from(page.slot_count())
+            + compress::information::size(page.bytes()).unwrap_or(0);
         if used + page.free_bytes() != CAPACITY_BYTES {
             self.find(
                 name,
@@ -251,7 +254,7 @@ impl Check<'_> {
         let layout = table.tree(kind).map_or(&table.layout, |tree| &tree.layout);
         let has_rows = page.page_type() == Some(PageType::Data)
             || (page.page_type() == Some(PageType::Index) && page.level() == 0);
-        if has_rows && let Err(error) = RowGatherer::new(layout).push_page(&page) {
+        if has_rows && let Err(error) = rows_of(layout, &page) {
             self.find(name, id, error.to_string());
         }
         let (pfs, entry) = maps::pfs_of(id);
@@ -299,4 +302,15 @@ impl Check<'_> {
         }
         Ok(())
     }
+}
+
+/// Reads what can be read of a page's rows without their large values, which are checked on their own.
+fn rows_of(layout: &Layout, page: &Arc<Page>) -> Result<(), EngineError> {
+    let mut rows = RowGatherer::new(layout);
+    rows.push_page(page)?;
+    if layout.is_compressed() {
+        let all: Vec<usize> = (0..layout.columns.len()).collect();
+        rows.finish(&all, &record::empty_large_values())?;
+    }
+    Ok(())
 }

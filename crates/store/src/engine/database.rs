@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use super::allocation::Allocator;
 use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
 use super::check::Finding;
+use super::compress::{Compression, CompressionCounts, SavingsEstimate, estimate};
 use super::control::Control;
 use super::definition::Definition;
 use super::error::EngineError;
@@ -112,6 +113,8 @@ pub(crate) struct Shared {
     catalogue_iam: PageId,
     recovery_model: AtomicU8,
     checkpoint: Mutex<CheckpointState>,
+    /// Pages that were tried and kept compressed, by table, since the database was opened.
+    compression: Mutex<BTreeMap<u32, CompressionCounts>>,
     /// Pages that had rows removed, by unit. Only hints.
     room: Mutex<HashMap<UnitId, Vec<PageId>>>,
 }
@@ -280,6 +283,11 @@ impl Engine {
         self.begin().check_database()
     }
 
+    /// How often pages of a table were compressed since the database was opened, whatever became of the transactions.
+    pub fn compression_counts(&self, object: u32) -> CompressionCounts {
+        self.shared.compression.lock().get(&object).copied().unwrap_or_default()
+    }
+
     /// What the log and the cache hold.
     pub fn usage(&self) -> Usage {
         let (extents, free_extents) = self.shared.allocator.totals();
@@ -341,6 +349,7 @@ impl Shared {
                 last_log_backup,
                 redo_start: control.redo_start,
             }),
+            compression: Mutex::default(),
             room: Mutex::default(),
         }
     }
@@ -444,6 +453,13 @@ impl Shared {
         }
     }
 
+    /// Adds to a table's counts of compressed pages.
+    pub fn note_compression(&self, object: u32, counts: CompressionCounts) {
+        if counts != CompressionCounts::default() {
+            *self.compression.lock().entry(object).or_default() += counts;
+        }
+    }
+
     pub fn forget_all_room(&self, unit: UnitId) {
         self.room.lock().remove(&unit);
     }
@@ -484,7 +500,7 @@ impl Shared {
     fn load_table(&self, definition: Definition, rows: u64) -> Result<Table, EngineError> {
         let Definition { object, clustered, .. } = definition;
         let key = clustered.as_ref().map(|(_, definition)| definition);
-        let layout = Tree::table_layout(definition.columns, key)?;
+        let layout = Tree::table_layout(definition.columns, key)?.with_compression(definition.compression)?;
         let mut iam_pages = definition.iam_pages.into_iter();
         let mut table = Table::new(object, definition.name, definition.properties, layout, |id| {
             self.allocator.load_unit(id, iam_pages.next().unwrap_or(PageId::NONE))
@@ -567,6 +583,18 @@ impl Snapshot {
     /// Reads a table of this snapshot.
     pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
         Scan::new(self.reader(), table, projection)
+    }
+
+    /// What another compression would make of a table's rows: pages spread over the table are built anew in memory.
+    pub fn estimate_compression(
+        &self,
+        name: &str,
+        compression: Compression,
+    ) -> Result<SavingsEstimate, EngineError> {
+        let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
+        let scan = self.scan(name, None)?.sample(estimate::SAMPLE_PAGES);
+        let bytes = table.data_pages() * super::page::PAGE_BYTES as u64;
+        estimate::estimate(&table.layout, compression, bytes, scan)
     }
 
     /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key

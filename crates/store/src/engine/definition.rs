@@ -7,6 +7,7 @@ use arrow::array::{ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch};
 use arrow::datatypes::Int32Type;
 
 use super::catalogue::{Table, catalogue_layout};
+use super::compress::Compression;
 use super::error::EngineError;
 use super::index::IndexDefinition;
 use super::key::KeyColumn;
@@ -22,6 +23,7 @@ pub(crate) fn rows_of(table: &Table) -> Result<RecordBatch, EngineError> {
     let mut out = Writer::default();
     out.string(&table.name);
     out.string(&table.properties);
+    out.u8(table.layout.compression as u8);
     out.u32(u32::from(table.next_index));
     table.units.iter().for_each(|unit| put_page(&mut out, unit.first_iam));
     out.count(table.layout.visible().len());
@@ -59,6 +61,7 @@ pub(crate) struct Definition {
     pub object: u32,
     pub name: String,
     pub properties: String,
+    pub compression: Compression,
     pub columns: Vec<Column>,
     pub iam_pages: [PageId; 3],
     pub next_index: u16,
@@ -103,6 +106,9 @@ impl Definition {
     fn parse(object: u32, rows: Vec<RowId>, bytes: &[u8]) -> Result<Self, CodecError> {
         let mut reader = Reader::new(bytes);
         let (name, properties) = (reader.string("name")?, reader.string("properties")?);
+        let compression = reader.u8("compression")?;
+        let compression = Compression::from_number(compression)
+            .ok_or_else(|| reader.invalid("compression", compression.to_string()))?;
         let next_index = take_u16(&mut reader, "next index")?;
         let mut iam_pages = [PageId::NONE; 3];
         for page in &mut iam_pages {
@@ -128,7 +134,18 @@ impl Definition {
             indexes.push(StoredIndex { id, first_iam, root, definition: take_definition(&mut reader)? });
         }
         reader.finish("definition")?;
-        Ok(Self { object, name, properties, columns, iam_pages, next_index, clustered, indexes, rows })
+        Ok(Self {
+            object,
+            name,
+            properties,
+            compression,
+            columns,
+            iam_pages,
+            next_index,
+            clustered,
+            indexes,
+            rows,
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use super::log::Change;
 use super::maps;
 use super::page::{ExtentId, Page, PageId, PageType, RowId};
 use super::record;
+use super::tree;
 
 /// Changes one table for one transaction that holds it alone.
 #[derive(Debug)]
@@ -94,6 +95,11 @@ impl HeapWriter<'_> {
     }
 
     fn replace(&mut self, at: RowId, before: Vec<u8>, after: Vec<u8>) -> Result<bool, EngineError> {
+        let page = self.shared.pager.cache.read(at.page)?;
+        let after = page
+            .stored(&after)
+            .ok_or_else(|| tree::damaged(at.page, "a row cannot be compressed"))?
+            .into_owned();
         let done = before == after || {
             let change = Change::Replace { page: at.page, slot: at.slot, before, after };
             self.shared.pager.change(self.transaction, change)?
@@ -146,7 +152,11 @@ impl HeapWriter<'_> {
         record: &[u8],
     ) -> Result<Option<RowId>, EngineError> {
         let page = self.shared.pager.cache.read(id)?;
-        if page.page_type() != Some(page_type) || !page.fits(record.len()) {
+        if page.page_type() != Some(page_type) {
+            return Ok(None);
+        }
+        let record = page.stored(record).ok_or_else(|| tree::damaged(id, "a row cannot be compressed"))?;
+        if !page.fits(record.len()) {
             return Ok(None);
         }
         let slot = page.free_slot();

@@ -83,6 +83,10 @@ impl Tree {
     ) -> Result<Self, EngineError> {
         definition.check()?;
         KeyLayout::check(layout, &definition.key, KEY_LIMIT_BYTES)?;
+        if layout.is_compressed() {
+            let reason = format!("{} compression of a table with a clustered key", layout.compression);
+            return Err(EngineError::Schema { reason });
+        }
         if !definition.included.is_empty() {
             return Err(EngineError::Schema { reason: "a clustered key with included columns".to_owned() });
         }

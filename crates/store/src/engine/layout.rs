@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
 
+use super::compress::{self, Compression};
 use super::error::EngineError;
 use super::kind::{Kind, Place};
 use super::page::ROW_LIMIT_BYTES;
@@ -101,6 +102,10 @@ pub struct Layout {
     pub hidden: usize,
     /// The Arrow schema of batches that go in and come out.
     pub schema: SchemaRef,
+    /// Whether records are CD records, and pages compressed.
+    pub compression: Compression,
+    /// Longest row as an uncompressed record: less than [`ROW_LIMIT_BYTES`] if it may be longer as a CD record.
+    pub row_limit_bytes: usize,
 }
 
 impl Layout {
@@ -176,6 +181,8 @@ impl Layout {
             hidden,
             schema: Arc::new(Schema::new(fields)),
             columns: columns.into(),
+            compression: Compression::None,
+            row_limit_bytes: ROW_LIMIT_BYTES,
         };
         let least = layout.row_bytes(0, 0);
         if least > ROW_LIMIT_BYTES {
@@ -187,6 +194,27 @@ impl Layout {
     /// Columns that callers see.
     pub fn visible(&self) -> &[Column] {
         self.columns.get(..self.columns.len() - self.hidden).unwrap_or_default()
+    }
+
+    /// The same columns with another compression. Refused if a row of fixed columns alone could be too long as a CD record: a
+    /// row that fits uncompressed must fit compressed, and the other way round.
+    pub fn with_compression(mut self, compression: Compression) -> Result<Self, EngineError> {
+        self.compression = compression;
+        self.row_limit_bytes = ROW_LIMIT_BYTES;
+        if self.is_compressed() {
+            let fixed = compress::record::most_fixed_bytes(&self);
+            if fixed > ROW_LIMIT_BYTES {
+                return Err(EngineError::RowTooLarge { bytes: fixed, limit_bytes: ROW_LIMIT_BYTES });
+            }
+            // Variable values cost a CD record no more than they cost an uncompressed one.
+            self.row_limit_bytes -= fixed.saturating_sub(self.bitmap_end());
+        }
+        Ok(self)
+    }
+
+    /// Whether records are CD records.
+    pub fn is_compressed(&self) -> bool {
+        self.compression != Compression::None
     }
 
     /// Bytes of the NULL bitmap.

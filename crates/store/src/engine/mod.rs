@@ -42,6 +42,7 @@ mod bulk;
 pub mod catalogue;
 mod changes;
 pub mod check;
+pub mod compress;
 pub mod control;
 pub mod database;
 mod definition;
@@ -77,6 +78,7 @@ pub mod volume;
 pub use alter::{ColumnSource, NewColumn};
 pub use buffer::CacheCounts;
 pub use check::Finding;
+pub use compress::{Compression, CompressionCounts, SavingsEstimate};
 pub use database::{Engine, EngineOptions, RecoveryModel, Snapshot, Usage};
 pub use error::EngineError;
 pub use figures::{

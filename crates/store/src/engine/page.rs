@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::compress::information::CHANGES;
 use super::lsn::Lsn;
 
 /// Bytes of a page.
@@ -306,7 +307,19 @@ impl Page {
 
     /// Whether the page has compression information in front of its rows.
     pub fn is_compressed(&self) -> bool {
-        self.bytes[TYPE_FLAGS] & COMPRESSED != 0
+        is_compressed(&self.bytes)
+    }
+
+    /// Whether so much of a compressed page has changed since that compressing it anew may pay: 25 rows, or a quarter of them.
+    pub fn is_worn(&self) -> bool {
+        let changes = self.u16(CHANGES);
+        changes >= 25 || changes > self.slot_count() / 4
+    }
+
+    fn note_change(&mut self) {
+        if self.is_compressed() {
+            self.put_u16(CHANGES, self.u16(CHANGES).saturating_add(1));
+        }
     }
 
     /// Whether the page was filled by a minimally logged operation and has not changed since.
@@ -387,6 +400,7 @@ impl Page {
         self.set_slot(slot, start as u16);
         self.put_u16(FREE_DATA, (start + row.len()) as u16);
         self.put_u16(FREE_COUNT, self.free_bytes().saturating_sub(needed) as u16);
+        self.note_change();
         true
     }
 
@@ -409,6 +423,7 @@ impl Page {
             self.put_u16(FREE_DATA, self.rows_start() as u16);
             self.put_u16(FLAGS, self.u16(FLAGS) | EMPTIED);
         }
+        self.note_change();
         true
     }
 
@@ -440,6 +455,7 @@ impl Page {
         }
         self.set_slot(slot, start as u16);
         self.put_u16(FREE_COUNT, (self.free_bytes() + old - row.len()) as u16);
+        self.note_change();
         true
     }
 
@@ -479,7 +495,7 @@ impl Page {
     /// Where rows may begin: after the compression information, if there is any.
     fn rows_start(&self) -> usize {
         match self.is_compressed() {
-            true => HEADER_BYTES + super::record::compression_information_bytes(&self.bytes).unwrap_or(0),
+            true => HEADER_BYTES + super::compress::information::size(&self.bytes).unwrap_or(0),
             false => HEADER_BYTES,
         }
     }
@@ -574,6 +590,11 @@ pub fn slot_count(bytes: &[u8; PAGE_BYTES]) -> u16 {
 /// Bytes free for rows and slots.
 pub fn free_bytes(bytes: &[u8; PAGE_BYTES]) -> usize {
     usize::from(u16_at(bytes, FREE_COUNT)).min(CAPACITY_BYTES)
+}
+
+/// See [`Page::is_compressed`].
+pub fn is_compressed(bytes: &[u8; PAGE_BYTES]) -> bool {
+    bytes[TYPE_FLAGS] & COMPRESSED != 0
 }
 
 /// Marks a page as one with compression information in front of its rows.

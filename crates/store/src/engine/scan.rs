@@ -104,6 +104,8 @@ pub struct Scan {
     projection: Vec<usize>,
     schema: SchemaRef,
     batch_rows: usize,
+    /// Every so many extents are read.
+    step: usize,
     buffer: Vec<u8>,
 }
 
@@ -124,7 +126,16 @@ impl Scan {
         });
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, EngineError>>()?));
         let extents = 0..table.unit(UnitKind::InRow).extents.len();
-        Ok(Self { reader, table, extents, projection, schema, batch_rows: BATCH_ROWS, buffer: Vec::new() })
+        Ok(Self {
+            reader,
+            table,
+            extents,
+            projection,
+            schema,
+            batch_rows: BATCH_ROWS,
+            step: 1,
+            buffer: Vec::new(),
+        })
     }
 
     /// The schema of the batches.
@@ -145,9 +156,17 @@ impl Scan {
                 projection: self.projection.clone(),
                 schema: Arc::clone(&self.schema),
                 batch_rows: self.batch_rows,
+                step: self.step,
                 buffer: Vec::new(),
             })
             .collect()
+    }
+
+    /// Keeps extents of about so many pages, evenly spread over the scan.
+    pub(crate) fn sample(mut self, pages: u64) -> Self {
+        let extents = u64::from(EXTENT_PAGES).max(1);
+        self.step = (self.extents.len() as u64 * extents).div_ceil(pages.max(1)).max(1) as usize;
+        self
     }
 
     /// The next batch with the address of each row.
@@ -176,6 +195,7 @@ impl Scan {
         let mut gatherer = RowGatherer::new(&table.layout);
         while gatherer.rows() < self.batch_rows {
             let Some(index) = self.extents.next() else { break };
+            self.extents.start = self.extents.start.saturating_add(self.step - 1).min(self.extents.end);
             let Some(extent) = table.unit(UnitKind::InRow).extents.get(index) else { break };
             for page in self.reader.extent(*extent, &mut self.buffer)? {
                 if table.clustered.is_some() && page.page_type() == Some(PageType::Index) {

@@ -12,6 +12,7 @@ use arrow::array::RecordBatch;
 use super::allocation::Unit;
 use super::catalogue::{CATALOGUE, Catalogue, Filled, Table};
 use super::check::{self, Finding};
+use super::compress::Compression;
 use super::database::{GivenUp, Shared};
 use super::definition;
 use super::error::EngineError;
@@ -135,7 +136,7 @@ impl Transaction {
         columns: Vec<Column>,
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, None, properties)
+        self.create(name, columns, None, Compression::None, properties)
     }
 
     /// Creates a table whose rows are kept in the order of a unique key, a clustered tree. `key` holds indexes of columns.
@@ -146,7 +147,7 @@ impl Transaction {
         key: &[usize],
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, Some(&IndexDefinition::unique("", key)), properties)
+        self.create(name, columns, Some(&IndexDefinition::unique("", key)), Compression::None, properties)
     }
 
     /// The same with any key.
@@ -157,7 +158,18 @@ impl Transaction {
         key: &IndexDefinition,
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, Some(key), properties)
+        self.create(name, columns, Some(key), Compression::None, properties)
+    }
+
+    /// Creates a heap with this compression.
+    pub fn create_compressed_table(
+        &mut self,
+        name: &str,
+        columns: Vec<Column>,
+        compression: Compression,
+        properties: &str,
+    ) -> Result<(), EngineError> {
+        self.create(name, columns, None, compression, properties)
     }
 
     fn create(
@@ -165,9 +177,10 @@ impl Transaction {
         name: &str,
         columns: Vec<Column>,
         key: Option<&IndexDefinition>,
+        compression: Compression,
         properties: &str,
     ) -> Result<(), EngineError> {
-        let layout = Tree::table_layout(columns, key)?;
+        let layout = Tree::table_layout(columns, key)?.with_compression(compression)?;
         let order = self.shared.options.text_order;
         if let Some(key) = key {
             Tree::clustered(&Arc::new(layout.clone()), key.clone(), PageId::NONE, order)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
-use bulkwire_store::engine::{Column, Engine, EngineError, Kind, RowId, Scan, Transaction};
+use bulkwire_store::engine::{Column, Compression, Engine, EngineError, Kind, RowId, Scan, Transaction};
 
 use crate::support::Random;
 
@@ -178,6 +178,10 @@ fn change_keyed(
     Ok(())
 }
 
+fn compression(random: &mut Random) -> Compression {
+    [Compression::None, Compression::Row, Compression::Page][random.below(3) as usize]
+}
+
 /// One change of one table, on both.
 fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random) -> Result<(), EngineError> {
     let names: Vec<String> = model.keys().cloned().collect();
@@ -188,7 +192,7 @@ fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random)
         };
         match is_keyed(&name) {
             true => transaction.create_clustered_table(&name, columns(), &[0], "p")?,
-            false => transaction.create_table(&name, columns(), "p")?,
+            false => transaction.create_compressed_table(&name, columns(), compression(random), "p")?,
         }
         model.insert(name, Vec::new());
         return Ok(());
@@ -210,8 +214,9 @@ fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random)
             let rows = model.remove(name).unwrap();
             model.insert(new_name, rows);
         }
+        3 if !is_keyed(name) => transaction.set_compression(name, compression(random))?,
         3.. if is_keyed(name) => change_keyed(transaction, name, model.get_mut(name).unwrap(), random)?,
-        3..8 => {
+        4..8 => {
             let rows = rows(random, 60);
             transaction.bulk_load(name, &[batch(&rows)])?;
             let table = model.get_mut(name).unwrap();

@@ -14,11 +14,16 @@ use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffe
 use arrow::compute::cast;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Schema};
 
+use super::super::compress::cell::Cell;
+use super::super::compress::grid::{CellView, Grid};
+use super::super::compress::record::{self, CdRecord};
+use super::super::compress::{self, PageInformation};
 use super::super::error::EngineError;
 use super::super::key::KeyLayout;
-use super::super::kind::Kind;
+use super::super::kind::{Kind, Place};
 use super::super::layout::{Layout, Position, RecordForm};
-use super::super::page::{Page, PageId, RowId};
+use super::super::page::{self, Page, PageId, RowId};
+use super::expand::{self, ColumnError};
 use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeValueSource, RecordType, convert, record_type, u16_at};
 
 /// Gathers rows from pages, then makes a batch of them.
@@ -73,7 +78,13 @@ impl<'a> RowGatherer<'a> {
                 Some(RecordType::Index) if self.layout.form == RecordForm::IndexLeaf => {}
                 _ => return Err(damaged(id, offset, &format!("status byte {status:#04x}"))),
             }
-            check(self.layout, status, bytes).map_err(|reason| damaged(id, offset, reason))?;
+            if self.layout.is_compressed() != compress::record::is_compressed(bytes) {
+                return Err(damaged(id, offset, "the record has the form of another compression"));
+            }
+            // The parts of a CD record are found, and checked, when its values are read.
+            if !self.layout.is_compressed() {
+                check(self.layout, status, bytes).map_err(|reason| damaged(id, offset, reason))?;
+            }
             self.offsets.push(offset as u16);
             self.slots.push(slot);
         }
@@ -103,8 +114,9 @@ impl<'a> RowGatherer<'a> {
         large: &dyn LargeValueSource,
     ) -> Result<RecordBatch, EngineError> {
         let mut columns = Vec::with_capacity(projection.len());
+        let cells = if self.layout.is_compressed() { Some(self.cells(projection)?) } else { None };
         let mut fields: Vec<Arc<Field>> = Vec::with_capacity(projection.len());
-        for column in projection {
+        for (place, column) in projection.iter().enumerate() {
             fields.push(match (self.layout.schema.fields().get(*column), self.layout.columns.get(*column)) {
                 (Some(field), _) => Arc::clone(field),
                 // A hidden one.
@@ -115,7 +127,10 @@ impl<'a> RowGatherer<'a> {
                     return Err(EngineError::Schema { reason: format!("no column {column}") });
                 }
             });
-            columns.push(self.column(*column, large)?);
+            columns.push(match &cells {
+                Some(cells) => self.expanded(*column, cells.view(place), large)?,
+                None => self.column(*column, large)?,
+            });
         }
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows()));
         let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?;
@@ -147,6 +162,77 @@ impl<'a> RowGatherer<'a> {
         }
     }
 
+    /// The cells of the columns in `projection`, whole values.
+    fn cells(&self, projection: &[usize]) -> Result<Grid, EngineError> {
+        let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); self.layout.columns.len()];
+        for (place, column) in projection.iter().enumerate() {
+            if let Some(wanted) = wanted.get_mut(*column) {
+                wanted.push(place);
+            }
+        }
+        let mut grid = Grid::new(projection.len());
+        let Grid { columns, data, .. } = &mut grid;
+        for column in columns.iter_mut() {
+            column.codes.reserve(self.rows());
+            column.words.reserve(self.rows());
+        }
+        let mut first = 0;
+        for span in &self.pages {
+            let information = match span.page.is_compressed() {
+                true => Some(
+                    PageInformation::read(span.page.bytes())
+                        .ok_or_else(|| damaged(span.id, page::HEADER_BYTES, "compression information"))?,
+                ),
+                false => None,
+            };
+            for offset in self.offsets.get(first..span.end).unwrap_or_default() {
+                let bytes = span.page.bytes().get(usize::from(*offset)..).unwrap_or_default();
+                let record = CdRecord::parse(bytes)
+                    .filter(|record| record.columns == wanted.len())
+                    .ok_or_else(|| damaged(span.id, (*offset).into(), "no CD record of this table"))?;
+                let mut known = true;
+                record.for_each(|column, cell, long| {
+                    for place in wanted.get(column).into_iter().flatten() {
+                        let cell = match &information {
+                            Some(information) => information.expand(column, cell, long, data),
+                            None => Some(record::owned(cell, long, data)),
+                        };
+                        known &= cell.is_some();
+                        if let Some(column) = columns.get_mut(*place) {
+                            column.push(cell.unwrap_or(Cell::NULL));
+                        }
+                    }
+                });
+                if !known {
+                    return Err(damaged(
+                        span.id,
+                        (*offset).into(),
+                        "it names nothing in its page's information",
+                    ));
+                }
+            }
+            first = span.end;
+        }
+        Ok(grid)
+    }
+
+    fn expanded(
+        &self,
+        index: usize,
+        view: CellView<'_>,
+        large: &dyn LargeValueSource,
+    ) -> Result<ArrayRef, EngineError> {
+        let Some(column) = self.layout.columns.get(index) else {
+            return Err(EngineError::Schema { reason: format!("no column {index}") });
+        };
+        expand::column(column.kind, column.nullable, view, large).map_err(|error| match error {
+            ColumnError::Engine(error) => error,
+            ColumnError::Damaged { row } => {
+                self.damaged_row(row, &format!("no value of type {}", column.kind))
+            }
+        })
+    }
+
     fn column(&self, index: usize, large: &dyn LargeValueSource) -> Result<ArrayRef, EngineError> {
         let (Some(column), Some(position)) =
             (self.layout.columns.get(index), self.layout.positions.get(index))
@@ -169,7 +255,15 @@ impl<'a> RowGatherer<'a> {
                 Kind::Real => self.primitive::<Float32Type, 4>(offset, nulls, f32::from_le_bytes),
                 Kind::Float => self.primitive::<Float64Type, 8>(offset, nulls, f64::from_le_bytes),
                 Kind::RowVersion => self.primitive::<UInt64Type, 8>(offset, nulls, u64::from_be_bytes),
-                _ => self.converted(kind, offset, width, nulls)?,
+                _ => {
+                    let values = InRecords {
+                        gatherer: self,
+                        kind,
+                        place: offset..offset + width,
+                        nulls: nulls.clone(),
+                    };
+                    converted(kind, nulls, &values)?
+                }
             },
             Position::Variable { index, .. } => self.variable(kind, index, nulls, large)?,
         };
@@ -197,102 +291,6 @@ impl<'a> RowGatherer<'a> {
         let mut values = Vec::with_capacity(self.rows());
         self.for_each(|row| values.push(value(array_at(row, offset))));
         Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls))
-    }
-
-    fn converted(
-        &self,
-        kind: Kind,
-        offset: usize,
-        width: usize,
-        nulls: Option<NullBuffer>,
-    ) -> Result<ArrayRef, EngineError> {
-        let array: ArrayRef = match kind {
-            Kind::Decimal { .. } | Kind::Money | Kind::SmallMoney => {
-                let mut values = Vec::<i128>::with_capacity(self.rows());
-                self.each_value(kind, offset..offset + width, &nulls, |bytes| {
-                    values.push(match (bytes, kind) {
-                        (None, _) => 0,
-                        (Some(bytes), Kind::Decimal { .. }) => convert::decimal(bytes)?,
-                        (Some(bytes), _) => convert::integer(kind, bytes)?.into(),
-                    });
-                    Some(())
-                })?;
-                let array = PrimitiveArray::<Decimal128Type>::new(ScalarBuffer::from(values), nulls);
-                Arc::new(array.with_data_type(kind.data_type()))
-            }
-            Kind::DateTime2 { scale: 7 } | Kind::DateTimeOffset { .. } | Kind::UniqueIdentifier => {
-                let size = if let DataType::FixedSizeBinary(size) = kind.data_type() { size } else { 16 };
-                let mut values = Vec::<u8>::with_capacity(self.rows() * size as usize);
-                self.each_value(kind, offset..offset + width, &nulls, |bytes| match (bytes, kind) {
-                    (None, _) => {
-                        values.resize(values.len() + size as usize, 0);
-                        Some(())
-                    }
-                    (Some(bytes), Kind::UniqueIdentifier) => {
-                        values.extend_from_slice(&convert::guid(*bytes.first_chunk()?));
-                        Some(())
-                    }
-                    (Some(bytes), _) => convert::ticks(kind, bytes, &mut values),
-                })?;
-                Arc::new(FixedSizeBinaryArray::try_new(size, Buffer::from(values), nulls)?)
-            }
-            Kind::Char(_) | Kind::NChar(_) | Kind::Binary(_) => {
-                let mut data = Vec::with_capacity(self.rows() * width);
-                let mut ends = Vec::with_capacity(self.rows() + 1);
-                ends.push(0);
-                self.each_value(kind, offset..offset + width, &nulls, |bytes| {
-                    match (bytes, kind) {
-                        (None, _) => {}
-                        (Some(bytes), Kind::NChar(_)) => convert::utf8(bytes, &mut data)?,
-                        (Some(bytes), _) => data.extend_from_slice(bytes),
-                    }
-                    ends.push(data.len());
-                    Some(())
-                })?;
-                strings(kind, data, &ends, nulls)?
-            }
-            _ => {
-                let mut values = Vec::<i64>::with_capacity(self.rows());
-                self.each_value(kind, offset..offset + width, &nulls, |bytes| {
-                    values.push(match bytes {
-                        None => 0,
-                        Some(bytes) => convert::integer(kind, bytes)?,
-                    });
-                    Some(())
-                })?;
-                let integers: ArrayRef = Arc::new(Int64Array::new(ScalarBuffer::from(values), nulls));
-                match kind.data_type() {
-                    narrow @ (DataType::Time32(_) | DataType::Date32) => {
-                        cast(&cast(&integers, &DataType::Int32)?, &narrow)?
-                    }
-                    wide => cast(&integers, &wide)?,
-                }
-            }
-        };
-        Ok(array)
-    }
-
-    /// Calls `take` with the bytes at `place` of every record, or None for a null, under which the bytes mean nothing.
-    fn each_value(
-        &self,
-        kind: Kind,
-        place: Range<usize>,
-        nulls: &Option<NullBuffer>,
-        mut take: impl FnMut(Option<&[u8]>) -> Option<()>,
-    ) -> Result<(), EngineError> {
-        let (mut row, mut bad) = (0, None);
-        self.for_each(|record| {
-            let valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            let value = if valid { record.get(place.clone()) } else { None };
-            if (valid && value.is_none() || take(value).is_none()) && bad.is_none() {
-                bad = Some(row);
-            }
-            row += 1;
-        });
-        match bad {
-            Some(row) => Err(self.damaged_row(row, &format!("no value of type {kind}"))),
-            None => Ok(()),
-        }
     }
 
     fn variable(
@@ -346,6 +344,125 @@ impl<'a> RowGatherer<'a> {
         let id = self.pages.iter().find(|span| span.end > row).map_or(PageId::NONE, |span| span.id);
         damaged(id, self.offsets.get(row).copied().unwrap_or(0).into(), reason)
     }
+}
+
+/// Values of a fixed width as their bytes in an uncompressed record.
+pub(super) trait FixedValues {
+    /// Why they cannot be read.
+    type Error: From<EngineError>;
+
+    /// Number of rows.
+    fn rows(&self) -> usize;
+
+    /// Calls `take` with the bytes of every row, or None for a null; it gives None for bytes that are no value.
+    fn each(&self, take: impl FnMut(Option<&[u8]>) -> Option<()>) -> Result<(), Self::Error>;
+}
+
+/// Bytes at the same place of every record.
+struct InRecords<'g> {
+    gatherer: &'g RowGatherer<'g>,
+    kind: Kind,
+    place: Range<usize>,
+    nulls: Option<NullBuffer>,
+}
+
+impl FixedValues for InRecords<'_> {
+    type Error = EngineError;
+
+    fn rows(&self) -> usize {
+        self.gatherer.rows()
+    }
+
+    fn each(&self, mut take: impl FnMut(Option<&[u8]>) -> Option<()>) -> Result<(), EngineError> {
+        let (mut row, mut bad) = (0, None);
+        self.gatherer.for_each(|record| {
+            // Under a null the bytes mean nothing.
+            let valid = self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+            let value = if valid { record.get(self.place.clone()) } else { None };
+            if (valid && value.is_none() || take(value).is_none()) && bad.is_none() {
+                bad = Some(row);
+            }
+            row += 1;
+        });
+        match bad {
+            Some(row) => Err(self.gatherer.damaged_row(row, &format!("no value of type {}", self.kind))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The array of values whose bytes differ from Arrow's.
+pub(super) fn converted<V: FixedValues>(
+    kind: Kind,
+    nulls: Option<NullBuffer>,
+    values_of: &V,
+) -> Result<ArrayRef, V::Error> {
+    let width = if let Place::Fixed(width) = kind.place() { width } else { 0 };
+    let arrow = |error| V::Error::from(EngineError::from(error));
+    let array: ArrayRef = match kind {
+        Kind::Decimal { .. } | Kind::Money | Kind::SmallMoney => {
+            let mut values = Vec::<i128>::with_capacity(values_of.rows());
+            values_of.each(|bytes| {
+                values.push(match (bytes, kind) {
+                    (None, _) => 0,
+                    (Some(bytes), Kind::Decimal { .. }) => convert::decimal(bytes)?,
+                    (Some(bytes), _) => convert::integer(kind, bytes)?.into(),
+                });
+                Some(())
+            })?;
+            let array = PrimitiveArray::<Decimal128Type>::new(ScalarBuffer::from(values), nulls);
+            Arc::new(array.with_data_type(kind.data_type()))
+        }
+        Kind::DateTime2 { scale: 7 } | Kind::DateTimeOffset { .. } | Kind::UniqueIdentifier => {
+            let size = if let DataType::FixedSizeBinary(size) = kind.data_type() { size } else { 16 };
+            let mut values = Vec::<u8>::with_capacity(values_of.rows() * size as usize);
+            values_of.each(|bytes| match (bytes, kind) {
+                (None, _) => {
+                    values.resize(values.len() + size as usize, 0);
+                    Some(())
+                }
+                (Some(bytes), Kind::UniqueIdentifier) => {
+                    values.extend_from_slice(&convert::guid(*bytes.first_chunk()?));
+                    Some(())
+                }
+                (Some(bytes), _) => convert::ticks(kind, bytes, &mut values),
+            })?;
+            Arc::new(FixedSizeBinaryArray::try_new(size, Buffer::from(values), nulls).map_err(arrow)?)
+        }
+        Kind::Char(_) | Kind::NChar(_) | Kind::Binary(_) => {
+            let mut data = Vec::with_capacity(values_of.rows() * width);
+            let mut ends = Vec::with_capacity(values_of.rows() + 1);
+            ends.push(0);
+            values_of.each(|bytes| {
+                match (bytes, kind) {
+                    (None, _) => {}
+                    (Some(bytes), Kind::NChar(_)) => convert::utf8(bytes, &mut data)?,
+                    (Some(bytes), _) => data.extend_from_slice(bytes),
+                }
+                ends.push(data.len());
+                Some(())
+            })?;
+            strings(kind, data, &ends, nulls)?
+        }
+        _ => {
+            let mut values = Vec::<i64>::with_capacity(values_of.rows());
+            values_of.each(|bytes| {
+                values.push(match bytes {
+                    None => 0,
+                    Some(bytes) => convert::integer(kind, bytes)?,
+                });
+                Some(())
+            })?;
+            let integers: ArrayRef = Arc::new(Int64Array::new(ScalarBuffer::from(values), nulls));
+            match kind.data_type() {
+                narrow @ (DataType::Time32(_) | DataType::Date32) => {
+                    cast(&cast(&integers, &DataType::Int32).map_err(arrow)?, &narrow).map_err(arrow)?
+                }
+                wide => cast(&integers, &wide).map_err(arrow)?,
+            }
+        }
+    };
+    Ok(array)
 }
 
 fn damaged(page: PageId, offset: usize, reason: &str) -> EngineError {
@@ -404,7 +521,7 @@ fn variable_value(record: &[u8], array: usize, index: usize) -> (&[u8], bool) {
     (record.get(start..usize::from(entry & !COMPLEX)).unwrap_or_default(), entry & COMPLEX != 0)
 }
 
-fn strings(
+pub(super) fn strings(
     kind: Kind,
     data: Vec<u8>,
     ends: &[usize],

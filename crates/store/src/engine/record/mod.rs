@@ -1,15 +1,20 @@
 //! Records: how a row lies in a page.
 //!
-//! [`BoundBatch`] scatters the columns of an Arrow batch into records, [`RowGatherer`] gathers columns from records; both go
+//! Tables without compression have the record form of `docs/store-engine.md`, "A record"; the others have CD records ([`compress`]), of
+//! which this module knows where they begin. [`BoundBatch`] scatters the columns of an Arrow batch into records, [`RowGatherer`] gathers columns from records; both go
 //! column by column. Values that do not fit a record go through [`LargeValueSink`] and come back through [`LargeValueSource`].
 
+mod cells;
 mod convert;
+mod expand;
 mod gather;
 mod scatter;
 
+pub(crate) use convert::{decimal, put_decimal};
 pub use gather::RowGatherer;
 pub use scatter::BoundBatch;
 
+use super::compress;
 use super::error::EngineError;
 use super::page::RowId;
 
@@ -43,6 +48,13 @@ pub enum RecordType {
 
 /// The record's type; None: none that the engine writes.
 pub fn record_type(status: u8) -> Option<RecordType> {
+    if compress::record::is_compressed(&[status]) {
+        return match (status >> 2) & 7 {
+            0 => Some(RecordType::Primary),
+            4 => Some(RecordType::Forwarded),
+            _ => None,
+        };
+    }
     match (status >> 1) & 7 {
         0 => Some(RecordType::Primary),
         1 => Some(RecordType::Forwarded),
@@ -56,6 +68,9 @@ pub fn record_type(status: u8) -> Option<RecordType> {
 /// Length of the record at the start of `bytes`, found from the record itself. `fixed_length` is that of the page's header, which
 /// index records need.
 pub fn length(bytes: &[u8], fixed_length: usize) -> Option<usize> {
+    if compress::record::is_compressed(bytes) {
+        return compress::record::length(bytes);
+    }
     let status = *bytes.first()?;
     let mut end = match record_type(status)? {
         RecordType::ForwardingStub => return (bytes.len() >= STUB_BYTES).then_some(STUB_BYTES),
@@ -97,6 +112,9 @@ pub fn stub_target(record: &[u8]) -> Option<RowId> {
 
 /// The record of a row that moves away from `home`: one variable column more, which holds that address.
 pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
+    if compress::record::is_compressed(record) {
+        return compress::record::forwarded(record, home);
+    }
     let status = *record.first()?;
     let fixed = usize::from(u16_at(record, 2)?);
     let array = fixed + 2 + usize::from(u16_at(record, fixed)?).div_ceil(8);
@@ -119,6 +137,9 @@ pub fn forwarded(record: &[u8], home: RowId) -> Option<Vec<u8>> {
 
 /// Where a forwarded row's address says that it is; None: the record was not forwarded.
 pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
+    if compress::record::is_compressed(record) {
+        return compress::record::forwarded_from(record);
+    }
     if record_type(*record.first()?)? != RecordType::Forwarded {
         return None;
     }
@@ -128,6 +149,9 @@ pub fn forwarded_from(record: &[u8]) -> Option<RowId> {
 
 /// The pointers of a row's values that are elsewhere.
 pub fn pointers(record: &[u8]) -> Vec<&[u8]> {
+    if compress::record::is_compressed(record) {
+        return compress::record::pointers(record);
+    }
     let found = || {
         let status = *record.first()?;
         if status & HAS_VARIABLE == 0 {
@@ -152,11 +176,6 @@ pub fn pointers(record: &[u8]) -> Vec<&[u8]> {
 
 /// Bytes of a fragment's header: status, length u16, blob id u64, type.
 pub const FRAGMENT_HEADER_BYTES: usize = 14;
-
-/// Bytes of a compressed page's information record. No page is compressed in this form.
-pub(super) fn compression_information_bytes(_page: &[u8; super::page::PAGE_BYTES]) -> Option<usize> {
-    None
-}
 
 /// What kind of value is kept outside of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +208,17 @@ pub(crate) fn no_large_values() -> impl LargeValueSink {
 pub trait LargeValueSource {
     /// Appends the value to `out`.
     fn read(&self, pointer: &[u8], out: &mut Vec<u8>) -> Result<(), EngineError>;
+}
+
+/// For readers that do not want them: every value that is elsewhere is empty.
+pub(crate) fn empty_large_values() -> impl LargeValueSource {
+    struct Empty;
+    impl LargeValueSource for Empty {
+        fn read(&self, _pointer: &[u8], _out: &mut Vec<u8>) -> Result<(), EngineError> {
+            Ok(())
+        }
+    }
+    Empty
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

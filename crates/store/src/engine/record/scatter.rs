@@ -13,10 +13,13 @@ use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
+use super::super::compress;
+use super::super::compress::grid::{CellView, ROW_BUFFER_BYTES, write_row};
 use super::super::error::EngineError;
 use super::super::kind::Kind;
 use super::super::layout::{Layout, Position, RecordForm};
 use super::super::page::ROW_LIMIT_BYTES;
+use super::cells::CellColumn;
 use super::{
     COMPLEX, HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, LargeUse, LargeValueSink, POINTER_BYTES, convert,
 };
@@ -36,16 +39,18 @@ pub struct BoundBatch<'a> {
     /// What rows keep instead of values that are elsewhere, by (column, row).
     moved: BTreeMap<(usize, usize), Vec<u8>>,
     template: Vec<u8>,
+    /// The columns of CD records, which take the place of `columns`.
+    cells: Vec<CellColumn<'a>>,
 }
 
 #[derive(Debug)]
-struct Source<'a> {
-    values: Values<'a>,
-    nulls: Option<&'a NullBuffer>,
+pub(super) struct Source<'a> {
+    pub values: Values<'a>,
+    pub nulls: Option<&'a NullBuffer>,
 }
 
 #[derive(Debug)]
-enum Values<'a> {
+pub(super) enum Values<'a> {
     Bits(&'a BooleanArray),
     Bytes1(&'a [u8]),
     I16(&'a [i16]),
@@ -83,8 +88,23 @@ impl<'a> BoundBatch<'a> {
             variable_counts: Vec::new(),
             moved: BTreeMap::new(),
             template: template(layout),
+            cells: Vec::new(),
         };
         bound.measure(batch.num_rows(), sink)?;
+        if layout.is_compressed() {
+            let sources = std::mem::take(&mut bound.columns).into_iter().zip(layout.columns.iter());
+            let cells = sources.enumerate().map(|(index, (source, column))| {
+                let moved = bound.moved.range((index, 0)..(index + 1, 0));
+                let moved = moved.map(|((_, row), pointer)| (*row, pointer.as_slice()));
+                CellColumn::new(column.kind, source, batch.num_rows(), moved)
+            });
+            bound.cells = cells.collect();
+            let lengths = compress::grid::lengths(&bound.cells(), batch.num_rows());
+            bound.lengths = lengths.iter().map(|length| (*length).min(u16::MAX.into()) as u16).collect();
+            if let Some(bytes) = lengths.into_iter().find(|bytes| *bytes > ROW_LIMIT_BYTES) {
+                return Err(EngineError::RowTooLarge { bytes, limit_bytes: ROW_LIMIT_BYTES });
+            }
+        }
         Ok(bound)
     }
 
@@ -98,6 +118,11 @@ impl<'a> BoundBatch<'a> {
         &self.lengths
     }
 
+    /// The columns of CD records; none if the layout has uncompressed ones.
+    pub fn cells(&self) -> Vec<CellView<'_>> {
+        self.cells.iter().map(CellColumn::view).collect()
+    }
+
     /// One row's record.
     pub fn record(&self, row: usize) -> Vec<u8> {
         let mut out = vec![0; self.lengths.get(row).copied().unwrap_or(0).into()];
@@ -108,6 +133,14 @@ impl<'a> BoundBatch<'a> {
     /// Writes the records of `rows`; `offsets` says where in `out` each of them starts. Offsets that leave no room for the
     /// record are a fault of the caller, and nothing is written there.
     pub fn write(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
+        if self.layout.is_compressed() {
+            let (views, mut buffer) = (self.cells(), vec![0; ROW_BUFFER_BYTES]);
+            for (row, offset) in rows.zip(offsets) {
+                let length = write_row(&views, row, &mut buffer);
+                put(out, *offset as usize, buffer.get(..length).unwrap_or_default());
+            }
+            return;
+        }
         for offset in offsets {
             if let Some(place) = out.get_mut(*offset as usize..*offset as usize + self.template.len()) {
                 place.copy_from_slice(&self.template);
@@ -220,7 +253,7 @@ impl<'a> BoundBatch<'a> {
         for row in 0..rows {
             let count = usize::from(self.variable_counts.get(row).copied().unwrap_or(0));
             let mut length = self.layout.row_bytes(count, bytes.get(row).copied().unwrap_or(0) as usize);
-            if length > IN_ROW_LIMIT_BYTES {
+            if length > IN_ROW_LIMIT_BYTES.min(self.layout.row_limit_bytes) {
                 length = self.move_values(row, length, sink)?;
             }
             lengths.push(length as u16);
@@ -254,7 +287,7 @@ impl<'a> BoundBatch<'a> {
         }
         candidates.sort_by(|left, right| right.cmp(left));
         for (must_move, bytes, column, limit_bytes) in candidates {
-            if length <= ROW_LIMIT_BYTES && !must_move {
+            if length <= self.layout.row_limit_bytes && !must_move {
                 break;
             }
             let purpose = if limit_bytes.is_some() { LargeUse::Overflow } else { LargeUse::Large };
@@ -266,8 +299,9 @@ impl<'a> BoundBatch<'a> {
             length = length - bytes + pointer.len();
             self.moved.insert((column, row), pointer);
         }
-        if length > ROW_LIMIT_BYTES {
-            return Err(EngineError::RowTooLarge { bytes: length, limit_bytes: ROW_LIMIT_BYTES });
+        let limit_bytes = self.layout.row_limit_bytes;
+        if length > limit_bytes {
+            return Err(EngineError::RowTooLarge { bytes: length, limit_bytes });
         }
         Ok(length)
     }
@@ -485,7 +519,7 @@ fn scatter<T, const WIDTH: usize>(
     }
 }
 
-fn value_of<'a>(data: &'a [u8], ends: &[i32], row: usize) -> &'a [u8] {
+pub(super) fn value_of<'a>(data: &'a [u8], ends: &[i32], row: usize) -> &'a [u8] {
     match ends.get(row..row + 2) {
         Some([start, end]) => data.get(*start as usize..*end as usize).unwrap_or_default(),
         _ => &[],

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::block::PageBlock;
+use crate::engine::compress::Compression;
 use crate::engine::kind::Kind;
 use crate::engine::layout::{Column, Layout};
 use crate::engine::page::{Page, PageId, UnitId, set_address};
@@ -26,15 +27,15 @@ impl LargeValueSource for NoLargeValues {
     }
 }
 
-/// Keeps values in memory; the pointer is 24 bytes with the value's number in front.
+/// Keeps values in memory; the pointer is 24 bytes with the value's number, a u32, in front.
 #[derive(Default)]
-struct MemoryValues(Vec<(LargeUse, Vec<u8>)>);
+pub struct MemoryValues(Vec<(LargeUse, Vec<u8>)>);
 
 impl LargeValueSink for MemoryValues {
     fn store(&mut self, purpose: LargeUse, value: &[u8]) -> Result<Vec<u8>, EngineError> {
         self.0.push((purpose, value.to_vec()));
         let mut pointer = vec![0; POINTER_BYTES];
-        pointer[0] = self.0.len() as u8 - 1;
+        pointer[..4].copy_from_slice(&(self.0.len() as u32 - 1).to_le_bytes());
         Ok(pointer)
     }
 }
@@ -42,22 +43,23 @@ impl LargeValueSink for MemoryValues {
 impl LargeValueSource for MemoryValues {
     fn read(&self, pointer: &[u8], out: &mut Vec<u8>) -> Result<(), EngineError> {
         assert_eq!(pointer.len(), POINTER_BYTES);
-        out.extend_from_slice(&self.0[usize::from(pointer[0])].1);
+        let number = u32::from_le_bytes(*pointer.first_chunk().unwrap());
+        out.extend_from_slice(&self.0[number as usize].1);
         Ok(())
     }
 }
 
-fn layout_of(kinds: &[Kind]) -> Layout {
+pub fn layout_of(kinds: &[Kind]) -> Layout {
     Layout::new(
         kinds.iter().enumerate().map(|(index, kind)| Column::new(format!("c{index}"), *kind)).collect(),
     )
     .unwrap()
 }
 
-fn through_pages(layout: &Layout, batch: &RecordBatch) -> RecordBatch {
+pub fn through_pages(layout: &Layout, batch: &RecordBatch) -> RecordBatch {
     let mut values = MemoryValues::default();
     let bound = BoundBatch::new(layout, batch, &mut values).unwrap();
-    let mut block = PageBlock::new(UnitId::default(), layout.fixed_bytes as u16, 3, 100);
+    let mut block = PageBlock::new(UnitId::default(), layout, 3, 100);
     let mut gatherer = RowGatherer::new(layout);
     let mut first = 0;
     while first < bound.rows() {
@@ -202,7 +204,7 @@ fn long_rows_move_their_longest_values_out() {
 }
 
 /// Values of one column: whatever the type can hold.
-fn column(kind: Kind, rows: usize) -> BoxedStrategy<ArrayRef> {
+pub fn column(kind: Kind, rows: usize) -> BoxedStrategy<ArrayRef> {
     fn some<T: Clone + std::fmt::Debug + 'static>(
         values: impl Strategy<Value = T> + 'static,
         rows: usize,
@@ -317,7 +319,7 @@ fn column(kind: Kind, rows: usize) -> BoxedStrategy<ArrayRef> {
     }
 }
 
-fn kinds() -> impl Strategy<Value = Kind> {
+pub fn kinds() -> impl Strategy<Value = Kind> {
     let scale = 0_u8..=7;
     prop_oneof![
         Just(Kind::Bit),
@@ -360,10 +362,12 @@ proptest! {
             (Just(kinds), columns)
         })
     ) {
-        let layout = layout_of(&kinds);
-        let batch = RecordBatch::try_new(layout.schema.clone(), columns).unwrap();
-        prop_assume!(BoundBatch::new(&layout, &batch, &mut MemoryValues::default()).is_ok());
-        prop_assert_eq!(through_pages(&layout, &batch), batch);
+        for compression in [Compression::None, Compression::Row, Compression::Page] {
+            let layout = layout_of(&kinds).with_compression(compression).unwrap();
+            let batch = RecordBatch::try_new(layout.schema.clone(), columns.clone()).unwrap();
+            prop_assume!(BoundBatch::new(&layout, &batch, &mut MemoryValues::default()).is_ok());
+            prop_assert_eq!(through_pages(&layout, &batch), batch, "{}", compression);
+        }
     }
 
     #[test]
@@ -375,7 +379,7 @@ proptest! {
         let batch = RecordBatch::try_new(layout.schema.clone(), vec![columns.0, columns.1, columns.2]).unwrap();
         let mut values = MemoryValues::default();
         let bound = BoundBatch::new(&layout, &batch, &mut values).unwrap();
-        let mut block = PageBlock::new(UnitId::default(), layout.fixed_bytes as u16, 1, 100);
+        let mut block = PageBlock::new(UnitId::default(), &layout, 1, 100);
         block.append(&bound, 0);
         let mut bytes = block.finish()[0];
         for (place, byte) in damage {

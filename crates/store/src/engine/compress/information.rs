@@ -1,0 +1,341 @@
+//! The information record of a compressed page: what its rows leave out.
+//!
+//! At byte 96: flags u8 (2 anchors, 4 dictionary), changes since the page was compressed u16, end of the anchors u16, with a dictionary
+//! the end of all u16, then the anchors, a CD record, and the dictionary: number of its entries u16, their ends u16 from its start, their
+//! bytes. Ends are counted from byte 96.
+
+use std::borrow::Cow;
+
+use super::cell::{Cell, EMPTY, LONG, NULL, SHORT_LIMIT_BYTES, SYMBOL, TRUE};
+use super::grid::{Grid, ROW_BUFFER_BYTES, write_row};
+use super::record::{CdRecord, is_compressed, owned};
+use crate::engine::page::{HEADER_BYTES, PAGE_BYTES, Page};
+use crate::engine::record::u16_at;
+
+const HAS_ANCHORS: u8 = 2;
+const HAS_DICTIONARY: u8 = 4;
+/// Where the number of changes is.
+pub(in crate::engine) const CHANGES: usize = HEADER_BYTES + 1;
+/// Entries of a dictionary at most: a symbol is a byte.
+pub const DICTIONARY_LIMIT: usize = 256;
+
+/// Anchors and dictionary of a page.
+#[derive(Debug, Clone, Default)]
+pub struct PageInformation<'p> {
+    /// By column; None: nothing is left out of the column's values.
+    anchors: Vec<Option<Anchor<'p>>>,
+    entries: Vec<&'p [u8]>,
+    bytes: usize,
+}
+
+/// The value whose beginning others share.
+#[derive(Debug, Clone)]
+pub struct Anchor<'p> {
+    bytes: Cow<'p, [u8]>,
+    word: u64,
+}
+
+impl<'p> Anchor<'p> {
+    /// From its bytes.
+    pub fn new(bytes: Cow<'p, [u8]>) -> Self {
+        let word = super::cell::pack(&bytes);
+        Self { bytes, word }
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// A value without the beginning that it shares with the anchor: the number of bytes shared, then the rest; nothing if it is the
+    /// anchor itself. Bytes of a long cell are appended to `data`.
+    #[inline]
+    pub fn shorten(&self, cell: Cell, long: &[u8], data: &mut Vec<u8>) -> Cell {
+        if matches!(cell.code, NULL | TRUE | SYMBOL) || cell.is_complex() {
+            return owned(cell, long, data);
+        }
+        if !cell.is_long() {
+            let length = cell.short_bytes();
+            let same = (cell.word ^ self.word).trailing_zeros() as usize / 8;
+            let same = same.min(length).min(self.bytes.len());
+            if same == length && length == self.bytes.len() {
+                return Cell::EMPTY;
+            }
+            let rest = length - same;
+            if rest < SHORT_LIMIT_BYTES {
+                let tail = cell.word.checked_shr(8 * same as u32).unwrap_or(0);
+                return Cell { code: EMPTY + 1 + rest as u8, word: same as u64 | (tail << 8) };
+            }
+            return self.shorten_bytes(&cell.word.to_le_bytes(), data);
+        }
+        self.shorten_bytes(long, data)
+    }
+
+    fn shorten_bytes(&self, bytes: &[u8], data: &mut Vec<u8>) -> Cell {
+        let same = bytes.iter().zip(self.bytes.iter()).take_while(|(left, right)| left == right).count();
+        if same == bytes.len() && same == self.bytes.len() {
+            return Cell::EMPTY;
+        }
+        let start = data.len();
+        match same {
+            0..0x80 => data.push(same as u8),
+            _ => data.extend_from_slice(&[0x80 | (same & 0x7F) as u8, (same >> 7) as u8]),
+        }
+        data.extend_from_slice(bytes.get(same..).unwrap_or_default());
+        from_end(data, start)
+    }
+
+    /// The reverse of [`shorten`](Self::shorten) for the bytes that it left.
+    fn lengthen(&self, stored: &[u8], data: &mut Vec<u8>) -> Option<Cell> {
+        let (same, tail) = match stored {
+            [] => (self.bytes.len(), stored),
+            [low, high, tail @ ..] if *low >= 0x80 => {
+                (usize::from(low & 0x7F) | (usize::from(*high) << 7), tail)
+            }
+            [same, tail @ ..] if *same < 0x80 => (usize::from(*same), tail),
+            _ => return None,
+        };
+        let head = self.bytes.get(..same)?;
+        let start = data.len();
+        data.extend_from_slice(head);
+        data.extend_from_slice(tail);
+        Some(from_end(data, start))
+    }
+}
+
+/// The cell of the bytes from `start` on, which are taken away again if they are few.
+pub(super) fn from_end(data: &mut Vec<u8>, start: usize) -> Cell {
+    let bytes = data.get(start..).unwrap_or_default();
+    if bytes.len() > SHORT_LIMIT_BYTES {
+        return Cell::long(start, bytes.len());
+    }
+    let cell = Cell::short(bytes);
+    data.truncate(start);
+    cell
+}
+
+impl<'p> PageInformation<'p> {
+    /// Reads it from a page. None: the page has none, or it makes no sense.
+    pub fn read(page: &'p [u8; PAGE_BYTES]) -> Option<Self> {
+        let bytes = size(page)?;
+        let all = page.get(HEADER_BYTES..HEADER_BYTES + bytes)?;
+        let flags = *all.first()?;
+        let anchors_end = usize::from(u16_at(all, 3)?);
+        let mut information = Self { bytes, ..Self::default() };
+        if flags & HAS_ANCHORS != 0 {
+            let start = if flags & HAS_DICTIONARY != 0 { 7 } else { 5 };
+            let record = CdRecord::parse(all.get(start..anchors_end)?)?;
+            record.for_each(|_, cell, long| {
+                let bytes = match cell.code {
+                    NULL => None,
+                    LONG => Some(Cow::Borrowed(long)),
+                    _ => Some(Cow::Owned(
+                        cell.word.to_le_bytes().iter().copied().take(cell.short_bytes()).collect(),
+                    )),
+                };
+                information.anchors.push(bytes.map(Anchor::new));
+            });
+        }
+        if flags & HAS_DICTIONARY != 0 {
+            let dictionary = all.get(anchors_end..)?;
+            let count = usize::from(u16_at(dictionary, 0)?);
+            let mut start = 2 + 2 * count;
+            for index in 0..count {
+                let end = usize::from(u16_at(dictionary, 2 + 2 * index)?);
+                information.entries.push(dictionary.get(start..end)?);
+                start = end;
+            }
+        }
+        Some(information)
+    }
+
+    /// Bytes of the record.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Entries of its dictionary.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Columns with an anchor.
+    pub fn anchors(&self) -> usize {
+        self.anchors.iter().flatten().count()
+    }
+
+    /// The whole value of a cell of a row of the page; bytes of a long one are appended to `data`. None: the cell names something
+    /// that is not there.
+    #[inline]
+    pub fn expand(&self, column: usize, cell: Cell, long: &[u8], data: &mut Vec<u8>) -> Option<Cell> {
+        let anchor = self.anchors.get(column).and_then(Option::as_ref);
+        if cell.code != SYMBOL && (anchor.is_none() || cell.code == NULL || cell.is_complex()) {
+            return Some(owned(cell, long, data));
+        }
+        let word = cell.word.to_le_bytes();
+        let stored = match cell.code {
+            SYMBOL => *self.entries.get(cell.word as usize)?,
+            LONG => long,
+            TRUE => return None,
+            _ => word.get(..cell.short_bytes())?,
+        };
+        match anchor {
+            Some(anchor) => anchor.lengthen(stored, data),
+            None => {
+                let start = data.len();
+                data.extend_from_slice(stored);
+                Some(from_end(data, start))
+            }
+        }
+    }
+
+    /// The whole record of a row of the page.
+    pub fn expand_record(&self, record: &[u8]) -> Option<Vec<u8>> {
+        self.rewrite(record, |column, cell, long, data| self.expand(column, cell, long, data))
+    }
+
+    /// The record that a row has in the page.
+    pub fn shorten_record(&self, record: &[u8]) -> Option<Vec<u8>> {
+        self.rewrite(record, |column, cell, long, data| {
+            let before = data.len();
+            let cell = match self.anchors.get(column).and_then(Option::as_ref) {
+                Some(anchor) => anchor.shorten(cell, long, data),
+                None => owned(cell, long, data),
+            };
+            if cell.length() < 2 || cell.is_complex() || cell.code == SYMBOL {
+                return Some(cell);
+            }
+            let word = cell.word.to_le_bytes();
+            let stored = match cell.is_long() {
+                true => data.get(before..)?,
+                false => word.get(..cell.short_bytes())?,
+            };
+            let entry = self.entries.iter().position(|entry| *entry == stored);
+            Some(entry.map_or(cell, |entry| Cell { code: SYMBOL, word: entry as u64 }))
+        })
+    }
+
+    fn rewrite(
+        &self,
+        record: &[u8],
+        each: impl Fn(usize, Cell, &[u8], &mut Vec<u8>) -> Option<Cell>,
+    ) -> Option<Vec<u8>> {
+        let parsed = CdRecord::parse(record)?;
+        let mut grid = Grid::new(parsed.columns);
+        let mut damaged = false;
+        parsed.for_each(|column, cell, long| {
+            let cell = each(column, cell, long, &mut grid.data);
+            damaged |= cell.is_none();
+            if let Some(column) = grid.columns.get_mut(column) {
+                column.push(cell.unwrap_or(Cell::NULL));
+            }
+        });
+        if damaged || grid.data.len() > 4 * PAGE_BYTES {
+            return None;
+        }
+        let mut out = vec![0; 2 * ROW_BUFFER_BYTES + grid.data.len()];
+        let length = write_row(&grid.views(), 0, &mut out);
+        out.truncate(length);
+        match super::record::forwarded_from(record) {
+            Some(home) => super::record::forwarded(&out, home),
+            None => Some(out),
+        }
+    }
+}
+
+/// The record's bytes from anchors by column and entries of the dictionary. None: there is nothing in it, or it is larger than a page.
+pub(super) fn build<'a>(
+    anchors: &[Option<Anchor<'_>>],
+    entries: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Option<Vec<u8>> {
+    let count = entries.clone().count();
+    let has_anchors = anchors.iter().any(Option::is_some);
+    let mut flags = if has_anchors { HAS_ANCHORS } else { 0 };
+    flags |= if count > 0 { HAS_DICTIONARY } else { 0 };
+    if flags == 0 {
+        return None;
+    }
+    let mut out = vec![flags, 0, 0, 0, 0];
+    if count > 0 {
+        out.extend_from_slice(&[0, 0]);
+    }
+    if has_anchors {
+        let mut grid = Grid::new(anchors.len());
+        for (column, anchor) in grid.columns.iter_mut().zip(anchors) {
+            column.push(match anchor {
+                None => Cell::NULL,
+                Some(anchor) => {
+                    let start = grid.data.len();
+                    grid.data.extend_from_slice(anchor.bytes());
+                    from_end(&mut grid.data, start)
+                }
+            });
+        }
+        let mut record = vec![0; ROW_BUFFER_BYTES + grid.data.len()];
+        let length = write_row(&grid.views(), 0, &mut record);
+        out.extend_from_slice(record.get(..length)?);
+    }
+    let end = u16::try_from(out.len()).ok()?;
+    out.get_mut(3..5)?.copy_from_slice(&end.to_le_bytes());
+    if count > 0 {
+        let mut at = 2 + 2 * count;
+        out.extend_from_slice(&u16::try_from(count).ok()?.to_le_bytes());
+        for entry in entries.clone() {
+            at += entry.len();
+            out.extend_from_slice(&u16::try_from(at).ok()?.to_le_bytes());
+        }
+        entries.for_each(|entry| out.extend_from_slice(entry));
+        let size = u16::try_from(out.len()).ok()?;
+        out.get_mut(5..7)?.copy_from_slice(&size.to_le_bytes());
+    }
+    Some(out)
+}
+
+/// Bytes of a compressed page's information record; None: the page is not compressed, or the record runs over it.
+pub(in crate::engine) fn size(page: &[u8; PAGE_BYTES]) -> Option<usize> {
+    if !crate::engine::page::is_compressed(page) {
+        return None;
+    }
+    let flags = *page.get(HEADER_BYTES)?;
+    let at = if flags & HAS_DICTIONARY != 0 { 5 } else { 3 };
+    let size = usize::from(u16_at(page, HEADER_BYTES + at)?);
+    (size >= 5 && HEADER_BYTES + size <= PAGE_BYTES).then_some(size)
+}
+
+impl Page {
+    /// The row in a slot as it is without what it shares with others of a compressed page: what keys and values are read from. None:
+    /// there is none, or it cannot be read.
+    pub fn record(&self, slot: u16) -> Option<Cow<'_, [u8]>> {
+        let row = self.row(slot)?;
+        if !self.is_compressed() || !is_compressed(row) {
+            return Some(Cow::Borrowed(row));
+        }
+        PageInformation::read(self.bytes())?.expand_record(row).map(Cow::Owned)
+    }
+
+    /// The bytes that a record takes in this page: in a compressed one it leaves out what it shares. None: it cannot be read.
+    pub fn stored<'a>(&self, record: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        if !self.is_compressed() || !is_compressed(record) {
+            return Some(Cow::Borrowed(record));
+        }
+        PageInformation::read(self.bytes())?.shorten_record(record).map(Cow::Owned)
+    }
+
+    /// Makes an empty page a compressed one with the same information as another, so that rows can move there as they are.
+    pub fn share_information(&mut self, with: &Self) -> bool {
+        let Some(size) = size(with.bytes()).filter(|_| self.slot_count() == 0) else { return false };
+        let Some(bytes) = with.bytes().get(HEADER_BYTES..HEADER_BYTES + size) else { return false };
+        self.set_information(bytes)
+    }
+
+    /// Makes an empty page a compressed one.
+    pub(super) fn set_information(&mut self, information: &[u8]) -> bool {
+        let bytes = self.bytes_mut();
+        let Some(place) = bytes.get_mut(HEADER_BYTES..HEADER_BYTES + information.len()) else { return false };
+        place.copy_from_slice(information);
+        let free = crate::engine::page::CAPACITY_BYTES - information.len();
+        crate::engine::page::set_compressed(bytes);
+        crate::engine::page::set_fill(bytes, 0, HEADER_BYTES + information.len(), free);
+        true
+    }
+}

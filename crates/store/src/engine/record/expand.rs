@@ -1,0 +1,169 @@
+//! CD records to columns.
+
+use std::sync::Arc;
+
+use arrow::array::types::{Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
+use arrow::array::{ArrayRef, BooleanArray, PrimitiveArray};
+use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow::datatypes::ArrowPrimitiveType;
+
+use super::super::compress::cell::{Cell, EMPTY, LONG, NULL, TRUE};
+use super::super::compress::grid::CellView;
+use super::super::compress::scsu;
+use super::super::compress::value::expand_fixed;
+use super::super::error::EngineError;
+use super::super::kind::{Kind, Place};
+use super::gather::{FixedValues, converted, strings};
+use super::{LargeValueSource, convert};
+
+/// Why a column cannot be read.
+#[derive(Debug)]
+pub enum ColumnError {
+    /// A cell that the column cannot have.
+    Damaged {
+        /// The row.
+        row: usize,
+    },
+    /// A value elsewhere, or Arrow.
+    Engine(EngineError),
+}
+
+impl From<EngineError> for ColumnError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// The array of a column's expanded cells.
+pub fn column(
+    kind: Kind,
+    nullable: bool,
+    view: CellView<'_>,
+    large: &dyn LargeValueSource,
+) -> Result<ArrayRef, ColumnError> {
+    let nulls = match view.codes.iter().position(|code| *code == NULL) {
+        None => None,
+        Some(row) if !nullable => return Err(ColumnError::Damaged { row }),
+        Some(_) => Some(NullBuffer::from_iter(view.codes.iter().map(|code| *code != NULL))),
+    };
+    let cells = Cells { kind, view };
+    Ok(match kind {
+        Kind::Bit => {
+            if let Some(row) = view.codes.iter().position(|code| !matches!(*code, NULL | EMPTY | TRUE)) {
+                return Err(ColumnError::Damaged { row });
+            }
+            let bits = view.codes.iter().map(|code| *code == TRUE).collect::<BooleanBuffer>();
+            Arc::new(BooleanArray::new(bits, nulls))
+        }
+        Kind::TinyInt => cells.primitive::<UInt8Type>(nulls, |cell| match cell.code {
+            EMPTY => Some(0),
+            2 => Some(cell.word as u8),
+            _ => None,
+        })?,
+        Kind::SmallInt => {
+            cells.primitive::<Int16Type>(nulls, |cell| i16::try_from(cell.to_integer()?).ok())?
+        }
+        Kind::Int => cells.primitive::<Int32Type>(nulls, |cell| i32::try_from(cell.to_integer()?).ok())?,
+        Kind::BigInt => cells.primitive::<Int64Type>(nulls, Cell::to_integer)?,
+        Kind::RowVersion => cells.primitive::<UInt64Type>(nulls, |cell| Some(cell.to_integer()? as u64))?,
+        Kind::Real => {
+            cells.primitive::<Float32Type>(nulls, |cell| Some(f32::from_bits(cell.to_float(4)? as u32)))?
+        }
+        Kind::Float => {
+            cells.primitive::<Float64Type>(nulls, |cell| Some(f64::from_bits(cell.to_float(8)?)))?
+        }
+        Kind::VarChar(_) | Kind::NVarChar(_) | Kind::VarBinary(_) => cells.variable(nulls, large)?,
+        _ => converted(kind, nulls, &cells)?,
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Cells<'a> {
+    kind: Kind,
+    view: CellView<'a>,
+}
+
+impl<'a> Cells<'a> {
+    fn iter(self) -> impl Iterator<Item = Cell> {
+        self.view.codes.iter().zip(self.view.words).map(|(code, word)| Cell { code: *code, word: *word })
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(
+        self,
+        nulls: Option<NullBuffer>,
+        value: impl Fn(Cell) -> Option<T::Native>,
+    ) -> Result<ArrayRef, ColumnError> {
+        let mut values = Vec::with_capacity(self.view.codes.len());
+        for (row, cell) in self.iter().enumerate() {
+            values.push(match value(cell) {
+                Some(value) => value,
+                None if cell.code == NULL => T::Native::default(),
+                None => return Err(ColumnError::Damaged { row }),
+            });
+        }
+        Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls)))
+    }
+
+    fn variable(
+        self,
+        nulls: Option<NullBuffer>,
+        large: &dyn LargeValueSource,
+    ) -> Result<ArrayRef, ColumnError> {
+        let mut data = Vec::new();
+        let mut ends = Vec::with_capacity(self.view.codes.len() + 1);
+        ends.push(0);
+        let mut scratch = Vec::new();
+        for (row, cell) in self.iter().enumerate() {
+            let word = cell.word.to_le_bytes();
+            let bytes = match cell.code {
+                NULL => &[],
+                LONG if cell.is_complex() => {
+                    scratch.clear();
+                    large.read(self.view.long(cell), &mut scratch)?;
+                    scratch.as_slice()
+                }
+                LONG => self.view.long(cell),
+                EMPTY..LONG => word.get(..cell.short_bytes()).unwrap_or_default(),
+                _ => return Err(ColumnError::Damaged { row }),
+            };
+            let read = match self.kind {
+                // What is elsewhere is not compressed.
+                Kind::NVarChar(Some(_)) if scsu::is_compressed(bytes) && !cell.is_complex() => {
+                    scsu::expand_utf8(bytes, &mut data)
+                }
+                Kind::NVarChar(_) => convert::utf8(bytes, &mut data),
+                _ => {
+                    data.extend_from_slice(bytes);
+                    Some(())
+                }
+            };
+            read.ok_or(ColumnError::Damaged { row })?;
+            ends.push(data.len());
+        }
+        Ok(strings(self.kind, data, &ends, nulls)?)
+    }
+}
+
+impl FixedValues for Cells<'_> {
+    type Error = ColumnError;
+
+    fn rows(&self) -> usize {
+        self.view.codes.len()
+    }
+
+    fn each(&self, mut take: impl FnMut(Option<&[u8]>) -> Option<()>) -> Result<(), ColumnError> {
+        let width = if let Place::Fixed(width) = self.kind.place() { width } else { 0 };
+        let mut bytes = vec![0; width];
+        for (row, cell) in self.iter().enumerate() {
+            let taken = if cell.code == NULL {
+                take(None)
+            } else {
+                let long = if cell.is_long() { self.view.long(cell) } else { &[] };
+                let known = !cell.is_complex() && expand_fixed(self.kind, cell, long, &mut bytes).is_some();
+                if known { take(Some(&bytes)) } else { None }
+            };
+            taken.ok_or(ColumnError::Damaged { row })?;
+        }
+        Ok(())
+    }
+}
