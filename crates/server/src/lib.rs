@@ -10,6 +10,7 @@
 //! | [`catalogue`] | databases, schemas, tables; the `sys` and `INFORMATION_SCHEMA` views |
 //! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
 //! | [`session`] | one connection's state; runs requests and sends [`session::response::Response`] events |
+//! | [`storage`] | where rows live: the store's two forms behind one interface |
 //! | [`sql_error`] | errors with SQL Server's numbers and texts |
 //!
 //! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
@@ -25,6 +26,7 @@ mod options;
 mod program;
 pub mod session;
 pub mod sql_error;
+pub mod storage;
 mod table;
 mod transport;
 pub mod tsql;

@@ -11,7 +11,6 @@ use std::{io, thread};
 
 use guesses::Guesses;
 use socket2::{SockRef, TcpKeepalive};
-use store::Database;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, watch};
@@ -23,6 +22,7 @@ use crate::init_script::{self, InitError};
 use crate::options::{DataLocation, ServerOptions};
 use crate::session::Instance;
 use crate::sql_error::SqlError;
+use crate::storage::{Database, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 
 /// Why a server could not start.
@@ -41,7 +41,7 @@ pub enum StartError {
     Certificate(#[from] CertificateError),
     /// The data directory cannot be opened.
     #[error("cannot open the data: {0}")]
-    Open(#[from] store::OpenError),
+    Open(#[from] OpenError),
     /// The data directory holds something that this server does not understand.
     #[error("cannot use the data: {0}")]
     Data(SqlError),
@@ -101,7 +101,7 @@ impl Server {
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
         let files =
             FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
-        let instance = Instance::new(open_store(&options.data)?).map_err(StartError::Data)?.with_files(files);
+        let instance = Instance::new(open_store(&options)?).map_err(StartError::Data)?.with_files(files);
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("bulkwire-server")
@@ -212,13 +212,10 @@ fn work_runtime(connections: usize) -> io::Result<Runtime> {
         .build()
 }
 
-fn open_store(location: &DataLocation) -> Result<Database, StartError> {
-    match location {
-        DataLocation::InMemory => Ok(Database::in_memory()),
-        DataLocation::Directory { path, sync } => {
-            let sync = if *sync { store::Sync::Full } else { store::Sync::None };
-            Ok(Database::open(path, store::Options { sync, ..store::Options::default() })?)
-        }
+fn open_store(options: &ServerOptions) -> Result<Database, OpenError> {
+    match &options.data {
+        DataLocation::InMemory => Database::in_memory_of(options.storage.unwrap_or_default()),
+        DataLocation::Directory { path, sync } => Database::open(path, options.storage, *sync),
     }
 }
 

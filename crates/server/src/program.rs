@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::{fs, io};
 
+use crate::storage::Form;
 use crate::{
     CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, Server, ServerOptions, StartError,
 };
@@ -27,6 +28,9 @@ struct Arguments {
     /// Keep rows in memory only
     #[arg(long)]
     in_memory: bool,
+    /// How a new database keeps its rows; a directory keeps the form that it was made in [default: segments]
+    #[arg(long, value_enum, value_name = "FORM")]
+    storage: Option<Storage>,
     /// Do not wait for the disk at commit: a power cut may then lose committed work
     #[arg(long, conflicts_with = "in_memory")]
     no_sync: bool,
@@ -63,6 +67,15 @@ struct Arguments {
     /// Connections at one time
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
+}
+
+/// How rows are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Storage {
+    /// Append-only segments and a journal.
+    Segments,
+    /// Pages, extents and a write-ahead log, by SQL Server's rules.
+    Pages,
 }
 
 /// What clients must agree to.
@@ -130,6 +143,10 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
     ServerOptions {
         listen: SocketAddr::new(arguments.address, arguments.port),
         data,
+        storage: arguments.storage.map(|storage| match storage {
+            Storage::Segments => Form::Segments,
+            Storage::Pages => Form::Pages,
+        }),
         init: arguments.init,
         user: arguments.user,
         password: Password::new(password),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod form;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,14 +11,14 @@ use std::sync::Arc;
 use bulkwire_server::FileAccess;
 use bulkwire_server::engine::Datum;
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Instance, LoginSettings, Request, Session};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
 use serde_json::Value;
 use tds::SqlType;
 use tokio::sync::mpsc;
 
 fn session(directory: PathBuf) -> Session {
     let access = FileAccess::new([directory]).unwrap();
-    let instance = Arc::new(Instance::in_memory().unwrap().with_files(access));
+    let instance = Arc::new(form::instance().with_files(access));
     let login = LoginSettings {
         database: String::new(),
         user: "sa".into(),

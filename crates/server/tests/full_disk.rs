@@ -13,6 +13,9 @@ use answers::{answer, login};
 use arrow::array::{Int32Array, RecordBatch};
 use bulkwire_server::session::response::Response;
 use bulkwire_server::session::{Cancellation, Instance, Request, Session};
+use bulkwire_server::storage::PagedDatabase;
+use store::engine::EngineOptions;
+use store::engine::volume::{DirectoryVolume, Volume, VolumeFile};
 use store::storage::{AppendFile, DirectoryStorage, ReadFile, Storage};
 use store::{Database, Options};
 use tds::SqlType;
@@ -185,8 +188,12 @@ async fn a_bulk_load_that_does_not_fit_leaves_no_row_and_no_file() {
 
 /// Loads so many rows; the number of the error that stopped it.
 async fn load(session: &mut Session, rows: i32) -> Result<u64, i32> {
+    load_by(session, "INSERT BULK t (id int)", rows).await
+}
+
+async fn load_by(session: &mut Session, statement: &str, rows: i32) -> Result<u64, i32> {
     let (events, mut queue) = mpsc::channel(64);
-    let batch = Request::Batch("INSERT BULK t (id int)".to_owned());
+    let batch = Request::Batch(statement.to_owned());
     session.execute(batch, events, Cancellation::new()).await;
     let mut target = None;
     while let Some(event) = queue.recv().await {
@@ -210,4 +217,127 @@ async fn load(session: &mut Session, rows: i32) -> Result<u64, i32> {
         writer.append(batch.unwrap()).map_err(|error| error.number)?;
     }
     writer.finish().map_err(|error| error.number)
+}
+
+/// The same for pages: a write that does not fit is refused as a whole.
+#[derive(Debug)]
+struct SmallVolume {
+    directory: DirectoryVolume,
+    room_bytes: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+struct SmallVolumeFile {
+    file: Arc<dyn VolumeFile>,
+    room_bytes: Arc<AtomicU64>,
+}
+
+impl SmallVolume {
+    fn file(&self, file: Arc<dyn VolumeFile>) -> Arc<dyn VolumeFile> {
+        Arc::new(SmallVolumeFile { file, room_bytes: Arc::clone(&self.room_bytes) })
+    }
+}
+
+impl Volume for SmallVolume {
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.directory.list()
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
+        Ok(self.file(self.directory.open(name)?))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
+        Ok(self.file(self.directory.create(name)?))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.directory.remove(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.directory.rename(from, to)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.directory.sync_directory()
+    }
+}
+
+impl VolumeFile for SmallVolumeFile {
+    fn length_bytes(&self) -> io::Result<u64> {
+        self.file.length_bytes()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.room_bytes.load(Ordering::SeqCst) < bytes.len() as u64 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.room_bytes.fetch_sub(bytes.len() as u64, Ordering::SeqCst);
+        self.file.write_at(offset, bytes)
+    }
+
+    fn set_length(&self, length_bytes: u64) -> io::Result<()> {
+        self.file.set_length(length_bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
+
+fn open_pages(folder: &Path, room_bytes: &Arc<AtomicU64>) -> Arc<Instance> {
+    let directory = DirectoryVolume::open(folder).unwrap_or_else(|error| panic!("{error:?}"));
+    let volume = SmallVolume { directory, room_bytes: Arc::clone(room_bytes) };
+    let database = PagedDatabase::open_on(Arc::new(volume), EngineOptions::default()).unwrap();
+    Arc::new(Instance::new(database).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bulk_load_into_pages_that_does_not_fit_leaves_no_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = Arc::new(AtomicU64::new(u64::MAX));
+    let instance = open_pages(folder.path(), &room);
+    let mut session_one = session(&instance);
+    is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL); INSERT INTO t VALUES (-1)").await;
+    room.store(1_500_000, Ordering::SeqCst);
+    // Logged minimally: it is the data file that has no room.
+    let statement = "INSERT BULK t (id int) WITH (TABLOCK)";
+    assert_eq!(load_by(&mut session_one, statement, 1_000_000).await, Err(1105));
+    assert_eq!(lines(&mut session_one, "SELECT COUNT(*) FROM t").await, ["1"]);
+    room.store(u64::MAX, Ordering::SeqCst);
+    assert_eq!(load_by(&mut session_one, statement, 1_000_000).await, Ok(1_000_000));
+    drop((session_one, instance));
+    let instance = open_pages(folder.path(), &room);
+    assert_eq!(lines(&mut session(&instance), "SELECT COUNT(*) FROM t").await, ["1000001"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_room_for_its_log_a_database_of_pages_takes_nothing_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = Arc::new(AtomicU64::new(u64::MAX));
+    let instance = open_pages(folder.path(), &room);
+    let mut session_one = session(&instance);
+    is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL PRIMARY KEY)").await;
+    is_done(&mut session_one, "INSERT INTO t VALUES (1), (2)").await;
+    room.store(0, Ordering::SeqCst);
+    for batch in ["INSERT INTO t VALUES (3)", "DELETE FROM t", "CREATE TABLE u (a int)"] {
+        let lines = lines(&mut session_one, batch).await;
+        assert!(matches!(lines.as_slice(), [line] if line.starts_with("error 9001: ")), "{batch}: {lines:?}");
+    }
+    assert_eq!(lines(&mut session_one, "SELECT id FROM t ORDER BY id").await, ["1", "2"]);
+    room.store(u64::MAX, Ordering::SeqCst);
+    drop((session_one, instance));
+    let instance = open_pages(folder.path(), &room);
+    let mut session_two = session(&instance);
+    assert_eq!(lines(&mut session_two, "SELECT id FROM t ORDER BY id").await, ["1", "2"]);
+    is_done(&mut session_two, "INSERT INTO t VALUES (3)").await;
 }

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod form;
+
 use std::sync::Arc;
 
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Instance, LoginSettings, Request, Session};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
 use bulkwire_server::tsql::{parse_batch, parse_declarations, parse_expression, parse_object_name};
 use proptest::prelude::*;
 use tokio::sync::mpsc;
@@ -223,7 +225,7 @@ fn session() -> Session {
         spid: 51,
         ansi_defaults: true,
     };
-    Session::open(Arc::new(Instance::in_memory().unwrap()), login).unwrap()
+    Session::open(Arc::new(form::instance()), login).unwrap()
 }
 
 #[test]

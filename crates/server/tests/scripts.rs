@@ -18,6 +18,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
+mod form;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::session::Session;
 
 fn agree(expected: &[String], actual: &[String]) -> bool {
     let columns = expected.iter().any(|line| line.starts_with('['));
@@ -54,7 +55,7 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
         std::fs::copy(&file, files.path().join(file.file_name().unwrap())).unwrap();
     }
     let access = FileAccess::new([files.path().to_owned()]).unwrap();
-    let instance = Arc::new(Instance::in_memory().unwrap().with_files(access));
+    let instance = Arc::new(form::instance().with_files(access));
     let mut sessions: HashMap<String, Session> = HashMap::new();
     let text = std::fs::read_to_string(path).unwrap();
     let (mut statements, mut failures) = (0, Vec::new());

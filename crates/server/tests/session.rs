@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod form;
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
@@ -11,6 +13,7 @@ use bulkwire_server::session::{
     BulkTarget, BulkWriter, Cancellation, Instance, LoginSettings, Request, Session,
 };
 use bulkwire_server::sql_error::SqlError;
+use bulkwire_server::storage::Database;
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
 use tds::transaction_request::{BeginTransaction, TransactionRequest};
@@ -108,7 +111,7 @@ const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, guid uniqueide
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_values_are_converted_to_the_tables_types() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let statement = "INSERT BULK t ([amount] NVARCHAR(20), [id] INT, [guid] NVARCHAR(36), [made] NVARCHAR(30), [code] VARCHAR(4))";
@@ -142,7 +145,7 @@ async fn bulk_values_are_converted_to_the_tables_types() {
 /// mssql-tds puts a byte order mark before the XML of a bulk copy; SQL Server's XML has none.
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_xml_loses_its_byte_order_mark() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (x xml NULL)").await;
     let target = expect_bulk(&mut session, "INSERT BULK t (x xml)").await;
@@ -158,7 +161,7 @@ async fn bulk_xml_loses_its_byte_order_mark() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bulk_load_is_whole_or_leaves_nothing() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
@@ -189,7 +192,7 @@ async fn a_bulk_load_is_whole_or_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hints_decide_about_nulls_and_checks() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let rows = |id: i32, amount: Option<i32>| -> Vec<ArrayRef> {
@@ -227,7 +230,7 @@ async fn hints_decide_about_nulls_and_checks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_was_promised_is_verified() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
@@ -254,7 +257,7 @@ async fn an_order_that_was_promised_is_verified() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unchecked_rows_end_trust_and_foreign_keys_are_checked_on_demand() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE p (id int PRIMARY KEY); INSERT p VALUES (1)").await;
     batch(&mut session, "CREATE TABLE c (id int CHECK (id > 0), p_id int REFERENCES p (id))").await;
@@ -320,7 +323,7 @@ fn shape(events: &[Response]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn remote_calls_bind_by_position_and_return_outputs() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     let request = call(
         ProcId::ExecuteSql,
@@ -361,7 +364,7 @@ async fn remote_calls_bind_by_position_and_return_outputs() {
 /// As tiberius calls it: the names without their @.
 #[tokio::test(flavor = "multi_thread")]
 async fn sp_executesql_takes_names_without_their_sign() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     let nvarchar = || SqlType::NVarChar { length: Length::Max };
     let request = call(
@@ -378,7 +381,7 @@ async fn sp_executesql_takes_names_without_their_sign() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn transaction_requests_tell_descriptors() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (a int)").await;
     let begin = Request::Transaction(TransactionRequest::Begin(BeginTransaction::default()));
@@ -408,7 +411,7 @@ async fn transaction_requests_tell_descriptors() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_request_stops_and_leaves_nothing() {
-    let instance = Arc::new(Instance::in_memory().unwrap());
+    let instance = Arc::new(form::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (a int)").await;
     let (events, mut queue) = mpsc::channel(1);
@@ -428,7 +431,7 @@ async fn a_cancelled_request_stops_and_leaves_nothing() {
 async fn everything_declared_survives_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let start = || {
-        let store = store::Database::open(directory.path(), store::Options::default()).unwrap();
+        let store = Database::open(directory.path(), Some(form::form()), true).unwrap();
         Arc::new(Instance::new(store).unwrap())
     };
     {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use arrow::error::ArrowError;
 
 use crate::TableId;
+use crate::engine::EngineError;
 
 /// What can go wrong while reading from, writing to or committing to an open database.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +99,20 @@ pub enum StoreError {
     /// Arrow refused an operation on batches, for example a concatenation that overflows 32-bit offsets.
     #[error("arrow: {0}")]
     Arrow(#[from] ArrowError),
+    /// The paged engine refused an operation.
+    #[error(transparent)]
+    Engine(EngineError),
+}
+
+impl From<EngineError> for StoreError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Lock(error) => Self::Lock(error),
+            EngineError::Arrow(error) => Self::Arrow(error),
+            EngineError::TableExists { name } => Self::TableExists { name },
+            other => Self::Engine(other),
+        }
+    }
 }
 
 impl StoreError {
@@ -111,6 +126,7 @@ impl StoreError {
                 )
             }
             Self::CommitUnknown { source } => source.is_disk_full(),
+            Self::Engine(error) => error.sql_error() == Some(1105),
             _ => false,
         }
     }

@@ -15,9 +15,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
-use store::{Scan, StoreError};
+use store::StoreError;
 
 use crate::sql_error::SqlError;
+use crate::storage::Scan;
 
 /// Opens a scan of a table, of all columns or some.
 type Opener = Arc<dyn Fn(Option<Vec<usize>>) -> std::result::Result<Scan, StoreError> + Send + Sync>;

@@ -15,12 +15,13 @@ use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, FetchType, LogicalPlan, Operator, Projection, SkipType};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
-use store::{Scan, StoreError};
+use store::StoreError;
 
 use super::bind::plan_error;
 use super::provider::StoredTable;
 use super::scalar::{Scalar, sql_error_of};
 use crate::sql_error::SqlError;
+use crate::storage::Scan;
 
 /// Rows of a table beyond which the planner is worth its time.
 const TABLE_ROWS_MAX: u64 = 8192;

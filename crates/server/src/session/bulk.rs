@@ -111,7 +111,7 @@ impl Session {
             let environment = SessionEnvironment::new(self, &frame);
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
         };
-        let mut work = self.work.start_bulk();
+        let mut work = self.work.start_bulk()?;
         let writer = self.bulk_table_writer(&table, plan, &target.hints);
         let writer = match writer {
             Ok(writer) => writer,
@@ -144,7 +144,7 @@ impl Session {
         }
         if changed {
             let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
-            let mark = self.work.start_statement();
+            let mark = self.work.start_statement()?;
             let result =
                 self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties));
             self.work.end_statement(&mark, result.is_ok())?;

@@ -27,7 +27,7 @@ impl Session {
         {
             self.work.make_temporary();
         }
-        let mark = self.work.start_statement();
+        let mark = self.work.start_statement()?;
         let result = self.define_inside(statement, frame);
         self.work.end_statement(&mark, result.is_ok())?;
         result

@@ -49,7 +49,7 @@ impl Session {
             output.done(kind, command::INSERT, None).await;
             return Ok(());
         }
-        let mark = self.work.start_statement();
+        let mark = self.work.start_statement()?;
         self.stay_or_leave(&table).await;
         let result = self.insert_rows(insert, table, &targets, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
@@ -400,7 +400,7 @@ impl Session {
         frame.in_procedure = in_procedure;
         flow?;
         output.check()?;
-        let mark = self.work.start_statement();
+        let mark = self.work.start_statement()?;
         let result = self.insert_results(insert, &results, frame);
         self.work.end_statement(&mark, result.is_ok())?;
         let (rows, identity) = result?;

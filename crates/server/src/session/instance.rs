@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::Mutex;
-use store::{Database, TableId, TableInfo};
+use store::{TableId, TableInfo};
 
 use super::application_locks::ApplicationLocks;
 use super::registry::Sessions;
@@ -16,6 +16,7 @@ use crate::catalogue::views::PRODUCT_VERSION;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition};
 use crate::engine::Engine;
 use crate::sql_error::SqlError;
+use crate::storage::Database;
 use crate::table::KeyCache;
 use crate::tsql::ast::StatementKind;
 
@@ -55,7 +56,8 @@ impl std::fmt::Debug for Instance {
 
 impl Instance {
     /// Everything over an open store; a new store gets the databases master, tempdb, model and msdb.
-    pub fn new(store: Database) -> Result<Instance, SqlError> {
+    pub fn new(store: impl Into<Database>) -> Result<Instance, SqlError> {
+        let store = store.into();
         if store.snapshot().table(DIRECTORY_KEY).is_none() {
             let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
             let text = serde_json::to_string(&Directory::default()).map_err(SqlError::internal)?;

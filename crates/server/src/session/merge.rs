@@ -54,7 +54,7 @@ impl Session {
             output.done(frame.done_kind(), command::MERGE, None).await;
             return Ok(());
         }
-        let mark = self.work.start_statement();
+        let mark = self.work.start_statement()?;
         let result = self.merge_rows(merge, target, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (rows, identity, shown) = result?;

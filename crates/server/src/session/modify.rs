@@ -37,7 +37,7 @@ impl Session {
             output.done(frame.done_kind(), command::DELETE, None).await;
             return Ok(());
         }
-        let mark = self.work.start_statement();
+        let mark = self.work.start_statement()?;
         let result = self.delete_rows(delete, target, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (rows, shown) = result?;
@@ -121,7 +121,7 @@ impl Session {
             output.done(frame.done_kind(), command::UPDATE, None).await;
             return Ok(());
         }
-        let mark = self.work.start_statement();
+        let mark = self.work.start_statement()?;
         let result = self.update_rows(update, target, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (rows, shown) = result?;

@@ -228,7 +228,7 @@ impl Session {
         if into.is_temporary() {
             self.work.make_temporary();
         }
-        let mark = self.work.start_statement();
+        let mark = self.work.start_statement()?;
         let result = self.create_from(&plain, into, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let rows = result?;

@@ -55,7 +55,7 @@ impl Session {
                     false => None,
                 }
                 .unwrap_or_else(|| name.clone());
-                self.work.save(&name);
+                self.work.save(&name)?;
                 command::END_TRANSACTION
             }
             _ => command::OTHER,
@@ -128,8 +128,7 @@ impl Session {
                 }
             }
             TransactionRequest::Save { name } if self.work.depth() > 0 => {
-                self.work.save(name);
-                Ok(command::END_TRANSACTION)
+                self.work.save(name).map(|()| command::END_TRANSACTION)
             }
             TransactionRequest::Save { .. } => Err(SqlError::new(
                 628,

@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use store::{
-    Database, LockError, LockMode, Savepoint, Scan, Snapshot, StoreError, TableId, TableInfo, Transaction,
-};
+use store::engine::EngineError;
+use store::{LockError, LockMode, StoreError, TableId, TableInfo};
 
 use super::Instance;
 use super::placement::Placement;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, store_key};
 use crate::sql_error::SqlError;
+use crate::storage::{Database, Savepoint, Scan, Snapshot, Transaction};
 use crate::table::TableKeys;
 use crate::tsql::ast::ObjectName;
 
@@ -221,9 +221,10 @@ impl Work {
     }
 
     /// SAVE TRANSACTION.
-    pub fn save(&mut self, name: &str) {
-        let mark = self.mark();
+    pub fn save(&mut self, name: &str) -> Result<(), SqlError> {
+        let mark = self.mark()?;
         self.savepoints.push((name.to_string(), mark));
+        Ok(())
     }
 
     /// ROLLBACK to a savepoint; false if there is none of that name.
@@ -241,23 +242,23 @@ impl Work {
     }
 
     /// Before a bulk load: like a statement whose end comes on another thread.
-    pub fn start_bulk(&mut self) -> BulkWork {
+    pub fn start_bulk(&mut self) -> Result<BulkWork, SqlError> {
         let alone = self.depth == 0;
         if alone {
             self.open();
         }
         // Within a transaction the load's keys are not kept: the next writer reads them again.
-        BulkWork {
+        Ok(BulkWork {
             instance: Arc::clone(&self.instance),
             pair: self.pair(),
             alone,
-            mark: self.mark(),
+            mark: self.mark()?,
             keys: None,
-        }
+        })
     }
 
     /// Before a statement that writes: outside of a transaction it gets one of its own.
-    pub fn start_statement(&mut self) -> Mark {
+    pub fn start_statement(&mut self) -> Result<Mark, SqlError> {
         if self.depth == 0 {
             self.in_statement = true;
             self.open();
@@ -353,12 +354,17 @@ impl Work {
         self.instance.keys.forget(object_id);
     }
 
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> Result<Mark, SqlError> {
         let mut pair = self.pair.lock();
-        Mark {
-            shared: pair.shared.as_mut().map(Transaction::savepoint),
-            temporary: pair.temporary.as_mut().map(Transaction::savepoint),
-        }
+        Ok(Mark {
+            shared: pair.shared.as_mut().map(Transaction::savepoint).transpose().map_err(store_error)?,
+            temporary: pair
+                .temporary
+                .as_mut()
+                .map(Transaction::savepoint)
+                .transpose()
+                .map_err(store_error)?,
+        })
     }
 
     fn return_to(&self, mark: &Mark) -> Result<(), SqlError> {
@@ -391,7 +397,7 @@ impl Work {
         if self.scopes.is_empty() || scope.temporary.is_empty() {
             return Ok(());
         }
-        let mark = self.start_statement();
+        let mark = self.start_statement()?;
         let result = scope.temporary.iter().try_for_each(|(name, object_id)| {
             let table = self.find(&ObjectName::bare(name.clone()), "")?;
             match table.filter(|table| table.definition.object_id == *object_id) {
@@ -417,7 +423,7 @@ impl Work {
         if scope.variables.contains_key(&name) {
             return Ok(());
         }
-        transaction.create_table(key.clone(), definition.arrow_schema(), properties).map_err(store_error)?;
+        transaction.create_table(&key, definition.arrow_schema(), properties).map_err(store_error)?;
         transaction.commit().map_err(store_error)?;
         scope.variables.insert(name, key);
         Ok(())
@@ -477,14 +483,14 @@ impl Work {
             Place::Variable => self.variables.as_ref().map(Database::snapshot),
         };
         move |projection| {
-            let pair = pair.lock();
+            let mut pair = pair.lock();
             if pair.at(place).is_none()
                 && let Some(outer) = &outer
-                && let Some(transaction) = &outer.lock().shared
+                && let Some(transaction) = &mut outer.lock().shared
             {
                 return transaction.scan(id, projection);
             }
-            match (pair.at(place), &snapshot) {
+            match (pair.at_mut(place), &snapshot) {
                 (Some(transaction), _) => transaction.scan(id, projection),
                 (None, Some(snapshot)) => snapshot.scan(id, projection),
                 (None, None) => Err(StoreError::NoSuchTable { table: id }),
@@ -681,11 +687,24 @@ pub(crate) fn store_error(error: StoreError) -> SqlError {
         );
     }
     match error {
+        StoreError::Engine(error) => engine_error(&error),
         StoreError::Lock(LockError::Timeout { .. }) => SqlError::lock_timeout(),
         StoreError::Lock(LockError::Interrupted { .. }) => SqlError::cancelled(),
         StoreError::Lock(LockError::Deadlock { .. }) => SqlError::deadlock(0),
         other => SqlError::internal(other),
     }
+}
+
+/// The paged engine's error under SQL Server's number.
+fn engine_error(error: &EngineError) -> SqlError {
+    let (number, class) = match error.sql_error() {
+        Some(number @ (823 | 824)) => (number, 24),
+        Some(number @ 9001) => (number, 21),
+        Some(number @ 9002) => (number, 17),
+        Some(number) => (number, 16),
+        None => return SqlError::internal(error),
+    };
+    SqlError::new(number, class, 1, error.to_string())
 }
 
 /// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime.

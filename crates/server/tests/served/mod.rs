@@ -40,6 +40,7 @@ pub fn start(limits: Limits, data: DataLocation) -> RunningServer {
     Server::start(ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         data,
+        storage: Some(crate::form::form()),
         init: Vec::new(),
         user: "sa".into(),
         password: Password::new("pw"),

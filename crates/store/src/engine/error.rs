@@ -177,7 +177,10 @@ impl EngineError {
             Self::Lock(LockError::Deadlock { .. }) => 1205,
             Self::Lock(LockError::Timeout { .. }) => 1222,
             Self::Io { source, .. }
-                if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+                ) =>
             {
                 1105
             }

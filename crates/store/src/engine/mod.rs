@@ -2,7 +2,7 @@
 //!
 //! An [`Engine`] is an open database. A [`Transaction`] creates and drops tables, loads batches through [`BulkWriter`]s that run side by
 //! side, and changes single rows by their [`RowId`]; a [`Snapshot`] reads what is committed. It stands beside the crate's
-//! [`Database`](crate::Database) and is not yet behind the server.
+//! [`Database`](crate::Database).
 //!
 //! ```
 //! use std::sync::Arc;

@@ -15,6 +15,11 @@ impl Transaction {
         self.lock_timeout = timeout;
     }
 
+    /// How long changes wait for their locks.
+    pub fn lock_timeout(&self) -> Duration {
+        self.lock_timeout
+    }
+
     /// Setting `interrupt` ends a wait for a lock with [`LockError::Interrupted`](crate::LockError::Interrupted), from any thread.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
         self.interrupt = Some(interrupt);

@@ -1,0 +1,377 @@
+//! Where rows live: one interface over the store's two forms.
+//!
+//! [`Form::Segments`] is the first form (`docs/store-format.md`), [`Form::Pages`] the paged engine (`docs/store-engine.md`). A
+//! directory keeps the form that it was made in. Temporary tables and table variables are segments in memory with either.
+
+mod columns;
+mod pages;
+mod pages_transaction;
+mod scan;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use store::engine::EngineError;
+use store::{LockMode, StoreError, TableId, TableInfo};
+
+pub use pages::{PagedDatabase, PagedSnapshot};
+pub use pages_transaction::{PagedSavepoint, PagedTransaction};
+pub use scan::Scan;
+
+/// How a data directory, or memory, keeps its tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Append-only segments and a journal.
+    #[default]
+    Segments,
+    /// Pages, extents and a write-ahead log by SQL Server's rules.
+    Pages,
+}
+
+impl Form {
+    /// The form of the database in a directory; None: there is none. Errors: the directory cannot be read, or it has both.
+    fn of(directory: &Path) -> Result<Option<Form>, OpenError> {
+        let has = |name: &str| match directory.join(name).try_exists() {
+            Ok(exists) => Ok(exists),
+            Err(source) => Err(OpenError::Look { path: directory.join(name), source }),
+        };
+        Ok(match (has("journal")?, has("control")? || has("log-00000001.vlf")?) {
+            (true, true) => return Err(OpenError::Both { path: directory.to_owned() }),
+            (true, false) => Some(Form::Segments),
+            (false, true) => Some(Form::Pages),
+            (false, false) => None,
+        })
+    }
+}
+
+impl std::fmt::Display for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Form::Segments => "segments",
+            Form::Pages => "pages",
+        })
+    }
+}
+
+/// Why a data directory cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The database in the directory has another form than the one asked for. It is left as it is.
+    #[error("{} holds a database of the form {found:?}, not {wanted:?}: serve it with --storage {found}, or take another directory", .path.display())]
+    OtherForm {
+        /// The directory.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// The directory holds files of both forms.
+    #[error("{} holds files of a database of segments and of one of pages", .path.display())]
+    Both {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory cannot be looked into.
+    #[error("cannot look for {}: {source}", .path.display())]
+    Look {
+        /// The file looked for.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// A database of segments that cannot be opened.
+    #[error(transparent)]
+    Segments(#[from] store::OpenError),
+    /// A database of pages that cannot be opened.
+    #[error(transparent)]
+    Pages(#[from] EngineError),
+}
+
+/// An open database. Clones share it.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// Of segments.
+    Segments(store::Database),
+    /// Of pages.
+    Pages(PagedDatabase),
+}
+
+impl From<store::Database> for Database {
+    fn from(database: store::Database) -> Self {
+        Database::Segments(database)
+    }
+}
+
+impl From<PagedDatabase> for Database {
+    fn from(database: PagedDatabase) -> Self {
+        Database::Pages(database)
+    }
+}
+
+impl Database {
+    /// Opens a directory, or makes a database of `form` in it if it has none. With `form` None the one that is there decides.
+    pub fn open(directory: &Path, form: Option<Form>, sync: bool) -> Result<Database, OpenError> {
+        let found = Form::of(directory)?;
+        if let (Some(found), Some(wanted)) = (found, form)
+            && found != wanted
+        {
+            let (found, wanted) = (found.to_string(), wanted.to_string());
+            return Err(OpenError::OtherForm { path: directory.to_owned(), found, wanted });
+        }
+        match found.or(form).unwrap_or_default() {
+            Form::Segments => {
+                let sync = if sync { store::Sync::Full } else { store::Sync::None };
+                let options = store::Options { sync, ..store::Options::default() };
+                Ok(store::Database::open(directory, options)?.into())
+            }
+            Form::Pages => Ok(PagedDatabase::open(directory, sync)?.into()),
+        }
+    }
+
+    /// A database in memory of a form.
+    pub fn in_memory_of(form: Form) -> Result<Database, OpenError> {
+        match form {
+            Form::Segments => Ok(Self::in_memory()),
+            Form::Pages => Ok(PagedDatabase::in_memory()?.into()),
+        }
+    }
+
+    /// A database of segments in memory.
+    pub fn in_memory() -> Database {
+        store::Database::in_memory().into()
+    }
+
+    /// Whether commits go to files.
+    pub fn is_on_disk(&self) -> bool {
+        match self {
+            Database::Segments(database) => database.is_on_disk(),
+            Database::Pages(database) => database.is_on_disk(),
+        }
+    }
+
+    /// Starts a transaction.
+    pub fn begin(&self) -> Transaction {
+        match self {
+            Database::Segments(database) => Transaction::Segments(Box::new(database.begin())),
+            Database::Pages(database) => Transaction::Pages(Box::new(database.begin())),
+        }
+    }
+
+    /// Everything committed so far, frozen.
+    pub fn snapshot(&self) -> Snapshot {
+        match self {
+            Database::Segments(database) => Snapshot::Segments(database.snapshot()),
+            Database::Pages(database) => Snapshot::Pages(database.snapshot()),
+        }
+    }
+
+    /// Makes the next opening short.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        match self {
+            Database::Segments(database) => database.checkpoint().map(|_| ()),
+            Database::Pages(database) => database.checkpoint(),
+        }
+    }
+}
+
+/// The database as of one commit.
+#[derive(Clone, Debug)]
+pub enum Snapshot {
+    /// Of segments.
+    Segments(store::Snapshot),
+    /// Of pages.
+    Pages(PagedSnapshot),
+}
+
+impl Snapshot {
+    /// All tables in the order of their creation.
+    pub fn tables(&self) -> Vec<TableInfo> {
+        match self {
+            Snapshot::Segments(snapshot) => snapshot.tables(),
+            Snapshot::Pages(snapshot) => snapshot.tables(),
+        }
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<TableInfo> {
+        match self {
+            Snapshot::Segments(snapshot) => snapshot.table(name),
+            Snapshot::Pages(snapshot) => snapshot.table(name),
+        }
+    }
+
+    /// Reads a table: all columns, or those of `projection`, by index from 0 and in that order.
+    pub fn scan(&self, table: TableId, projection: Option<Vec<usize>>) -> Result<Scan, StoreError> {
+        match self {
+            Snapshot::Segments(snapshot) => Ok(snapshot.scan(table, projection)?.into()),
+            Snapshot::Pages(snapshot) => snapshot.scan(table, projection),
+        }
+    }
+}
+
+/// A unit of work. Dropped without [`commit`](Self::commit) it leaves no trace.
+#[derive(Debug)]
+pub enum Transaction {
+    /// On segments.
+    Segments(Box<store::Transaction>),
+    /// On pages.
+    Pages(Box<PagedTransaction>),
+}
+
+/// A point of a transaction to go back to.
+#[derive(Debug)]
+pub enum Savepoint {
+    /// On segments.
+    Segments(store::Savepoint),
+    /// On pages.
+    Pages(PagedSavepoint),
+}
+
+impl Transaction {
+    /// How long changes wait for their locks from now on.
+    pub fn set_lock_timeout(&mut self, timeout: Duration) {
+        match self {
+            Transaction::Segments(own) => own.set_lock_timeout(timeout),
+            Transaction::Pages(own) => own.set_lock_timeout(timeout),
+        }
+    }
+
+    /// Setting `interrupt` ends a wait for a lock, from any thread.
+    pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
+        match self {
+            Transaction::Segments(own) => own.set_interrupt(interrupt),
+            Transaction::Pages(own) => own.set_interrupt(interrupt),
+        }
+    }
+
+    /// Takes a lock on a table, or strengthens one.
+    pub fn lock(&mut self, table: TableId, mode: LockMode, timeout: Duration) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => Ok(own.lock(table, mode, timeout)?),
+            Transaction::Pages(own) => own.lock(table, mode, timeout),
+        }
+    }
+
+    /// All tables as this transaction sees them, in the order of their creation.
+    pub fn tables(&self) -> Vec<TableInfo> {
+        match self {
+            Transaction::Segments(own) => own.tables(),
+            Transaction::Pages(own) => own.tables(),
+        }
+    }
+
+    /// The table of this name as this transaction sees it.
+    pub fn table(&self, name: &str) -> Option<TableInfo> {
+        match self {
+            Transaction::Segments(own) => own.table(name),
+            Transaction::Pages(own) => own.table(name),
+        }
+    }
+
+    /// Reads a table as this transaction sees it now: later changes do not show.
+    pub fn scan(&mut self, table: TableId, projection: Option<Vec<usize>>) -> Result<Scan, StoreError> {
+        match self {
+            Transaction::Segments(own) => Ok(own.scan(table, projection)?.into()),
+            Transaction::Pages(own) => own.scan(table, projection),
+        }
+    }
+
+    /// Creates a table of the Exact form.
+    pub fn create_table(
+        &mut self,
+        name: &str,
+        schema: SchemaRef,
+        properties: String,
+    ) -> Result<TableId, StoreError> {
+        match self {
+            Transaction::Segments(own) => own.create_table(name, schema, properties),
+            Transaction::Pages(own) => own.create_table(name, schema, &properties),
+        }
+    }
+
+    /// Replaces the text kept with the table.
+    pub fn set_properties(&mut self, table: TableId, properties: String) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => own.set_properties(table, properties),
+            Transaction::Pages(own) => own.set_properties(table, &properties),
+        }
+    }
+
+    /// Gives a table another name.
+    pub fn rename_table(&mut self, table: TableId, name: String) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => own.rename_table(table, name),
+            Transaction::Pages(own) => own.rename_table(table, &name),
+        }
+    }
+
+    /// Removes a table and its rows.
+    pub fn drop_table(&mut self, table: TableId) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => own.drop_table(table),
+            Transaction::Pages(own) => own.drop_table(table),
+        }
+    }
+
+    /// Removes all rows of a table.
+    pub fn truncate(&mut self, table: TableId) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => own.truncate(table),
+            Transaction::Pages(own) => own.truncate(table),
+        }
+    }
+
+    /// Adds rows to a table.
+    pub fn append(&mut self, table: TableId, batch: &RecordBatch) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => own.append(table, batch),
+            Transaction::Pages(own) => own.append(table, batch),
+        }
+    }
+
+    /// Puts `rows` in place of all rows of a table. Returns how many there are.
+    pub fn replace(
+        &mut self,
+        table: TableId,
+        rows: impl IntoIterator<Item = RecordBatch>,
+    ) -> Result<u64, StoreError> {
+        match self {
+            Transaction::Segments(own) => own.replace(table, rows),
+            Transaction::Pages(own) => own.replace(table, rows),
+        }
+    }
+
+    /// Marks a point to go back to.
+    pub fn savepoint(&mut self) -> Result<Savepoint, StoreError> {
+        match self {
+            Transaction::Segments(own) => Ok(Savepoint::Segments(own.savepoint())),
+            Transaction::Pages(own) => Ok(Savepoint::Pages(own.savepoint()?)),
+        }
+    }
+
+    /// Undoes everything since the savepoint. Locks are kept.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<(), StoreError> {
+        match (self, savepoint) {
+            (Transaction::Segments(own), Savepoint::Segments(savepoint)) => own.rollback_to(savepoint),
+            (Transaction::Pages(own), Savepoint::Pages(savepoint)) => own.rollback_to(savepoint),
+            _ => Err(StoreError::SavepointGone),
+        }
+    }
+
+    /// Makes everything durable, then visible, at once.
+    pub fn commit(self) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => own.commit().map(|_| ()),
+            Transaction::Pages(own) => own.commit(),
+        }
+    }
+
+    /// Undoes everything.
+    pub fn rollback(self) {}
+}

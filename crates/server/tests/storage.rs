@@ -1,0 +1,144 @@
+//! The two forms of a data directory: each is recognised, neither is opened as the other, and pages keep what they are given.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod answers;
+mod form;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use answers::{answer, login};
+use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::storage::{Database, Form, OpenError};
+
+fn open(directory: &Path, form: Option<Form>) -> Session {
+    let instance = Instance::new(Database::open(directory, form, true).unwrap()).unwrap();
+    Session::open(Arc::new(instance), login(51)).unwrap()
+}
+
+/// The answer's rows and errors.
+async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
+    let lines = answer(session, batch).await;
+    lines.into_iter().filter(|line| !line.starts_with('[') && !line.starts_with("affected")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_keeps_its_form_and_is_not_opened_as_the_other() {
+    for (form, other) in [(Form::Segments, Form::Pages), (Form::Pages, Form::Segments)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = open(folder.path(), Some(form));
+        assert_eq!(lines(&mut session, "CREATE TABLE t (id int); INSERT INTO t VALUES (7)").await, [""; 0]);
+        drop(session);
+        let names = || {
+            let mut names: Vec<_> =
+                std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        let before = names();
+        let refused = Database::open(folder.path(), Some(other), true).unwrap_err();
+        assert!(matches!(refused, OpenError::OtherForm { .. }), "{refused}");
+        assert!(refused.to_string().contains(&format!("--storage {form}")), "{refused}");
+        assert_eq!(names(), before);
+        // Whoever does not say finds what is there.
+        let mut session = open(folder.path(), None);
+        assert_eq!(lines(&mut session, "SELECT id FROM t").await, ["7"], "{form}");
+    }
+}
+
+#[test]
+fn a_directory_of_both_forms_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Database::open(folder.path(), Some(Form::Segments), true).unwrap());
+    std::fs::write(folder.path().join("control"), b"x").unwrap();
+    for form in [None, Some(Form::Segments), Some(Form::Pages)] {
+        let refused = Database::open(folder.path(), form, true).unwrap_err();
+        assert!(matches!(refused, OpenError::Both { .. }), "{refused}");
+    }
+}
+
+/// Types with their limits, as literals and as they are shown.
+const VALUES: &[(&str, &str, &str)] = &[
+    ("bit", "1", "1"),
+    ("tinyint", "255", "255"),
+    ("smallint", "-32768", "-32768"),
+    ("int", "-2147483648", "-2147483648"),
+    ("bigint", "9223372036854775807", "9223372036854775807"),
+    (
+        "decimal(38,10)",
+        "-1234567890123456789012345678.0123456789",
+        "-1234567890123456789012345678.0123456789",
+    ),
+    ("numeric(5,0)", "99999", "99999"),
+    ("smallmoney", "-214748.3648", "-214748.3648"),
+    ("money", "922337203685477.5807", "922337203685477.5807"),
+    ("date", "'0001-01-01'", "0001-01-01"),
+    ("time(0)", "'23:59:59'", "23:59:59"),
+    ("time(7)", "'23:59:59.9999999'", "23:59:59.9999999"),
+    ("datetime2(0)", "'9999-12-31 23:59:59'", "9999-12-31 23:59:59"),
+    ("datetime2(3)", "'0001-01-01 00:00:00.001'", "0001-01-01 00:00:00.001"),
+    ("datetime2(7)", "'9999-12-31 23:59:59.9999999'", "9999-12-31 23:59:59.9999999"),
+    ("datetimeoffset(7)", "'2024-02-29 12:34:56.1234567 +14:00'", "2024-02-29 12:34:56.1234567 +14:00"),
+    ("datetimeoffset(0)", "'1900-01-01 00:00:00 -14:00'", "1900-01-01 00:00:00 -14:00"),
+    ("varchar(4)", "'€é  '", "€é  "),
+    ("char(6)", "'äöü'", "äöü   "),
+    ("varchar(max)", "REPLICATE(CAST('é' AS varchar(max)), 20000)", "20000"),
+    ("varchar(6) COLLATE Latin1_General_100_CI_AS_SC_UTF8", "N'€é'", "€é"),
+    ("nchar(4)", "N'😀x'", "😀x "),
+    ("nvarchar(4)", "N'中文'", "中文"),
+    ("nvarchar(max)", "REPLICATE(CAST(N'中' AS nvarchar(max)), 20000)", "20000"),
+    ("binary(3)", "0x01", "0x010000"),
+    ("varbinary(3)", "0x0100", "0x0100"),
+    ("varbinary(max)", "CAST(REPLICATE(CAST('x' AS varchar(max)), 20000) AS varbinary(max))", "20000"),
+    ("uniqueidentifier", "'00112233-4455-6677-8899-AABBCCDDEEFF'", "00112233-4455-6677-8899-AABBCCDDEEFF"),
+    ("xml", "N'<a>é</a>'", "<a>é</a>"),
+    ("text", "'é'", "é"),
+    ("ntext", "N'中'", "中"),
+    ("image", "0x0102", "0x0102"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_keep_every_type_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = open(folder.path(), Some(Form::Pages));
+    let columns: Vec<String> =
+        VALUES.iter().enumerate().map(|(index, (name, ..))| format!("c{index} {name} NULL")).collect();
+    let create = format!("CREATE TABLE t (id int NOT NULL, {})", columns.join(", "));
+    assert_eq!(lines(&mut session, &create).await, [""; 0]);
+    let values: Vec<&str> = VALUES.iter().map(|(_, value, _)| *value).collect();
+    let nulls = vec!["NULL"; VALUES.len()].join(", ");
+    let insert = format!("INSERT INTO t VALUES (1, {}), (2, {nulls})", values.join(", "));
+    assert_eq!(lines(&mut session, &insert).await, [""; 0]);
+    let shown: Vec<String> = VALUES
+        .iter()
+        .enumerate()
+        .map(|(index, (name, _, shown))| match *shown {
+            // Long values by their length, and no other character in them.
+            "20000" => format!("LEN(CAST(c{index} AS nvarchar(max)))"),
+            // Text of money has two digits only.
+            _ if name.ends_with("money") => format!("CAST(c{index} AS decimal(19,4))"),
+            _ => format!("c{index}"),
+        })
+        .collect();
+    let select = format!("SELECT {} FROM t WHERE id = 1", shown.join(", "));
+    let expected: Vec<&str> = VALUES.iter().map(|(.., shown)| *shown).collect();
+    let mut long = 0;
+    for _ in 0..2 {
+        let answered = lines(&mut session, &select).await;
+        let [row] = answered.as_slice() else { panic!("{answered:?}") };
+        // A binary value of 20,000 bytes as UTF-16 text has half as many characters.
+        let cells: Vec<String> = row.split(" | ").map(str::to_owned).collect();
+        for ((cell, expected), (name, ..)) in cells.iter().zip(&expected).zip(VALUES) {
+            let expected = if *name == "varbinary(max)" { "10000" } else { expected };
+            assert_eq!(cell, expected, "{name}");
+            long += usize::from(expected == "20000");
+        }
+        assert_eq!(cells.len(), VALUES.len());
+        let all_null = (0..VALUES.len()).map(|index| format!("c{index} IS NULL")).collect::<Vec<_>>();
+        let count = format!("SELECT COUNT(*) FROM t WHERE {}", all_null.join(" AND "));
+        assert_eq!(lines(&mut session, &count).await, ["1"]);
+        drop(session);
+        session = open(folder.path(), None);
+    }
+    assert_eq!(long, 4);
+}
