@@ -37,6 +37,7 @@ test: lint unit package conformance ## Run every check and test
 lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo fmt --manifest-path clients/race/rust/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --manifest-path clients/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
 	cargo clippy --manifest-path clients/race/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
