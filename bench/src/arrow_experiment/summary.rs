@@ -55,6 +55,9 @@ pub struct Figures {
     pub runs: Vec<Run>,
 }
 
+/// What is compared of two runs.
+type Figure = fn(&Run) -> f64;
+
 /// A ratio that the published experiment reports, and the same one here.
 #[derive(Debug, Clone, Serialize)]
 pub struct PublishedRatio {
@@ -105,15 +108,15 @@ impl Results {
             |storage, table_lock| Variant { storage, method: Method::Bulk, batch_rows: 50_000, table_lock };
         let heap = bulk(Storage::Heap, true);
         let row_by_row = Variant { method: Method::RowByRow, table_lock: false, ..heap };
-        let cases: [(&'static str, f64, Variant, &dyn Fn(&Run) -> f64); 3] = [
+        let cases: [(&'static str, f64, Variant, Figure); 3] = [
             (
                 "time into a clustered table / into a heap",
                 1.126,
                 bulk(Storage::Clustered, true),
-                &seconds_per_row,
+                seconds_per_row,
             ),
-            ("waiting without TABLOCK / with it", 1.15, bulk(Storage::Heap, false), &wait_per_row),
-            ("time row by row / in bulk", 5.2, row_by_row, &seconds_per_row),
+            ("waiting without TABLOCK / with it", 1.15, bulk(Storage::Heap, false), wait_per_row),
+            ("time row by row / in bulk", 5.2, row_by_row, seconds_per_row),
         ];
         cases
             .into_iter()
