@@ -20,7 +20,33 @@ static void describe_fields(HDBC connection, const char *layout, int columns) {
     }
 }
 
-/* copy in|out|queryout NAME FILE ERRORS default|native|character|wide|format [columns=N] [format=FILE] [options of bcp_control]
+/* Describes fields as a file has them, a line each: type, bytes of the prefix, length, the terminator in hexadecimal or `-`,
+ * and the column. -10 stands for SQL_VARLEN_DATA. */
+static void read_fields(HDBC connection, const char *path) {
+    FILE *file = path ? fopen(path, "r") : NULL;
+    must(file != NULL, "the file of fields", 0, NULL);
+    int columns = 0;
+    must(fscanf(file, "%d", &columns) == 1, "the number of fields", 0, NULL);
+    must(bcp_columns(connection, columns) == SUCCEED, "bcp_columns", SQL_HANDLE_DBC, connection);
+    for (int i = 1; i <= columns; i++) {
+        int type, prefix, length, column, bytes = 0;
+        char digits[64];
+        unsigned char terminator[32];
+        must(fscanf(file, "%d %d %d %63s %d", &type, &prefix, &length, digits, &column) == 5, "a field", 0, NULL);
+        for (const char *pair = digits; *pair != '-' && *pair != 0; pair += 2) {
+            unsigned value;
+            must(sscanf(pair, "%2x", &value) == 1, "a terminator", 0, NULL);
+            terminator[bytes++] = (unsigned char)value;
+        }
+        must(bcp_colfmt(connection, i, (unsigned char)type, prefix, length, bytes ? terminator : NULL, bytes, column) ==
+                 SUCCEED,
+             "bcp_colfmt", SQL_HANDLE_DBC, connection);
+    }
+    fclose(file);
+}
+
+/* copy in|out|queryout NAME FILE ERRORS default|native|character|wide|fields|format [columns=N] [fields=FILE] [format=FILE]
+ *      [options of bcp_control]
  *
  * NAME is a table, or the query of queryout. `default` says nothing about the fields; `format` reads their description from the
  * format file, and the others but `default` write it there if one is named. Prints `copied N`. */
@@ -38,7 +64,10 @@ int copy_file(HDBC connection, int count, char **arguments) {
     if (strcmp(layout, "format") == 0) {
         must(bcp_readfmtA(connection, format) == SUCCEED, "bcp_readfmt", SQL_HANDLE_DBC, connection);
     } else if (strcmp(layout, "default") != 0) {
-        describe_fields(connection, layout, columns ? atoi(columns) : 0);
+        if (strcmp(layout, "fields") == 0)
+            read_fields(connection, option(count, arguments, "fields"));
+        else
+            describe_fields(connection, layout, columns ? atoi(columns) : 0);
         if (format != NULL)
             must(bcp_writefmtA(connection, format) == SUCCEED, "bcp_writefmt", SQL_HANDLE_DBC, connection);
     }

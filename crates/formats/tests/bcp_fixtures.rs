@@ -156,12 +156,13 @@ fn every_data_file_reads_to_what_select_gave() {
             if !mode.is_native() && table.rows.iter().any(broken) {
                 continue;
             }
-            // Longer in the file's UTF-8 than the column: the original cannot read these back either.
-            let too_long = |text: &Option<String>| {
-                matches!(sql_type, SqlType::Char { length: 10 })
-                    && !mode.is_unicode()
-                    && text.as_ref().is_some_and(|text| text.len() > 10)
-            };
+            // Longer in the file's UTF-8 than the column, and not by blanks alone, which the server puts back: the original
+            // cannot read these back either.
+            let padded = matches!(sql_type, SqlType::Char { length: 10 }) && !mode.is_unicode();
+            let unpadded =
+                |text: &Option<String>| text.as_ref().map(|text| text.trim_end_matches(' ').to_owned());
+            let too_long =
+                |text: &Option<String>| padded && unpadded(text).is_some_and(|text| text.len() > 10);
             if table.name == "char_10_nn" && letter == "n" {
                 continue;
             }
@@ -172,8 +173,11 @@ fn every_data_file_reads_to_what_select_gave() {
                 different.push(format!("{case}: rejected {rejected:?}"));
             }
             for (row, expected) in rows.iter().zip(expected) {
-                let found = (&row[0], normal(sql_type, &row[1]));
-                let expected = (&expected[0], normal(sql_type, &expected[1]));
+                let mut found = (&row[0], normal(sql_type, &row[1]));
+                let mut expected = (&expected[0], normal(sql_type, &expected[1]));
+                if padded {
+                    (found.1, expected.1) = (unpadded(&found.1), unpadded(&expected.1));
+                }
                 if found != expected {
                     different.push(format!("{case}: found {found:?}, expected {expected:?}"));
                 }

@@ -159,7 +159,9 @@ impl FormatFile {
                 let problem = FormatFileProblem::ServerColumn { columns, found };
                 return Err(FormatFileError::new(name, Some(index as u64 + 3), problem));
             }
-            if field.host_type == HostType::NChar && !field.terminator.len().is_multiple_of(2) {
+            // Behind a length in front it is only stepped over.
+            let searched = field.prefix_length == 0;
+            if searched && field.host_type == HostType::NChar && !field.terminator.len().is_multiple_of(2) {
                 let problem = FormatFileProblem::Field {
                     field: index + 1,
                     problem: format!(

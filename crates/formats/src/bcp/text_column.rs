@@ -44,9 +44,6 @@ pub(super) struct TextColumn {
     builder: StringBuilder,
     source: TextSource,
     limit: Limit,
-    /// UTF-16 text for a column that pads with blanks: more of them than it holds are no loss, and the original takes
-    /// them (observed for char).
-    padded: bool,
     /// The code page the column stores, unless it stores all of Unicode.
     stored: Option<CodePage>,
     scratch: Vec<u8>,
@@ -78,8 +75,7 @@ impl TextColumn {
             }
             _ => Limit::None,
         };
-        let padded = wide && matches!(column.sql_type(), SqlType::Char { .. } | SqlType::NChar { .. });
-        Self { limit, padded, ..Self::unlimited(column, form) }
+        Self { limit, ..Self::unlimited(column, form) }
     }
 
     /// A column that takes text as it is.
@@ -95,7 +91,6 @@ impl TextColumn {
             builder: StringBuilder::new(),
             source: TextSource::Text(form),
             limit: Limit::None,
-            padded: false,
             stored,
             scratch: Vec::new(),
         }
@@ -122,7 +117,7 @@ impl TextColumn {
                 return Ok(());
             }
         };
-        let cell = if self.padded { self.without_surplus_blanks(cell) } else { cell };
+        let cell = self.without_surplus_blanks(cell, form);
         if let Limit::Bytes(limit) = self.limit
             && cell.len() > limit
         {
@@ -150,18 +145,18 @@ impl TextColumn {
         }
     }
 
-    /// A cell of UTF-16 without those blanks at its end that are beyond the column's length.
-    fn without_surplus_blanks<'a>(&self, mut cell: &'a [u8]) -> &'a [u8] {
-        let limit_bytes = match self.limit {
-            Limit::Bytes(limit) => limit,
-            Limit::Units(limit) => limit * 2,
-            Limit::None => return cell,
+    /// A cell without those blanks at its end that are beyond the column's length, which the original drops.
+    fn without_surplus_blanks<'a>(&self, mut cell: &'a [u8], form: TextForm) -> &'a [u8] {
+        let (blank, limit_bytes): (&[u8], usize) = match (form, &self.limit) {
+            (TextForm::Wide, _) if !cell.len().is_multiple_of(2) => return cell,
+            (TextForm::Wide, Limit::Bytes(limit)) => (b" \0", *limit),
+            (TextForm::Wide, Limit::Units(limit)) => (b" \0", limit * 2),
+            (_, Limit::Bytes(limit)) => (b" ", *limit),
+            // How many units the bytes are is known when they are decoded.
+            (_, Limit::Units(_)) | (_, Limit::None) => return cell,
         };
-        if !cell.len().is_multiple_of(2) {
-            return cell;
-        }
         while cell.len() > limit_bytes
-            && let Some(shorter) = cell.strip_suffix(b" \0")
+            && let Some(shorter) = cell.strip_suffix(blank)
         {
             cell = shorter;
         }
@@ -178,7 +173,15 @@ impl TextColumn {
     ) -> Result<(), Fault> {
         let mut text = Cow::Borrowed(text);
         if let Limit::Units(limit) = self.limit {
-            let units = text.encode_utf16().count();
+            let mut units = text.encode_utf16().count();
+            while units > limit && text.ends_with(' ') {
+                let shorter = text.len() - 1;
+                text = match text {
+                    Cow::Borrowed(text) => Cow::Borrowed(text.get(..shorter).unwrap_or_default()),
+                    Cow::Owned(text) => Cow::Owned(text.get(..shorter).unwrap_or_default().to_owned()),
+                };
+                units -= 1;
+            }
             if units > limit + 1 || (units > limit && form == TextForm::Wide) {
                 return Err(Fault::TooLong);
             }
