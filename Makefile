@@ -8,6 +8,9 @@ export CARGO_TARGET_DIR
 DEMO_ROWS ?= 1000000
 # Seconds that each fuzz target runs in `make fuzz`.
 FUZZ_SECONDS ?= 60
+# Power cuts and kills in `make soak`.
+SOAK_POINTS ?= 500000
+SOAK_KILLS ?= 5000
 # Where the Python environment of the conformance tests lives.
 VENV ?= $(HOME)/.cache/bulkwire/venv
 # Where its programs in Java, Go, JavaScript and Rust are built.
@@ -21,7 +24,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz release wheel toolchain clients
+.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz soak release wheel toolchain clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,6 +1,6 @@
 //! Who owns which extent: GAM, SGAM, IAM and PFS pages, and a picture of the free extents in memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use super::error::EngineError;
 use super::figures::{DataFileSpace, WaitType};
 use super::log::Change;
 use super::maps;
-use super::page::{EXTENT_PAGES, ExtentId, Page, PageId, PageType, UnitId};
+use super::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
 
 /// Neighbouring extents of one file.
@@ -69,6 +69,10 @@ impl Unit {
 pub struct Allocator {
     pager: Arc<Pager>,
     state: Mutex<State>,
+    /// Extents that minimally logged loads write while a log backup is taken; None: none is. Held for moments only.
+    marks: Mutex<Option<BTreeSet<ExtentId>>>,
+    /// What all files together may take.
+    limit_bytes: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -98,10 +102,16 @@ const GROWTH_EXTENTS: (u32, u32) = (16, 1024);
 
 impl Allocator {
     /// Reads the maps of all files.
-    pub fn open(pager: &Arc<Pager>) -> Result<Self, EngineError> {
+    pub fn open(pager: &Arc<Pager>, limit_bytes: Option<u64>) -> Result<Self, EngineError> {
         let mut state = State::default();
         for file in pager.files.all() {
-            let header = pager.cache.read(PageId::new(file.number, 0))?;
+            let first = PageId::new(file.number, 0);
+            if is_blank(pager, first)? {
+                // It was being added.
+                state.files.push(FileSpace::empty(file.number));
+                continue;
+            }
+            let header = pager.cache.read(first)?;
             let size = file_size(&header);
             if size > u32::MAX / EXTENT_PAGES {
                 let reason = format!("a file of {size} extents");
@@ -110,8 +120,7 @@ impl Allocator {
             if file.extents() < size {
                 file.grow(size)?;
             }
-            let mut space =
-                FileSpace { number: file.number, free: Vec::new(), free_count: 0, cursor: 0, skip: 0 };
+            let mut space = FileSpace::empty(file.number);
             for extent in 0..size {
                 let id = ExtentId { file: file.number, extent };
                 let (gam, bit) = maps::gam_of(id);
@@ -135,13 +144,22 @@ impl Allocator {
             }
             state.files.push(space);
         }
-        Ok(Self { pager: Arc::clone(pager), state: Mutex::new(state) })
+        let marks = Mutex::default();
+        let this = Self { pager: Arc::clone(pager), state: Mutex::new(state), marks, limit_bytes };
+        let mut state = this.state.lock();
+        for index in 0..state.files.len() {
+            if state.files.get(index).is_some_and(|file| file.free.is_empty()) {
+                this.grow(&mut state, index, GROWTH_EXTENTS.0)?;
+            }
+        }
+        drop(state);
+        Ok(this)
     }
 
     /// Prepares a new, empty file: its first maps.
     pub fn add_file(&self, number: u16) -> Result<(), EngineError> {
         let mut state = self.state.lock();
-        state.files.push(FileSpace { number, free: Vec::new(), free_count: 0, cursor: 0, skip: 0 });
+        state.files.push(FileSpace::empty(number));
         let index = state.files.len() - 1;
         self.grow(&mut state, index, GROWTH_EXTENTS.0)
     }
@@ -177,12 +195,58 @@ impl Allocator {
     pub fn mark_minimally_logged(&self, run: Run) -> Result<(), EngineError> {
         let _state = self.lock();
         for extent in run.extents() {
+            self.collect_mark(extent);
             let (page, first) = maps::minimally_logged_of(extent);
             if !maps::bit(&*self.pager.cache.read(page)?, first) {
                 self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: true })?;
             }
         }
         Ok(())
+    }
+
+    /// Says to a log backup that is being taken that an extent is written past the log.
+    pub fn collect_mark(&self, extent: ExtentId) {
+        if let Some(marks) = &mut *self.marks.lock() {
+            marks.insert(extent);
+        }
+    }
+
+    /// A log backup begins: from now on what is marked is collected. Returns what has been marked before.
+    pub fn start_collecting_marks(&self) -> Result<BTreeSet<ExtentId>, EngineError> {
+        *self.marks.lock() = Some(BTreeSet::new());
+        let _state = self.lock();
+        let mut marked = BTreeSet::new();
+        for file in self.pager.files.all() {
+            for first in (0..file.extents()).step_by(maps::MAP_EXTENTS as usize) {
+                let (page, _) = maps::minimally_logged_of(ExtentId { file: file.number, extent: first });
+                let map = self.pager.cache.read(page)?;
+                marked
+                    .extend(maps::bits(&map).map(|bit| ExtentId { file: file.number, extent: first + bit }));
+            }
+        }
+        Ok(marked)
+    }
+
+    /// What was marked since the collection began or this was last called.
+    pub fn take_collected_marks(&self) -> BTreeSet<ExtentId> {
+        self.marks.lock().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// A log backup has ended: the extents that it has are no longer marked, but for those written meanwhile.
+    pub fn finish_collecting_marks(&self, copied: &BTreeSet<ExtentId>) -> Result<(), EngineError> {
+        let _state = self.lock();
+        let again = self.marks.lock().take().unwrap_or_default();
+        for extent in copied.difference(&again) {
+            let (page, first) = maps::minimally_logged_of(*extent);
+            self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: false })?;
+        }
+        Ok(())
+    }
+
+    /// Pages of an extent that are in use.
+    pub fn used_pages(&self, extent: ExtentId) -> Result<Vec<PageId>, EngineError> {
+        let used = used_pages(&self.pager, extent)?;
+        Ok(ExtentUse { extent, used }.pages().collect())
     }
 
     /// Whether the maps say that a page is in use by a unit.
@@ -495,9 +559,18 @@ impl Allocator {
 
     /// Makes a file longer: its size on page 0 is written last, so that a growth cut short is simply done again.
     fn grow(&self, state: &mut State, index: usize, wanted: u32) -> Result<(), EngineError> {
+        let total: u64 = state.files.iter().map(|file| file.free.len() as u64).sum();
         let Some(space) = state.files.get_mut(index) else { return Err(no_space("no file")) };
         let old = space.free.len() as u32;
-        let new = old.checked_add(growth(old, wanted)).ok_or_else(|| no_space("the file is at its limit"))?;
+        let room = self.limit_bytes.map_or(u32::MAX, |limit| {
+            u32::try_from((limit / EXTENT_BYTES as u64).saturating_sub(total)).unwrap_or(u32::MAX)
+        });
+        if room < wanted.saturating_add(2).min(GROWTH_EXTENTS.0) {
+            return Err(no_space("the file group is full"));
+        }
+        let new = old
+            .checked_add(growth(old, wanted).min(room))
+            .ok_or_else(|| no_space("the file is at its limit"))?;
         self.pager.files.file(space.number)?.grow(new)?;
         for (number, page_type) in maps::map_pages(old, new) {
             let page = PageId::new(space.number, number);
@@ -588,6 +661,10 @@ impl State {
 }
 
 impl FileSpace {
+    fn empty(number: u16) -> Self {
+        Self { number, free: Vec::new(), free_count: 0, cursor: 0, skip: 0 }
+    }
+
     /// Takes the first free extents from the cursor on, as many as lie together.
     fn take_run(&mut self, wanted: u32) -> Option<Run> {
         let from_cursor =
@@ -598,6 +675,15 @@ impl FileSpace {
         self.free_count -= count;
         self.cursor = first + count as usize;
         Some(Run { first: ExtentId { file: self.number, extent: first as u32 }, count })
+    }
+}
+
+/// Whether a page was never written, neither on disk nor in memory.
+fn is_blank(pager: &Pager, id: PageId) -> Result<bool, EngineError> {
+    let blank = |page: &Page| page.bytes().iter().all(|byte| *byte == 0);
+    match pager.cache.peek(id) {
+        Some(page) => Ok(blank(&page)),
+        None => pager.files.read_page_unverified(id, WaitType::PageIoLatchShared).map(|page| blank(&page)),
     }
 }
 

@@ -13,6 +13,7 @@ use super::key::KeyColumn;
 use super::kind::Place;
 use super::layout::Column;
 use super::load::{BulkOptions, BulkWriter, IndexLoad};
+use super::lock::LockMode;
 use super::ordered::OrderedScan;
 use super::scan::{PageReader, Scan, View};
 use super::transaction::Transaction;
@@ -40,7 +41,7 @@ pub struct NewColumn {
 impl Transaction {
     /// Makes a nonclustered index and fills it with the rows that are there.
     pub fn create_index(&mut self, table: &str, definition: &IndexDefinition) -> Result<(), EngineError> {
-        let object = self.alone(table)?;
+        let object = self.alone_in(table, LockMode::SchM)?;
         if self.working(object)?.index(&definition.name).is_some() {
             return Err(EngineError::TableExists { name: definition.name.clone() });
         }
@@ -61,7 +62,7 @@ impl Transaction {
 
     /// Removes a nonclustered index.
     pub fn drop_index(&mut self, table: &str, index: &str) -> Result<(), EngineError> {
-        let object = self.alone(table)?;
+        let object = self.alone_in(table, LockMode::SchM)?;
         self.guarded(|this| {
             let mut working = this.working(object)?;
             let place = working.indexes.iter().position(|present| present.name() == index);
@@ -80,7 +81,7 @@ impl Transaction {
         index: &str,
         fill_factor_percent: Option<u8>,
     ) -> Result<(), EngineError> {
-        let object = self.alone(table)?;
+        let object = self.alone_in(table, LockMode::SchM)?;
         self.guarded(|this| {
             let mut working = this.working(object)?;
             let found = working.index(index).cloned().ok_or_else(|| no_index(table, index))?;
@@ -129,7 +130,7 @@ impl Transaction {
     /// Gives a table other columns: the rows are written anew, unless all that happens is that nullable columns of variable length come at
     /// the end and the NULL bitmap has room for them, which changes the definition alone. Columns of keys and indexes must be kept.
     pub fn alter_columns(&mut self, name: &str, columns: &[NewColumn]) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.alone_in(name, LockMode::SchM)?;
         let old = self.working(object)?;
         if let Some(layout) = extended(&old, columns)? {
             return self.guarded(|this| {
@@ -178,7 +179,7 @@ impl Transaction {
         name: &str,
         form: impl FnOnce(&Table) -> Result<Reload, EngineError>,
     ) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.alone_in(name, LockMode::SchM)?;
         self.guarded(|this| {
             let reload = form(&this.working(object)?)?;
             let old = Arc::new(this.clear(object)?);

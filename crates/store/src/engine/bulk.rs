@@ -107,6 +107,7 @@ impl HeapLoad {
         if self.block.is_empty() {
             return Ok(());
         }
+        self.shared.governor.pace(&self.shared, None);
         let Self { block, shared, table, transaction, fragments, filled, minimally_logged, waiting, .. } =
             self;
         let unit = table.unit(UnitKind::InRow);

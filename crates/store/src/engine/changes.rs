@@ -14,7 +14,6 @@ use super::page::RowId;
 use super::scan::{PageReader, Scan, View};
 use super::transaction::{Transaction, no_table};
 use super::tree;
-use crate::lock::LockMode;
 
 impl Transaction {
     /// Inserts rows one by one, each logged. Returns their addresses; rows of a clustered table have none.
@@ -28,7 +27,7 @@ impl Transaction {
     pub fn insert_at_commit(&mut self, name: &str, batch: &RecordBatch) -> Result<(), EngineError> {
         self.check()?;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
-        self.lock(table.object, LockMode::Append)?;
+        self.lock_for_adding(table.object)?;
         let table =
             self.table(name).filter(|again| again.object == table.object).ok_or_else(|| no_table(name))?;
         fits(&table.layout, batch)?;

@@ -18,8 +18,10 @@ use super::definition::Definition;
 use super::error::EngineError;
 use super::figures::{CounterCells, Waits, count};
 use super::files::{self, DataFiles};
+use super::governor::{Governor, ResourceLimits};
 use super::index::{Index, Tree};
 use super::key::TextOrder;
+use super::lock::LockTable;
 use super::log::{Log, LogOptions, LogScan, file_number};
 use super::lsn::Lsn;
 use super::memory::MemoryVolume;
@@ -31,7 +33,6 @@ use super::scan::{PageReader, Scan, View};
 use super::sort;
 use super::transaction::Transaction;
 use super::volume::{DirectoryVolume, Volume};
-use crate::lock::LockTable;
 use crate::storage::OpenDirectoryError;
 
 /// What of a bulk load is logged, and when the log is given up.
@@ -64,6 +65,10 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// Orders text of keys that have a collation; None: no key may have one.
     pub text_order: Option<TextOrder>,
+    /// What all data files together may take; None: no limit.
+    pub data_limit_bytes: Option<u64>,
+    /// Log rate and processor time that the database is held to; None: it is not.
+    pub resource_limits: Option<ResourceLimits>,
 }
 
 impl Default for EngineOptions {
@@ -76,6 +81,8 @@ impl Default for EngineOptions {
             recovery_model: RecoveryModel::default(),
             lock_timeout: Duration::MAX,
             text_order: None,
+            data_limit_bytes: None,
+            resource_limits: None,
         }
     }
 }
@@ -110,6 +117,9 @@ pub(crate) struct Shared {
     /// Held by a commit that changes what others may change at the same time.
     pub commits: Mutex<()>,
     pub counters: CounterCells,
+    /// Held by the one that backs up the log.
+    pub backups: Mutex<()>,
+    pub governor: Governor,
     catalogue_iam: PageId,
     recovery_model: AtomicU8,
     checkpoint: Mutex<CheckpointState>,
@@ -181,7 +191,7 @@ impl Engine {
         let log = Arc::new(Log::create(&volume, options.log, &waits)?);
         let files = Arc::new(DataFiles::new(&volume, &waits));
         let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
-        let allocator = Allocator::open(&pager)?;
+        let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
         for number in 1..=options.files.max(1) {
             files.add(number, true)?;
             allocator.add_file(number)?;
@@ -230,7 +240,7 @@ impl Engine {
         }
         let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
         let recovered = recovery::recover(&pager, &scan, &control)?;
-        let allocator = Allocator::open(&pager)?;
+        let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
         let control = Control {
             next_transaction: recovered.next_transaction,
             row_counts: recovered.row_counts.into_iter().collect(),
@@ -269,6 +279,27 @@ impl Engine {
     pub fn set_recovery_model(&self, model: RecoveryModel) -> Result<(), EngineError> {
         self.shared.recovery_model.store(model as u8, Ordering::Release);
         self.shared.checkpoint()
+    }
+
+    /// Adds an empty data file, which allocations fill in proportion from now on. Returns its number.
+    pub fn add_data_file(&self) -> Result<u16, EngineError> {
+        let _one = self.shared.backups.lock();
+        let shared = &self.shared;
+        let last = shared.pager.files.all().last().map_or(0, |file| file.number);
+        let number = last.checked_add(1).ok_or_else(|| EngineError::Schema {
+            reason: "a database has at most 65,535 data files".to_owned(),
+        })?;
+        shared.pager.files.add(number, true)?;
+        let path = || shared.volume.path(&data_file_name(number));
+        shared.volume.sync_directory().map_err(|source| EngineError::Io {
+            operation: "sync the directory of",
+            path: path(),
+            source,
+        })?;
+        // The control file names it before the log does.
+        shared.checkpoint()?;
+        shared.allocator.add_file(number)?;
+        Ok(number)
     }
 
     /// Notes that the log up to now has been copied elsewhere, so that FULL and BULK_LOGGED need not keep it.
@@ -328,12 +359,13 @@ impl Shared {
         control: &Control,
     ) -> Self {
         let last_log_backup = control.keep_from;
+        let governor = Governor::new(options.resource_limits, &pager.waits);
         Self {
             volume,
             options,
+            locks: LockTable::new(&pager.waits),
             pager,
             allocator,
-            locks: LockTable::default(),
             catalogue: RwLock::default(),
             next_transaction: AtomicU64::new(control.next_transaction),
             next_object: AtomicU32::new(control.next_object),
@@ -342,6 +374,8 @@ impl Shared {
             given_up: Mutex::default(),
             commits: Mutex::default(),
             counters: CounterCells::default(),
+            backups: Mutex::default(),
+            governor,
             catalogue_iam: control.catalogue_iam,
             recovery_model: AtomicU8::new(control.recovery_model),
             checkpoint: Mutex::new(CheckpointState {
@@ -392,6 +426,15 @@ impl Shared {
         count(&self.counters.checkpoints, 1);
         state.log_bytes = self.pager.log.written_bytes();
         state.redo_start = control.redo_start;
+        let reason =
+            if self.recovery_model() != RecoveryModel::Simple && state.last_log_backup < control.keep_from {
+                "LOG_BACKUP"
+            } else if control.keep_from < control.redo_start {
+                "ACTIVE_TRANSACTION"
+            } else {
+                "CHECKPOINT"
+            };
+        self.pager.log.set_kept_for(reason);
         if self.recovery_model() != RecoveryModel::Simple {
             control.keep_from = control.keep_from.min(state.last_log_backup);
         } else {
@@ -411,11 +454,21 @@ impl Shared {
         (state.redo_start, state.last_log_backup)
     }
 
+    /// The log before `to` has been copied elsewhere.
+    pub fn note_log_backup(&self, to: Lsn) {
+        self.checkpoint.lock().last_log_backup = to;
+    }
+
     /// A checkpoint if enough log was written since the last.
     pub fn checkpoint_if_due(&self) -> Result<(), EngineError> {
         let due = {
             let state = self.checkpoint.lock();
-            self.pager.log.written_bytes() >= state.log_bytes + self.options.checkpoint_log_bytes
+            let log = &self.pager.log;
+            let since = log.written_bytes() - state.log_bytes;
+            // A log with a limit is given up before it is reached.
+            let limit = self.options.log.limit_bytes.unwrap_or(u64::MAX);
+            since >= self.options.checkpoint_log_bytes
+                || (since >= limit / 8 && log.used_bytes() >= limit / 2)
         };
         if due { self.checkpoint() } else { Ok(()) }
     }

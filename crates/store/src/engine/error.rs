@@ -106,6 +106,31 @@ pub enum EngineError {
         /// Its name or id.
         name: String,
     },
+    /// There are no log backups under SIMPLE.
+    #[error("the log cannot be backed up while the recovery model is SIMPLE")]
+    NoLogBackup,
+    /// A backup could not be written or read.
+    #[error("cannot {operation} the backup: {source}")]
+    Backup {
+        /// `write`, `flush` or `read`.
+        operation: &'static str,
+        /// The failure.
+        source: io::Error,
+    },
+    /// A backup is not what was written.
+    #[error("the backup is damaged: {reason}")]
+    DamagedBackup {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A log backup begins after the log that it is to go on.
+    #[error("the log backup begins at {begins}, and the log ends at {ends}")]
+    LogChainBroken {
+        /// Where the backup begins.
+        begins: Lsn,
+        /// Where the log ends.
+        ends: Lsn,
+    },
     /// The name is taken.
     #[error("a table named {name:?} exists already")]
     TableExists {
@@ -166,6 +191,11 @@ impl EngineError {
             Self::RowTooLarge { .. } => 511,
             Self::LogFull { .. } => 9002,
             Self::Shut { .. } => 9001,
+            Self::NoLogBackup => 4208,
+            Self::Backup { operation: "read", .. } => 3203,
+            Self::Backup { .. } => 3202,
+            Self::DamagedBackup { .. } => 3241,
+            Self::LogChainBroken { .. } => 4305,
             Self::NoSuchTable { .. } => 208,
             Self::TableExists { .. } => 2714,
             Self::InUse { .. } => 5120,
@@ -183,6 +213,15 @@ impl EngineError {
                 ) =>
             {
                 1105
+            }
+            Self::Io { operation: "open" | "create" | "list", .. } => 5120,
+            Self::Io { source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
+                5120
             }
             Self::Io { .. } => 823,
             _ => return None,

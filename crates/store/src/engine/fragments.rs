@@ -137,6 +137,11 @@ pub(crate) fn write_pages(
         if shared.marks_minimally_logged() {
             shared.allocator.mark_minimally_logged(run)?;
         }
+        // A log backup copies such pages when none is being written.
+        let _gate = shared.pager.enter();
+        if shared.marks_minimally_logged() {
+            run.extents().for_each(|extent| shared.allocator.collect_mark(extent));
+        }
         let lsn: Lsn = shared.pager.log.position();
         for bytes in pages.iter_mut() {
             page::set_lsn(bytes, lsn);

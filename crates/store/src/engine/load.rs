@@ -15,7 +15,6 @@ use super::page::{ExtentId, RowId};
 use super::rows::{self, Columns};
 use super::sort::{Sorted, Sorter};
 use super::transaction::{Transaction, no_table};
-use crate::lock::LockMode;
 
 /// How a bulk load is done.
 #[derive(Debug, Clone, Copy)]
@@ -316,7 +315,7 @@ impl Transaction {
             let table = Arc::new(self.working(object)?);
             return BulkWriter::new(&self.shared, &table, self.id, options);
         }
-        self.lock(table.object, LockMode::Append)?;
+        self.lock_for_adding(table.object)?;
         // It may have been dropped, or given a key, while this transaction waited.
         let again = self.table(name).filter(|again| again.object == table.object);
         let table = again.ok_or_else(|| no_table(name))?;

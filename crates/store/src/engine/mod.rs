@@ -35,6 +35,7 @@
 
 pub mod allocation;
 mod alter;
+pub mod backup;
 pub mod block;
 pub mod buffer;
 mod build;
@@ -50,6 +51,7 @@ pub mod error;
 pub mod figures;
 pub mod files;
 mod fragments;
+pub mod governor;
 mod heap;
 pub mod index;
 pub mod key;
@@ -76,6 +78,7 @@ pub mod versions;
 pub mod volume;
 
 pub use alter::{ColumnSource, NewColumn};
+pub use backup::{LogBackup, restore_log};
 pub use buffer::CacheCounts;
 pub use check::Finding;
 pub use compress::{Compression, CompressionCounts, SavingsEstimate};
@@ -85,12 +88,13 @@ pub use figures::{
     AllocationUnitSpace, Counters, DataFileSpace, FileIo, LogReuseWait, LogSpace, PageStatistics, ScanDetail,
     WaitCount, WaitType,
 };
+pub use governor::{ResourceLimits, ResourceSample, ServiceTier};
 pub use index::{Index, IndexDefinition, RowLocator, Tree};
 pub use key::{KeyColumn, TextOrder};
 pub use kind::Kind;
 pub use layout::Column;
 pub use load::{BulkOptions, BulkWriter, MinimalLogging, MinimalLoggingCondition};
-pub use lock::LockMode;
+pub use lock::{LockMode, LockRow, LockStatus, Resource};
 pub use log::{
     LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,
 };

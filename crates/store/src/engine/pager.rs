@@ -287,6 +287,12 @@ impl Pager {
         note(state.redo_start, &state.active)
     }
 
+    /// Runs `work` while no page changes. It must change none itself.
+    pub fn quiesce<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _gate = self.gate.write();
+        work()
+    }
+
     /// Undoes a transaction's changes after `until`, newest first.
     pub fn undo(&self, transaction: u64, until: Lsn) -> Result<(), EngineError> {
         let mut next = self.log_position(transaction).last;

@@ -20,15 +20,16 @@ use super::figures::count;
 use super::heap::HeapWriter;
 use super::index::{IndexDefinition, Tree};
 use super::layout::Column;
+use super::lock::LockMode;
 use super::log::Operation;
 use super::lsn::Lsn;
 use super::page::{ExtentId, PageId, RowId, UnitId};
-use crate::lock::LockMode;
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
 ///
-/// Bulk writers of any number of transactions fill one table side by side ([`LockMode::Append`]); whoever changes single rows or
-/// the table itself has it alone ([`LockMode::Exclusive`]). Locks are kept to the end.
+/// Bulk writers of any number of transactions fill one table side by side ([`LockMode::IX`], or [`LockMode::BU`] if the caller
+/// takes it before); whoever changes rows in place has the table alone ([`LockMode::X`]), as has whoever changes the table itself
+/// ([`LockMode::SchM`]). Locks are kept to the end.
 #[derive(Debug)]
 pub struct Transaction {
     pub(super) shared: Arc<Shared>,
@@ -42,6 +43,7 @@ pub struct Transaction {
     ended: bool,
     savepoints: u64,
     lock_timeout: Duration,
+    deadlock_priority: i8,
     interrupt: Option<Arc<AtomicBool>>,
 }
 
@@ -74,6 +76,7 @@ impl Transaction {
     pub(crate) fn new(shared: Arc<Shared>, id: u64) -> Self {
         Self {
             lock_timeout: shared.options.lock_timeout,
+            deadlock_priority: 0,
             interrupt: None,
             shared,
             id,
@@ -187,7 +190,7 @@ impl Transaction {
         }
         self.claim_name(name)?;
         let object = self.shared.next_object.fetch_add(1, Ordering::AcqRel);
-        self.lock_alone(object)?;
+        self.lock_in(object, LockMode::SchM)?;
         self.guarded(|this| {
             let (shared, id) = (Arc::clone(&this.shared), this.id);
             let table = Table::new(object, name.to_owned(), properties.to_owned(), layout, |unit| {
@@ -239,7 +242,7 @@ impl Transaction {
 
     /// Gives a table another name and other properties.
     pub fn alter_table(&mut self, name: &str, new_name: &str, properties: &str) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.alone_in(name, LockMode::SchM)?;
         self.share_catalogue()?;
         if name != new_name {
             // Until this is committed, nobody else can use the old name either.
@@ -256,7 +259,7 @@ impl Transaction {
 
     /// Removes a table. Its extents are free when the last snapshot that can read them is gone.
     pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.alone_in(name, LockMode::SchM)?;
         self.share_catalogue()?;
         self.lock_name(name)?;
         let table = self.work.changed.insert(object, None).flatten().ok_or_else(|| no_table(name))?;
@@ -269,7 +272,7 @@ impl Transaction {
 
     /// Removes all rows of a table by giving up its extents.
     pub fn truncate_table(&mut self, name: &str) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.alone_in(name, LockMode::SchM)?;
         self.guarded(|this| {
             this.work.pending.remove(&object);
             let old = this.clear(object)?;
@@ -563,9 +566,13 @@ impl Transaction {
 
     /// Locks a table for this transaction alone and makes its working copy.
     pub(super) fn alone(&mut self, name: &str) -> Result<u32, EngineError> {
+        self.alone_in(name, LockMode::X)
+    }
+
+    pub(super) fn alone_in(&mut self, name: &str, mode: LockMode) -> Result<u32, EngineError> {
         self.check()?;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
-        self.lock_alone(table.object)?;
+        self.lock_in(table.object, mode)?;
         match self.table(name) {
             Some(again) if again.object == table.object => Ok(table.object),
             _ => Err(no_table(name)),
@@ -573,7 +580,11 @@ impl Transaction {
     }
 
     fn lock_alone(&mut self, object: u32) -> Result<(), EngineError> {
-        self.lock(object, LockMode::Exclusive)?;
+        self.lock_in(object, LockMode::X)
+    }
+
+    fn lock_in(&mut self, object: u32, mode: LockMode) -> Result<(), EngineError> {
+        self.lock(object, mode)?;
         self.work_on(object);
         Ok(())
     }
@@ -592,6 +603,7 @@ impl Transaction {
     }
 
     pub(super) fn check(&self) -> Result<(), EngineError> {
+        self.shared.governor.pace(&self.shared, self.interrupt.as_deref());
         match (self.failed, self.shared.pager.log.is_shut()) {
             (_, Some(reason)) => Err(EngineError::Shut { reason }),
             (true, None) => Err(EngineError::Doomed),

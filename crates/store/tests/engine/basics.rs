@@ -19,7 +19,7 @@ pub fn options(recovery_model: RecoveryModel) -> EngineOptions {
         recovery_model,
         // Nobody waits in these tests but by mistake.
         lock_timeout: Duration::from_secs(20),
-        text_order: None,
+        ..EngineOptions::default()
     }
 }
 

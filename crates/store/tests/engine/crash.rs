@@ -1,19 +1,30 @@
 //! Power cuts after every operation of mixed workloads: what was acknowledged is there, what was not is there wholly or not at all.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use bulkwire_store::engine::Engine;
+use bulkwire_store::engine::{Engine, EngineOptions, LogOptions, RecoveryModel};
 
 use crate::basics::{MODELS, options};
 use crate::support::Random;
 use crate::support::volume::MemoryVolume;
-use crate::workload::{Model, contents, step};
+use crate::workload::{Model, batch, columns, contents, step};
 
-const STEPS: u64 = 12;
+const STEPS: u64 = 14;
 
-/// Workloads; the environment can ask for more, for a soak.
-fn seeds() -> u64 {
-    std::env::var("BULKWIRE_CRASH_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(8)
+/// Cuts at distinct moments; the environment can ask for more, for a soak.
+fn wanted_points() -> u64 {
+    let asked = std::env::var("BULKWIRE_CRASH_POINTS").ok().and_then(|points| points.parse().ok());
+    asked.unwrap_or(20_000)
+}
+
+/// Small virtual log files and frequent checkpoints, so that cuts fall on their making and removal too.
+fn crash_options(seed: u64) -> EngineOptions {
+    EngineOptions {
+        log: LogOptions { file_bytes: 64 << 10, limit_bytes: None },
+        checkpoint_log_bytes: 160 << 10,
+        ..options(MODELS[seed as usize % 3])
+    }
 }
 
 /// A committed state, and how many operations had been done when it was acknowledged, and when its transaction began.
@@ -24,31 +35,60 @@ struct Commit {
 }
 
 fn run(volume: &MemoryVolume, seed: u64) -> Vec<Commit> {
-    let engine = Engine::open_on(Arc::new(volume.clone()), options(MODELS[seed as usize % 3])).unwrap();
+    let engine = Engine::open_on(Arc::new(volume.clone()), crash_options(seed)).unwrap();
     let created = volume.operations();
     let mut commits = vec![Commit { began: 0, acknowledged: created, model: Model::new() }];
     let mut random = Random(seed);
-    for _ in 0..STEPS {
+    // Open beside the others for a while, and always undone: it loads and changes a table that nobody else ever sees.
+    let mut lingering = None;
+    for number in 0..STEPS {
         let began = volume.operations();
         let mut model = commits.last().unwrap().model.clone();
         if step(&engine, &mut model, &mut random).unwrap() {
             commits.push(Commit { began, acknowledged: volume.operations(), model });
         }
+        match random.below(6) {
+            0 if lingering.is_none() => {
+                let mut transaction = engine.begin();
+                let name = format!("lingering{number}");
+                transaction.create_table(&name, columns(), "").unwrap();
+                let rows: Vec<_> =
+                    (0..40).map(|id| (id, Some("l".repeat(id as usize * 9)), Some(vec![3; 700]))).collect();
+                transaction.bulk_load(&name, &[batch(&rows)]).unwrap();
+                transaction.insert(&name, &batch(&rows[..8])).unwrap();
+                lingering = Some(transaction);
+            }
+            1 => drop(lingering.take()),
+            2 => engine.log_backed_up().unwrap(),
+            3 if random.one_in(3) => {
+                let model = [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple];
+                engine.set_recovery_model(model[random.below(3) as usize]).unwrap();
+            }
+            _ => {}
+        }
     }
     commits
 }
 
-/// Cuts the power after every operation of one workload. Returns the number of cuts, and how often a commit that was not
-/// acknowledged had survived.
-fn cut_everywhere(seed: u64) -> (u64, u64) {
+#[derive(Debug, Default)]
+struct Tally {
+    /// Distinct moments of distinct workloads.
+    points: AtomicU64,
+    /// Further cuts, after going on from a recovered state.
+    second_cuts: AtomicU64,
+    /// Commits that were not acknowledged and were there.
+    survived: AtomicU64,
+}
+
+/// Cuts the power after every operation of one workload.
+fn cut_everywhere(seed: u64, tally: &Tally) {
     let volume = MemoryVolume::recording();
     let commits = run(&volume, seed);
-    let (mut cuts, mut survived) = (0, 0);
     volume.replay(|done, disk| {
         let mut random = Random(seed ^ (done << 20));
         let left = MemoryVolume::on(disk.after_power_cut(&mut random));
         let acknowledged = commits.iter().rposition(|commit| commit.acknowledged <= done);
-        let options = options(MODELS[seed as usize % 3]);
+        let options = crash_options(seed);
         let engine = match Engine::open_on(Arc::new(left.clone()), options) {
             Ok(engine) => engine,
             Err(error) => panic!("seed {seed}, cut after {done}: {error}"),
@@ -59,9 +99,13 @@ fn cut_everywhere(seed: u64) -> (u64, u64) {
         if found != commits[index].model {
             let kept = in_flight.is_some_and(|commit| commit.model == found);
             assert!(kept, "seed {seed}, cut after {done}");
-            survived += 1;
+            tally.survived.fetch_add(1, Ordering::Relaxed);
         }
         assert_eq!(engine.check().unwrap(), [], "seed {seed}, cut after {done}");
+        tally.points.fetch_add(1, Ordering::Relaxed);
+        if !random.one_in(5) {
+            return;
+        }
         // It goes on from there, also through a second cut.
         let mut next = found.clone();
         let committed = step(&engine, &mut next, &mut random)
@@ -73,30 +117,31 @@ fn cut_everywhere(seed: u64) -> (u64, u64) {
             .unwrap_or_else(|error| panic!("seed {seed}, cut after {done}, second cut: {error}"));
         assert_eq!(contents(&engine), expected, "seed {seed}, cut after {done}, second cut");
         assert_eq!(engine.check().unwrap(), [], "seed {seed}, cut after {done}, second cut");
-        cuts += 2;
+        tally.second_cuts.fetch_add(1, Ordering::Relaxed);
     });
-    (cuts, survived)
 }
 
-fn cut_seeds(seeds: impl Iterator<Item = u64>, least: u64) {
-    let (mut cuts, mut survived) = (0, 0);
-    for seed in seeds {
-        let (more, kept) = cut_everywhere(seed);
-        cuts += more;
-        survived += kept;
-    }
-    println!("{cuts} power cuts, the commit in flight survived in {survived}");
-    assert!(cuts >= least, "only {cuts} power cuts");
+#[test]
+fn a_power_cut_loses_nothing_committed() {
+    let (tally, next_seed, wanted) = (Tally::default(), AtomicU64::new(0), wanted_points());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while tally.points.load(Ordering::Relaxed) < wanted {
+                    cut_everywhere(next_seed.fetch_add(1, Ordering::Relaxed), &tally);
+                }
+            });
+        }
+    });
+    let points = tally.points.into_inner();
+    let (seconds, survived) = (tally.second_cuts.into_inner(), tally.survived.into_inner());
+    println!(
+        "{points} power cuts in {} workloads, {seconds} second ones; the commit in flight survived {survived}",
+        next_seed.into_inner()
+    );
+    assert!(points >= wanted, "only {points} power cuts");
     // Otherwise the disk is not the one described: a commit written but not acknowledged must sometimes survive.
-    assert!(survived > 0);
-}
-
-#[test]
-fn a_power_cut_loses_nothing_committed_even_seeds() {
-    cut_seeds((0..seeds()).step_by(2), 600);
-}
-
-#[test]
-fn a_power_cut_loses_nothing_committed_odd_seeds() {
-    cut_seeds((1..seeds()).step_by(2), 600);
+    assert!(survived > points / 100);
+    assert!(seconds > points / 10);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use bulkwire_store::engine::{
     Column, Engine, EngineOptions, Kind, LogContext, LogOperation, LogReuseWait, Lsn, PageStatistics,
-    RecoveryModel, ScanDetail, WaitType,
+    RecoveryModel, ResourceLimits, ScanDetail, WaitType,
 };
 
 use crate::support::volume::MemoryVolume;
@@ -297,4 +297,23 @@ fn levels_of_a_tree_are_told_apart() {
     assert!(leaf.fragmentation_percent > 30.0, "{}", leaf.fragmentation_percent);
     assert!(leaf.fragments > leaf.pages / 3);
     assert!(leaf.scan_density_percent() < 70.0);
+}
+
+#[test]
+fn a_database_held_to_a_log_rate_waits_for_it_and_loses_nothing() {
+    let engine = engine(RecoveryModel::Full);
+    create(&engine, &[]);
+    assert_eq!(engine.resource_samples(), []);
+    // 200 pages of log at once, and a megabyte a second.
+    engine.set_resource_limits(Some(ResourceLimits::custom(Some(1 << 20), None)));
+    let mut transaction = engine.begin();
+    transaction.bulk_load("t", &[batch(0..15_800)]).unwrap();
+    transaction.commit().unwrap();
+    let waits = engine.waits();
+    let governor = waits.iter().find(|count| count.wait == WaitType::LogRateGovernor).unwrap();
+    assert!(governor.count > 0);
+    assert_eq!(engine.resource_limits().unwrap().log_bytes_per_second, Some(1 << 20));
+    engine.set_resource_limits(None);
+    let rows: usize = engine.snapshot().scan("t", None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 15_800);
 }

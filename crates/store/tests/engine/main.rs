@@ -1,12 +1,14 @@
 //! The paged engine from outside: transactions against a model, power cuts, failures, damage.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod backup;
 mod basics;
 mod build;
 mod crash;
 mod faults;
 mod figures;
 mod index;
+mod kill;
 #[path = "../support/mod.rs"]
 mod support;
 mod together;

@@ -117,7 +117,7 @@ fn addressed(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowId)>
 /// Names of tables with a key on `id` begin so.
 const KEYED: char = 'k';
 
-fn is_keyed(name: &str) -> bool {
+pub fn is_keyed(name: &str) -> bool {
     name.starts_with(KEYED)
 }
 

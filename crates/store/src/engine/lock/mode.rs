@@ -98,6 +98,16 @@ impl LockMode {
     }
 }
 
+impl From<crate::LockMode> for LockMode {
+    fn from(mode: crate::LockMode) -> Self {
+        match mode {
+            crate::LockMode::Append => Self::IX,
+            crate::LockMode::Bulk => Self::BU,
+            crate::LockMode::Exclusive => Self::X,
+        }
+    }
+}
+
 impl fmt::Display for LockMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

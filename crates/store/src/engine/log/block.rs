@@ -128,16 +128,19 @@ pub struct Block<'a> {
 impl<'a> Block<'a> {
     /// The block of `file` at `position`, at the start of `bytes`. None: there is none, or it is torn.
     pub fn parse(bytes: &'a [u8], file: u32, position: u32) -> Option<Self> {
+        let block = Self::parse_checked(bytes, file, position)?;
+        let checked = bytes.get(8..block.units as usize * UNIT_BYTES)?;
+        (crc32fast::hash(checked) == u32_at(bytes, 4)?).then_some(block)
+    }
+
+    /// The same of a block whose checksum was found right before.
+    pub fn parse_checked(bytes: &'a [u8], file: u32, position: u32) -> Option<Self> {
         let same_place = u32_at(bytes, 8)? == file && u32_at(bytes, 12)? == position;
         if bytes.get(..4)? != MAGIC || !same_place {
             return None;
         }
         let length = u32_at(bytes, 16)? as usize;
         let end = HEADER_BYTES.checked_add(length)?.checked_next_multiple_of(UNIT_BYTES)?;
-        let checked = bytes.get(8..end)?;
-        if crc32fast::hash(checked) != u32_at(bytes, 4)? {
-            return None;
-        }
         Some(Self {
             units: (end / UNIT_BYTES) as u32,
             durable: Lsn { file: u32_at(bytes, 24)?, block: u32_at(bytes, 28)?, record: 0 },

@@ -2,11 +2,13 @@
 
 mod block;
 mod figures;
+mod header;
 mod reader;
 mod record;
 mod scan;
 
 pub use figures::{LogContext, LogCount, LogOperation, LogPlace};
+pub(crate) use header::LogFileHeader;
 pub use reader::{LogReader, LogRow};
 pub use record::{Change, LogRecord, Operation};
 pub use scan::LogScan;
@@ -82,6 +84,7 @@ struct State {
     written_bytes: u64,
     counts: LogCounts,
     flushes: LogFlushes,
+    kept_for: &'static str,
     failed: Option<String>,
 }
 
@@ -163,6 +166,7 @@ impl Log {
             written_bytes: 0,
             counts: LogCounts::default(),
             flushes: LogFlushes::default(),
+            kept_for: "CHECKPOINT",
             failed: None,
         };
         Ok(Self {
@@ -188,7 +192,7 @@ impl Log {
             && state.used_bytes() + state.reserved_bytes + needed + reserve + BLOCK_LIMIT_BYTES as u64
                 > limit_bytes
         {
-            return Err(EngineError::LogFull { limit_bytes, reason: "ACTIVE_TRANSACTION" });
+            return Err(EngineError::LogFull { limit_bytes, reason: state.kept_for });
         }
         if !state.block.fits(bytes.len()) {
             state.close_block();
@@ -254,6 +258,12 @@ impl Log {
         }
     }
 
+    /// Makes everything durable, and returns where the next block begins. Nobody may append meanwhile.
+    pub(crate) fn close_block(&self) -> Result<Lsn, EngineError> {
+        self.flush(self.position())?;
+        Ok(self.state.lock().block.start())
+    }
+
     /// The record at `lsn`, which must not have been truncated.
     pub fn read(&self, lsn: Lsn) -> Result<LogRecord, EngineError> {
         let bytes = {
@@ -315,6 +325,11 @@ impl Log {
     /// Bytes of records appended since the database was opened.
     pub fn written_bytes(&self) -> u64 {
         self.state.lock().written_bytes
+    }
+
+    /// Says what keeps the log from being given up, as `log_reuse_wait_desc` spells it.
+    pub fn set_kept_for(&self, reason: &'static str) {
+        self.state.lock().kept_for = reason;
     }
 
     /// Records appended since the database was opened, by operation and context.

@@ -84,7 +84,7 @@ impl LogScan {
             let mut position = 1;
             while position < *end {
                 let at = position as usize * UNIT_BYTES;
-                let block = bytes.get(at..).and_then(|bytes| Block::parse(bytes, *number, position));
+                let block = bytes.get(at..).and_then(|bytes| Block::parse_checked(bytes, *number, position));
                 let lsn = Lsn { file: *number, block: position, record: 0 };
                 let damaged = |reason: String| EngineError::DamagedLog { lsn, reason };
                 let block = block.ok_or_else(|| damaged("no block".to_owned()))?;
@@ -102,7 +102,7 @@ impl LogScan {
     }
 
     /// The position behind the last record.
-    pub(super) fn end(&self) -> Result<Lsn, EngineError> {
+    pub(crate) fn end(&self) -> Result<Lsn, EngineError> {
         let (file, block) = self.files.last().copied().unwrap_or((0, 0));
         Ok(Lsn { file, block, record: 0 })
     }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::super::lock::{LockMode, Request, Resource};
 use super::{CATALOGUE, EngineError, Transaction};
-use crate::TableId;
 use crate::error::LockError;
-use crate::lock::{LockKey, LockMode};
 
 impl Transaction {
     /// How long changes wait for their locks from now on: zero does not wait, `Duration::MAX` waits for ever.
@@ -25,23 +24,41 @@ impl Transaction {
         self.interrupt = Some(interrupt);
     }
 
-    /// Takes a lock on a table, or strengthens one.
-    pub fn lock_table(&self, object: u32, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
-        self.acquire(&LockKey::Table(TableId(u64::from(object))), mode, timeout)
+    /// Which of several transactions that wait for each other gives way: the one with the least priority, -10 to 10 (`SET
+    /// DEADLOCK_PRIORITY`); of equal ones that with least to undo.
+    pub fn set_deadlock_priority(&mut self, priority: i8) {
+        self.deadlock_priority = priority.clamp(-10, 10);
+    }
+
+    /// Takes a lock on a table, or strengthens one. It is kept until the transaction ends.
+    pub fn lock_table(
+        &self,
+        object: u32,
+        mode: impl Into<LockMode>,
+        timeout: Duration,
+    ) -> Result<(), LockError> {
+        self.acquire(&Resource::Object(object), mode.into(), timeout)
     }
 
     pub(in crate::engine) fn lock(&self, object: u32, mode: LockMode) -> Result<(), EngineError> {
         Ok(self.lock_table(object, mode, self.lock_timeout)?)
     }
 
+    /// For adding rows beside others who do: IX, unless the table is locked for bulk loads, which is enough.
+    pub(in crate::engine) fn lock_for_adding(&self, object: u32) -> Result<(), EngineError> {
+        match self.shared.locks.held(self.id, &Resource::Object(object)) {
+            Some(LockMode::BU) => Ok(()),
+            _ => self.lock(object, LockMode::IX),
+        }
+    }
+
     pub(super) fn lock_name(&self, name: &str) -> Result<(), EngineError> {
-        let key = LockKey::Name(name.to_owned());
-        Ok(self.acquire(&key, LockMode::Exclusive, self.lock_timeout)?)
+        Ok(self.acquire(&Resource::Name(name.to_owned()), LockMode::X, self.lock_timeout)?)
     }
 
     /// Keeps the structural check away until this transaction is over.
     pub(super) fn share_catalogue(&self) -> Result<(), EngineError> {
-        self.lock(CATALOGUE, LockMode::Append)
+        self.lock(CATALOGUE, LockMode::IX)
     }
 
     /// Keeps a name for this transaction.
@@ -55,7 +72,14 @@ impl Transaction {
         }
     }
 
-    pub(super) fn acquire(&self, key: &LockKey, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
-        self.shared.locks.acquire(self.id, key, mode, timeout, self.interrupt.as_deref())
+    fn acquire(&self, resource: &Resource, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
+        let request = Request {
+            transaction: self.id,
+            timeout,
+            interrupt: self.interrupt.as_deref(),
+            priority: self.deadlock_priority,
+            cost: self.shared.pager.log_position(self.id).reserved_bytes,
+        };
+        self.shared.locks.acquire(request, resource, mode)
     }
 }

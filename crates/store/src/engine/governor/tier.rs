@@ -1,0 +1,124 @@
+//! Service tiers and what they allow.
+
+/// A tier of a hosted database, as it was in 2014.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ServiceTier {
+    /// The smallest.
+    Basic,
+    /// Standard.
+    S0,
+    /// Standard.
+    S1,
+    /// Standard.
+    S2,
+    /// Standard.
+    S3,
+    /// Premium.
+    P1,
+    /// Premium.
+    P2,
+    /// Premium.
+    P3,
+    /// The tiers before those: shared machines.
+    WebBusiness,
+}
+
+impl ServiceTier {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Basic,
+        Self::S0,
+        Self::S1,
+        Self::S2,
+        Self::S3,
+        Self::P1,
+        Self::P2,
+        Self::P3,
+        Self::WebBusiness,
+    ];
+
+    /// As `sys.database_service_objectives` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Basic => "Basic",
+            Self::S0 => "S0",
+            Self::S1 => "S1",
+            Self::S2 => "S2",
+            Self::S3 => "S3",
+            Self::P1 => "P1",
+            Self::P2 => "P2",
+            Self::P3 => "P3",
+            Self::WebBusiness => "Web/Business",
+        }
+    }
+
+    /// The tier of a name, in any case; `Web` and `Business` are the same.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.into_iter().find(|tier| tier.name().eq_ignore_ascii_case(name));
+        found.or_else(|| match name.to_ascii_lowercase().as_str() {
+            "web" | "business" => Some(Self::WebBusiness),
+            _ => None,
+        })
+    }
+
+    /// Megabytes of rows per minute that one load generator could write at most, and whether that was measured. The others lie on
+    /// the line through their neighbours by DTU (S0), or are as many times the next smaller one as their DTU (S3, P3).
+    pub fn megabytes_per_minute(self) -> (f64, bool) {
+        match self {
+            Self::Basic => (9.3, true),
+            Self::S0 => (12.4, false),
+            Self::S1 => (18.7, true),
+            Self::S2 => (37.5, true),
+            Self::S3 => (75.0, false),
+            Self::P1 => (46.9, true),
+            Self::P2 => (91.3, true),
+            Self::P3 => (365.2, false),
+            Self::WebBusiness => (93.7, true),
+        }
+    }
+
+    /// Its database throughput units; None: it had none.
+    pub fn dtu(self) -> Option<u32> {
+        match self {
+            Self::Basic => Some(5),
+            Self::S0 => Some(10),
+            Self::S1 => Some(20),
+            Self::S2 => Some(50),
+            Self::S3 | Self::P1 => Some(100),
+            Self::P2 => Some(200),
+            Self::P3 => Some(800),
+            Self::WebBusiness => None,
+        }
+    }
+
+    /// What it allows: the log rate of [`megabytes_per_minute`](Self::megabytes_per_minute), and a processor core per 100 DTU.
+    pub fn limits(self) -> ResourceLimits {
+        let (megabytes, _) = self.megabytes_per_minute();
+        ResourceLimits {
+            tier: Some(self),
+            log_bytes_per_second: Some((megabytes * 1_048_576.0 / 60.0) as u64),
+            processors: self.dtu().map(|dtu| f64::from(dtu) / 100.0),
+            dtu: self.dtu(),
+        }
+    }
+}
+
+/// What a database is held to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ResourceLimits {
+    /// Where they come from; None: they are the caller's own.
+    pub tier: Option<ServiceTier>,
+    /// Bytes of log records per second; None: any.
+    pub log_bytes_per_second: Option<u64>,
+    /// Processor cores, also parts of one; None: any. Counted on Linux only.
+    pub processors: Option<f64>,
+    /// What `dtu_limit` shows.
+    pub dtu: Option<u32>,
+}
+
+impl ResourceLimits {
+    /// Limits of the caller's own.
+    pub fn custom(log_bytes_per_second: Option<u64>, processors: Option<f64>) -> Self {
+        Self { tier: None, log_bytes_per_second, processors, dtu: None }
+    }
+}
