@@ -3,6 +3,7 @@
 //! A backup holds the log from where the last one ended, and the pages of minimally logged loads since, of which the log has
 //! nothing. Put beside a copy of the database that is as old as the first of them, they bring it to where the last one ended.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -106,23 +107,18 @@ fn write(
         unreadable_pages.extend_from_slice(unreadable);
     }
     let mut reader = shared.pager.log.reader(from)?;
-    let mut file = 0;
+    let mut next_file = from.file;
     while let Some((at, block)) = reader.next_block()? {
         if (Lsn { record: 0, ..at }) >= to {
             break;
         }
-        if at.file != file {
-            file = at.file;
-            let header = LogFileHeader::read(&shared.volume, file)?;
-            out.put(&[FILE])?;
-            out.put(&file.to_le_bytes())?;
-            out.put(&header.previous_end.to_le_bytes())?;
-        }
+        out.files(&mut next_file, at.file)?;
         out.put(&[BLOCK])?;
         out.put(&at.block.to_le_bytes())?;
         out.put(&(block.len() as u32).to_le_bytes())?;
         out.put(&block)?;
     }
+    out.files(&mut next_file, to.file)?;
     out.put(&[END])?;
     out.put(&to.to_bytes())?;
     let sum = out.sum.clone().finalize();
@@ -161,6 +157,18 @@ impl Sink<'_> {
         written.map_err(|source| EngineError::Backup { operation: "write", source })
     }
 
+    /// The virtual log files up to `last`, also those that hold nothing: the log would end before one that is missing.
+    fn files(&mut self, next: &mut u32, last: u32) -> Result<(), EngineError> {
+        while *next <= last {
+            let header = LogFileHeader::read(&self.shared.volume, *next)?;
+            self.put(&[FILE])?;
+            self.put(&header.number.to_le_bytes())?;
+            self.put(&header.previous_end.to_le_bytes())?;
+            *next += 1;
+        }
+        Ok(())
+    }
+
     fn page(&mut self, page: &Page) -> Result<(), EngineError> {
         self.put(&[PAGE])?;
         let mut page = page.clone();
@@ -189,7 +197,12 @@ pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<Log
     let control = Control::read(volume)?;
     let control = control.ok_or_else(|| damaged("there is no database to restore it to"))?;
     let end = LogScan::new(volume, control.keep_from)?.end()?;
-    if from.file > end.file.saturating_add(1) || (from.file == end.file && from.block > end.block) {
+    let goes_on = match from.file.cmp(&end.file) {
+        Ordering::Less => true,
+        Ordering::Equal => from.block <= end.block,
+        Ordering::Greater => from.file == end.file.saturating_add(1) && from.block <= 1,
+    };
+    if !goes_on {
         return Err(EngineError::LogChainBroken { begins: from, ends: end });
     }
     let (mut names, mut pages) = (BTreeSet::new(), 0);

@@ -289,13 +289,14 @@ impl Engine {
         let number = last.checked_add(1).ok_or_else(|| EngineError::Schema {
             reason: "a database has at most 65,535 data files".to_owned(),
         })?;
-        shared.pager.files.add(number, true)?;
-        let path = || shared.volume.path(&data_file_name(number));
-        shared.volume.sync_directory().map_err(|source| EngineError::Io {
-            operation: "sync the directory of",
-            path: path(),
-            source,
-        })?;
+        let name = data_file_name(number);
+        let io = |operation| {
+            let path = shared.volume.path(&name);
+            move |source| EngineError::Io { operation, path, source }
+        };
+        shared.volume.create(&name).map_err(io("create"))?;
+        shared.volume.sync_directory().map_err(io("sync the directory of"))?;
+        shared.pager.files.add(number, false)?;
         // The control file names it before the log does.
         shared.checkpoint()?;
         shared.allocator.add_file(number)?;

@@ -59,7 +59,12 @@ fn run(volume: &MemoryVolume, seed: u64) -> Vec<Commit> {
                 lingering = Some(transaction);
             }
             1 => drop(lingering.take()),
-            2 => engine.log_backed_up().unwrap(),
+            2 if engine.recovery_model() != RecoveryModel::Simple => {
+                drop(engine.backup_log(&mut std::io::sink()).unwrap());
+            }
+            4 if engine.data_files().len() < 4 && random.one_in(3) => {
+                assert!(engine.add_data_file().unwrap() <= 4);
+            }
             3 if random.one_in(3) => {
                 let model = [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple];
                 engine.set_recovery_model(model[random.below(3) as usize]).unwrap();

@@ -213,6 +213,66 @@ fn damaged_pages_are_found_and_leave_the_rest_usable() {
     assert_eq!(engine.check().unwrap(), []);
 }
 
+#[test]
+fn a_page_that_cannot_be_read_is_error_823_and_leaves_the_rest_usable() {
+    let volume = MemoryVolume::default();
+    let options = EngineOptions::default();
+    let rows = many_rows(500);
+    let first = {
+        let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
+        for name in ["good", "bad"] {
+            let mut transaction = engine.begin();
+            transaction.create_table(name, columns(), "").unwrap();
+            transaction.bulk_load(name, &[batch(&rows)]).unwrap();
+            transaction.commit().unwrap();
+        }
+        let transaction = engine.begin();
+        let mut scan = transaction.scan("bad", None).unwrap();
+        scan.next_with_addresses().unwrap().unwrap().1[0].page
+    };
+    let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
+    let offset = u64::from(first.page) * 8192;
+    volume.set_unreadable(Some((data_file_name(first.file), offset..offset + 8192)));
+    let snapshot = engine.snapshot();
+    let error = scanned(snapshot.scan("bad", None).unwrap()).unwrap_err();
+    assert_eq!(error.sql_error(), Some(823), "{error}");
+    assert_eq!(scanned(snapshot.scan("good", None).unwrap()).unwrap(), rows);
+    let mut transaction = engine.begin();
+    transaction.insert("good", &batch(&many_rows(3))).unwrap();
+    transaction.commit().unwrap();
+    // The disk reads it again: nothing was lost.
+    volume.set_unreadable(None);
+    assert_eq!(scanned(snapshot.scan("bad", None).unwrap()).unwrap(), rows);
+    drop(snapshot);
+    assert_eq!(engine.check().unwrap(), []);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_not_opened_and_not_harmed() {
+    for kind in [ErrorKind::ReadOnlyFilesystem, ErrorKind::PermissionDenied] {
+        let volume = MemoryVolume::default();
+        volume.set_fault(Some((0, true, kind)));
+        let error = Engine::open_on(Arc::new(volume.clone()), EngineOptions::default()).unwrap_err();
+        assert_eq!(error.sql_error(), Some(5120), "{error}");
+        volume.set_fault(None);
+        let rows = many_rows(300);
+        {
+            let engine = Engine::open_on(Arc::new(volume.clone()), EngineOptions::default()).unwrap();
+            let mut transaction = engine.begin();
+            transaction.create_table("t", columns(), "").unwrap();
+            transaction.bulk_load("t", &[batch(&rows)]).unwrap();
+            transaction.commit().unwrap();
+        }
+        volume.set_fault(Some((0, true, kind)));
+        let error = Engine::open_on(Arc::new(volume.clone()), EngineOptions::default()).unwrap_err();
+        assert_eq!(error.sql_error(), Some(5120), "{error}");
+        volume.set_fault(None);
+        let engine = Engine::open_on(Arc::new(volume), EngineOptions::default()).unwrap();
+        assert_eq!(contents(&engine)["t"], rows);
+        assert_eq!(engine.check().unwrap(), []);
+    }
+}
+
 /// Damage whose checksum is right, as a faulty program would leave it.
 #[test]
 fn the_check_finds_what_no_checksum_can() {

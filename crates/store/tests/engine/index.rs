@@ -117,7 +117,7 @@ fn an_index_follows_every_change_of_its_table() {
             model.retain(|row| row.0 % 5 != 0);
             commit(&engine, |t| {
                 let (rows, locators) = find(t, |row| row.0 % 7 == 0);
-                let rows: Vec<Row> = rows.into_iter().map(|row| renamed(row)).collect();
+                let rows: Vec<Row> = rows.into_iter().map(renamed).collect();
                 t.update_located("t", &locators, &batch(&rows))
             });
             model.iter_mut().filter(|row| row.0 % 7 == 0).for_each(|row| *row = renamed(row.clone()));

@@ -198,6 +198,8 @@ struct State {
     recording: bool,
     /// The operation with this number fails, and all after it if `stays`.
     fault: Option<(u64, bool, io::ErrorKind)>,
+    /// Reads of this part of a file fail.
+    unreadable: Option<(String, std::ops::Range<u64>)>,
     operations: u64,
 }
 
@@ -208,6 +210,11 @@ impl State {
         if let Some((at, stays, kind)) = self.fault
             && (number == at || (stays && number > at))
         {
+            // Of a failed write any part may have arrived.
+            if let Operation::Write { file, offset, bytes } = &operation {
+                let bytes = Arc::new(bytes[..(number % 3) as usize * bytes.len() / 3].to_vec());
+                self.disk.apply(&Operation::Write { file: *file, offset: *offset, bytes });
+            }
             return Err(kind.into());
         }
         self.disk.apply(&operation);
@@ -243,6 +250,11 @@ impl MemoryVolume {
 
     pub fn set_fault(&self, fault: Option<(u64, bool, io::ErrorKind)>) {
         self.state.lock().unwrap().fault = fault;
+    }
+
+    /// Reads that touch this part of a file fail from now on.
+    pub fn set_unreadable(&self, part: Option<(String, std::ops::Range<u64>)>) {
+        self.state.lock().unwrap().unreadable = part;
     }
 
     pub fn disk(&self) -> Disk {
@@ -326,7 +338,15 @@ impl VolumeFile for MemoryFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.state.lock().unwrap().disk.files[self.file].seen.read(offset, buffer)
+        let state = self.state.lock().unwrap();
+        if let Some((name, part)) = &state.unreadable
+            && state.disk.seen.get(name) == Some(&self.file)
+            && offset < part.end
+            && part.start < offset + buffer.len() as u64
+        {
+            return Err(io::ErrorKind::Other.into());
+        }
+        state.disk.files[self.file].seen.read(offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
