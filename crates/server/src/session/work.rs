@@ -547,15 +547,14 @@ impl Work {
 
     /// Locks a table to the end of the transaction if that needs no waiting.
     pub fn try_lock(&self, table: &OpenTable, mode: LockMode) -> bool {
-        let locked =
-            self.write(table.place, |transaction| Ok(transaction.lock(table.id, mode, Duration::ZERO)?));
+        let locked = self.write(table.place, |transaction| transaction.lock(table.id, mode, Duration::ZERO));
         locked.is_ok()
     }
 
     /// Locks a table to the end of the transaction.
     pub fn lock(&self, table: &OpenTable, mode: LockMode) -> Result<(), SqlError> {
         let timeout = self.lock_timeout;
-        self.write(table.place, |transaction| Ok(transaction.lock(table.id, mode, timeout)?))
+        self.write(table.place, |transaction| transaction.lock(table.id, mode, timeout))
     }
 }
 
