@@ -177,6 +177,11 @@ impl Index {
         &self.tree.definition.name
     }
 
+    /// Pages in use, of all levels.
+    pub fn pages(&self) -> u64 {
+        self.unit.pages()
+    }
+
     /// An index of a table with these rows and this clustered tree. `unit` is its own.
     pub(crate) fn new(
         id: u16,

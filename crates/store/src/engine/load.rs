@@ -14,7 +14,7 @@ use super::index::{Index, Tree};
 use super::page::{ExtentId, RowId};
 use super::rows::{self, Columns};
 use super::sort::{Sorted, Sorter};
-use super::transaction::{Transaction, no_table};
+use super::transaction::{Savepoint, Transaction, no_table};
 
 /// How a bulk load is done.
 #[derive(Debug, Clone, Copy)]
@@ -96,6 +96,8 @@ pub struct BulkWriter {
     target: Target,
     pub(crate) indexes: Vec<IndexLoad>,
     minimal_logging: MinimalLogging,
+    /// The transaction when it began, and how many savepoints that had set: if nothing else has happened since, the load alone is undone.
+    pub(crate) start: Option<(Savepoint, u64)>,
 }
 
 #[derive(Debug)]
@@ -113,6 +115,7 @@ pub(crate) struct Finished {
     pub pending: Option<Sorted>,
     pub indexes: Vec<IndexLoad>,
     pub minimal_logging: MinimalLogging,
+    pub start: Option<(Savepoint, u64)>,
 }
 
 impl BulkWriter {
@@ -148,7 +151,7 @@ impl BulkWriter {
             index: index.clone(),
             sorter: Sorter::new(shared, options.sort_memory_bytes),
         });
-        Ok(Self { target, indexes: indexes.collect(), minimal_logging })
+        Ok(Self { target, indexes: indexes.collect(), minimal_logging, start: None })
     }
 
     /// Whether only extents are logged, and the pages are forced at commit.
@@ -169,7 +172,7 @@ impl BulkWriter {
         }
     }
 
-    /// Adds rows. After an error the writer is of no more use, and its transaction must be undone.
+    /// Adds rows. After an error the writer is of no more use, and must be [given up](Transaction::abandon_bulk).
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         match &mut self.target {
             Target::Heap(load) => {
@@ -185,7 +188,7 @@ impl BulkWriter {
 
     /// Writes what can be written without the table in hand.
     pub(crate) fn finish(self) -> Finished {
-        let Self { target, mut indexes, minimal_logging } = self;
+        let Self { target, mut indexes, minimal_logging, start } = self;
         let (filled, allocated, pending) = match target {
             Target::Heap(mut load) => {
                 let flushed = load.flush().and_then(|()| note_located(&mut load, &mut indexes));
@@ -194,7 +197,7 @@ impl BulkWriter {
             }
             Target::Tree(load) => load.finish(&mut indexes),
         };
-        Finished { filled, allocated, pending, indexes, minimal_logging }
+        Finished { filled, allocated, pending, indexes, minimal_logging, start }
     }
 }
 
@@ -309,30 +312,59 @@ impl Transaction {
     /// A bulk writer for any table. Those of a heap without indexes work side by side; all others have the table alone.
     pub fn bulk_writer_with(&mut self, name: &str, options: BulkOptions) -> Result<BulkWriter, EngineError> {
         self.check()?;
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        if table.clustered.is_some() || !table.indexes.is_empty() {
-            let object = self.alone(name)?;
-            let table = Arc::new(self.working(object)?);
-            return BulkWriter::new(&self.shared, &table, self.id, options);
+        let table = self.table_for_load(name)?;
+        let mut writer = BulkWriter::new(&self.shared, &table, self.id, options)?;
+        if self.open_writers == 0 {
+            writer.start = Some((self.savepoint(), self.savepoints));
         }
-        self.lock_for_adding(table.object)?;
-        // It may have been dropped, or given a key, while this transaction waited.
-        let again = self.table(name).filter(|again| again.object == table.object);
-        let table = again.ok_or_else(|| no_table(name))?;
-        if table.clustered.is_some() || !table.indexes.is_empty() {
-            return self.bulk_writer_with(name, options);
-        }
-        BulkWriter::new(&self.shared, &table, self.id, options)
+        self.open_writers += 1;
+        Ok(writer)
     }
 
-    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on.
+    fn table_for_load(&mut self, name: &str) -> Result<Arc<Table>, EngineError> {
+        let alone = |table: &Table| table.clustered.is_some() || !table.indexes.is_empty();
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        if !alone(&table) {
+            self.lock_for_adding(table.object)?;
+            // It may have been dropped, or given a key, while this transaction waited.
+            let again = self.table(name).filter(|again| again.object == table.object);
+            let table = again.ok_or_else(|| no_table(name))?;
+            if !alone(&table) {
+                return Ok(table);
+            }
+        }
+        let object = self.alone(name)?;
+        self.working(object).map(Arc::new)
+    }
+
+    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on. If it fails, the load alone is undone,
+    /// provided that the transaction has done nothing else since it began; otherwise only undoing everything is left.
     pub fn finish_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
-        let done = self.attach_bulk(name, writer);
-        done.inspect_err(|_| self.failed = true)
+        let mut finished = writer.finish();
+        let start = finished.start.take();
+        self.open_writers = self.open_writers.saturating_sub(1);
+        let done = self.attach_finished(name, finished);
+        if done.is_err() {
+            self.undo_load(start);
+        }
+        done
+    }
+
+    /// Undoes a load that has failed.
+    fn undo_load(&mut self, start: Option<(Savepoint, u64)>) {
+        let alone = start.filter(|(_, savepoints)| self.open_writers == 0 && *savepoints == self.savepoints);
+        self.failed = match alone {
+            Some((savepoint, _)) if !self.failed => self.rollback_to(&savepoint).is_err(),
+            _ => true,
+        };
     }
 
     pub(super) fn attach_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
-        let Finished { filled, allocated, pending, indexes, minimal_logging } = writer.finish();
+        self.attach_finished(name, writer.finish())
+    }
+
+    fn attach_finished(&mut self, name: &str, finished: Finished) -> Result<u64, EngineError> {
+        let Finished { filled, allocated, pending, indexes, minimal_logging, .. } = finished;
         self.allocated.extend(allocated);
         let filled = filled?;
         self.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
@@ -399,10 +431,12 @@ impl Transaction {
         Ok(())
     }
 
-    /// Gives up a bulk writer: what it wrote is undone with the transaction, which cannot be committed any more.
+    /// Gives up a bulk writer: what it wrote is undone, as when [`finish_bulk`](Self::finish_bulk) fails.
     pub fn abandon_bulk(&mut self, writer: BulkWriter) {
-        self.allocated.extend(writer.finish().allocated);
-        self.failed = true;
+        let finished = writer.finish();
+        self.allocated.extend(finished.allocated);
+        self.open_writers = self.open_writers.saturating_sub(1);
+        self.undo_load(finished.start);
     }
 
     /// Loads batches through one bulk writer.

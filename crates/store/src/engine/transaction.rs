@@ -41,7 +41,9 @@ pub struct Transaction {
     /// An operation failed half way: only undoing everything is left.
     pub(super) failed: bool,
     ended: bool,
-    savepoints: u64,
+    pub(super) savepoints: u64,
+    /// Bulk writers that have not ended.
+    pub(super) open_writers: u64,
     lock_timeout: Duration,
     deadlock_priority: i8,
     interrupt: Option<Arc<AtomicBool>>,
@@ -86,6 +88,7 @@ impl Transaction {
             failed: false,
             ended: false,
             savepoints: 0,
+            open_writers: 0,
         }
     }
 

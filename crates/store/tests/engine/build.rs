@@ -153,6 +153,42 @@ fn rows_out_of_order_and_keys_that_exist_are_refused_with_their_place() {
 }
 
 #[test]
+fn a_load_that_fails_leaves_the_rest_of_its_transaction() {
+    for model in MODELS {
+        let engine = engine(model);
+        create(&engine, "t", &IndexDefinition::unique("pk", &[0]));
+        let mut transaction = engine.begin();
+        transaction.insert("t", &batch(&rows(0..10))).unwrap();
+        for wrong in [&rows(5..2000), &rows(100..200).into_iter().rev().collect::<Vec<_>>()] {
+            for options in [SORTED, SPILLING] {
+                let mut writer = transaction.bulk_writer_with("t", options).unwrap();
+                match writer.append(&batch(wrong)) {
+                    Ok(()) if wrong[0].0 == 199 && !options.sorted => {
+                        transaction.finish_bulk("t", writer).unwrap();
+                        let ids: ArrayRef = Arc::new(Int32Array::from_iter_values(100..200));
+                        let ids = RecordBatch::try_from_iter_with_nullable([("id", ids, false)]).unwrap();
+                        transaction.delete_keys("t", &ids).unwrap();
+                    }
+                    Ok(()) => drop(transaction.finish_bulk("t", writer).unwrap_err()),
+                    Err(EngineError::NotSorted { row: 2 }) => transaction.abandon_bulk(writer),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        // While something else happens, only undoing everything is left.
+        let mut other = engine.begin();
+        other.create_table("u", columns(), "").unwrap();
+        let writer = other.bulk_writer("u").unwrap();
+        other.insert("u", &batch(&rows(0..1))).unwrap();
+        other.abandon_bulk(writer);
+        assert!(matches!(other.commit(), Err(EngineError::Doomed)));
+        transaction.commit().unwrap();
+        assert_eq!(read(&engine, "t"), rows(0..10));
+        assert_eq!(engine.check().unwrap(), []);
+    }
+}
+
+#[test]
 fn a_tree_that_has_rows_takes_more() {
     for model in MODELS {
         let engine = engine(model);

@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use bulkwire_store::engine::database::data_file_name;
-use bulkwire_store::engine::{Engine, EngineError, EngineOptions, LogOptions, RecoveryModel};
+use bulkwire_store::engine::{
+    Engine, EngineError, EngineOptions, IndexDefinition, LogOptions, RecoveryModel,
+};
 
 use crate::basics::{MODELS, options};
 use crate::support::Random;
@@ -284,6 +286,7 @@ fn the_check_finds_what_no_checksum_can() {
         let mut transaction = engine.begin();
         transaction.create_table("t", columns(), "").unwrap();
         transaction.bulk_load("t", &[batch(&rows)]).unwrap();
+        transaction.create_index("t", &IndexDefinition::new("i", &[0])).unwrap();
         transaction.commit().unwrap();
         engine.checkpoint().unwrap();
     }
@@ -298,10 +301,18 @@ fn the_check_finds_what_no_checksum_can() {
             Some(PageType::Data) if page.unit().object > 1 && page.slot_count() > 1 => {
                 &[(8191, 0xFF), (8188, 2), (28, 1), (24, 1)]
             }
+            // Another key; a slot that leads elsewhere; a free count; another unit; a neighbour.
+            Some(PageType::Index) if page.slot_count() > 1 => {
+                &[(98, 0x10), (8188, 2), (28, 1), (24, 1), (16, 1)]
+            }
             // A used extent marked as free, a free one as used.
             Some(PageType::Gam) => &[(194, 0x04), (194, 0x80)],
             Some(PageType::Pfs) => &[(100 + 40, 0x01)],
-            Some(PageType::Iam) if page.unit().object > 1 && page.unit().index == 256 => &[(194, 0x40)],
+            Some(PageType::Iam)
+                if page.unit().object > 1 && page.unit().index != 257 && page.unit().index != 258 =>
+            {
+                &[(194, 0x40)]
+            }
             _ => continue,
         };
         for (place, mask) in changes {
