@@ -44,6 +44,8 @@ pub(super) const SAMPLE: Duration = Duration::from_secs(15);
 const SAMPLES: usize = 240;
 /// What was not used is kept for so long.
 const BURST_SECONDS: f64 = 0.25;
+/// Shorter delays are none.
+const LEAST_SECONDS: f64 = 1e-6;
 
 #[derive(Debug)]
 pub(super) struct Meter {
@@ -111,7 +113,8 @@ impl Meter {
         };
         let cause = if log_seconds >= processor_seconds { Cause::Log } else { Cause::Processor };
         let seconds = log_seconds.max(processor_seconds);
-        (seconds > 0.0).then(|| (Duration::try_from_secs_f64(seconds).unwrap_or(SAMPLE), cause))
+        // Less cannot be slept, and may be rounding.
+        (seconds >= LEAST_SECONDS).then(|| (Duration::try_from_secs_f64(seconds).unwrap_or(SAMPLE), cause))
     }
 
     /// The samples that are over, newest first.
