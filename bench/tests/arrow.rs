@@ -15,6 +15,7 @@ fn server() -> RunningServer {
     Server::start(ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         data: DataLocation::InMemory,
+        storage: None,
         init: Vec::new(),
         user: "sa".to_owned(),
         password: Password::new(PASSWORD),

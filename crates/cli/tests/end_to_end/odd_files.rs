@@ -207,7 +207,7 @@ fn directories_and_files_that_cannot_be_opened_or_read() {
     let closed = folder.path().join("closed.dat");
     std::fs::write(&closed, "1\ta\n").unwrap();
     #[cfg(unix)]
-    std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     if std::fs::File::open(&closed).is_err() {
         check(&fixture, text(&closed), Bcp("-c"), (1, "", "Unable to open BCP host data-file"));
         check(&fixture, text(&closed), Csv, (1, "", "Permission denied"));

@@ -15,6 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::apply::{ApplyKind, ApplyTable};
 use super::function_table::FunctionTable;
+use super::in_order::in_order;
 use super::recursive::RecursiveTable;
 
 /// The values of a row's columns, by their names in plans, which are unique.
@@ -161,11 +162,11 @@ pub(super) async fn physical_plan(
     plan: &LogicalPlan,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let error = match state.create_physical_plan(plan).await {
-        Ok(plan) => return Ok(plan),
+        Ok(plan) => return in_order(plan),
         Err(error) => error,
     };
     match with_applies(plan)? {
-        Some(rewritten) => state.create_physical_plan(&rewritten).await,
+        Some(rewritten) => in_order(state.create_physical_plan(&rewritten).await?),
         None => Err(error),
     }
 }

@@ -10,6 +10,7 @@ pub mod datum;
 pub mod facts;
 mod function_table;
 pub(crate) mod functions;
+mod in_order;
 mod json;
 mod like;
 mod pause;

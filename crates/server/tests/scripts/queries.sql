@@ -259,3 +259,35 @@ in
 IF (SELECT COUNT(*) FROM emp) > 3 SELECT 'many'
 ----
 many
+
+-- Without ORDER BY, what is written first comes first.
+SELECT v.n * 10 FROM (VALUES (5), (1), (4), (2), (3)) AS v (n) WHERE v.n <> 4
+----
+50
+10
+20
+30
+
+SELECT d.id FROM dept d UNION ALL SELECT 90 UNION ALL SELECT d.id + 10 FROM dept d UNION ALL SELECT 80
+----
+1
+2
+3
+90
+11
+12
+13
+80
+
+SELECT TOP (3) n FROM (SELECT 7 AS n UNION ALL SELECT 9 UNION ALL SELECT 8 UNION ALL SELECT 6) AS u
+----
+7
+9
+8
+
+CREATE TABLE numbered (id int IDENTITY, v varchar(3)) INSERT INTO numbered (v) SELECT 'c' UNION ALL SELECT 'a' UNION ALL SELECT 'b' SELECT id, v FROM numbered
+----
+affected 3
+1 | c
+2 | a
+3 | b
