@@ -2,7 +2,9 @@
 
 use super::compress::{Compression, CompressionCounts, PageCompressor};
 use super::layout::Layout;
-use super::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, UnitId};
+use super::page::{
+    self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, STUB_BYTES, UnitId,
+};
 use super::record::BoundBatch;
 
 /// A run of pages in memory that takes rows until it is full.
@@ -21,6 +23,10 @@ pub struct PageBlock {
     slots: usize,
     used: usize,
     offsets: Vec<u32>,
+    /// What a row takes at least: compressed rows of a heap may be shorter than the stub that they may become.
+    least_bytes: usize,
+    /// Bytes of the page being filled that are kept free for that.
+    reserve: usize,
     /// Of a table with PAGE compression: the rows that are not in a page yet.
     compressor: Option<PageCompressor>,
 }
@@ -43,6 +49,8 @@ impl PageBlock {
             slots: 0,
             used: 0,
             offsets: Vec::new(),
+            least_bytes: if layout.compression == Compression::None { 0 } else { STUB_BYTES },
+            reserve: 0,
             compressor,
         }
     }
@@ -61,10 +69,11 @@ impl PageBlock {
         let lengths = batch.lengths().get(first..).unwrap_or_default();
         for length in lengths {
             let length = usize::from(*length);
-            let taken = self.used - HEADER_BYTES.min(self.used) + self.slots * SLOT_BYTES;
+            let short = self.least_bytes.saturating_sub(length);
+            let taken = self.used - HEADER_BYTES.min(self.used) + self.slots * SLOT_BYTES + self.reserve;
             // A page takes at least one row, whatever the fill factor.
             let room = if self.slots == 0 { CAPACITY_BYTES } else { self.page_limit_bytes };
-            if self.pages == 0 || taken + length + SLOT_BYTES > room {
+            if self.pages == 0 || taken + length + short + SLOT_BYTES > room {
                 if self.pages == self.capacity_pages {
                     break;
                 }
@@ -72,6 +81,7 @@ impl PageBlock {
                 self.pages += 1;
                 self.slots = 0;
                 self.used = HEADER_BYTES;
+                self.reserve = 0;
             }
             let start = (self.pages - 1) * PAGE_BYTES;
             self.slots += 1;
@@ -81,6 +91,7 @@ impl PageBlock {
             }
             self.offsets.push((start + self.used) as u32);
             self.used += length;
+            self.reserve += short;
         }
         let count = self.offsets.len();
         batch.write(first..first + count, &self.offsets, &mut self.bytes);
@@ -162,6 +173,7 @@ impl PageBlock {
         self.pages = 0;
         self.slots = 0;
         self.used = 0;
+        self.reserve = 0;
     }
 
     fn close_page(&mut self) {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::allocation::{ExtentUse, Unit};
 use super::catalogue::{Table, UnitKind};
+use super::compress::Compression;
 use super::database::Shared;
 use super::error::EngineError;
 use super::large::{self, FragmentSink, FragmentSource};
 use super::log::Change;
 use super::maps;
-use super::page::{ExtentId, Page, PageId, PageType, RowId};
+use super::page::{ExtentId, Page, PageId, PageType, RowId, STUB_BYTES};
 use super::record;
 use super::tree;
 
@@ -100,6 +101,13 @@ impl HeapWriter<'_> {
             .stored(&after)
             .ok_or_else(|| tree::damaged(at.page, "a row cannot be compressed"))?
             .into_owned();
+        // Others in the page must still be able to move when this one has grown.
+        let short = |row: &[u8]| STUB_BYTES.saturating_sub(row.len());
+        let reserve = self.stub_reserve(&page) + short(&after);
+        let free = page.free_bytes() + before.len() + short(&before);
+        if after.len() > before.len() && free < after.len() + reserve {
+            return Ok(false);
+        }
         let done = before == after || {
             let change = Change::Replace { page: at.page, slot: at.slot, before, after };
             self.shared.pager.change(self.transaction, change)?
@@ -156,7 +164,11 @@ impl HeapWriter<'_> {
             return Ok(None);
         }
         let record = page.stored(record).ok_or_else(|| tree::damaged(id, "a row cannot be compressed"))?;
-        if !page.fits(record.len()) {
+        let reserve = match page_type {
+            PageType::Data => self.stub_reserve(&page) + STUB_BYTES.saturating_sub(record.len()),
+            _ => 0,
+        };
+        if !page.fits(record.len() + reserve) {
             return Ok(None);
         }
         let slot = page.free_slot();
@@ -197,6 +209,13 @@ impl HeapWriter<'_> {
             None => extents.push(used),
         }
         Ok(id)
+    }
+
+    /// What must stay free in a page. Rows that are not compressed are never shorter than a stub.
+    fn stub_reserve(&self, page: &Page) -> usize {
+        let may_be_short =
+            self.table.clustered.is_none() && self.table.layout.compression != Compression::None;
+        if may_be_short { page.stub_reserve_bytes() } else { 0 }
     }
 
     fn note_fullness(&self, id: PageId) -> Result<(), EngineError> {

@@ -19,6 +19,8 @@ pub const SLOT_BYTES: usize = 2;
 pub const CAPACITY_BYTES: usize = PAGE_BYTES - HEADER_BYTES;
 /// The longest row.
 pub const ROW_LIMIT_BYTES: usize = 8060;
+/// Length of a forwarding stub: what a row of a heap takes at least.
+pub const STUB_BYTES: usize = 9;
 /// Pages of an extent, the unit of allocation.
 pub const EXTENT_PAGES: u32 = 8;
 /// Bytes of an extent.
@@ -457,6 +459,11 @@ impl Page {
         self.put_u16(FREE_COUNT, (self.free_bytes() + old - row.len()) as u16);
         self.note_change();
         true
+    }
+
+    /// Bytes that must stay free so that each row of a heap can become a forwarding stub: compressed rows may be shorter than one.
+    pub fn stub_reserve_bytes(&self) -> usize {
+        self.rows().map(|(_, row)| STUB_BYTES.saturating_sub(row.len())).sum()
     }
 
     /// Whether a row of `length` bytes would fit, with a new slot if need be.

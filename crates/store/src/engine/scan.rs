@@ -53,7 +53,9 @@ impl PageReader {
             let first = extent.extent.page(0);
             // Up to the last page in use: the file may end there.
             let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
-            buffer.resize(EXTENT_BYTES, 0);
+            if buffer.len() < EXTENT_BYTES {
+                *buffer = vec![0; EXTENT_BYTES];
+            }
             let bytes = buffer.get_mut(..used * PAGE_BYTES).unwrap_or_default();
             pager.files.file(first.file)?.read(first.page, bytes, WaitType::PageIoLatchShared)?;
         }

@@ -6,7 +6,7 @@ use super::grid::{CellView, Grid, ROW_BUFFER_BYTES, lengths, write_row};
 use super::plan::Planner;
 use super::record::CdRecord;
 use super::{CompressionCounts, information, pays};
-use crate::engine::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, SLOT_BYTES};
+use crate::engine::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, SLOT_BYTES, STUB_BYTES};
 
 /// Rows that wait for a page of their own.
 #[derive(Debug)]
@@ -69,7 +69,8 @@ impl PageCompressor {
             let coded = lengths(&coded_views, rows);
             let limit = self.page_limit_bytes.saturating_sub(planner.information.len());
             let coded_rows = fitting(&coded, limit);
-            let used = coded.iter().take(coded_rows).sum::<usize>() + SLOT_BYTES * coded_rows;
+            let least = |length: &usize| (*length).max(STUB_BYTES) + SLOT_BYTES;
+            let used = coded.iter().take(coded_rows).map(least).sum::<usize>();
             let room = limit.saturating_sub(used) * coded_rows / used.max(1);
             if coded_rows == rows && !last && room > 0 {
                 self.target = rows + room + room / 16 + 2;
@@ -135,11 +136,11 @@ pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts
     Some(compressed)
 }
 
-/// How many rows of these lengths fit.
+/// How many rows of these lengths fit, each with room for the stub that it may become.
 fn fitting(lengths: &[usize], limit_bytes: usize) -> usize {
     let mut bytes = 0;
     let fitting = lengths.iter().take_while(|length| {
-        bytes += **length + SLOT_BYTES;
+        bytes += (**length).max(STUB_BYTES) + SLOT_BYTES;
         bytes <= limit_bytes
     });
     fitting.count()
