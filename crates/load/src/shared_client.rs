@@ -189,12 +189,13 @@ impl RowStream {
         let (sender, batches) = bounded(BATCHES_MAX);
         let thread = thread::Builder::new().name("bulkwire-read".to_owned()).spawn(move || {
             let mut client = client;
-            let failed = run(&mut client, query, found, &sender).err();
-            // Free before the reader sees the end.
+            let done = run(&mut client, query, found, &sender);
+            // Free before the reader sees the end. A reader that is gone has no use for it.
             drop(client);
-            if let Some(error) = failed {
-                // A reader that is gone has no use for it.
-                let _ = sender.send(Err(error));
+            match done {
+                Ok(Some((columns, schema))) => drop(columns.send(schema)),
+                Ok(None) => {}
+                Err(error) => drop(sender.send(Err(error))),
             }
         })?;
         Ok(Self { columns, batches: Some(batches), thread: Some(thread), handle })
@@ -259,12 +260,14 @@ impl fmt::Debug for RowStream {
     }
 }
 
+/// Runs the query and hands its rows over. Of one that has no result the schema comes back, to be sent when the client is free:
+/// nobody reads such a result to its end.
 fn run(
     client: &mut Client,
     query: Query,
     columns: Sender<SchemaRef>,
     batches: &Sender<Result<RecordBatch, Error>>,
-) -> Result<(), Error> {
+) -> Result<Option<(Sender<SchemaRef>, SchemaRef)>, Error> {
     let parameters: Vec<(&str, SqlType, Value)> = query
         .parameters
         .iter()
@@ -275,16 +278,19 @@ fn run(
         false => client.query_with(&query.sql, &parameters, query.form)?,
     };
     let mut stream = stream.with_batch_rows(query.batch_rows)?;
-    if columns.send(stream.schema()).is_err() {
-        return Ok(());
-    }
+    let schema = stream.schema();
+    let unannounced = match schema.fields().is_empty() {
+        true => Some((columns, schema)),
+        false if columns.send(schema).is_err() => return Ok(None),
+        false => None,
+    };
     while let Some(batch) = stream.next_batch()? {
         if batches.send(Ok(batch)).is_err() {
-            return Ok(());
+            return Ok(None);
         }
     }
     match stream.next_result()? {
         true => Err(Error::SeveralResults),
-        false => Ok(()),
+        false => Ok(unannounced),
     }
 }
