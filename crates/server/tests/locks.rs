@@ -139,7 +139,7 @@ fn a_deadlock_ends_with_1205_for_one_and_success_for_the_other() {
             .iter()
             .any(|token| matches!(token, Token::EnvChange(EnvChange::Transaction { .. })));
         assert!(rolled_back, "{:?}", answers[victim]);
-        let mut clients = [&mut first, &mut second];
+        let clients = [&mut first, &mut second];
         assert_eq!(scalar(clients[victim], "SELECT @@TRANCOUNT"), 0);
         assert_no_error(&clients[1 - victim].batch("ROLLBACK"));
         assert_eq!(scalar(&mut second, "SELECT SUM(id) FROM t"), 3);
