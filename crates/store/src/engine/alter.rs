@@ -74,6 +74,24 @@ impl Transaction {
         })
     }
 
+    /// Gives a nonclustered index, or the clustered key, another name.
+    pub fn rename_index(&mut self, table: &str, index: &str, new_name: &str) -> Result<(), EngineError> {
+        let object = self.alone_in(table, LockMode::SchM)?;
+        self.guarded(|this| {
+            let mut working = this.working(object)?;
+            if working.index(new_name).is_some() {
+                return Err(EngineError::TableExists { name: new_name.to_owned() });
+            }
+            let clustered = working.clustered.iter_mut().filter(|tree| tree.definition.name == index);
+            let indexes = working.indexes.iter_mut().map(|index| &mut index.tree);
+            let tree = indexes.filter(|tree| tree.definition.name == index).chain(clustered).next();
+            let tree = tree.ok_or_else(|| no_index(table, index))?;
+            Arc::make_mut(tree).definition.name = new_name.to_owned();
+            this.set_working(working);
+            this.redefine(object)
+        })
+    }
+
     /// Gives a nonclustered index dense pages, or as full as `fill_factor_percent` says; None: as it was declared.
     pub fn rebuild_index(
         &mut self,

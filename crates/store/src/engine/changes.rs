@@ -9,7 +9,7 @@ use super::database::Snapshot;
 use super::error::EngineError;
 use super::index::RowLocator;
 use super::layout::Layout;
-use super::ordered::{OrderedScan, tree_of};
+use super::ordered::{self, OrderedScan, tree_of};
 use super::page::RowId;
 use super::scan::{PageReader, Scan, View};
 use super::transaction::{Transaction, no_table};
@@ -106,6 +106,13 @@ impl Transaction {
             return Err(EngineError::Schema { reason });
         }
         self.guarded(|this| this.with_heap(object, |heap| heap.update_located(locators, batch)))
+    }
+
+    /// The rows of any table that these lead to, in that order; all columns.
+    pub fn rows_at(&self, name: &str, locators: &[RowLocator]) -> Result<RecordBatch, EngineError> {
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        let columns: Vec<usize> = (0..table.layout.visible().len()).collect();
+        ordered::rows_at(&self.reader(&table), &table, &columns, locators)
     }
 
     /// Removes the rows at these addresses of a heap.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use arrow::array::RecordBatch;
+
 use super::lsn::Lsn;
 use super::page::PageId;
 use crate::error::LockError;
@@ -154,6 +156,8 @@ pub enum EngineError {
         is_constraint: bool,
         /// The key's values, as in `(1, abc, <NULL>)`.
         key: String,
+        /// The same as one row of the key's columns.
+        values: Box<RecordBatch>,
     },
     /// Rows that were said to be in the order of the key are not.
     #[error("row {row} is not in the order of the key")]

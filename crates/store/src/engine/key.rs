@@ -15,12 +15,21 @@ const CHILD_BYTES: usize = 6;
 
 /// Gives text the bytes that order it as a collation does.
 ///
-/// `write(collation, text, out)` appends them to `out`: texts order as these byte strings do, and are equal if they are. Trailing
-/// blanks are gone before it is called. The same collation must give the same bytes for as long as a database exists.
+/// `write(collation, text, out)` appends them to `out`: texts order as these byte strings do, and are equal if they are. The same
+/// collation must give the same bytes for as long as a database exists. False: the bytes are no text; the key cannot be made.
 #[derive(Clone, Copy)]
 pub struct TextOrder {
     /// The function.
-    pub write: fn(collation: &str, text: &str, out: &mut Vec<u8>),
+    pub write: fn(collation: &str, text: KeyText<'_>, out: &mut Vec<u8>) -> bool,
+}
+
+/// Text of a key column with a collation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyText<'a> {
+    /// Of a text column, without trailing blanks.
+    Unicode(&'a str),
+    /// Of a column of bytes that the caller keeps text in, as they are.
+    Bytes(&'a [u8]),
 }
 
 impl std::fmt::Debug for TextOrder {
@@ -36,7 +45,8 @@ pub struct KeyColumn {
     pub column: usize,
     /// Whether greater values come first.
     pub descending: bool,
-    /// Collation of a text column, for [`TextOrder`]; None: text orders by its bytes (`char`) or code units (`nchar`).
+    /// Collation of a text column, or of bytes that are text, for [`TextOrder`]; None: by the bytes (`char`, `binary`) or code units
+    /// (`nchar`).
     pub collation: Option<String>,
 }
 
@@ -191,11 +201,16 @@ impl KeyLayout {
         key: &mut Vec<u8>,
     ) -> Option<()> {
         let start = key.len();
-        let collation = column.collation.as_deref().zip(self.order).filter(|_| kind.is_text());
+        let collation = column.collation.as_deref().zip(self.order);
+        let collation = collation.filter(|_| kind.is_text() || kind.is_bytes());
         match (collation, value) {
             (Some((collation, order)), Some(value)) => {
                 let mut sort_key = Vec::new();
-                (order.write)(collation, &text(kind, value)?, &mut sort_key);
+                let written = match kind.is_text() {
+                    true => (order.write)(collation, KeyText::Unicode(&text(kind, value)?), &mut sort_key),
+                    false => (order.write)(collation, KeyText::Bytes(value), &mut sort_key),
+                };
+                written.then_some(())?;
                 key.push(1);
                 escape(sort_key.into_iter(), key);
             }

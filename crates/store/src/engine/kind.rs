@@ -94,6 +94,11 @@ impl Kind {
         matches!(self, Self::Char(_) | Self::NChar(_) | Self::VarChar(_) | Self::NVarChar(_))
     }
 
+    /// Whether values are bytes.
+    pub fn is_bytes(self) -> bool {
+        matches!(self, Self::Binary(_) | Self::VarBinary(_))
+    }
+
     /// Where and how wide values are.
     pub fn place(self) -> Place {
         let time = |scale: u8| match scale {

@@ -90,7 +90,7 @@ pub use figures::{
 };
 pub use governor::{ResourceLimits, ResourceSample, ServiceTier};
 pub use index::{Index, IndexDefinition, RowLocator, Tree};
-pub use key::{KeyColumn, TextOrder};
+pub use key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyText, TextOrder};
 pub use kind::Kind;
 pub use layout::Column;
 pub use load::{BulkOptions, BulkWriter, MinimalLogging, MinimalLoggingCondition};

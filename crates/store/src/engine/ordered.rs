@@ -1,5 +1,6 @@
-//! Reading a table in the order of one of its trees, a leaf at a time.
+//! Reading a table in the order of one of its trees, leaf after leaf.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -70,10 +71,44 @@ impl OrderedScan {
 
     /// The next batch with what leads to each row.
     pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
-        self.leaf(true).transpose()
+        self.batch(true).transpose()
     }
 
-    fn leaf(&mut self, locate: bool) -> Result<Option<(RecordBatch, Vec<RowLocator>)>, EngineError> {
+    fn batch(&mut self, locate: bool) -> Result<Option<(RecordBatch, Vec<RowLocator>)>, EngineError> {
+        let tree = Arc::clone(&self.tree);
+        let unreadable = || tree::damaged(tree.root, "a key cannot be read");
+        let covered = self.index.as_ref().map(|index| covered(index, &self.projection));
+        // Whoever wants few rows gets the first leaf alone.
+        let rows = if self.seen == 0 { 1 } else { BATCH_ROWS };
+        let mut gatherer = RowGatherer::new(&tree.layout);
+        let mut locators = Vec::new();
+        while gatherer.rows() < rows
+            && let Some((page, slots)) = self.leaf()?
+        {
+            gatherer.push_rows(&page, slots.clone())?;
+            if let Some(index) = self.index.as_ref().filter(|_| locate || covered == Some(None)) {
+                let found = slots.map(|slot| page.row(slot).and_then(|record| index.locator(record)));
+                locators.extend(found.collect::<Option<Vec<_>>>().ok_or_else(unreadable)?);
+            }
+        }
+        if gatherer.rows() == 0 {
+            return Ok(None);
+        }
+        if self.index.is_none() && locate {
+            let keys = gatherer.keys(&tree.key).ok_or_else(unreadable)?;
+            locators = keys.into_iter().map(|key| RowLocator::Key(key.into())).collect();
+        }
+        let source = LargeValueReader { source: &self.reader };
+        let batch = match &covered {
+            None => gatherer.finish(&self.projection, &source)?,
+            Some(Some(columns)) => gatherer.finish(columns, &source)?,
+            Some(None) => rows_at(&self.reader, &self.table, &self.projection, &locators)?,
+        };
+        Ok(Some((batch, locators)))
+    }
+
+    /// The next leaf that has rows within the bounds, and their slots.
+    fn leaf(&mut self) -> Result<Option<(Arc<Page>, Range<u16>)>, EngineError> {
         let tree = Arc::clone(&self.tree);
         let most = self.table.unit(tree.unit).extents.len() * EXTENT_PAGES as usize;
         while self.next.is_some() {
@@ -97,49 +132,37 @@ impl OrderedScan {
                     self.next = PageId::NONE;
                 }
             }
-            if slots.is_empty() {
-                continue;
+            if !slots.is_empty() {
+                return Ok(Some((page, slots)));
             }
-            let mut gatherer = RowGatherer::new(&tree.layout);
-            gatherer.push_rows(&page, slots.clone())?;
-            let unreadable = || tree::damaged(page.id(), "a key cannot be read");
-            let source = LargeValueReader { source: &self.reader };
-            let Some(index) = &self.index else {
-                let keys = if locate { gatherer.keys(&tree.key).ok_or_else(unreadable)? } else { Vec::new() };
-                let locators = keys.into_iter().map(|key| RowLocator::Key(key.into())).collect();
-                return Ok(Some((gatherer.finish(&self.projection, &source)?, locators)));
-            };
-            let records = slots.map(|slot| page.row(slot).and_then(|record| index.locator(record)));
-            let covered = covered(index, &self.projection);
-            let locators = match locate || covered.is_none() {
-                true => records.collect::<Option<Vec<_>>>().ok_or_else(unreadable)?,
-                false => Vec::new(),
-            };
-            let batch = match covered {
-                Some(columns) => gatherer.finish(&columns, &source)?,
-                None => self.rows(&locators)?,
-            };
-            return Ok(Some((batch, locators)));
         }
         Ok(None)
     }
+}
 
-    /// The rows of the table that rows of the index lead to.
-    fn rows(&self, locators: &[RowLocator]) -> Result<RecordBatch, EngineError> {
-        let mut gatherer = RowGatherer::new(&self.table.layout);
-        for locator in locators {
-            let (page, slot) = find_row(&self.reader, &self.table, locator)?;
-            gatherer.push_rows(&page, std::iter::once(slot))?;
-        }
-        gatherer.finish(&self.projection, &LargeValueReader { source: &self.reader })
+/// Rows of a batch are aimed at this; a batch ends with a leaf.
+const BATCH_ROWS: usize = 8192;
+
+/// Columns of the rows of a table that these lead to, in that order.
+pub(crate) fn rows_at(
+    reader: &PageReader,
+    table: &Table,
+    projection: &[usize],
+    locators: &[RowLocator],
+) -> Result<RecordBatch, EngineError> {
+    let mut gatherer = RowGatherer::new(&table.layout);
+    for locator in locators {
+        let (page, slot) = find_row(reader, table, locator)?;
+        gatherer.push_rows(&page, std::iter::once(slot))?;
     }
+    gatherer.finish(projection, &LargeValueReader { source: reader })
 }
 
 impl Iterator for OrderedScan {
     type Item = Result<RecordBatch, EngineError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.leaf(false).transpose()?.map(|(batch, _)| batch))
+        Some(self.batch(false).transpose()?.map(|(batch, _)| batch))
     }
 }
 

@@ -499,6 +499,7 @@ pub(crate) fn duplicate_key(tree: &Tree, key: &RecordBatch) -> EngineError {
         index: tree.definition.name.clone(),
         is_constraint: tree.definition.is_constraint,
         key: format!("({})", values.collect::<Vec<_>>().join(", ")),
+        values: Box::new(key.clone()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
 use bulkwire_store::engine::{
-    BulkOptions, Column, Engine, EngineError, EngineOptions, IndexDefinition, KeyColumn, Kind,
+    BulkOptions, Column, Engine, EngineError, EngineOptions, IndexDefinition, KeyColumn, KeyText, Kind,
     MinimalLoggingCondition, RecoveryModel, TextOrder,
 };
 
@@ -347,12 +347,48 @@ fn keys_that_are_not_unique_keep_the_order_of_arrival() {
 }
 
 #[test]
+fn bytes_with_a_collation_are_the_callers_text() {
+    // Bytes of code page 437, in which 0x84 is "ä": an "a" here. 0xFF is no text.
+    let order = TextOrder {
+        write: |_, text, out| {
+            let KeyText::Bytes(bytes) = text else { return false };
+            out.extend(bytes.iter().map(|byte| if *byte == 0x84 { b'a' } else { *byte }));
+            !bytes.contains(&0xFF)
+        },
+    };
+    let options = EngineOptions { text_order: Some(order), ..options(RecoveryModel::Simple) };
+    let engine = Engine::open_on(Arc::new(MemoryVolume::default()), options).unwrap();
+    let columns = vec![Column::required("id", Kind::Int), Column::required("name", Kind::VarBinary(Some(9)))];
+    let name = KeyColumn { collation: Some("cp437".to_owned()), ..KeyColumn::new(1) };
+    let key = IndexDefinition { key: vec![name], ..IndexDefinition::unique("pk", &[]) };
+    let mut transaction = engine.begin();
+    transaction.create_tree("t", columns, &key, "").unwrap();
+    let rows = |rows: &[(i32, &[u8])]| {
+        let ids: ArrayRef = Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.0)));
+        let names: ArrayRef =
+            Arc::new(arrow::array::BinaryArray::from_iter_values(rows.iter().map(|row| row.1)));
+        RecordBatch::try_from_iter([("id", ids), ("name", names)]).unwrap()
+    };
+    transaction.insert("t", &rows(&[(1, b"b"), (2, b"\x84c"), (3, b"ab")])).unwrap();
+    let error = transaction.insert("t", &rows(&[(4, b"\x84b")])).unwrap_err();
+    let EngineError::DuplicateKey { values, .. } = &error else { panic!("{error}") };
+    assert_eq!(values.as_ref(), &rows(&[(4, b"\x84b")]).project(&[1]).unwrap());
+    assert!(transaction.insert("t", &rows(&[(5, b"\xFF")])).is_err());
+    let found =
+        transaction.ordered_scan("t", None, None, None).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(found, [rows(&[(3, b"ab"), (2, b"\x84c"), (1, b"b")])]);
+    transaction.commit().unwrap();
+}
+
+#[test]
 fn keys_descend_and_text_follows_its_collation() {
     // A collation without case, in which "ä" is an "a".
     let order = TextOrder {
         write: |collation, text, out| {
             assert_eq!(collation, "no_case");
+            let KeyText::Unicode(text) = text else { return false };
             out.extend(text.replace('ä', "a").to_lowercase().into_bytes());
+            true
         },
     };
     let options = EngineOptions { text_order: Some(order), ..options(RecoveryModel::Simple) };
