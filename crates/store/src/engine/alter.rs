@@ -38,6 +38,22 @@ pub struct NewColumn {
     pub source: ColumnSource,
 }
 
+/// How a table or an index is written anew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RebuildOptions {
+    /// How full pages of a tree are made; None: as it was declared.
+    pub fill_factor_percent: Option<u8>,
+    /// How rows are kept; None: as before.
+    pub compression: Option<Compression>,
+}
+
+impl RebuildOptions {
+    fn apply(self, definition: &mut IndexDefinition) {
+        definition.fill_factor_percent = self.fill_factor_percent.unwrap_or(definition.fill_factor_percent);
+        definition.compression = self.compression.or(definition.compression);
+    }
+}
+
 impl Transaction {
     /// Makes a nonclustered index and fills it with the rows that are there.
     pub fn create_index(&mut self, table: &str, definition: &IndexDefinition) -> Result<(), EngineError> {
@@ -99,12 +115,22 @@ impl Transaction {
         index: &str,
         fill_factor_percent: Option<u8>,
     ) -> Result<(), EngineError> {
+        self.rebuild_index_with(table, index, RebuildOptions { fill_factor_percent, ..Default::default() })
+    }
+
+    /// Writes a nonclustered index anew.
+    pub fn rebuild_index_with(
+        &mut self,
+        table: &str,
+        index: &str,
+        options: RebuildOptions,
+    ) -> Result<(), EngineError> {
         let object = self.alone_in(table, LockMode::SchM)?;
         self.guarded(|this| {
             let mut working = this.working(object)?;
             let found = working.index(index).cloned().ok_or_else(|| no_index(table, index))?;
             let mut definition = found.tree.definition.clone();
-            definition.fill_factor_percent = fill_factor_percent.unwrap_or(definition.fill_factor_percent);
+            options.apply(&mut definition);
             let unit = working.unit_mut(UnitKind::Index(found.id));
             unit.extents = Arc::default();
             let emptied = unit.clone();
@@ -120,29 +146,51 @@ impl Transaction {
     /// Writes a table and its indexes anew: dense pages, no forwarded rows; a tree as full as `fill_factor_percent` says (None: as it
     /// was declared).
     pub fn rebuild_table(&mut self, name: &str, fill_factor_percent: Option<u8>) -> Result<(), EngineError> {
+        self.rebuild_table_with(name, RebuildOptions { fill_factor_percent, ..Default::default() })
+    }
+
+    /// Writes a table and its indexes anew, the rows of the table with these options; its indexes keep theirs.
+    pub fn rebuild_table_with(&mut self, name: &str, options: RebuildOptions) -> Result<(), EngineError> {
         self.reload(name, |old| {
-            let mut key = old.clustered.as_ref().map(|tree| tree.definition.clone());
-            if let (Some(key), Some(percent)) = (&mut key, fill_factor_percent) {
-                key.fill_factor_percent = percent;
+            let mut reload = Reload::same(old);
+            if let Some(key) = &mut reload.key {
+                options.apply(key);
             }
-            Ok(Reload { key, ..Reload::same(old) })
+            reload.compression = options.compression.unwrap_or(reload.compression);
+            Ok(reload)
         })
     }
 
-    /// Turns a heap into a tree with this key, or gives a clustered table another one. Its indexes are built anew.
+    /// Turns a heap into a tree with this key, or gives a clustered table another one. Its indexes are built anew. The table keeps its
+    /// compression unless the key says another one.
     pub fn create_clustered_index(&mut self, name: &str, key: &IndexDefinition) -> Result<(), EngineError> {
-        self.reload(name, |old| Ok(Reload { key: Some(key.clone()), ..Reload::same(old) }))
+        self.reload(name, |old| {
+            let compression = key.compression.unwrap_or(old.layout.compression);
+            Ok(Reload { key: Some(key.clone()), compression, ..Reload::same(old) })
+        })
     }
 
-    /// Turns a clustered table into a heap. Its indexes are built anew.
+    /// Turns a clustered table into a heap, which keeps its compression. Its indexes are built anew.
     pub fn drop_clustered_index(&mut self, name: &str) -> Result<(), EngineError> {
         self.reload(name, |old| Ok(Reload { key: None, ..Reload::same(old) }))
     }
 
-    /// Gives a heap another compression: all rows are written anew as a bulk load writes them, into full pages that are compressed as the
-    /// setting says (`ALTER TABLE … REBUILD WITH (DATA_COMPRESSION = …)`). Refused for a table with a clustered key.
+    /// Gives the rows of a table another compression: all are written anew as a bulk load writes them, into full pages that are
+    /// compressed as the setting says (`ALTER TABLE … REBUILD WITH (DATA_COMPRESSION = …)`). Its indexes keep theirs.
     pub fn set_compression(&mut self, name: &str, compression: Compression) -> Result<(), EngineError> {
-        self.reload(name, |old| Ok(Reload { compression, ..Reload::same(old) }))
+        let compression = Some(compression);
+        self.rebuild_table_with(name, RebuildOptions { compression, ..Default::default() })
+    }
+
+    /// The same for a nonclustered index (`ALTER INDEX … REBUILD WITH (DATA_COMPRESSION = …)`).
+    pub fn set_index_compression(
+        &mut self,
+        table: &str,
+        index: &str,
+        compression: Compression,
+    ) -> Result<(), EngineError> {
+        let compression = Some(compression);
+        self.rebuild_index_with(table, index, RebuildOptions { compression, ..Default::default() })
     }
 
     /// Gives a table other columns: the rows are written anew, unless all that happens is that nullable columns of variable length come at

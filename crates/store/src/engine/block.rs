@@ -32,12 +32,34 @@ pub struct PageBlock {
 }
 
 impl PageBlock {
-    /// For rows of `unit`. `fill_percent` is 1 to 100: how full a page is made.
+    /// For rows of a heap. `fill_percent` is 1 to 100: how full a page is made.
     pub fn new(unit: UnitId, layout: &Layout, capacity_pages: usize, fill_percent: u8) -> Self {
+        let least_bytes = if layout.compression == Compression::None { 0 } else { STUB_BYTES };
+        Self::with_least(unit, layout, capacity_pages, fill_percent, least_bytes)
+    }
+
+    /// For the leaves of a tree, pages of this type: their rows become no stubs.
+    pub fn of_tree(
+        unit: UnitId,
+        layout: &Layout,
+        capacity_pages: usize,
+        fill_percent: u8,
+        page_type: PageType,
+    ) -> Self {
+        Self { page_type, ..Self::with_least(unit, layout, capacity_pages, fill_percent, 0) }
+    }
+
+    fn with_least(
+        unit: UnitId,
+        layout: &Layout,
+        capacity_pages: usize,
+        fill_percent: u8,
+        least_bytes: usize,
+    ) -> Self {
         let percent = usize::from(fill_percent.clamp(1, 100));
         let page_limit_bytes = CAPACITY_BYTES * percent / 100;
         let compressor = (layout.compression == Compression::Page)
-            .then(|| PageCompressor::new(layout.columns.len(), page_limit_bytes));
+            .then(|| PageCompressor::new(layout.columns.len(), page_limit_bytes, least_bytes));
         Self {
             bytes: vec![0; capacity_pages.max(1) * PAGE_BYTES],
             unit,
@@ -49,15 +71,10 @@ impl PageBlock {
             slots: 0,
             used: 0,
             offsets: Vec::new(),
-            least_bytes: if layout.compression == Compression::None { 0 } else { STUB_BYTES },
+            least_bytes,
             reserve: 0,
             compressor,
         }
-    }
-
-    /// Its pages are of another type than [`PageType::Data`]: those of a nonclustered index.
-    pub fn set_page_type(&mut self, page_type: PageType) {
-        self.page_type = page_type;
     }
 
     /// Adds rows of `batch` from `first` on. Returns how many found room; fewer than asked for means that the block is full.

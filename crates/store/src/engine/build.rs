@@ -18,7 +18,7 @@ use super::log::Change;
 use super::page::{self, CAPACITY_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, SLOT_BYTES};
 use super::record::BoundBatch;
 use super::rows;
-use super::tree::damaged;
+use super::tree::{PageKeys, damaged};
 
 /// Leaves that are written at once: 1 MB.
 const BLOCK_PAGES: usize = 128;
@@ -64,8 +64,8 @@ impl TreeBuilder {
         minimally_logged: bool,
     ) -> Self {
         let unit = table.unit(tree.unit).id;
-        let mut block = PageBlock::new(unit, &tree.layout, BLOCK_PAGES, tree.fill_percent(0));
-        block.set_page_type(tree.page_type(0));
+        let (percent, page_type) = (tree.fill_percent(0), tree.page_type(0));
+        let block = PageBlock::of_tree(unit, &tree.layout, BLOCK_PAGES, percent, page_type);
         Self {
             shared: Arc::clone(shared),
             table: Arc::clone(table),
@@ -130,6 +130,7 @@ impl TreeBuilder {
     /// Writes what is left, and the root. Returns what was filled; the extents given meanwhile come in any case.
     pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
         let done = self.finish_pages().and_then(|()| self.fragments.finish());
+        self.shared.note_compression(self.table.unit(self.tree.unit).id, self.block.compression_counts());
         let mut extents = std::mem::take(&mut self.fragments.extents);
         extents.entry(self.tree.unit).or_default().append(&mut self.extents);
         let filled = Filled { extents, rows: self.rows };
@@ -137,8 +138,9 @@ impl TreeBuilder {
     }
 
     fn finish_pages(&mut self) -> Result<(), EngineError> {
-        if !self.last_leaf.is_some() && self.block.pages() <= 1 {
-            let Some(bytes) = self.block.finish().first().copied() else { return Ok(()) };
+        let leaves = self.block.finish();
+        if !self.last_leaf.is_some() && leaves.len() <= 1 {
+            let Some(bytes) = leaves.first().copied() else { return Ok(()) };
             return self.write_root(Page::from_bytes(bytes));
         }
         self.flush(false)?;
@@ -154,9 +156,9 @@ impl TreeBuilder {
         Ok(())
     }
 
-    /// Writes the leaves in the block; `more`: others follow.
+    /// Writes the leaves in the block; `more`: others follow, of rows that wait for a leaf or are still to come.
     fn flush(&mut self, more: bool) -> Result<(), EngineError> {
-        let mut pages = self.block.finish().to_vec();
+        let mut pages = if more { self.block.full_pages() } else { self.block.finish() }.to_vec();
         self.block.clear();
         let count = pages.len();
         self.reserve(count + usize::from(more) - usize::from(self.next_leaf.is_some()))?;
@@ -171,9 +173,7 @@ impl TreeBuilder {
             page::set_address(bytes, *id, self.last_leaf, next);
             self.last_leaf = *id;
             let leaf = Page::from_bytes(*bytes);
-            let entry =
-                leaf.row(0).and_then(|record| self.tree.key.index_record(&self.tree.layout, record, *id));
-            entries.push(entry.ok_or_else(|| damaged(*id, "a key cannot be read"))?);
+            entries.push(PageKeys::new(&self.tree, &leaf)?.entry(0, *id)?);
         }
         for run in neighbours(&ids) {
             self.write(ids.get(run.clone()).unwrap_or_default(), pages.get_mut(run).unwrap_or_default())?;

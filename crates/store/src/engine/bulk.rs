@@ -97,7 +97,7 @@ impl HeapLoad {
     /// Writes what is left. Returns what was filled; the extents given meanwhile are in `allocated`.
     pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
         let done = self.flush_rows(true).and_then(|()| self.fragments.finish());
-        self.shared.note_compression(self.table.object, self.block.compression_counts());
+        self.shared.note_compression(self.table.unit(UnitKind::InRow).id, self.block.compression_counts());
         self.filled.extents.append(&mut self.fragments.extents);
         (done.map(|()| self.filled), self.fragments.allocated)
     }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use super::catalogue::{Table, UnitKind};
-use super::compress;
+use super::compress::{self, Compression, PageInformation};
 use super::database::Shared;
 use super::error::EngineError;
 use super::large::{self, FragmentSource, LargeValueReader};
@@ -13,6 +13,7 @@ use super::layout::Layout;
 use super::maps;
 use super::page::{CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES};
 use super::record::{self, BoundBatch, RecordType, RowGatherer, no_large_values, record_type};
+use super::stored::{PageRows, StoredRow};
 use super::tree;
 
 /// Something that does not fit.
@@ -191,8 +192,14 @@ impl Check<'_> {
             let mut found = Entries::default();
             for id in index.unit.extents.iter().flat_map(|extent| extent.pages()) {
                 let page = self.shared.pager.cache.read(id)?;
-                if page.level() == 0 {
-                    page.rows().for_each(|(_, record)| found.add(record));
+                if page.level() > 0 {
+                    continue;
+                }
+                let unreadable = || tree::damaged(id, "a row cannot be read");
+                let rows = PageRows::new(&page).ok_or_else(unreadable)?;
+                for slot in 0..page.slot_count() {
+                    let record = rows.row(slot).and_then(StoredRow::record);
+                    found.add(&record.ok_or_else(unreadable)?);
                 }
             }
             if found != expected {
@@ -256,6 +263,13 @@ impl Check<'_> {
             || (page.page_type() == Some(PageType::Index) && page.level() == 0);
         if has_rows && let Err(error) = rows_of(layout, &page) {
             self.find(name, id, error.to_string());
+        }
+        if page.is_compressed() {
+            // Trees are checked for themselves.
+            let by_mistake = table.tree(kind).is_none() && layout.compression != Compression::Page;
+            if by_mistake || PageInformation::read(page.bytes()).is_none() {
+                self.find(name, id, "compression information that is damaged, or should not be there");
+            }
         }
         let (pfs, entry) = maps::pfs_of(id);
         match self.shared.pager.cache.read(pfs) {

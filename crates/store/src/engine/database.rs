@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use super::allocation::Allocator;
 use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
 use super::check::Finding;
-use super::compress::{Compression, CompressionCounts, SavingsEstimate, estimate};
+use super::compress::CompressionCounts;
 use super::control::Control;
 use super::definition::Definition;
 use super::error::EngineError;
@@ -124,7 +124,7 @@ pub(crate) struct Shared {
     recovery_model: AtomicU8,
     checkpoint: Mutex<CheckpointState>,
     /// Pages that were tried and kept compressed, by table, since the database was opened.
-    compression: Mutex<BTreeMap<u32, CompressionCounts>>,
+    compression: Mutex<BTreeMap<UnitId, CompressionCounts>>,
     /// Pages that had rows removed, by unit. Only hints.
     room: Mutex<HashMap<UnitId, Vec<PageId>>>,
 }
@@ -317,7 +317,12 @@ impl Engine {
 
     /// How often pages of a table were compressed since the database was opened, whatever became of the transactions.
     pub fn compression_counts(&self, object: u32) -> CompressionCounts {
-        self.shared.compression.lock().get(&object).copied().unwrap_or_default()
+        self.shared.compression_counts(UnitKind::InRow.id(object))
+    }
+
+    /// The same of a nonclustered index, by its number in the table.
+    pub fn index_compression_counts(&self, object: u32, index: u16) -> CompressionCounts {
+        self.shared.compression_counts(UnitKind::Index(index).id(object))
     }
 
     /// What the log and the cache hold.
@@ -508,10 +513,14 @@ impl Shared {
     }
 
     /// Adds to a table's counts of compressed pages.
-    pub fn note_compression(&self, object: u32, counts: CompressionCounts) {
+    pub fn note_compression(&self, unit: UnitId, counts: CompressionCounts) {
         if counts != CompressionCounts::default() {
-            *self.compression.lock().entry(object).or_default() += counts;
+            *self.compression.lock().entry(unit).or_default() += counts;
         }
+    }
+
+    fn compression_counts(&self, unit: UnitId) -> CompressionCounts {
+        self.compression.lock().get(&unit).copied().unwrap_or_default()
     }
 
     pub fn forget_all_room(&self, unit: UnitId) {
@@ -637,18 +646,6 @@ impl Snapshot {
     /// Reads a table of this snapshot.
     pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
         Scan::new(self.reader(), table, projection)
-    }
-
-    /// What another compression would make of a table's rows: pages spread over the table are built anew in memory.
-    pub fn estimate_compression(
-        &self,
-        name: &str,
-        compression: Compression,
-    ) -> Result<SavingsEstimate, EngineError> {
-        let table = self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })?;
-        let scan = self.scan(name, None)?.sample(estimate::SAMPLE_PAGES);
-        let bytes = table.data_pages() * super::page::PAGE_BYTES as u64;
-        estimate::estimate(&table.layout, compression, bytes, scan)
     }
 
     /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key

@@ -106,9 +106,7 @@ impl Definition {
     fn parse(object: u32, rows: Vec<RowId>, bytes: &[u8]) -> Result<Self, CodecError> {
         let mut reader = Reader::new(bytes);
         let (name, properties) = (reader.string("name")?, reader.string("properties")?);
-        let compression = reader.u8("compression")?;
-        let compression = Compression::from_number(compression)
-            .ok_or_else(|| reader.invalid("compression", compression.to_string()))?;
+        let compression = take_compression(&mut reader)?;
         let next_index = take_u16(&mut reader, "next index")?;
         let mut iam_pages = [PageId::NONE; 3];
         for page in &mut iam_pages {
@@ -164,6 +162,7 @@ fn put_definition(out: &mut Writer, definition: &IndexDefinition) {
     out.u8(u8::from(definition.is_constraint));
     out.u8(definition.fill_factor_percent);
     out.u8(u8::from(definition.pad_index));
+    out.u8(definition.compression.unwrap_or_default() as u8);
 }
 
 fn take_definition(reader: &mut Reader<'_>) -> Result<IndexDefinition, CodecError> {
@@ -188,7 +187,13 @@ fn take_definition(reader: &mut Reader<'_>) -> Result<IndexDefinition, CodecErro
         is_constraint: reader.u8("constraint")? != 0,
         fill_factor_percent: reader.u8("fill factor")?,
         pad_index: reader.u8("pad index")? != 0,
+        compression: Some(take_compression(reader)?),
     })
+}
+
+fn take_compression(reader: &mut Reader<'_>) -> Result<Compression, CodecError> {
+    let number = reader.u8("compression")?;
+    Compression::from_number(number).ok_or_else(|| reader.invalid("compression", number.to_string()))
 }
 
 fn put_page(out: &mut Writer, page: PageId) {

@@ -7,11 +7,13 @@ use arrow::datatypes::Schema;
 
 use super::allocation::Unit;
 use super::catalogue::UnitKind;
+use super::compress::Compression;
 use super::error::EngineError;
 use super::key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyLayout, TextOrder};
 use super::kind::Kind;
 use super::layout::{Column, Layout};
 use super::page::{Page, PageId, PageType, RowId, UnitId};
+use super::stored::StoredRow;
 
 /// What is declared of a clustered key or a nonclustered index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,9 @@ pub struct IndexDefinition {
     pub fill_factor_percent: u8,
     /// Whether the fill factor holds for upper levels, too (`PAD_INDEX`).
     pub pad_index: bool,
+    /// How its rows are kept (`DATA_COMPRESSION`). None: those of a clustered key as the table had them before, those of a nonclustered
+    /// index uncompressed. A table's or an index's own definition always says.
+    pub compression: Option<Compression>,
 }
 
 impl IndexDefinition {
@@ -43,6 +48,7 @@ impl IndexDefinition {
             is_constraint: true,
             fill_factor_percent: 0,
             pad_index: false,
+            compression: None,
         }
     }
 
@@ -74,19 +80,16 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree of a clustered table with these rows.
+    /// The tree of a clustered table with these rows, whose compression it has.
     pub(crate) fn clustered(
         layout: &Arc<Layout>,
-        definition: IndexDefinition,
+        mut definition: IndexDefinition,
         root: PageId,
         order: Option<TextOrder>,
     ) -> Result<Self, EngineError> {
         definition.check()?;
         KeyLayout::check(layout, &definition.key, KEY_LIMIT_BYTES)?;
-        if layout.is_compressed() {
-            let reason = format!("{} compression of a table with a clustered key", layout.compression);
-            return Err(EngineError::Schema { reason });
-        }
+        definition.compression = Some(layout.compression);
         if !definition.included.is_empty() {
             return Err(EngineError::Schema { reason: "a clustered key with included columns".to_owned() });
         }
@@ -185,7 +188,7 @@ impl Index {
     /// An index of a table with these rows and this clustered tree. `unit` is its own.
     pub(crate) fn new(
         id: u16,
-        definition: IndexDefinition,
+        mut definition: IndexDefinition,
         layout: &Layout,
         clustered: Option<&Tree>,
         root: PageId,
@@ -227,7 +230,9 @@ impl Index {
                 None => address(),
             })
             .collect();
-        let rows = Arc::new(Layout::of_index(columns)?);
+        let compression = definition.compression.unwrap_or_default();
+        definition.compression = Some(compression);
+        let rows = Arc::new(Layout::of_index(columns)?.with_compression(compression)?);
         let mut key: Vec<KeyColumn> = (0..)
             .zip(&definition.key)
             .map(|(column, declared)| KeyColumn { column, ..declared.clone() })
@@ -277,13 +282,13 @@ impl Index {
     }
 
     /// Where a row of the index leads; None: it is damaged.
-    pub(crate) fn locator(&self, record: &[u8]) -> Option<RowLocator> {
+    pub(crate) fn locator(&self, row: StoredRow<'_>) -> Option<RowLocator> {
         let layout = &self.tree.layout;
         match &self.shape.clustered {
-            Some(key) => key.of_row(layout, record).map(|key| RowLocator::Key(key.into())),
+            Some(key) => key.of_row(layout, row).map(|key| RowLocator::Key(key.into())),
             None => {
                 let column = self.shape.sources.iter().position(Option::is_none)?;
-                let bytes = super::key::value(layout, record, column)??;
+                let bytes = row.columns(layout)?.value(column)??;
                 Some(RowLocator::Address(RowId::from_bytes(*bytes.first_chunk()?)))
             }
         }

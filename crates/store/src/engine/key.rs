@@ -1,10 +1,14 @@
 //! Keys of a tree: which columns, how they order, and the records of the upper levels.
 
+use super::compress::cell::Cell;
+use super::compress::grid::{Grid, ROW_BUFFER_BYTES, write_row};
+use super::compress::record::{CdRecord, is_compressed, mark_index, owned};
 use super::error::EngineError;
 use super::kind::Kind;
 use super::layout::{Layout, Position};
 use super::page::PageId;
-use super::record::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, u16_at};
+use super::record::{HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, u16_at};
+use super::stored::{StoredRow, expanded};
 
 /// Most bytes of a clustered key (SQL Server's limit).
 pub const KEY_LIMIT_BYTES: usize = 900;
@@ -168,29 +172,41 @@ impl KeyLayout {
     }
 
     /// The key of a row as bytes that order as the key does.
-    pub fn of_row(&self, layout: &Layout, record: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn of_row(&self, layout: &Layout, row: StoredRow<'_>) -> Option<Vec<u8>> {
         let mut key = Vec::new();
-        self.write_of_row(layout, record, &mut key)?;
+        self.write_of_row(layout, row, &mut key)?;
         Some(key)
     }
 
     /// Appends the key of a row.
-    pub fn write_of_row(&self, layout: &Layout, record: &[u8], key: &mut Vec<u8>) -> Option<()> {
+    pub(crate) fn write_of_row(&self, layout: &Layout, row: StoredRow<'_>, key: &mut Vec<u8>) -> Option<()> {
+        let row = row.columns(layout)?;
         for column in &self.columns {
             let kind = layout.columns.get(column.column)?.kind;
-            self.write_column(column, kind, value(layout, record, column.column)?, key)?;
+            self.write_column(column, kind, row.value(column.column)?.as_deref(), key)?;
         }
         Some(())
     }
 
-    /// The key of an index record.
-    pub fn of_index(&self, layout: &Layout, record: &[u8]) -> Option<Vec<u8>> {
-        let mut key = Vec::new();
+    /// Appends the key of an index record.
+    pub fn write_of_index(&self, layout: &Layout, record: &[u8], key: &mut Vec<u8>) -> Option<()> {
+        let cells = match is_compressed(record) {
+            true => Some(self.parse_entry(record)?),
+            false => None,
+        };
         for (number, (column, place)) in self.columns.iter().zip(&self.places).enumerate() {
             let kind = layout.columns.get(column.column)?.kind;
-            self.write_column(column, kind, self.index_value(record, number, *place)?, &mut key)?;
+            match &cells {
+                Some(cells) => {
+                    let (cell, long) = cells.cell(number)?;
+                    let mut data = Vec::new();
+                    let value = expanded(kind, owned(cell, long, &mut data), &data)?;
+                    self.write_column(column, kind, value.as_deref(), key)?;
+                }
+                None => self.write_column(column, kind, self.index_value(record, number, *place)?, key)?,
+            }
         }
-        Some(key)
+        Some(())
     }
 
     fn write_column(
@@ -224,20 +240,51 @@ impl KeyLayout {
 
     /// The page that an index record leads to.
     pub fn child(&self, record: &[u8]) -> Option<PageId> {
+        if is_compressed(record) {
+            let (cell, _) = self.parse_entry(record)?.cell(self.columns.len())?;
+            let bytes = cell.word.to_le_bytes();
+            let bytes = bytes.first_chunk().filter(|_| cell.short_bytes() == CHILD_BYTES)?;
+            return Some(PageId::from_bytes(*bytes));
+        }
         record.get(self.fixed_bytes - CHILD_BYTES..)?.first_chunk().map(|bytes| PageId::from_bytes(*bytes))
     }
 
-    /// The index record with the key of a row and this child.
-    pub fn index_record(&self, layout: &Layout, row: &[u8], child: PageId) -> Option<Vec<u8>> {
-        let values = self.columns.iter().map(|key| value(layout, row, key.column));
-        self.build(&values.collect::<Option<Vec<_>>>()?, child)
+    /// The index record with the key of a row and this child, in the form of the row's own.
+    pub(crate) fn index_record(&self, layout: &Layout, row: StoredRow<'_>, child: PageId) -> Option<Vec<u8>> {
+        let row = row.columns(layout)?;
+        if !layout.is_compressed() {
+            let values: Vec<_> =
+                self.columns.iter().map(|key| row.value(key.column)).collect::<Option<_>>()?;
+            return self.build(&values.iter().map(Option::as_deref).collect::<Vec<_>>(), child);
+        }
+        let mut grid = Grid::new(self.columns.len() + 1);
+        let Grid { columns, data, .. } = &mut grid;
+        for (key, column) in self.columns.iter().zip(columns) {
+            column.push(row.cell(key.column, data)?.filter(|cell| !cell.is_complex())?);
+        }
+        Some(entry(grid, child))
     }
 
     /// The same key as another index record, leading elsewhere.
     pub fn index_record_of(&self, record: &[u8], child: PageId) -> Option<Vec<u8>> {
+        if is_compressed(record) {
+            let cells = self.parse_entry(record)?;
+            let mut grid = Grid::new(self.columns.len() + 1);
+            let Grid { columns, data, .. } = &mut grid;
+            for (number, column) in columns.iter_mut().take(self.columns.len()).enumerate() {
+                let (cell, long) = cells.cell(number)?;
+                column.push(owned(cell, long, data));
+            }
+            return Some(entry(grid, child));
+        }
         let values = self.places.iter().enumerate();
         let values = values.map(|(number, place)| self.index_value(record, number, *place));
         self.build(&values.collect::<Option<Vec<_>>>()?, child)
+    }
+
+    /// The CD record of an entry: the key's columns, then the child.
+    fn parse_entry<'r>(&self, record: &'r [u8]) -> Option<CdRecord<'r>> {
+        CdRecord::parse(record).filter(|parsed| parsed.columns == self.columns.len() + 1)
     }
 
     fn build(&self, values: &[Option<&[u8]>], child: PageId) -> Option<Vec<u8>> {
@@ -303,50 +350,16 @@ impl KeyLayout {
     }
 }
 
-/// The bytes of a column of a row; the inner None: null. None: the record is damaged, or the value is elsewhere.
-pub(crate) fn value<'r>(layout: &Layout, record: &'r [u8], column: usize) -> Option<Option<&'r [u8]>> {
-    match value_or_pointer(layout, record, column)? {
-        (_, true) => None,
-        (value, false) => Some(value),
+/// The CD record of an entry from the cells of its key.
+fn entry(mut grid: Grid, child: PageId) -> Vec<u8> {
+    if let Some(last) = grid.columns.last_mut() {
+        last.push(Cell::short(&child.to_bytes()));
     }
-}
-
-/// The same, or the pointer that the row has instead of the value, and whether it is one.
-pub(crate) fn value_or_pointer<'r>(
-    layout: &Layout,
-    record: &'r [u8],
-    column: usize,
-) -> Option<(Option<&'r [u8]>, bool)> {
-    let bitmap = record.get(layout.fixed_bytes + 2 + column / 8)?;
-    if bitmap & (1 << (column % 8)) != 0 {
-        return Some((None, false));
-    }
-    match *layout.positions.get(column)? {
-        Position::Fixed { offset, width } => {
-            record.get(offset..offset + width).map(|bytes| (Some(bytes), false))
-        }
-        Position::Bit { offset, bit } => {
-            let bits: &[u8] = if (record.get(offset)? >> bit) & 1 == 1 { &[1] } else { &[0] };
-            Some((Some(bits), false))
-        }
-        Position::Variable { index, .. } => {
-            let array = layout.bitmap_end();
-            let count = match record.first()? & HAS_VARIABLE {
-                0 => 0,
-                _ => usize::from(u16_at(record, array)?),
-            };
-            if index >= count {
-                return Some((Some(&[]), false));
-            }
-            let end = u16_at(record, array + 2 + 2 * index)?;
-            let start = match index {
-                0 => array + 2 + 2 * count,
-                _ => usize::from(u16_at(record, array + 2 * index)? & !COMPLEX),
-            };
-            let bytes = record.get(start..usize::from(end & !COMPLEX))?;
-            Some((Some(bytes), end & COMPLEX != 0))
-        }
-    }
+    let mut record = vec![0; ROW_BUFFER_BYTES];
+    let length = write_row(&grid.views(), 0, &mut record);
+    record.truncate(length);
+    mark_index(&mut record);
+    record
 }
 
 /// Text without trailing blanks from its bytes in a record.

@@ -72,12 +72,14 @@ mod recovery;
 mod rows;
 pub mod scan;
 mod sort;
+mod split;
+mod stored;
 pub mod transaction;
 mod tree;
 pub mod versions;
 pub mod volume;
 
-pub use alter::{ColumnSource, NewColumn};
+pub use alter::{ColumnSource, NewColumn, RebuildOptions};
 pub use backup::{LogBackup, restore_log};
 pub use buffer::CacheCounts;
 pub use check::Finding;

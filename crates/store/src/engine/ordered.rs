@@ -12,6 +12,7 @@ use super::large::LargeValueReader;
 use super::page::{EXTENT_PAGES, Page, PageId};
 use super::record::{RowGatherer, stub_target};
 use super::scan::PageReader;
+use super::stored::PageRows;
 use super::tree;
 
 /// Rows in the order of a clustered key or of a nonclustered index.
@@ -87,7 +88,8 @@ impl OrderedScan {
         {
             gatherer.push_rows(&page, slots.clone())?;
             if let Some(index) = self.index.as_ref().filter(|_| locate || covered == Some(None)) {
-                let found = slots.map(|slot| page.row(slot).and_then(|record| index.locator(record)));
+                let rows = PageRows::new(&page).ok_or_else(unreadable)?;
+                let found = slots.map(|slot| rows.row(slot).and_then(|row| index.locator(row)));
                 locators.extend(found.collect::<Option<Vec<_>>>().ok_or_else(unreadable)?);
             }
         }

@@ -253,7 +253,7 @@ impl Page {
 
     /// None: no page type that the engine knows, or a page never written.
     pub fn page_type(&self) -> Option<PageType> {
-        PageType::from_byte(self.bytes[TYPE])
+        page_type(&self.bytes)
     }
 
     /// Height above the leaves of a tree; 0 for all others.
@@ -316,6 +316,16 @@ impl Page {
     pub fn is_worn(&self) -> bool {
         let changes = self.u16(CHANGES);
         changes >= 25 || changes > self.slot_count() / 4
+    }
+
+    /// Takes the compression information out of a page without rows. False, and nothing changed, if there is none, or a row.
+    pub fn discard_information(&mut self) -> bool {
+        if !self.is_compressed() || self.slot_count() > 0 {
+            return false;
+        }
+        self.bytes[TYPE_FLAGS] &= !COMPRESSED;
+        set_fill(&mut self.bytes, 0, HEADER_BYTES, CAPACITY_BYTES);
+        true
     }
 
     fn note_change(&mut self) {
@@ -597,6 +607,11 @@ pub fn slot_count(bytes: &[u8; PAGE_BYTES]) -> u16 {
 /// Bytes free for rows and slots.
 pub fn free_bytes(bytes: &[u8; PAGE_BYTES]) -> usize {
     usize::from(u16_at(bytes, FREE_COUNT)).min(CAPACITY_BYTES)
+}
+
+/// See [`Page::page_type`].
+pub fn page_type(bytes: &[u8; PAGE_BYTES]) -> Option<PageType> {
+    PageType::from_byte(bytes[TYPE])
 }
 
 /// See [`Page::is_compressed`].

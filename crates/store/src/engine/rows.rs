@@ -12,7 +12,6 @@ use arrow::array::{ArrayRef, BinaryArray, RecordBatch};
 use super::error::EngineError;
 use super::heap::HeapWriter;
 use super::index::{Index, RowLocator, Tree, index_batch};
-use super::key::value;
 use super::large::{LargeValueReader, LargeValueWriter};
 use super::layout::Layout;
 use super::load::IndexLoad;
@@ -20,6 +19,7 @@ use super::ordered::tree_of;
 use super::page::RowId;
 use super::record::{BoundBatch, RowGatherer, no_large_values};
 use super::sort::Sorted;
+use super::stored::StoredRow;
 use super::tree::{self, Place, damaged};
 
 /// Columns of some rows by their places in the table.
@@ -101,7 +101,8 @@ impl HeapWriter<'_> {
             let changed: Vec<usize> =
                 (0..after.rows()).filter(|row| before.record(*row) != after.record(*row)).collect();
             for row in &changed {
-                let key = index.tree.key.of_row(&index.tree.layout, &before.record(*row));
+                let before = before.record(*row);
+                let key = index.tree.key.of_row(&index.tree.layout, StoredRow::whole(&before));
                 let key = key.ok_or_else(|| damaged(index.tree.root, "a key cannot be read"))?;
                 self.delete_keyed(&index.tree, &key)?;
             }
@@ -282,15 +283,14 @@ impl HeapWriter<'_> {
             page = self.shared.pager.cache.read(page.previous())?;
             slot = page.slot_count();
         }
-        let unreadable = || damaged(page.id(), "a key cannot be read");
-        let record = page.row(slot - 1).ok_or_else(unreadable)?;
-        let found = tree.key.of_row(&tree.layout, record).ok_or_else(unreadable)?;
-        if !found.starts_with(key) {
+        let keys = tree::PageKeys::new(tree, &page)?;
+        if !keys.at(slot - 1)?.starts_with(key) {
             return Ok(None);
         }
-        let hidden = tree.layout.visible().len();
-        let number = value(&tree.layout, record, hidden).ok_or_else(unreadable)?;
-        Ok(Some(number.and_then(|bytes| bytes.first_chunk()).map(|bytes| u32::from_be_bytes(*bytes))))
+        let row = keys.row(slot - 1)?.columns(&tree.layout);
+        let number = row.and_then(|row| row.value(tree.layout.visible().len()));
+        let number = number.ok_or_else(|| damaged(page.id(), "a key cannot be read"))?;
+        Ok(Some(number.and_then(|bytes| bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)))))
     }
 }
 

@@ -156,7 +156,7 @@ impl Transaction {
         self.create(name, columns, Some(&IndexDefinition::unique("", key)), Compression::None, properties)
     }
 
-    /// The same with any key.
+    /// The same with any key, and the compression that it says.
     pub fn create_tree(
         &mut self,
         name: &str,
@@ -164,7 +164,7 @@ impl Transaction {
         key: &IndexDefinition,
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, Some(key), Compression::None, properties)
+        self.create(name, columns, Some(key), key.compression.unwrap_or_default(), properties)
     }
 
     /// Creates a heap with this compression.

@@ -13,6 +13,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::allocation::Unit;
 use super::catalogue::UnitKind;
+use super::compress::{self, Compression};
 use super::error::EngineError;
 use super::heap::HeapWriter;
 use super::index::{Index, IndexDefinition, RowLocator, Tree};
@@ -21,6 +22,7 @@ use super::layout::Layout;
 use super::log::Change;
 use super::page::{Page, PageId, UnitId};
 use super::record::{BoundBatch, LargeValueSource, RowGatherer, no_large_values};
+use super::stored::{PageRows, StoredRow};
 
 /// Where a key is, or would be, in a leaf.
 pub(crate) enum Place {
@@ -30,20 +32,80 @@ pub(crate) enum Place {
     Before(u16),
 }
 
+/// The keys in a page of a tree.
+#[derive(Debug)]
+pub(crate) struct PageKeys<'a> {
+    tree: &'a Tree,
+    page: &'a Page,
+    rows: PageRows<'a>,
+}
+
+impl<'a> PageKeys<'a> {
+    /// Of a leaf, or of an upper page.
+    pub fn new(tree: &'a Tree, page: &'a Page) -> Result<Self, EngineError> {
+        let rows = PageRows::new(page);
+        let rows = rows.ok_or_else(|| damaged(page.id(), "its compression information cannot be read"))?;
+        Ok(Self { tree, page, rows })
+    }
+
+    /// The key in a slot.
+    pub fn at(&self, slot: u16) -> Result<Vec<u8>, EngineError> {
+        let mut key = Vec::new();
+        self.write(slot, &mut key)?;
+        Ok(key)
+    }
+
+    /// The row in a slot of a leaf.
+    pub fn row(&self, slot: u16) -> Result<StoredRow<'_>, EngineError> {
+        self.rows.row(slot).ok_or_else(|| damaged(self.page.id(), "a row cannot be read"))
+    }
+
+    /// The entry that leads to `child` with the key in a slot.
+    pub fn entry(&self, slot: u16, child: PageId) -> Result<Vec<u8>, EngineError> {
+        let Tree { key, layout, .. } = self.tree;
+        let entry = match self.page.level() {
+            0 => key.index_record(layout, self.row(slot)?, child),
+            _ => self.page.row(slot).and_then(|record| key.index_record_of(record, child)),
+        };
+        entry.ok_or_else(|| self.unreadable())
+    }
+
+    /// Looks for a key.
+    pub fn find(&self, key: &[u8]) -> Result<Place, EngineError> {
+        // The first entry of an upper page has no key of its own.
+        let first = u16::from(self.page.level() > 0).min(self.page.slot_count());
+        let (mut low, mut high) = (first, self.page.slot_count());
+        let mut found = Vec::new();
+        while low < high {
+            let middle = low + (high - low) / 2;
+            found.clear();
+            self.write(middle, &mut found)?;
+            match found.as_slice().cmp(key) {
+                std::cmp::Ordering::Equal => return Ok(Place::At(middle)),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(Place::Before(low))
+    }
+
+    fn write(&self, slot: u16, out: &mut Vec<u8>) -> Result<(), EngineError> {
+        let Tree { key, layout, .. } = self.tree;
+        let written = match self.page.level() {
+            0 => self.rows.row(slot).and_then(|row| key.write_of_row(layout, row, out)),
+            _ => self.page.row(slot).and_then(|record| key.write_of_index(layout, record, out)),
+        };
+        written.ok_or_else(|| self.unreadable())
+    }
+
+    fn unreadable(&self) -> EngineError {
+        damaged(self.page.id(), "a key cannot be read")
+    }
+}
+
 /// Looks for a key among the rows of a leaf, or the entries of an upper page.
 pub(crate) fn find(tree: &Tree, page: &Page, key: &[u8]) -> Result<Place, EngineError> {
-    // The first entry of an upper page has no key of its own.
-    let (mut low, mut high) = (u16::from(page.level() > 0).min(page.slot_count()), page.slot_count());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let found = key_at(tree, page, middle)?;
-        match found.as_slice().cmp(key) {
-            std::cmp::Ordering::Equal => return Ok(Place::At(middle)),
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle,
-        }
-    }
-    Ok(Place::Before(low))
+    PageKeys::new(tree, page)?.find(key)
 }
 
 /// The page below an upper page in which a key belongs.
@@ -54,15 +116,6 @@ pub(crate) fn child(tree: &Tree, page: &Page, key: &[u8]) -> Result<PageId, Engi
     };
     let child = page.row(slot).and_then(|record| tree.key.child(record));
     child.ok_or_else(|| damaged(page.id(), "an entry leads nowhere"))
-}
-
-/// The key in a slot.
-pub(crate) fn key_at(tree: &Tree, page: &Page, slot: u16) -> Result<Vec<u8>, EngineError> {
-    let key = page.row(slot).and_then(|record| match page.level() {
-        0 => tree.key.of_row(&tree.layout, record),
-        _ => tree.key.of_index(&tree.layout, record),
-    });
-    key.ok_or_else(|| damaged(page.id(), "a key cannot be read"))
 }
 
 /// The page of a level in which a key belongs, as `read` has the pages.
@@ -115,7 +168,8 @@ pub(crate) fn keys_of_bound(
         record.clear();
         record.resize(usize::from(*length), 0);
         bound.write(row..row + 1, &[0], &mut record);
-        key.write_of_row(layout, &record, &mut bytes).ok_or_else(|| refuse("a key cannot be read"))?;
+        key.write_of_row(layout, StoredRow::whole(&record), &mut bytes)
+            .ok_or_else(|| refuse("a key cannot be read"))?;
         ends.push(i32::try_from(bytes.len()).map_err(|_| refuse("more than 2 GiB of keys in one batch"))?);
     }
     let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
@@ -151,8 +205,10 @@ pub(crate) fn check(
                 return Err(damaged(*id, "its neighbours are not those of its level"));
             }
             previous = *id;
+            check_form(tree, &page)?;
             let first = u16::from(page.level() > 0);
-            let keys = (first..page.slot_count()).map(|slot| key_at(tree, &page, slot));
+            let keys = PageKeys::new(tree, &page)?;
+            let keys = (first..page.slot_count()).map(|slot| keys.at(slot));
             let keys: Vec<Vec<u8>> = keys.collect::<Result<_, _>>()?;
             let rises = keys.windows(2).all(|pair| matches!(pair, [a, b] if a < b));
             let above = from.as_ref().is_none_or(|from| keys.first().is_none_or(|key| key >= from));
@@ -174,6 +230,19 @@ pub(crate) fn check(
         level = below;
     }
     Ok(pages)
+}
+
+/// Refuses a page that is compressed otherwise than its tree.
+fn check_form(tree: &Tree, page: &Page) -> Result<(), EngineError> {
+    let may_be_compressed = page.level() == 0 && tree.layout.compression == Compression::Page;
+    if page.is_compressed() && !may_be_compressed {
+        return Err(damaged(page.id(), "it has compression information, which its tree does not"));
+    }
+    let is_compressed = |record: &[u8]| compress::record::is_compressed(record);
+    if page.rows().any(|(_, record)| is_compressed(record) != tree.layout.is_compressed()) {
+        return Err(damaged(page.id(), "a record has the form of another compression"));
+    }
+    Ok(())
 }
 
 impl HeapWriter<'_> {
@@ -224,32 +293,32 @@ impl HeapWriter<'_> {
         }
         let mut found = Vec::new();
         let mut page = descend(tree, key, 0, |id| self.shared.pager.cache.read(id))?;
-        let (Place::At(mut slot) | Place::Before(mut slot)) = find(tree, &page, key)?;
+        let (Place::At(mut first) | Place::Before(mut first)) = find(tree, &page, key)?;
         loop {
-            while slot < page.slot_count() {
-                let present = key_at(tree, &page, slot)?;
+            let keys = PageKeys::new(tree, &page)?;
+            for slot in first..page.slot_count() {
+                let present = keys.at(slot)?;
                 if !present.starts_with(key) {
                     return Ok(found);
                 }
                 found.push(RowLocator::Key(present.into()));
-                slot += 1;
             }
             if !page.next().is_some() {
                 return Ok(found);
             }
             page = self.shared.pager.cache.read(page.next())?;
-            slot = 0;
+            first = 0;
         }
     }
 
     /// Adds a row to a tree.
     pub fn insert_keyed(&mut self, tree: &Tree, row: &[u8]) -> Result<(), EngineError> {
-        let key = tree.key.of_row(&tree.layout, row);
+        let key = tree.key.of_row(&tree.layout, StoredRow::whole(row));
         let key = key.ok_or_else(|| damaged(tree.root, "a key cannot be read"))?;
         self.insert_at(tree, 0, &key, row)
     }
 
-    /// Removes the row with a key. Returns it.
+    /// Removes the row with a key. Returns it as its page had it.
     pub fn delete_keyed(&mut self, tree: &Tree, key: &[u8]) -> Result<Vec<u8>, EngineError> {
         let (page, slot, row) = self.find_keyed(tree, key)?;
         self.must_change(Change::Remove { page, slot, shift: true, row: row.clone() })?;
@@ -259,7 +328,11 @@ impl HeapWriter<'_> {
     /// Puts a row in the place of one with the same key.
     pub fn update_keyed(&mut self, tree: &Tree, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
         let (page, slot, before) = self.find_keyed(tree, key)?;
-        let change = Change::Replace { page, slot, before: before.clone(), after: row.to_vec() };
+        let after = stored(&*self.shared.pager.cache.read(page)?, row)?;
+        if before == after {
+            return Ok(());
+        }
+        let change = Change::Replace { page, slot, before: before.clone(), after };
         if self.shared.pager.change(self.transaction, change)? {
             return Ok(());
         }
@@ -267,7 +340,7 @@ impl HeapWriter<'_> {
         self.insert_at(tree, 0, key, row)
     }
 
-    /// The row with a key, and where it is.
+    /// The row with a key as its page has it, and where it is.
     pub fn find_keyed(&self, tree: &Tree, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
         let page = descend(tree, key, 0, |id| self.shared.pager.cache.read(id))?;
         match find(tree, &page, key)? {
@@ -290,16 +363,20 @@ impl HeapWriter<'_> {
                 Place::At(slot) => slot + 1,
                 Place::Before(slot) => slot,
             };
-            let change = Change::Insert { page: page.id(), slot, shift: true, row: row.to_vec() };
-            if self.shared.pager.change(self.transaction, change)? {
+            if self.insert_into(&page, slot, row)? {
                 return Ok(());
-            }
-            if page.slot_count() == 0 {
-                let limit_bytes = super::page::ROW_LIMIT_BYTES;
-                return Err(EngineError::RowTooLarge { bytes: row.len(), limit_bytes });
             }
             self.make_room(tree, &page, slot, row)?;
         }
+    }
+
+    /// Puts a row into a page of a tree. False: it does not fit.
+    fn insert_into(&self, page: &Page, slot: u16, row: &[u8]) -> Result<bool, EngineError> {
+        let row = stored(page, row)?;
+        if !page.fits(row.len()) {
+            return Ok(false);
+        }
+        self.shared.pager.change(self.transaction, Change::Insert { page: page.id(), slot, shift: true, row })
     }
 
     /// Adds rows with keys that rise: as long as they belong in the same leaf, the tree is not descended again.
@@ -323,14 +400,9 @@ impl HeapWriter<'_> {
                     Place::At(_) => return Err(duplicate(tree, &row)),
                     Place::Before(slot) => slot,
                 };
-                let change = Change::Insert { page: id, slot, shift: true, row: row.clone() };
-                if self.shared.pager.change(self.transaction, change)? {
+                if self.insert_into(&page, slot, &row)? {
                     known = Some((id, end));
                     break;
-                }
-                if page.slot_count() == 0 {
-                    let limit_bytes = super::page::ROW_LIMIT_BYTES;
-                    return Err(EngineError::RowTooLarge { bytes: row.len(), limit_bytes });
                 }
                 self.make_room(tree, &page, slot, &row)?;
             }
@@ -343,12 +415,13 @@ impl HeapWriter<'_> {
         let mut end = None;
         let mut page = self.shared.pager.cache.read(tree.root)?;
         while page.level() > 0 {
-            let slot = match find(tree, &page, key)? {
+            let keys = PageKeys::new(tree, &page)?;
+            let slot = match keys.find(key)? {
                 Place::At(slot) => slot + 1,
                 Place::Before(slot) => slot.max(1),
             };
             if slot < page.slot_count() {
-                end = Some(key_at(tree, &page, slot)?);
+                end = Some(keys.at(slot)?);
             }
             let below = self.shared.pager.cache.read(child(tree, &page, key)?)?;
             if below.level().checked_add(1) != Some(page.level()) {
@@ -358,118 +431,12 @@ impl HeapWriter<'_> {
         }
         Ok((page.id(), end))
     }
-
-    /// Splits a full page into which `row` is to go, before `slot`.
-    fn make_room(&mut self, tree: &Tree, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
-        match page.id() == tree.root {
-            true => self.grow_root(tree, page),
-            false => self.split(tree, page, slot, row),
-        }
-    }
-
-    /// Moves everything in the root one level down.
-    fn grow_root(&mut self, tree: &Tree, root: &Arc<Page>) -> Result<(), EngineError> {
-        let below = self.new_tree_page(tree, root.level())?;
-        let mut moved = self.empty_page(tree, below, root.level());
-        fill(&mut moved, root, 0..root.slot_count())?;
-        self.must_change(Change::Format { page: below, image: Box::new(moved) })?;
-        let entry = entry_for(tree, root, 0, below)?;
-        let mut after = self.empty_page(tree, tree.root, root.level() + 1);
-        after.insert(0, &entry, true);
-        let (before, after) = (Box::new((**root).clone()), Box::new(after));
-        self.must_change(Change::Reformat { page: tree.root, before, after })
-    }
-
-    /// Moves the upper part of a full page to a new one: half of its bytes, or nothing if the row that did not fit belongs at the very
-    /// end of the tree, so that ascending keys leave full pages behind. Where nothing moves, the row's own key divides the two.
-    fn split(&mut self, tree: &Tree, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
-        let (id, count) = (page.id(), page.slot_count());
-        let first = match count {
-            // A single row makes way for one before it, and stays for one behind it.
-            1 => slot.min(1),
-            _ if slot == count && !page.next().is_some() => count,
-            _ => middle(page),
-        };
-        let new = self.new_tree_page(tree, page.level())?;
-        let mut image = self.empty_page(tree, new, page.level());
-        image.set_links(id, page.next());
-        fill(&mut image, page, first..count)?;
-        self.must_change(Change::Format { page: new, image: Box::new(image) })?;
-        for slot in (first..count).rev() {
-            let row = page.row(slot).unwrap_or_default().to_vec();
-            self.must_change(Change::Remove { page: id, slot, shift: true, row })?;
-        }
-        let before = (page.previous(), page.next());
-        self.must_change(Change::Links { page: id, before, after: (page.previous(), new) })?;
-        if page.next().is_some() {
-            let next = self.shared.pager.cache.read(page.next())?;
-            let before = (next.previous(), next.next());
-            self.must_change(Change::Links { page: next.id(), before, after: (new, next.next()) })?;
-        }
-        let entry = match (first == count, page.level()) {
-            (false, _) => entry_for(tree, page, first, new)?,
-            (true, 0) => tree
-                .key
-                .index_record(&tree.layout, row, new)
-                .ok_or_else(|| damaged(id, "a key cannot be read"))?,
-            (true, _) => {
-                tree.key.index_record_of(row, new).ok_or_else(|| damaged(id, "a key cannot be read"))?
-            }
-        };
-        let key =
-            tree.key.of_index(&tree.layout, &entry).ok_or_else(|| damaged(id, "a key cannot be read"))?;
-        self.insert_at(tree, page.level() + 1, &key, &entry)
-    }
-
-    fn new_tree_page(&mut self, tree: &Tree, level: u8) -> Result<PageId, EngineError> {
-        let unit = self.table.unit(tree.unit).clone();
-        let page_type = tree.page_type(level);
-        self.new_page(tree.unit, page_type, &unit)
-    }
-
-    fn empty_page(&self, tree: &Tree, id: PageId, level: u8) -> Page {
-        tree.empty_page(id, level, self.table.unit(tree.unit).id)
-    }
-
-    fn must_change(&self, change: Change) -> Result<(), EngineError> {
-        let page = change.page();
-        match self.shared.pager.change(self.transaction, change)? {
-            true => Ok(()),
-            false => Err(damaged(page, "a page of a tree is not in the expected state")),
-        }
-    }
 }
 
-/// The first slot of the upper half of a page, by bytes; at least one row stays, and one goes.
-fn middle(page: &Page) -> u16 {
-    let lengths: Vec<usize> = page.rows().map(|(_, row)| row.len()).collect();
-    let half = lengths.iter().sum::<usize>() / 2;
-    let mut sum = 0;
-    let below = lengths.iter().take_while(|length| {
-        sum += **length;
-        sum <= half
-    });
-    let below = below.count() as u16;
-    below.clamp(1, page.slot_count().saturating_sub(1).max(1))
-}
-
-fn fill(target: &mut Page, source: &Page, slots: std::ops::Range<u16>) -> Result<(), EngineError> {
-    for (to, slot) in (0..).zip(slots) {
-        let row = source.row(slot).ok_or_else(|| damaged(source.id(), "a row is missing"))?;
-        if !target.insert(to, row, true) {
-            return Err(damaged(source.id(), "its rows do not fit a page"));
-        }
-    }
-    Ok(())
-}
-
-/// The entry that leads to `child` with the key in a slot of the page that it takes rows from.
-fn entry_for(tree: &Tree, page: &Page, slot: u16, child: PageId) -> Result<Vec<u8>, EngineError> {
-    let entry = page.row(slot).and_then(|record| match page.level() {
-        0 => tree.key.index_record(&tree.layout, record, child),
-        _ => tree.key.index_record_of(record, child),
-    });
-    entry.ok_or_else(|| damaged(page.id(), "a key cannot be read"))
+/// The bytes that a row takes in a page of a tree.
+fn stored(page: &Page, row: &[u8]) -> Result<Vec<u8>, EngineError> {
+    let stored = page.stored(row).ok_or_else(|| damaged(page.id(), "a row cannot be compressed"))?;
+    Ok(stored.into_owned())
 }
 
 /// The error that a row's key exists already, with its values.

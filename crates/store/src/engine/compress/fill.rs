@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::grid::{CellView, Grid, ROW_BUFFER_BYTES, lengths, write_row};
 use super::plan::Planner;
-use super::record::CdRecord;
+use super::record::{CdRecord, mark_index};
 use super::{CompressionCounts, information, pays};
-use crate::engine::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, SLOT_BYTES, STUB_BYTES};
+use crate::engine::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, PageType, SLOT_BYTES};
 
 /// Rows that wait for a page of their own.
 #[derive(Debug)]
@@ -16,19 +16,22 @@ pub struct PageCompressor {
     /// Rows with which the next page is tried.
     target: usize,
     page_limit_bytes: usize,
+    /// What a row takes at least: the stub that a row of a heap may become.
+    least_row_bytes: usize,
     /// Pages tried and kept.
     pub counts: CompressionCounts,
     scratch: Vec<u8>,
 }
 
 impl PageCompressor {
-    /// For rows of so many columns; rows and slots take up to `page_limit_bytes` of a page.
-    pub fn new(columns: usize, page_limit_bytes: usize) -> Self {
+    /// For rows of so many columns; rows and slots take up to `page_limit_bytes` of a page, each row `least_row_bytes` or more.
+    pub fn new(columns: usize, page_limit_bytes: usize, least_row_bytes: usize) -> Self {
         Self {
             waiting: Grid::new(columns),
             planner: Planner::default(),
             target: 64,
             page_limit_bytes,
+            least_row_bytes,
             counts: CompressionCounts::default(),
             scratch: vec![0; ROW_BUFFER_BYTES],
         }
@@ -51,11 +54,11 @@ impl PageCompressor {
 
     /// Fills a formatted page and returns how many rows it took. None: more rows would fit, and more may come (not `last`).
     pub fn fill(&mut self, bytes: &mut [u8; PAGE_BYTES], last: bool) -> Option<usize> {
-        let Self { waiting, planner, scratch, .. } = self;
+        let Self { waiting, planner, scratch, least_row_bytes, .. } = self;
         let (rows, views) = (waiting.rows(), waiting.views());
         let plain = lengths(&views, rows);
         // A page takes at least one row, whatever the fill factor.
-        let plain_rows = fitting(&plain, self.page_limit_bytes).max(1).min(rows);
+        let plain_rows = fitting(&plain, self.page_limit_bytes, *least_row_bytes).max(1).min(rows);
         if plain_rows == rows && !last {
             let per_row = plain.iter().sum::<usize>() / rows.max(1) + SLOT_BYTES;
             self.target = (rows + rows / 16 + 2).max(self.page_limit_bytes / per_row + 2);
@@ -68,8 +71,8 @@ impl PageCompressor {
             let coded_views = planner.coded.views();
             let coded = lengths(&coded_views, rows);
             let limit = self.page_limit_bytes.saturating_sub(planner.information.len());
-            let coded_rows = fitting(&coded, limit);
-            let least = |length: &usize| (*length).max(STUB_BYTES) + SLOT_BYTES;
+            let coded_rows = fitting(&coded, limit, *least_row_bytes);
+            let least = |length: &usize| (*length).max(*least_row_bytes) + SLOT_BYTES;
             let used = coded.iter().take(coded_rows).map(least).sum::<usize>();
             let room = limit.saturating_sub(used) * coded_rows / used.max(1);
             if coded_rows == rows && !last && room > 0 {
@@ -136,11 +139,11 @@ pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts
     Some(compressed)
 }
 
-/// How many rows of these lengths fit, each with room for the stub that it may become.
-fn fitting(lengths: &[usize], limit_bytes: usize) -> usize {
+/// How many rows of these lengths fit, each with so much room at least.
+fn fitting(lengths: &[usize], limit_bytes: usize, least_row_bytes: usize) -> usize {
     let mut bytes = 0;
     let fitting = lengths.iter().take_while(|length| {
-        bytes += (**length).max(STUB_BYTES) + SLOT_BYTES;
+        bytes += (**length).max(least_row_bytes) + SLOT_BYTES;
         bytes <= limit_bytes
     });
     fitting.count()
@@ -155,6 +158,7 @@ fn lay_out(
     scratch: &mut [u8],
 ) {
     let mut at = HEADER_BYTES;
+    let in_index = page::page_type(bytes) == Some(PageType::Index);
     if !information.is_empty() {
         page::set_compressed(bytes);
         at += information.len();
@@ -164,6 +168,9 @@ fn lay_out(
     }
     for row in 0..rows {
         let length = write_row(views, row, scratch);
+        if in_index {
+            mark_index(scratch);
+        }
         if let (Some(place), Some(record)) = (bytes.get_mut(at..at + length), scratch.get(..length)) {
             place.copy_from_slice(record);
         }

@@ -236,6 +236,9 @@ impl<'p> PageInformation<'p> {
         let mut out = vec![0; 2 * ROW_BUFFER_BYTES + grid.data.len()];
         let length = write_row(&grid.views(), 0, &mut out);
         out.truncate(length);
+        if super::record::is_index(record) {
+            super::record::mark_index(&mut out);
+        }
         match super::record::forwarded_from(record) {
             Some(home) => super::record::forwarded(&out, home),
             None => Some(out),

@@ -13,6 +13,8 @@ pub const HEADER: u8 = 0x01;
 pub const HAS_LONG: u8 = 0x20;
 /// First byte, bits 2 to 4: the row moved here from where its address says.
 pub const FORWARDED: u8 = 4 << 2;
+/// First byte, bits 2 to 4: a row of a nonclustered index, or an entry of an upper level of a tree.
+pub const INDEX: u8 = 6 << 2;
 /// Columns of a cluster.
 pub const CLUSTER_COLUMNS: usize = 30;
 /// First byte of the long data region: its end offsets have two bytes.
@@ -45,7 +47,7 @@ impl<'a> CdRecord<'a> {
     /// Finds the parts of the record at the beginning of `bytes`. None: it is none, or runs over the end.
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (header, rest) = bytes.split_first()?;
-        let is_row = matches!(header & !HAS_LONG, HEADER | 0x11);
+        let is_row = matches!(header & !HAS_LONG, HEADER | 0x11 | 0x19);
         let (columns, rest) = match rest {
             [high, low, rest @ ..] if *high >= 0x80 => {
                 (usize::from(u16::from_be_bytes([high & 0x7F, *low])), rest)
@@ -112,6 +114,24 @@ impl<'a> CdRecord<'a> {
             each(column, Cell { code, word: word_at(self.short, at, length) }, &[]);
             at += length;
         }
+    }
+
+    /// One column's cell, and the bytes of a long one. None: there is no such column.
+    pub fn cell(&self, column: usize) -> Option<(Cell, &'a [u8])> {
+        let (mut at, mut long) = (0, LongCells { ends: self.ends, data: self.long, next: 0, start: 0 });
+        for before in 0..column.min(self.columns) {
+            let code = code_at(self.descriptor, before);
+            at += cell::short_bytes(code);
+            if code == LONG {
+                long.take();
+            }
+        }
+        let code = code_at(self.descriptor, column);
+        let found = match code {
+            LONG => long.take(),
+            _ => (Cell { code, word: word_at(self.short, at, cell::short_bytes(code)) }, [].as_slice()),
+        };
+        (column < self.columns).then_some(found)
     }
 
     /// Adds the row to a grid of as many columns.
@@ -195,6 +215,18 @@ pub(super) fn mask(bytes: usize) -> u64 {
 /// Length of the record at the beginning of `bytes`.
 pub fn length(bytes: &[u8]) -> Option<usize> {
     CdRecord::parse(bytes).map(|record| record.bytes.len())
+}
+
+/// Makes a row's record one of an index.
+pub fn mark_index(record: &mut [u8]) {
+    if let Some(header) = record.first_mut() {
+        *header |= INDEX;
+    }
+}
+
+/// Whether a record is of an index.
+pub fn is_index(record: &[u8]) -> bool {
+    record.first().is_some_and(|header| header & 0x1D == HEADER | INDEX)
 }
 
 /// The pointers of values that are elsewhere.

@@ -12,6 +12,7 @@ pub use counters::Counters;
 pub(crate) use counters::{CounterCells, count};
 pub use io::FileIo;
 pub(crate) use io::IoCounts;
+pub(in crate::engine) use pages::levels;
 pub use pages::{PageStatistics, ScanDetail};
 pub use space::{AllocationUnitSpace, DataFileSpace, LogReuseWait, LogSpace};
 pub use waits::{WaitCount, WaitType, Waits};

@@ -152,7 +152,7 @@ enum Order {
 }
 
 /// The pages of each level in the order of their keys, the root's first. Leaves are not read.
-fn levels(reader: &PageReader, tree: &Tree) -> Result<Vec<Vec<PageId>>, EngineError> {
+pub(in crate::engine) fn levels(reader: &PageReader, tree: &Tree) -> Result<Vec<Vec<PageId>>, EngineError> {
     let mut levels = vec![vec![tree.root]];
     let mut height = reader.read(tree.root)?.level();
     while height > 0 {

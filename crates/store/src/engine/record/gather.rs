@@ -23,6 +23,7 @@ use super::super::key::KeyLayout;
 use super::super::kind::{Kind, Place};
 use super::super::layout::{Layout, Position, RecordForm};
 use super::super::page::{self, Page, PageId, RowId};
+use super::super::stored::PageRows;
 use super::expand::{self, ColumnError};
 use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeValueSource, RecordType, convert, record_type, u16_at};
 
@@ -142,12 +143,16 @@ impl<'a> RowGatherer<'a> {
 
     /// The keys of the rows taken so far.
     pub(crate) fn keys(&self, key: &KeyLayout) -> Option<Vec<Vec<u8>>> {
-        let mut keys = Some(Vec::with_capacity(self.rows()));
-        self.for_each(|record| match (key.of_row(self.layout, record), &mut keys) {
-            (Some(key), Some(keys)) => keys.push(key),
-            _ => keys = None,
-        });
-        keys
+        let mut keys = Vec::with_capacity(self.rows());
+        let mut first = 0;
+        for span in &self.pages {
+            let rows = PageRows::new(&span.page)?;
+            for slot in self.slots.get(first..span.end).unwrap_or_default() {
+                keys.push(key.of_row(self.layout, rows.row(*slot)?)?);
+            }
+            first = span.end;
+        }
+        Some(keys)
     }
 
     /// Calls `each` for every record, with the bytes from its start to the end of its page.

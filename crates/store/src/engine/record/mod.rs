@@ -52,6 +52,7 @@ pub fn record_type(status: u8) -> Option<RecordType> {
         return match (status >> 2) & 7 {
             0 => Some(RecordType::Primary),
             4 => Some(RecordType::Forwarded),
+            6 => Some(RecordType::Index),
             _ => None,
         };
     }

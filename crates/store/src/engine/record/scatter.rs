@@ -137,6 +137,9 @@ impl<'a> BoundBatch<'a> {
             let (views, mut buffer) = (self.cells(), vec![0; ROW_BUFFER_BYTES]);
             for (row, offset) in rows.zip(offsets) {
                 let length = write_row(&views, row, &mut buffer);
+                if self.layout.form == RecordForm::IndexLeaf {
+                    compress::record::mark_index(&mut buffer);
+                }
                 put(out, *offset as usize, buffer.get(..length).unwrap_or_default());
             }
             return;
