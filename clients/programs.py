@@ -76,6 +76,32 @@ class Program:
         return {line["check"]: line for line in lines}
 
 
+class ProgramTests:
+    """The tests of a program; a test module derives it and names the program."""
+
+    program: Program
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        checks = self.program.checks
+        if metafunc.function.__name__ == "test_login_is_encrypted_as_said":
+            checks = [check for check in ENCRYPTION if check not in self.program.cannot]
+        metafunc.parametrize("check", checks)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def outcomes(cls, server: Endpoint, tls_modes: Callable[[str], Endpoint]) -> dict[str, dict]:
+        """One run of all checks."""
+        outcomes = cls.program.run(server, tls_modes("off"))
+        assert tuple(outcomes) == cls.program.checks
+        return outcomes
+
+    def test_check(self, outcomes, check):
+        judge(self.program, outcomes, check)
+
+    def test_login_is_encrypted_as_said(self, server, tls_modes, check):
+        assert_encrypted_as_said(self.program, check, server, tls_modes("off"))
+
+
 def judge(program: Program, outcomes: dict[str, dict], check: str) -> None:
     """Passes, skips (the client cannot) or fails the test of a check."""
     line = outcomes[check]

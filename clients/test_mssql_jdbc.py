@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import programs
 
 PROGRAM = programs.Program(
@@ -79,19 +77,5 @@ PROGRAM = programs.Program(
 )
 
 
-@pytest.fixture(scope="module")
-def outcomes(server, tls_modes):
-    """One run of all checks."""
-    outcomes = PROGRAM.run(server, tls_modes("off"))
-    assert tuple(outcomes) == PROGRAM.checks
-    return outcomes
-
-
-@pytest.mark.parametrize("check", PROGRAM.checks)
-def test_check(outcomes, check):
-    programs.judge(PROGRAM, outcomes, check)
-
-
-@pytest.mark.parametrize("check", [check for check in programs.ENCRYPTION if check not in PROGRAM.cannot])
-def test_login_is_encrypted_as_said(server, tls_modes, check):
-    programs.assert_encrypted_as_said(PROGRAM, check, server, tls_modes("off"))
+class TestMssqlJdbc(programs.ProgramTests):
+    program = PROGRAM
