@@ -9,6 +9,26 @@ pub const DAYS_TO_1753: i32 = 639_905;
 /// 9999-12-31, the last day of every type.
 pub const DAYS_MAX: i32 = 3_652_058;
 
+/// The months of a year in English, as SQL Server names them in us_english.
+pub const MONTH_NAMES: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+/// The days of a week in English, from Monday on: day 0 (0001-01-01) was one.
+pub const WEEKDAY_NAMES: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
 /// Days since 0001-01-01, or `None` if there is no such day in the years 1 to 9999.
 #[inline]
 pub fn days_from_civil(year: u32, month: u32, day: u32) -> Option<i32> {
@@ -50,18 +70,3 @@ pub(super) fn month_number(name: &[u8]) -> Option<u32> {
 }
 
 const MONTH_LENGTHS: [u32; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-const MONTH_NAMES: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];

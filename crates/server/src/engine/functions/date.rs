@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rows::text::calendar::{civil_from_days, days_from_civil};
+use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES, civil_from_days, days_from_civil};
 use tds::SqlType;
 
 use super::super::convert::{Parts, place};
@@ -373,30 +373,15 @@ fn part_value(part: DatePart, value: &Datum, date_first: u8) -> i64 {
 }
 
 fn part_name_of(part: DatePart, value: &Datum, date_first: u8) -> String {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-    // The list of names begins with Sunday.
-    let week_begins = if part == DatePart::Weekday { 7 } else { date_first };
+    // The list of names begins with Monday.
+    let week_begins = if part == DatePart::Weekday { 1 } else { date_first };
     let number = part_value(part, value, week_begins);
     let named = |names: &[&str]| {
         names.get((number - 1).max(0) as usize).map_or_else(String::new, |name| name.to_string())
     };
     match part {
-        DatePart::Month => named(&MONTHS),
-        DatePart::Weekday => named(&DAYS),
+        DatePart::Month => named(&MONTH_NAMES),
+        DatePart::Weekday => named(&WEEKDAY_NAMES),
         DatePart::Offset => {
             format!("{}{:02}:{:02}", if number < 0 { '-' } else { '+' }, number.abs() / 60, number.abs() % 60)
         }

@@ -1,25 +1,11 @@
 //! Dates and times.
 
+use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES};
+
 use super::Culture;
 use crate::engine::Datum;
 use crate::engine::convert::Parts;
 use crate::engine::datum::{TICKS_PER_DAY, TICKS_PER_SECOND};
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// A moment as it is written.
 struct Moment {
@@ -143,12 +129,12 @@ fn custom(moment: &Moment, pattern: &str) -> Option<String> {
             _ if moment.span && !"hmsfF".contains(ch) => return None,
             'd' if count < 3 => text.push_str(&two(i64::from(parts.day))),
             'd' => {
-                let name = DAYS.get(moment.weekday)?;
+                let name = WEEKDAY_NAMES.get(moment.weekday)?;
                 text.push_str(if count == 3 { name.get(..3)? } else { name });
             }
             'M' if count < 3 => text.push_str(&two(i64::from(parts.month))),
             'M' => {
-                let name = MONTHS.get(usize::try_from(parts.month).ok()?.checked_sub(1)?)?;
+                let name = MONTH_NAMES.get(usize::try_from(parts.month).ok()?.checked_sub(1)?)?;
                 text.push_str(if count == 3 { name.get(..3)? } else { name });
             }
             'y' if count <= 2 => text.push_str(&two(i64::from(parts.year % 100))),
