@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, ByteView};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{BinaryViewType, ByteViewType, DataType, StringViewType};
 
@@ -131,19 +131,46 @@ impl<'a> Raw<'a> {
     }
 }
 
+/// Values up to this many bytes lie in their views.
+const INLINE_BYTES: usize = 12;
+
 fn gathered<T: ByteViewType>(array: &ArrayRef) -> Raw<'static> {
     let array = array.as_byte_view::<T>();
-    let mut bytes = Vec::new();
-    let mut offsets = Vec::with_capacity(array.len() + 1);
-    offsets.push(0);
-    for index in 0..array.len() {
-        if array.is_valid(index) {
-            let value: &T::Native = array.value(index);
-            bytes.extend_from_slice(AsRef::<[u8]>::as_ref(value));
+    let offsets = view_offsets(array.views(), array.nulls());
+    let length = offsets.last().map_or(0, |&end| end as usize);
+    // Short values are copied with all bytes of their views, so that the copies have one length; what follows overwrites the rest.
+    let mut bytes = vec![0; length + INLINE_BYTES];
+    for (view, span) in array.views().iter().zip(offsets.windows(2)) {
+        let (start, end) = (span[0] as usize, span[1] as usize);
+        if end - start <= INLINE_BYTES {
+            bytes[start..start + INLINE_BYTES].copy_from_slice(&view.to_le_bytes()[4..]);
+        } else {
+            let view = ByteView::from(*view);
+            let value = &array.data_buffers()[view.buffer_index as usize][view.offset as usize..];
+            bytes[start..end].copy_from_slice(&value[..end - start]);
         }
-        offsets.push(bytes.len() as i64);
     }
+    bytes.truncate(length);
     Raw::owned(bytes, offsets)
+}
+
+/// Where values end one after the other; NULLs have no bytes.
+fn view_offsets(views: &[u128], nulls: Option<&NullBuffer>) -> Vec<i64> {
+    let mut offsets = Vec::with_capacity(views.len() + 1);
+    let mut end = 0;
+    offsets.push(end);
+    // The low half of a view's first word is its length.
+    match nulls.filter(|nulls| nulls.null_count() > 0) {
+        None => offsets.extend(views.iter().map(|&view| {
+            end += i64::from(view as u32);
+            end
+        })),
+        Some(nulls) => offsets.extend(views.iter().zip(nulls).map(|(&view, valid)| {
+            end += i64::from(view as u32) * i64::from(valid);
+            end
+        })),
+    }
+    offsets
 }
 
 /// Rows whose text is not empty, if the array is text and some are.
