@@ -16,6 +16,8 @@ use crate::failure;
 
 /// Rows of a batch as it is read from a file.
 const FILE_BATCH_ROWS: usize = 65_536;
+/// Rows of a slice of a data frame.
+const FRAME_SLICE_ROWS: usize = 50_000;
 
 /// Any error of a source.
 pub(crate) type BoxedError = Box<dyn Error + Send + Sync>;
@@ -38,6 +40,9 @@ pub(crate) struct Source {
 pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
     if let Some(path) = path_of(data)? {
         return open_file(data.py(), path);
+    }
+    if let Some(slices) = frame_slices(data)? {
+        return open_items(slices);
     }
     if let Some(reader) = arrow_reader(data)? {
         let schema = reader.schema();
@@ -113,6 +118,17 @@ fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn RecordBatchR
         }
     }
     Ok(None)
+}
+
+/// A Polars frame of several chunks as slices of some rows: as one stream it would first copy all of itself into one chunk.
+fn frame_slices<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyIterator>>> {
+    if !data.hasattr("iter_slices")? || !data.hasattr("n_chunks")? {
+        return Ok(None);
+    }
+    if data.call_method0("n_chunks")?.extract::<usize>()? < 2 || data.len()? == 0 {
+        return Ok(None);
+    }
+    data.call_method1("iter_slices", (FRAME_SLICE_ROWS,))?.try_iter().map(Some)
 }
 
 /// The first item tells the schema, which all others must have.

@@ -39,6 +39,7 @@ SOURCES = {
     "pyarrow record batch": lambda path: TABLE.to_batches()[0],
     "pyarrow reader": lambda path: TABLE.to_reader(max_chunksize=2),
     "polars frame": lambda path: pl.from_arrow(TABLE),
+    "polars frame of chunks": lambda path: chunks_of(TABLE),
     "pandas frame": lambda path: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
     "duckdb relation": lambda path: duckdb.from_arrow(TABLE),
     "generator of batches": lambda path: batches_of(TABLE),
@@ -47,6 +48,10 @@ SOURCES = {
     "arrow file": lambda path: written(path / "t.arrow", lambda t, p: pyarrow.feather.write_feather(t, p, "zstd")),
     "csv file": lambda path: written(path / "t.csv", pyarrow.csv.write_csv),
 }
+
+
+def chunks_of(table: pa.Table) -> pl.DataFrame:
+    return pl.concat([pl.from_arrow(table.slice(0, 1)), pl.from_arrow(table.slice(1))], rechunk=False)
 
 
 def written(path, write):
@@ -60,6 +65,16 @@ def test_every_source_loads_the_same_rows(bulkwire_db, tmp_path, source):
     report = bulkwire_db.load("t", SOURCES[source](tmp_path))
     assert (report.rows, report.batches) == (3, 1)
     assert rows(bulkwire_db.read("SELECT * FROM t").to_arrow()) == rows(TABLE)
+
+
+def test_a_frame_of_chunks_is_not_copied_into_one(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE t (id int NOT NULL)")
+    halves = [range(70_000), range(70_000, 140_000)]
+    frame = pl.concat([pl.DataFrame({"id": half}, schema={"id": pl.Int32}) for half in halves], rechunk=False)
+    assert bulkwire_db.load("t", frame).rows == 140_000
+    assert frame.n_chunks() == 2
+    sums = bulkwire_db.fetch("SELECT COUNT(DISTINCT id), SUM(CAST(id AS bigint)) FROM t")
+    assert sums == [(140_000, sum(range(140_000)))]
 
 
 def test_a_str_is_a_path(bulkwire_db, tmp_path):
