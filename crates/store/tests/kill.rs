@@ -3,13 +3,13 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use bulkwire_store::{Database, Options};
 use support::Random;
+use support::kill::{killed_after, states_after, step_for_ever};
 use support::workload::{Model, contents, step};
 
 const CHILD_DIRECTORY: &str = "BULKWIRE_STORE_KILL_DIRECTORY";
@@ -27,21 +27,16 @@ fn open(directory: &Path) -> Database {
     Database::open(directory, Options { checkpoint_journal_bytes: 16 << 10, ..Options::default() }).unwrap()
 }
 
-/// Commits without end; prints a line after each step.
 fn child(directory: &Path, seed: u64) {
     let database = open(directory);
     let mut model = contents(&database);
     let mut random = Random(seed);
-    let mut output = std::io::stdout();
-    writeln!(output, "open").unwrap();
-    loop {
+    step_for_ever(|| {
         let mut next = model.clone();
         if step(&database, &mut next, &mut random).unwrap() {
             model = next;
         }
-        writeln!(output, "step").unwrap();
-        output.flush().unwrap();
-    }
+    })
 }
 
 fn parent() {
@@ -50,35 +45,20 @@ fn parent() {
     let mut model = Model::new();
     let (mut steps, mut in_flight_kept) = (0, 0);
     for seed in 0..KILLS {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .env(CHILD_DIRECTORY, directory.path())
-            .env(CHILD_SEED, seed.to_string())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert_eq!(lines.next().unwrap().unwrap(), "open");
-        std::thread::sleep(Duration::from_micros(random.below(150_000)));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let acknowledged = lines.map_while(Result::ok).filter(|line| line == "step").count();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env(CHILD_DIRECTORY, directory.path()).env(CHILD_SEED, seed.to_string());
+        let delay = Duration::from_micros(random.below(150_000));
+        let acknowledged = killed_after(&mut command, delay, || ());
 
-        // The same steps on a model beside it say what must be there.
+        // The same steps on a database in memory beside it say what must be there.
         let twin = twin_of(&model);
         let mut random = Random(seed);
-        let mut committed = model.clone();
-        for _ in 0..acknowledged {
-            let mut next = committed.clone();
-            if step(&twin, &mut next, &mut random).unwrap() {
-                committed = next;
-            }
-        }
-        let mut in_flight = committed.clone();
-        let finished = step(&twin, &mut in_flight, &mut random).unwrap();
+        let (committed, under_way) =
+            states_after(&model, acknowledged, |model| step(&twin, model, &mut random).unwrap());
 
         let database = open(directory.path());
         let found = contents(&database);
-        let kept = finished && found == in_flight;
+        let kept = under_way.as_ref() == Some(&found);
         assert!(found == committed || kept, "kill {seed} after {acknowledged} steps");
         steps += acknowledged;
         in_flight_kept += usize::from(kept && found != committed);

@@ -56,8 +56,7 @@ impl PageBlock {
         fill_percent: u8,
         least_bytes: usize,
     ) -> Self {
-        let percent = usize::from(fill_percent.clamp(1, 100));
-        let page_limit_bytes = CAPACITY_BYTES * percent / 100;
+        let page_limit_bytes = fill_limit_bytes(fill_percent);
         let compressor = (layout.compression == Compression::Page)
             .then(|| PageCompressor::new(layout.columns.len(), page_limit_bytes, least_bytes));
         Self {
@@ -88,9 +87,10 @@ impl PageBlock {
             let length = usize::from(*length);
             let short = self.least_bytes.saturating_sub(length);
             let taken = self.used - HEADER_BYTES.min(self.used) + self.slots * SLOT_BYTES + self.reserve;
+            let with_row = taken + length + short + SLOT_BYTES;
             // A page takes at least one row, whatever the fill factor.
-            let room = if self.slots == 0 { CAPACITY_BYTES } else { self.page_limit_bytes };
-            if self.pages == 0 || taken + length + short + SLOT_BYTES > room {
+            let fits = self.slots == 0 || is_within(self.slots + 1, with_row, self.page_limit_bytes);
+            if self.pages == 0 || !fits {
                 if self.pages == self.capacity_pages {
                     break;
                 }
@@ -203,6 +203,22 @@ impl PageBlock {
         let free = CAPACITY_BYTES - (self.used - HEADER_BYTES) - self.slots * SLOT_BYTES;
         page::set_fill(bytes, self.slots as u16, self.used, free);
     }
+}
+
+/// Bytes of rows and slots that a page is to have at most with this fill factor.
+pub(crate) fn fill_limit_bytes(fill_percent: u8) -> usize {
+    let free_percent = 100 - usize::from(fill_percent.clamp(1, 100));
+    CAPACITY_BYTES - CAPACITY_BYTES * free_percent / 100
+}
+
+/// Whether a page of which `limit_bytes` are to be filled takes `rows` rows that have `bytes` with their slots. As many whole rows
+/// are left out as the free share holds, rounded down, as in the published size estimates ("Free_Rows_Per_Page"): where 35 rows fit
+/// a page, a fill factor of 10 gives 4 of them, and not the 3 that a tenth of the page has room for.
+pub(crate) fn is_within(rows: usize, bytes: usize, limit_bytes: usize) -> bool {
+    let whole_rows = |share: usize| share * rows / bytes.max(1);
+    bytes <= limit_bytes
+        || (bytes <= CAPACITY_BYTES
+            && rows + whole_rows(CAPACITY_BYTES - limit_bytes) <= whole_rows(CAPACITY_BYTES))
 }
 
 #[cfg(test)]

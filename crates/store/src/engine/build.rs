@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{BinaryArray, RecordBatch};
 
 use super::allocation::{ExtentUse, Run};
-use super::block::PageBlock;
+use super::block::{PageBlock, fill_limit_bytes, is_within};
 use super::catalogue::{Filled, Table};
 use super::database::Shared;
 use super::error::EngineError;
@@ -188,11 +188,11 @@ impl TreeBuilder {
             self.levels.push(Level { page: empty.clone(), id: None });
         }
         let Some(Level { page, .. }) = self.levels.get_mut(level) else { return Ok(()) };
-        let limit = CAPACITY_BYTES * usize::from(self.tree.fill_percent(level as u8 + 1)) / 100;
+        let limit = fill_limit_bytes(self.tree.fill_percent(level as u8 + 1));
         let used = CAPACITY_BYTES - page.free_bytes();
         let slot = page.slot_count();
         // Two entries at least, whatever the fill factor: the levels must become smaller.
-        let fits = slot < 2 || used + entry.len() + SLOT_BYTES <= limit;
+        let fits = slot < 2 || is_within(usize::from(slot) + 1, used + entry.len() + SLOT_BYTES, limit);
         if fits && page.insert(slot, &entry, true) {
             return Ok(());
         }

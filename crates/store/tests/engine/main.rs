@@ -9,6 +9,7 @@ mod faults;
 mod figures;
 mod index;
 mod kill;
+mod sizes;
 #[path = "../support/mod.rs"]
 mod support;
 mod together;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
-use bulkwire_store::engine::{Column, Compression, Engine, EngineError, Kind, RowId, Scan, Transaction};
+use bulkwire_store::engine::{
+    BulkOptions, Column, Compression, Engine, EngineError, IndexDefinition, KeyColumn, Kind, RowId,
+    RowLocator, Scan, Transaction,
+};
 
 use crate::support::Random;
 
@@ -64,10 +67,20 @@ pub fn contents(engine: &Engine) -> Model {
         .map(|table| {
             let rows = scanned(snapshot.scan(&table.name, None).unwrap()).unwrap();
             assert_eq!(table.rows, rows.len() as u64, "row count of {}", table.name);
+            let mut trees = Vec::new();
             if table.clustered.is_some() {
-                let ordered = snapshot.ordered_scan(&table.name, None, None, None).unwrap();
-                let ordered: Vec<Row> = ordered.flat_map(|batch| rows_of(&batch.unwrap())).collect();
-                assert_eq!(ordered, rows, "order of {}", table.name);
+                trees.push((snapshot.ordered_scan(&table.name, None, None, None).unwrap(), false));
+            }
+            for index in &table.indexes {
+                let scan = snapshot.index_scan(&table.name, index.name(), None, None, None).unwrap();
+                trees.push((scan, true));
+            }
+            for (scan, descends) in trees {
+                let mut ordered: Vec<Row> = scan.flat_map(|batch| rows_of(&batch.unwrap())).collect();
+                let in_order = ordered.is_sorted_by(|a, b| if descends { a.0 >= b.0 } else { a.0 <= b.0 });
+                assert!(in_order, "order of {}", table.name);
+                ordered.sort();
+                assert_eq!(ordered, rows, "rows of a tree of {}", table.name);
             }
             (table.name.clone(), rows)
         })
@@ -114,11 +127,103 @@ fn addressed(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowId)>
     Ok(rows)
 }
 
-/// Names of tables with a key on `id` begin so.
-const KEYED: char = 'k';
+/// The one index that a table may have: by id, the greatest first.
+fn index() -> IndexDefinition {
+    let key = vec![KeyColumn::descending(0)];
+    IndexDefinition { key, fill_factor_percent: 60, ..IndexDefinition::new("by_id", &[]) }
+}
 
-pub fn is_keyed(name: &str) -> bool {
-    name.starts_with(KEYED)
+/// A clustered key on id that is not unique.
+fn loose() -> IndexDefinition {
+    IndexDefinition::new("loose", &[0])
+}
+
+fn located(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowLocator)>, EngineError> {
+    let mut scan = transaction.scan(table, None)?;
+    let mut rows = Vec::new();
+    while let Some(found) = scan.next_with_locators() {
+        let (batch, locators) = found?;
+        rows.extend(rows_of(&batch).into_iter().zip(locators));
+    }
+    rows.sort();
+    Ok(rows)
+}
+
+/// Rows of any table but one with a unique key, by what scans say of them.
+fn change_located(
+    transaction: &mut Transaction,
+    name: &str,
+    table: &mut Vec<Row>,
+    random: &mut Random,
+) -> Result<(), EngineError> {
+    let present = located(transaction, name)?;
+    assert_eq!(present.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), *table);
+    if present.is_empty() {
+        return Ok(());
+    }
+    let mut chosen: Vec<usize> =
+        (0..random.below(9) + 1).map(|_| random.below(present.len() as u64) as usize).collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let locators: Vec<RowLocator> = chosen.iter().map(|index| present[*index].1.clone()).collect();
+    if random.one_in(2) {
+        transaction.delete_located(name, &locators)?;
+        chosen.iter().rev().for_each(|index| drop(table.remove(*index)));
+    } else {
+        let new: Vec<Row> = chosen
+            .iter()
+            .map(|index| {
+                let id = present[*index].0.0;
+                let new = row(random);
+                if random.one_in(2) { with_id(id, new) } else { new }
+            })
+            .collect();
+        transaction.update_located(name, &locators, &batch(&new))?;
+        for (index, row) in chosen.iter().zip(new) {
+            table[*index] = row;
+        }
+        table.sort();
+    }
+    Ok(())
+}
+
+/// Another form for the same rows.
+fn change_form(transaction: &mut Transaction, name: &str, random: &mut Random) -> Result<(), EngineError> {
+    let table = transaction.table(name).unwrap();
+    match (random.below(5), table.indexes.is_empty(), &table.clustered) {
+        (0..2, true, _) => transaction.create_index(name, &index()),
+        (0, false, _) => transaction.drop_index(name, "by_id"),
+        (1, false, _) => transaction.rebuild_index(name, "by_id", Some(100)),
+        (2, _, _) => transaction.rebuild_table(name, Some(random.below(101) as u8)),
+        // A tree is not compressed.
+        (_, _, None) => {
+            transaction.set_compression(name, Compression::None)?;
+            transaction.create_clustered_index(name, &loose())
+        }
+        (_, _, Some(_)) => transaction.drop_clustered_index(name),
+    }
+}
+
+/// A load of rows in any order, with so little memory that most sorts write files.
+fn load(
+    transaction: &mut Transaction,
+    name: &str,
+    rows: &[Row],
+    random: &mut Random,
+) -> Result<(), EngineError> {
+    let options = BulkOptions {
+        table_lock: !random.one_in(4),
+        sorted: rows.is_sorted_by_key(|row| row.0) && random.one_in(2),
+        sort_memory_bytes: 1 << (9 + random.below(8)),
+    };
+    let mut writer = transaction.bulk_writer_with(name, options)?;
+    for part in rows.chunks(1 + random.below(30) as usize) {
+        if let Err(error) = writer.append(&batch(part)) {
+            transaction.abandon_bulk(writer);
+            return Err(error);
+        }
+    }
+    transaction.finish_bulk(name, writer).map(drop)
 }
 
 /// A batch of keys.
@@ -155,7 +260,10 @@ fn change_keyed(
                     other => return Err(other.expect_err("a key twice")),
                 }
             }
-            transaction.insert(name, &batch(&rows))?;
+            match random.one_in(2) {
+                true => load(transaction, name, &rows, random)?,
+                false => drop(transaction.insert(name, &batch(&rows))?),
+            }
             table.extend(rows);
         }
         5..8 if !table.is_empty() => {
@@ -186,18 +294,21 @@ fn compression(random: &mut Random) -> Compression {
 fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random) -> Result<(), EngineError> {
     let names: Vec<String> = model.keys().cloned().collect();
     if names.is_empty() || (names.len() < 3 && random.one_in(4)) {
-        let name = match random.one_in(2) {
-            true => format!("t{}", random.below(1_000_000)),
-            false => format!("{KEYED}{}", random.below(1_000_000)),
-        };
-        match is_keyed(&name) {
-            true => transaction.create_clustered_table(&name, columns(), &[0], "p")?,
-            false => transaction.create_compressed_table(&name, columns(), compression(random), "p")?,
+        let name = format!("t{}", random.below(1_000_000));
+        match random.below(5) {
+            0..2 => transaction.create_clustered_table(&name, columns(), &[0], "p")?,
+            2 => transaction.create_tree(&name, columns(), &loose(), "p")?,
+            _ => transaction.create_compressed_table(&name, columns(), compression(random), "p")?,
+        }
+        if random.one_in(2) {
+            transaction.create_index(&name, &index())?;
         }
         model.insert(name, Vec::new());
         return Ok(());
     }
     let name = &names[random.below(names.len() as u64) as usize];
+    let clustered = transaction.table(name).unwrap().clustered.clone();
+    let unique = clustered.as_ref().is_some_and(|tree| tree.definition.unique);
     match random.below(20) {
         0 => {
             transaction.truncate_table(name)?;
@@ -208,27 +319,38 @@ fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random)
             model.remove(name);
         }
         2 => {
-            let kind = if is_keyed(name) { KEYED } else { 'r' };
-            let new_name = format!("{kind}{}", random.below(1_000_000));
+            let new_name = format!("r{}", random.below(1_000_000));
             transaction.alter_table(name, &new_name, "q")?;
             let rows = model.remove(name).unwrap();
             model.insert(new_name, rows);
         }
-        3 if !is_keyed(name) => transaction.set_compression(name, compression(random))?,
-        3.. if is_keyed(name) => change_keyed(transaction, name, model.get_mut(name).unwrap(), random)?,
-        4..8 => {
-            let rows = rows(random, 60);
-            transaction.bulk_load(name, &[batch(&rows)])?;
+        3 if clustered.is_none() && random.one_in(2) => {
+            transaction.set_compression(name, compression(random))?;
+        }
+        3 => change_form(transaction, name, random)?,
+        4.. if unique => change_keyed(transaction, name, model.get_mut(name).unwrap(), random)?,
+        4..9 => {
+            let mut rows = rows(random, 60);
+            if random.one_in(3) {
+                rows.sort();
+            }
+            // Keys that are there, some of them.
+            let ids: Vec<i32> = model[name].iter().map(|row| row.0).collect();
+            rows.iter_mut().filter(|_| random.one_in(4)).zip(ids).for_each(|(row, id)| row.0 = id);
+            load(transaction, name, &rows, random)?;
             let table = model.get_mut(name).unwrap();
             table.extend(rows);
             table.sort();
         }
-        8..13 => {
+        9..13 => {
             let rows = rows(random, 5);
             transaction.insert(name, &batch(&rows))?;
             let table = model.get_mut(name).unwrap();
             table.extend(rows);
             table.sort();
+        }
+        13.. if clustered.is_some() || random.one_in(2) => {
+            change_located(transaction, name, model.get_mut(name).unwrap(), random)?;
         }
         number => {
             // Look first, then lock: nobody else is here.

@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod disk;
+pub mod kill;
 pub mod volume;
 pub mod workload;
 
