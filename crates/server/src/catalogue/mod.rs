@@ -5,6 +5,7 @@
 
 mod definition_text;
 mod directory;
+mod index_options;
 mod module;
 mod names;
 mod object;
@@ -13,6 +14,7 @@ pub mod views;
 
 pub use definition_text::definition_text;
 pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry};
+pub use index_options::IndexOptions;
 pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceDefinition};
 pub use names::{same_name, store_key};
 pub use object::Object;

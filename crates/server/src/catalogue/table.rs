@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use tds::{Collation, SqlType};
 
 use super::definition_text::definition_text;
+use super::index_options::IndexOptions;
 use super::names::same_name;
 use crate::sql_error::KeyKind;
 use crate::tsql::ast::ReferentialAction;
+use crate::tsql::index::DataCompression;
 
 /// The collation of columns that name none.
 pub const DEFAULT_COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
@@ -42,6 +44,9 @@ pub struct TableDefinition {
     /// FOREIGN KEY constraints.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
+    /// DATA_COMPRESSION of its rows: of the heap, or of the clustered index.
+    #[serde(default)]
+    pub compression: DataCompression,
 }
 
 /// A column.
@@ -112,6 +117,9 @@ pub struct KeyConstraint {
     pub clustered: bool,
     /// Column name and whether it descends.
     pub columns: Vec<(String, bool)>,
+    /// WITH (…).
+    #[serde(default)]
+    pub options: IndexOptions,
 }
 
 /// CREATE INDEX.
@@ -133,6 +141,9 @@ pub struct Index {
     pub include: Vec<String>,
     /// Filter text.
     pub filter: Option<String>,
+    /// WITH (…).
+    #[serde(default)]
+    pub options: IndexOptions,
 }
 
 /// CHECK.
@@ -195,6 +206,8 @@ pub struct UniqueKey {
     pub name: String,
     /// Positions of its columns in the table.
     pub columns: Vec<usize>,
+    /// CLUSTERED.
+    pub clustered: bool,
 }
 
 impl TableDefinition {
@@ -263,24 +276,34 @@ impl TableDefinition {
         self.keys.iter().any(|key| key.clustered) || self.indexes.iter().any(|index| index.clustered)
     }
 
-    /// All keys that writes must keep unique. Filtered indexes are left out: they are recorded only.
+    /// All keys that writes must keep unique. Filtered indexes are left out: they are recorded only; and disabled ones.
     pub fn unique_keys(&self) -> Vec<UniqueKey> {
         let positions =
             |columns: &[(String, bool)]| columns.iter().filter_map(|(name, _)| self.position(name)).collect();
-        let keys = self.keys.iter().map(|key| UniqueKey {
+        let keys = self.keys.iter().filter(|key| !key.options.disabled).map(|key| UniqueKey {
             kind: if key.primary { KeyKind::PrimaryKey } else { KeyKind::UniqueConstraint },
             name: key.name.clone(),
             columns: positions(&key.columns),
+            clustered: key.clustered,
         });
-        let indexes =
-            self.indexes.iter().filter(|index| index.unique && index.filter.is_none()).map(|index| {
-                UniqueKey {
-                    kind: KeyKind::UniqueIndex,
-                    name: index.name.clone(),
-                    columns: positions(&index.columns),
-                }
-            });
+        let enforced = |index: &&Index| index.unique && index.filter.is_none() && !index.options.disabled;
+        let indexes = self.indexes.iter().filter(enforced).map(|index| UniqueKey {
+            kind: KeyKind::UniqueIndex,
+            name: index.name.clone(),
+            columns: positions(&index.columns),
+            clustered: index.clustered,
+        });
         keys.chain(indexes).collect()
+    }
+
+    /// The key or index of this name: which error a duplicate in it is, and its columns.
+    pub fn unique_key(&self, name: &str) -> Option<UniqueKey> {
+        self.unique_keys().into_iter().find(|key| key.name == name)
+    }
+
+    /// Whether it has a key or an index of any kind, so that its rows are in or behind trees where the store has them.
+    pub fn has_indexes(&self) -> bool {
+        !(self.keys.is_empty() && self.indexes.is_empty())
     }
 }
 

@@ -22,7 +22,7 @@ use super::typed::{Typed, call_with};
 use crate::sql_error::SqlError;
 
 /// The byte order in which SQL Server compares uniqueidentifiers, as positions in the order of their text.
-const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
+pub(super) const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
 
 /// What stands for the value in comparisons, ORDER BY, GROUP BY and DISTINCT.
 pub fn key(value: &Typed) -> Expr {

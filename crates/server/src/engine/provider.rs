@@ -3,30 +3,35 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::MemTable;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 use store::StoreError;
 
+use super::seek::seek;
+use crate::catalogue::TableDefinition;
 use crate::sql_error::SqlError;
-use crate::storage::Scan;
+use crate::storage::{KeyRange, LocatedScan, RowLocator, Scan};
 
-/// Opens a scan of a table, of all columns or some.
-type Opener = Arc<dyn Fn(Option<Vec<usize>>) -> std::result::Result<Scan, StoreError> + Send + Sync>;
+/// Opens a scan of a table, of all columns or some, of all rows or those of a range of a key.
+type Opener =
+    Arc<dyn Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<Scan, StoreError> + Send + Sync>;
 
 /// A table of the store, as one transaction or snapshot sees it.
 #[derive(Clone)]
 pub struct StoredTable {
     schema: SchemaRef,
+    /// The table, if its keys are trees by which rows can be found.
+    keyed: Option<Arc<TableDefinition>>,
     open: Opener,
 }
 
@@ -34,14 +39,23 @@ impl StoredTable {
     /// A table of the given Exact schema.
     pub fn new(
         schema: &Schema,
-        open: impl Fn(Option<Vec<usize>>) -> std::result::Result<Scan, StoreError> + Send + Sync + 'static,
+        keyed: Option<Arc<TableDefinition>>,
+        open: impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<Scan, StoreError>
+        + Send
+        + Sync
+        + 'static,
     ) -> StoredTable {
-        StoredTable { schema: plain(schema), open: Arc::new(open) }
+        StoredTable { schema: plain(schema), keyed, open: Arc::new(open) }
     }
 
-    /// Opens a scan of all columns, or of some.
-    pub(super) fn open(&self, projection: Option<Vec<usize>>) -> std::result::Result<Scan, StoreError> {
-        (self.open)(projection)
+    /// Opens a scan of all columns, or of some, and of those rows at least that satisfy all of `conditions`.
+    pub(super) fn open(
+        &self,
+        projection: Option<Vec<usize>>,
+        conditions: &[Expr],
+    ) -> std::result::Result<Scan, StoreError> {
+        let range = self.keyed.as_ref().and_then(|table| seek(table, conditions));
+        (self.open)(projection, range.as_ref())
     }
 }
 
@@ -62,6 +76,22 @@ fn plain(schema: &Schema) -> SchemaRef {
     ))
 }
 
+fn projected(schema: &SchemaRef, projection: Option<&Vec<usize>>) -> Result<SchemaRef> {
+    Ok(match projection {
+        Some(projection) => Arc::new(schema.project(projection)?),
+        None => Arc::clone(schema),
+    })
+}
+
+/// Conditions that a table with keys wants to see. It gives more rows than they allow: they are still checked.
+fn wanted(keyed: Option<&Arc<TableDefinition>>, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
+    let support = match keyed.is_some_and(|table| table.has_indexes()) {
+        true => TableProviderFilterPushDown::Inexact,
+        false => TableProviderFilterPushDown::Unsupported,
+    };
+    vec![support; filters.len()]
+}
+
 #[async_trait]
 impl TableProvider for StoredTable {
     fn schema(&self) -> SchemaRef {
@@ -72,55 +102,22 @@ impl TableProvider for StoredTable {
         TableType::Base
     }
 
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(wanted(self.keyed.as_ref(), filters))
+    }
+
     async fn scan(
         &self,
         _: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _: &[Expr],
+        filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let schema = match projection {
-            Some(projection) => Arc::new(self.schema.project(projection)?),
-            None => Arc::clone(&self.schema),
-        };
-        let scan =
-            (self.open)(projection.cloned()).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let partition = ScanPartition { schema: Arc::clone(&schema), scan: Mutex::new(Some(scan)) };
-        let plan = StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, None, false, limit)?;
-        Ok(Arc::new(plan))
-    }
-}
-
-struct ScanPartition {
-    schema: SchemaRef,
-    scan: Mutex<Option<Scan>>,
-}
-
-impl fmt::Debug for ScanPartition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ScanPartition")
-    }
-}
-
-impl PartitionStream for ScanPartition {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let schema = Arc::clone(&self.schema);
-        let Some(scan) = self.scan.lock().take() else {
-            let error = DataFusionError::Internal("a scan was executed twice".to_string());
-            let stream = futures::stream::iter([Err(error)]);
-            return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
-        };
-        let target = Arc::clone(&schema);
-        let batches = scan.map(move |batch| {
-            let batch = batch.map_err(|error| DataFusionError::External(Box::new(error)))?;
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
-        });
-        Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
+        let schema = projected(&self.schema, projection)?;
+        let scan = self.open(projection.cloned(), filters).map_err(external)?;
+        // A limit is of the rows that satisfy the conditions, which are checked above.
+        let limit = limit.filter(|_| filters.is_empty());
+        read_once(schema, Some(Box::new(scan.map(|batch| batch.map_err(external)))), limit)
     }
 }
 
@@ -165,34 +162,127 @@ impl TableProvider for FileTable {
         _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let schema = match projection {
-            Some(projection) => Arc::new(self.schema.project(projection)?),
-            None => Arc::clone(&self.schema),
-        };
-        let rows = self.rows.lock().take();
-        let partition = FilePartition {
-            schema: Arc::clone(&schema),
-            columns: projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect()),
-            rows: Mutex::new(rows),
-        };
-        let plan = StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, None, false, limit)?;
-        Ok(Arc::new(plan))
+        let schema = projected(&self.schema, projection)?;
+        let columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let rows = self.rows.lock().take().map(|rows| -> Batches {
+            Box::new(rows.map(move |batch| Ok(batch.map_err(external)?.project(&columns)?)))
+        });
+        read_once(schema, rows, limit)
     }
 }
 
-struct FilePartition {
+/// Opens a scan of a table whose rows a statement may change.
+type LocatedOpener = Box<
+    dyn Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<LocatedScan, StoreError>
+        + Send
+        + Sync,
+>;
+
+/// What leads to the rows of a [`LocatedTable`], by their numbers.
+pub type Located = Arc<Mutex<Vec<RowLocator>>>;
+
+/// A table in pages with one column more, the last: a number for each row that is read.
+pub struct LocatedTable {
     schema: SchemaRef,
-    columns: Vec<usize>,
-    rows: Mutex<Option<FileBatches>>,
+    keyed: Arc<TableDefinition>,
+    open: LocatedOpener,
+    located: Located,
 }
 
-impl fmt::Debug for FilePartition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FilePartition")
+impl LocatedTable {
+    /// `schema` has the number, too; what rows are found is put into `located`.
+    pub fn new(
+        schema: &Schema,
+        keyed: Arc<TableDefinition>,
+        located: &Located,
+        open: impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<LocatedScan, StoreError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> LocatedTable {
+        LocatedTable { schema: plain(schema), keyed, open: Box::new(open), located: Arc::clone(located) }
     }
 }
 
-impl PartitionStream for FilePartition {
+impl fmt::Debug for LocatedTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocatedTable").field("columns", &self.schema.fields().len()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for LocatedTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(wanted(Some(&self.keyed), filters))
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = projected(&self.schema, projection)?;
+        let number = self.schema.fields().len().saturating_sub(1);
+        let columns = projection.cloned().unwrap_or_else(|| (0..=number).collect());
+        let read: Vec<usize> = columns.iter().copied().filter(|column| *column != number).collect();
+        let range = seek(&self.keyed, filters);
+        let scan = (self.open)(Some(read), range.as_ref()).map_err(external)?;
+        let (located, target) = (Arc::clone(&self.located), Arc::clone(&schema));
+        let rows = scan.map(move |found| {
+            let (batch, locators) = found.map_err(external)?;
+            let mut known = located.lock();
+            let first = known.len() as i64;
+            known.extend(locators);
+            let numbers: ArrayRef =
+                Arc::new(Int64Array::from_iter_values((0..batch.num_rows() as i64).map(|row| first + row)));
+            let mut values = batch.columns().iter();
+            let arrays = columns.iter().filter_map(|column| match *column == number {
+                true => Some(Arc::clone(&numbers)),
+                false => values.next().map(Arc::clone),
+            });
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), arrays.collect(), &options)?)
+        });
+        read_once(schema, Some(Box::new(rows)), limit.filter(|_| filters.is_empty()))
+    }
+}
+
+/// Batches on their way into a plan.
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// A plan of rows that are read once, relabelled to `schema`.
+fn read_once(
+    schema: SchemaRef,
+    rows: Option<Batches>,
+    limit: Option<usize>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let partition = OncePartition { schema: Arc::clone(&schema), rows: Mutex::new(rows) };
+    let plan = StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, None, false, limit)?;
+    Ok(Arc::new(plan))
+}
+
+struct OncePartition {
+    schema: SchemaRef,
+    rows: Mutex<Option<Batches>>,
+}
+
+impl fmt::Debug for OncePartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OncePartition")
+    }
+}
+
+impl PartitionStream for OncePartition {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -200,20 +290,22 @@ impl PartitionStream for FilePartition {
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = Arc::clone(&self.schema);
         let Some(rows) = self.rows.lock().take() else {
-            let error = DataFusionError::Internal("a file was read twice".to_string());
+            let error = DataFusionError::Internal("rows that can be read once were read twice".to_string());
             let stream = futures::stream::iter([Err(error)]);
             return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
         };
         let target = Arc::clone(&schema);
-        let columns = self.columns.clone();
         let batches = rows.map(move |batch| {
-            let batch =
-                batch.map_err(|error| DataFusionError::External(Box::new(error)))?.project(&columns)?;
+            let batch = batch?;
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
         });
         Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
     }
+}
+
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }
 
 /// A table of rows made for one statement: catalogue views, `inserted` and `deleted`.

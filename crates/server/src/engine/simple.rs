@@ -10,6 +10,7 @@ use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::DFSchema;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
@@ -52,11 +53,11 @@ impl SimpleQuery {
     /// The query, if it is a simple one. Errors: those of opening the table.
     pub fn of(plan: &LogicalPlan) -> Result<Option<SimpleQuery>, SqlError> {
         let mut query = SimpleQuery { source: Source::Row(None), steps: Vec::new() };
-        Ok(query.add(plan)?.then_some(query))
+        Ok(query.add(plan, Vec::new())?.then_some(query))
     }
 
-    /// Adds a plan's steps; false if it has one that is not simple.
-    fn add(&mut self, plan: &LogicalPlan) -> Result<bool, SqlError> {
+    /// Adds a plan's steps; false if it has one that is not simple. Only rows that satisfy `conditions` are wanted of it.
+    fn add(&mut self, plan: &LogicalPlan, mut conditions: Vec<Expr>) -> Result<bool, SqlError> {
         match plan {
             LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {
                 let options = RecordBatchOptions::new().with_row_count(Some(1));
@@ -70,23 +71,25 @@ impl SimpleQuery {
                 }
                 let Ok(provider) = source_as_provider(&scan.source) else { return Ok(false) };
                 let Some(table) = provider.downcast_ref::<StoredTable>() else { return Ok(false) };
-                let rows = table.open(None).map_err(crate::session::work::store_error)?;
+                let rows = table.open(None, &conditions).map_err(crate::session::work::store_error)?;
                 let small = rows.rows() <= TABLE_ROWS_MAX && rows.bytes() <= TABLE_BYTES_MAX;
                 self.source = Source::Table(rows);
                 Ok(small)
             }
-            LogicalPlan::SubqueryAlias(alias) => self.add(&alias.input),
+            LogicalPlan::SubqueryAlias(alias) => self.add(&alias.input, conditions),
             LogicalPlan::Filter(filter) => {
                 let Some(condition) = physical(&filter.predicate, filter.input.schema())? else {
                     return Ok(false);
                 };
-                let simple = self.add(&filter.input)?;
+                conditions.push(filter.predicate.clone());
+                let simple = self.add(&filter.input, conditions)?;
                 self.steps.push(Step::Filter(condition));
                 Ok(simple)
             }
             LogicalPlan::Projection(projection) => {
                 let Some(step) = projected(projection)? else { return Ok(false) };
-                let simple = self.add(&projection.input)?;
+                let conditions = conditions.iter().filter_map(|condition| before(condition, projection));
+                let simple = self.add(&projection.input, conditions.collect())?;
                 self.steps.push(step);
                 Ok(simple)
             }
@@ -96,7 +99,7 @@ impl SimpleQuery {
                 else {
                     return Ok(false);
                 };
-                let simple = self.add(&limit.input)?;
+                let simple = self.add(&limit.input, Vec::new())?;
                 self.steps.push(Step::Limit(skip, fetch));
                 Ok(simple)
             }
@@ -178,6 +181,29 @@ fn projected(projection: &Projection) -> Result<Option<Step>, SqlError> {
     // Without NOT NULL: a kernel may know less than the plan.
     let fields = projection.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     Ok(Some(Step::Project(exprs, Arc::new(Schema::new(fields.collect::<Vec<_>>())))))
+}
+
+/// A condition on a projection's rows as one on the rows that it is made of; None: it is on computed values.
+fn before(condition: &Expr, projection: &Projection) -> Option<Expr> {
+    let mut plain = true;
+    let rewritten = condition.clone().transform(|part| {
+        let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
+        let source = projection.expr.iter().find_map(|expr| match expr {
+            Expr::Alias(alias) if alias.name == column.name => Some(alias.expr.as_ref()),
+            Expr::Column(own) if own.name == column.name => Some(expr),
+            _ => None,
+        });
+        match source {
+            Some(Expr::Column(source)) => {
+                Ok(Transformed::new(Expr::Column(source.clone()), true, TreeNodeRecursion::Jump))
+            }
+            _ => {
+                plain = false;
+                Ok(Transformed::no(part))
+            }
+        }
+    });
+    rewritten.ok().map(|rewritten| rewritten.data).filter(|_| plain)
 }
 
 /// The expression as the engine evaluates it, if it needs none of the planner's rewriting.

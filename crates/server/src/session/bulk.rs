@@ -113,6 +113,12 @@ impl Session {
         };
         let mut work = self.work.start_bulk()?;
         let writer = self.bulk_table_writer(&table, plan, &target.hints);
+        let writer = writer.and_then(|writer| {
+            if OrderCheck::is_clustered(&table.definition, &target.hints.order) {
+                writer.expect_sorted()?;
+            }
+            Ok(writer)
+        });
         let writer = match writer {
             Ok(writer) => writer,
             Err(error) => {
@@ -160,10 +166,10 @@ impl Session {
         hints: &BulkHints,
     ) -> Result<TableWriter, SqlError> {
         // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
-        let mode = match (plan.definition.unique_keys().is_empty(), hints.table_lock) {
-            (false, _) => LockMode::Exclusive,
-            (true, true) => LockMode::Bulk,
-            (true, false) => LockMode::Append,
+        let mode = match (self.work.writes_alone(table), hints.table_lock) {
+            (true, _) => LockMode::Exclusive,
+            (false, true) => LockMode::Bulk,
+            (false, false) => LockMode::Append,
         };
         let mut references = if hints.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, mode)?;
@@ -214,11 +220,11 @@ impl BulkWriter {
         let Some(writer) = &mut self.writer else {
             return Err(SqlError::internal("a bulk load that is over"));
         };
-        let stored = writer.write(InputRows { columns, rows: batch.num_rows() })?;
-        match &mut self.order {
-            Some(order) => order.check(&self.definition, &stored),
-            None => Ok(()),
+        let rows = writer.complete(InputRows { columns, rows: batch.num_rows() })?;
+        if let Some(order) = &mut self.order {
+            order.check(&self.definition, &rows)?;
         }
+        writer.append(&rows)
     }
 
     /// Ends the load: commits it, or makes it part of the open transaction. Returns the row count.

@@ -7,16 +7,18 @@ use arrow::array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
 };
 use arrow::compute::{filter_record_batch, interleave_record_batch, take, take_record_batch};
-use store::LockMode;
+use store::{LockMode, StoreError};
 use tds::SqlType;
 
 use super::Session;
 use super::interpreter::Frame;
-use super::work::{OpenTable, Place, store_error};
+use super::target::Candidates;
+use super::work::{OpenTable, Place, WorkAccess, store_error};
 use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::engine::datum::data_type;
 use crate::sql_error::SqlError;
-use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, single};
+use crate::storage::RowLocator;
+use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, keys_in_memory, single};
 use crate::tsql::ast::ReferentialAction;
 
 /// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
@@ -27,8 +29,8 @@ const CASCADES_MAX: u32 = 32;
 pub(super) struct RowChanges {
     /// The table, locked alone.
     pub table: OpenTable,
-    /// All its rows before.
-    pub whole: RecordBatch,
+    /// Rows before: all of them, or those that may change.
+    pub candidates: Candidates,
     /// For each of them whether it goes.
     pub gone: Vec<bool>,
     /// Numbers of those that change.
@@ -41,53 +43,90 @@ pub(super) struct RowChanges {
 
 impl RowChanges {
     /// Nothing happens yet.
-    pub fn new(table: OpenTable, whole: RecordBatch) -> RowChanges {
-        let gone = vec![false; whole.num_rows()];
-        RowChanges { table, whole, gone, changed: Vec::new(), new: None, inserted: Vec::new() }
+    pub fn new(table: OpenTable, candidates: Candidates) -> RowChanges {
+        let gone = vec![false; candidates.rows.num_rows()];
+        RowChanges { table, candidates, gone, changed: Vec::new(), new: None, inserted: Vec::new() }
     }
 
-    /// The rows that neither go nor change.
-    pub fn staying(&self) -> Result<RecordBatch, SqlError> {
+    /// The rows before.
+    pub fn rows(&self) -> &RecordBatch {
+        &self.candidates.rows
+    }
+
+    /// Counts the keys of the rows that neither go nor change, where a writer counts keys. Errors: 2627, 2601.
+    pub fn count_staying(&self, writer: &mut TableWriter) -> Result<(), SqlError> {
+        if !writer.counts_keys() {
+            return Ok(());
+        }
         let mut stays: Vec<bool> = self.gone.iter().map(|gone| !gone).collect();
         for row in &self.changed {
             if let Some(stays) = stays.get_mut(*row) {
                 *stays = false;
             }
         }
-        filter_record_batch(&self.whole, &BooleanArray::from(stays)).map_err(SqlError::internal)
+        let staying = filter_record_batch(self.rows(), &BooleanArray::from(stays));
+        writer.count_in(&staying.map_err(SqlError::internal)?)
     }
 
     /// The rows that go.
     pub fn deleted(&self) -> Result<RecordBatch, SqlError> {
-        filter_record_batch(&self.whole, &BooleanArray::from(self.gone.clone())).map_err(SqlError::internal)
+        filter_record_batch(self.rows(), &BooleanArray::from(self.gone.clone())).map_err(SqlError::internal)
     }
 
     /// The changed rows as they were.
     pub fn old(&self) -> Result<RecordBatch, SqlError> {
-        take_rows(&self.whole, &self.changed)
+        take_rows(self.rows(), &self.changed)
     }
 
     /// The table's rows in their order afterwards, without the inserted ones.
     fn kept(&self) -> Result<RecordBatch, SqlError> {
         let changed: HashMap<usize, usize> =
             self.changed.iter().enumerate().map(|(index, row)| (*row, index)).collect();
-        let indices: Vec<(usize, usize)> = (0..self.whole.num_rows())
+        let rows = self.rows();
+        let indices: Vec<(usize, usize)> = (0..rows.num_rows())
             .filter(|row| !self.gone.get(*row).copied().unwrap_or(false))
             .map(|row| changed.get(&row).map_or((0, row), |index| (1, *index)))
             .collect();
         match &self.new {
             Some(new) => {
-                let options = RecordBatchOptions::new().with_row_count(Some(self.whole.num_rows()));
+                let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
                 let whole =
-                    RecordBatch::try_new_with_options(new.schema(), self.whole.columns().to_vec(), &options)
+                    RecordBatch::try_new_with_options(new.schema(), rows.columns().to_vec(), &options)
                         .map_err(SqlError::internal)?;
                 interleave_record_batch(&[&whole, new], &indices).map_err(SqlError::internal)
             }
             None => {
-                let rows: Vec<usize> = indices.into_iter().map(|(_, row)| row).collect();
-                take_rows(&self.whole, &rows)
+                let kept: Vec<usize> = indices.into_iter().map(|(_, row)| row).collect();
+                take_rows(rows, &kept)
             }
         }
+    }
+
+    /// Puts the changes into the table: rows in pages change where they lie, segments are written anew.
+    ///
+    /// Errors: 2627, 2601.
+    fn write(&self, access: &WorkAccess) -> Result<(), SqlError> {
+        let id = self.table.id;
+        let Some(locators) = &self.candidates.locators else {
+            let rows = [self.kept()?].into_iter().chain(self.inserted.iter().cloned());
+            return access.write(|transaction| transaction.replace(id, rows).map(|_| ()));
+        };
+        let of = |rows: &mut dyn Iterator<Item = usize>| -> Vec<RowLocator> {
+            rows.filter_map(|row| locators.get(row).cloned()).collect()
+        };
+        let gone = self.gone.iter().enumerate().filter(|(_, gone)| **gone).map(|(row, _)| row);
+        let gone = of(&mut gone.into_iter());
+        let changed = of(&mut self.changed.iter().copied());
+        access.write_keyed(&self.table.definition, |transaction| {
+            let Some(pages) = transaction.pages() else { return Err(StoreError::NoSuchTable { table: id }) };
+            if !gone.is_empty() {
+                pages.delete_located(id, &gone)?;
+            }
+            if let Some(new) = &self.new {
+                pages.update_located(id, &changed, new)?;
+            }
+            self.inserted.iter().try_for_each(|batch| pages.append(id, batch))
+        })
     }
 }
 
@@ -121,9 +160,7 @@ impl Session {
         statement: &'static str,
         frame: &Frame,
     ) -> Result<(), SqlError> {
-        let rows = [changes.kept()?].into_iter().chain(changes.inserted.iter().cloned());
-        let (place, id) = (changes.table.place, changes.table.id);
-        self.work.write(place, |transaction| transaction.replace(id, rows).map(|_| ()))?;
+        changes.write(&self.work.access(changes.table.place))?;
         writer.finish()?;
         self.work.keep_keys(writer.into_keys());
         self.follow(&changes, statement, frame, 0)
@@ -214,18 +251,21 @@ impl Session {
         frame: &Frame,
         depth: u32,
     ) -> Result<(), SqlError> {
-        let child = self.work.refresh(&child)?;
         let definition = Arc::clone(&child.definition);
         let columns = definition.positions(&key.columns);
+        let acts = [key.on_delete, key.on_update].iter().any(|action| *action != ReferentialAction::NoAction);
+        if acts {
+            self.work.lock(&child, LockMode::Exclusive)?;
+        }
+        let child = self.work.refresh(&child)?;
+        let place = |batch: &RecordBatch, position: usize| {
+            let index = columns.iter().position(|column| *column == position)?;
+            batch.columns().get(index).cloned()
+        };
         let mut matches: Vec<(usize, Loss)> = Vec::new();
-        let mut first = 0;
-        for batch in (self.work.opener(&child))(Some(columns.clone())).map_err(store_error)? {
-            let batch = batch.map_err(store_error)?;
-            let place = |position: usize| {
-                let index = columns.iter().position(|column| *column == position)?;
-                batch.columns().get(index).cloned()
-            };
-            for (row, value) in encode(&definition, &columns, place)?.into_iter().enumerate() {
+        let mut refer = |batch: &RecordBatch, number: &mut dyn FnMut(usize) -> usize| {
+            let keys = encode(&definition, &columns, |position| place(batch, position))?;
+            for (row, value) in keys.into_iter().enumerate() {
                 let Some((loss, remains)) = value.and_then(|value| lost.get(&value)) else { continue };
                 let action = match loss {
                     Loss::Deleted => key.on_delete,
@@ -236,10 +276,30 @@ impl Session {
                     ReferentialAction::NoAction => {
                         return Err(conflict(statement, &parent.table.definition, &definition, key));
                     }
-                    _ => matches.push((first + row, *loss)),
+                    _ => matches.push((number(row), *loss)),
                 }
             }
-            first += batch.num_rows();
+            Ok(())
+        };
+        // In pages, what leads to the rows that refer is noted; of segments, their numbers among all rows.
+        let in_place = acts && self.work.in_pages(child.place) && keys_in_memory(&definition).is_empty();
+        let mut locators = Vec::new();
+        if in_place {
+            let scan = self.work.located_opener(&child)(Some(columns.clone()), None).map_err(store_error)?;
+            for found in scan {
+                let (batch, own) = found.map_err(store_error)?;
+                refer(&batch, &mut |row| {
+                    locators.extend(own.get(row).cloned());
+                    locators.len() - 1
+                })?;
+            }
+        } else {
+            let mut first = 0;
+            for batch in (self.work.opener(&child))(Some(columns.clone()), None).map_err(store_error)? {
+                let batch = batch.map_err(store_error)?;
+                refer(&batch, &mut |row| first + row)?;
+                first += batch.num_rows();
+            }
         }
         if matches.is_empty() {
             return Ok(());
@@ -247,7 +307,15 @@ impl Session {
         if depth >= CASCADES_MAX {
             return Err(SqlError::unsupported("A chain of more than 32 referential actions"));
         }
-        self.cascade(parent, child, key, &matches, statement, frame, depth)
+        let candidates = if in_place {
+            let rows = self.work.rows_at(&child, &locators)?;
+            Candidates { rows, locators: Some(locators) }
+        } else if self.work.in_pages(child.place) {
+            self.located(&child)?
+        } else {
+            Candidates { rows: self.contents(&child)?, locators: None }
+        };
+        self.cascade(parent, child, key, candidates, &matches, statement, frame, depth)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -256,15 +324,14 @@ impl Session {
         parent: &RowChanges,
         child: OpenTable,
         key: &ForeignKey,
+        candidates: Candidates,
         matches: &[(usize, Loss)],
         statement: &'static str,
         frame: &Frame,
         depth: u32,
     ) -> Result<(), SqlError> {
-        self.work.lock(&child, LockMode::Exclusive)?;
-        let whole = self.contents(&child)?;
         let definition = Arc::clone(&child.definition);
-        let mut changes = RowChanges::new(child, whole);
+        let mut changes = RowChanges::new(child, candidates);
         let (mut deleted, mut moved) = (Vec::new(), Vec::new());
         for (row, loss) in matches {
             match loss {
@@ -287,15 +354,15 @@ impl Session {
         self.work.forget_keys(definition.object_id);
         let table = changes.table.clone();
         let mut writer = self.writer_with(&table, frame, options, true)?;
-        writer.count_in(&changes.staying()?)?;
+        changes.count_staying(&mut writer)?;
         let mut batches = Vec::new();
         if !deleted.is_empty() {
-            let rows = take_rows(&changes.whole, &deleted)?;
+            let rows = take_rows(changes.rows(), &deleted)?;
             batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_delete, None)?)?);
         }
         if !moved.is_empty() {
             let rows: Vec<usize> = moved.iter().map(|(row, _)| *row).collect();
-            let rows = take_rows(&changes.whole, &rows)?;
+            let rows = take_rows(changes.rows(), &rows)?;
             let indices = UInt64Array::from_iter_values(moved.iter().map(|(_, index)| *index as u64));
             let values = match &parent.new {
                 Some(new) => parent
@@ -321,9 +388,7 @@ impl Session {
             changes.new =
                 Some(arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?);
         }
-        let (place, id) = (changes.table.place, changes.table.id);
-        let kept = changes.kept()?;
-        self.work.write(place, |transaction| transaction.replace(id, [kept]).map(|_| ()))?;
+        changes.write(&self.work.access(changes.table.place))?;
         writer.finish()?;
         self.work.keep_keys(writer.into_keys());
         self.follow(&changes, statement, frame, depth + 1)
@@ -331,7 +396,7 @@ impl Session {
 
     /// All rows of a table that is locked.
     pub(super) fn contents(&self, table: &OpenTable) -> Result<RecordBatch, SqlError> {
-        let scan = (self.work.opener(table))(None).map_err(store_error)?;
+        let scan = (self.work.opener(table))(None, None).map_err(store_error)?;
         let schema = scan.schema();
         let batches = scan.collect::<Result<Vec<_>, _>>().map_err(store_error)?;
         arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)

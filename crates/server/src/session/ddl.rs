@@ -9,12 +9,10 @@ use tds::SqlType;
 use super::Session;
 use super::interpreter::Frame;
 use super::work::{OpenTable, key_of, store_error};
-use crate::catalogue::{ForeignKey, Index, TableDefinition, same_name};
+use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::sql_error::SqlError;
 use crate::table::{InputRows, WriteOptions};
-use crate::tsql::ast::{
-    AlterAction, ColumnClause, ConstraintKind, CreateIndex, CreateTable, ObjectName, StatementKind,
-};
+use crate::tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, ObjectName, StatementKind};
 
 /// Columns of a table.
 const COLUMNS_MAX: usize = 1024;
@@ -42,6 +40,7 @@ impl Session {
                 self.alter_table(table, *check, action, frame)
             }
             StatementKind::CreateIndex(create) => self.create_index(create, frame),
+            StatementKind::AlterIndex(alter) => self.alter_index(alter, frame),
             StatementKind::DropIndex { names, if_exists } => self.drop_indexes(names, *if_exists),
             StatementKind::CreateSchema(name) => self.create_schema(name),
             StatementKind::DropSchema { name, if_exists } => self.drop_schema(name, *if_exists),
@@ -101,6 +100,7 @@ impl Session {
             ));
         }
         let mut definition = self.new_definition(&create.name, Vec::new())?;
+        definition.compression = create.compression;
         // Computed columns may name columns after them.
         let (plain, computed): (Vec<&ColumnClause>, Vec<&ColumnClause>) =
             create.columns.iter().partition(|column| column.computed.is_none());
@@ -187,7 +187,8 @@ impl Session {
     ) -> Result<(), SqlError> {
         let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
         self.work.forget_keys(definition.object_id);
-        self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties))
+        let access = self.work.access(table.place);
+        access.write_keyed(definition, |transaction| transaction.set_properties(table.id, properties))
     }
 
     fn alter_table(
@@ -201,6 +202,7 @@ impl Session {
         let mut definition = table.definition.as_ref().clone();
         match action {
             AlterAction::Nothing => Ok(()),
+            AlterAction::Rebuild(settings) => self.rebuild_table(&table, settings),
             AlterAction::Add { columns, constraints } => {
                 for column in columns {
                     self.add_column(&mut definition, column, frame)?;
@@ -342,7 +344,7 @@ impl Session {
         let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
         let options = super::modify::write_options("ALTER TABLE", "ALTER TABLE");
         let mut writer = self.writer_as_given(&changed, frame, options)?;
-        for batch in (self.work.opener(table))(None).map_err(store_error)? {
+        for batch in (self.work.opener(table))(None, None).map_err(store_error)? {
             let batch = batch.map_err(store_error)?;
             let columns = batch
                 .columns()
@@ -371,7 +373,7 @@ impl Session {
         let options = super::modify::write_options("ALTER TABLE", "ALTER TABLE");
         let mut writer = self.writer_as_given(&changed, frame, options)?;
         let mut batches = Vec::new();
-        for batch in (self.work.opener(table))(None).map_err(store_error)? {
+        for batch in (self.work.opener(table))(None, None).map_err(store_error)? {
             let batch = batch.map_err(store_error)?;
             let columns: Vec<Option<(ArrayRef, SqlType)>> = definition
                 .columns
@@ -387,13 +389,11 @@ impl Session {
         let key = key_of(name, &self.database);
         let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
         let schema = definition.arrow_schema();
-        self.work.write(table.place, |transaction| {
+        self.work.access(table.place).write_keyed(&definition, |transaction| {
             transaction.drop_table(table.id)?;
             let id = transaction.create_table(&key, schema, properties)?;
-            for batch in &batches {
-                transaction.append(id, batch)?;
-            }
-            Ok(())
+            batches.iter().try_for_each(|batch| transaction.append(id, batch))?;
+            transaction.settle()
         })
     }
 
@@ -421,99 +421,6 @@ impl Session {
             true,
             references,
         )
-    }
-
-    fn create_index(&mut self, create: &CreateIndex, frame: &Frame) -> Result<(), SqlError> {
-        let table = self.work.find(&create.table, &self.database)?.ok_or_else(|| {
-            SqlError::new(
-                1088,
-                16,
-                12,
-                format!(
-                    "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
-                    create.table
-                ),
-            )
-        })?;
-        let mut definition = table.definition.as_ref().clone();
-        let taken = definition.indexes.iter().any(|index| same_name(&index.name, &create.name))
-            || definition.keys.iter().any(|key| same_name(&key.name, &create.name));
-        if taken {
-            return Err(SqlError::new(
-                1913,
-                16,
-                1,
-                format!(
-                    "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
-                    create.name, create.table
-                ),
-            ));
-        }
-        for (column, _) in &create.columns {
-            if definition.position(column).is_none() {
-                return Err(SqlError::new(
-                    1911,
-                    16,
-                    1,
-                    format!("Column name '{column}' does not exist in the target table or view."),
-                ));
-            }
-        }
-        if create.clustered && definition.is_clustered() {
-            return Err(SqlError::new(
-                1902,
-                16,
-                3,
-                format!(
-                    "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index before creating another.",
-                    create.table
-                ),
-            ));
-        }
-        definition.indexes.push(Index {
-            name: create.name.clone(),
-            index_id: if create.clustered { 1 } else { definition.next_index_id() },
-            unique: create.unique,
-            clustered: create.clustered,
-            columnstore: create.columnstore,
-            columns: create.columns.clone(),
-            include: create.include.clone(),
-            filter: create.filter.clone(),
-        });
-        if create.unique {
-            self.check_rows(&table, &definition, frame).map_err(|error| match error.number {
-                2601 => {
-                    let value = error.message.rsplit("value is ").next().unwrap_or_default().to_string();
-                    SqlError::new(
-                        1505,
-                        16,
-                        1,
-                        format!("The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}' and the index name '{}'. The duplicate key value is {value}", definition.qualified_name(), create.name),
-                    )
-                }
-                _ => error,
-            })?;
-        }
-        self.redefine(&table, &definition)
-    }
-
-    fn drop_indexes(&mut self, names: &[(String, ObjectName)], if_exists: bool) -> Result<(), SqlError> {
-        for (index, table_name) in names {
-            let table = self.work.find(table_name, &self.database)?;
-            let position = table.as_ref().and_then(|table| {
-                table.definition.indexes.iter().position(|candidate| same_name(&candidate.name, index))
-            });
-            let (Some(table), Some(position)) = (table, position) else {
-                if if_exists {
-                    continue;
-                }
-                return Err(SqlError::cannot_drop("index", &format!("{table_name}.{index}")));
-            };
-            let mut definition = table.definition.as_ref().clone();
-            definition.indexes.remove(position);
-            self.redefine(&table, &definition)?;
-        }
-        Ok(())
     }
 
     fn create_schema(&mut self, name: &str) -> Result<(), SqlError> {

@@ -6,11 +6,14 @@ use super::Session;
 use super::constraint::ForeignKeyClause;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
-use crate::catalogue::{Check, ColumnDefinition, Default, Identity, KeyConstraint, TableDefinition};
+use crate::catalogue::{
+    Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, TableDefinition,
+};
 use crate::engine::{Binder, Scope};
 use crate::sql_error::SqlError;
 use crate::table::scope_of;
 use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
+use crate::tsql::index::IndexSettings;
 
 impl Session {
     /// Adds a column and the constraints beside it.
@@ -131,19 +134,14 @@ impl Session {
                 .unwrap_or_else(|| made_name(prefix, &table.name, column.unwrap_or(""), object_id))
         };
         match &clause.kind {
-            ConstraintKind::Key { primary, clustered, columns } => {
+            ConstraintKind::Key { primary, clustered, columns, settings } => {
                 let columns = match (columns.is_empty(), column) {
                     (true, Some(column)) => vec![(column.to_string(), false)],
                     _ => columns.clone(),
                 };
-                self.add_key(
-                    table,
-                    made(if *primary { "PK" } else { "UQ" }),
-                    object_id,
-                    *primary,
-                    *clustered,
-                    columns,
-                )
+                let name = made(if *primary { "PK" } else { "UQ" });
+                let key = KeyClause { name, object_id, primary: *primary, clustered: *clustered, columns };
+                self.add_key(table, key, settings)
             }
             ConstraintKind::Check(source) => {
                 let environment = SessionEnvironment::new(self, frame);
@@ -195,12 +193,10 @@ impl Session {
     fn add_key(
         &self,
         table: &mut TableDefinition,
-        name: String,
-        object_id: i32,
-        primary: bool,
-        clustered: Option<bool>,
-        columns: Vec<(String, bool)>,
+        key: KeyClause,
+        settings: &IndexSettings,
     ) -> Result<(), SqlError> {
+        let KeyClause { name, object_id, primary, clustered, columns } = key;
         if primary && table.keys.iter().any(|key| key.primary) {
             return Err(SqlError::new(
                 8110,
@@ -250,9 +246,23 @@ impl Session {
             ));
         }
         let index_id = if clustered { 1 } else { table.next_index_id() };
-        table.keys.push(KeyConstraint { name, object_id, index_id, primary, clustered, columns: spelled });
+        if clustered {
+            table.compression = settings.compression.unwrap_or(table.compression);
+        }
+        let options = IndexOptions::of(settings);
+        let key = KeyConstraint { name, object_id, index_id, primary, clustered, columns: spelled, options };
+        table.keys.push(key);
         Ok(())
     }
+}
+
+/// PRIMARY KEY or UNIQUE with its name.
+struct KeyClause {
+    name: String,
+    object_id: i32,
+    primary: bool,
+    clustered: Option<bool>,
+    columns: Vec<(String, bool)>,
 }
 
 /// 8111: a nullable column cannot be part of a primary key.
@@ -287,7 +297,7 @@ fn can_be_identity(sql_type: &SqlType) -> bool {
     )
 }
 
-fn is_large(sql_type: &SqlType) -> bool {
+pub(super) fn is_large(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json)
         || (sql_type.is_plp() && !matches!(sql_type, SqlType::Udt { .. }))
 }

@@ -183,6 +183,7 @@ pub(super) fn bound_table(session: &Session, table: &OpenTable) -> BoundTable {
             source: Some((definition.qualified_name(), column.name.clone())),
         })
         .collect();
-    let provider = StoredTable::new(definition.arrow_schema().as_ref(), session.work.opener(table));
+    let keyed = session.work.in_pages(table.place).then(|| Arc::clone(definition));
+    let provider = StoredTable::new(definition.arrow_schema().as_ref(), keyed, session.work.opener(table));
     BoundTable { columns, provider: Arc::new(provider) }
 }

@@ -17,7 +17,7 @@ use super::work::OpenTable;
 use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, Datum, Scope};
 use crate::sql_error::SqlError;
-use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
+use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan, keys_in_memory};
 use crate::tsql::ast::{Insert, InsertSource, ObjectName, StatementKind};
 use crate::tsql::expression::Expr;
 
@@ -72,12 +72,16 @@ impl Session {
             return;
         }
         let definition = &table.definition;
-        let unique = !definition.unique_keys().is_empty();
+        let alone = self.work.writes_alone(table);
+        let counted = match self.work.in_pages(table.place) {
+            true => !keys_in_memory(definition).is_empty(),
+            false => alone,
+        };
         let read = table.rows > ROWS_READ_AT_ONCE
-            && (unique && !self.work.has_keys(definition.object_id)
+            && (counted && !self.work.has_keys(definition.object_id)
                 || definition.identity().is_some()
                     && self.instance.last_identity(definition.object_id).is_none());
-        let mode = if unique { LockMode::Exclusive } else { LockMode::Append };
+        let mode = if alone { LockMode::Exclusive } else { LockMode::Append };
         if read || !definition.foreign_keys.is_empty() || !self.work.try_lock(table, mode) {
             self.placement.leave().await;
         }
@@ -129,7 +133,7 @@ impl Session {
         self.writer_with(table, frame, options, fresh)
     }
 
-    /// A writer with options. Locks the table: alone if it has unique keys, else beside other writers.
+    /// A writer with options. Locks the table: alone if its keys change with its rows, else beside other writers.
     pub(super) fn writer_with(
         &mut self,
         table: &OpenTable,
@@ -141,7 +145,7 @@ impl Session {
             let environment = SessionEnvironment::new(self, frame);
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
         };
-        let alone = fresh || !table.definition.unique_keys().is_empty();
+        let alone = fresh || self.work.writes_alone(table);
         // Referenced tables first: whoever deletes from one goes on to this table.
         let mut references = if options.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;

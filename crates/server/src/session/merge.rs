@@ -75,7 +75,6 @@ impl Session {
         let table = target.table.clone();
         let definition = Arc::clone(&table.definition);
         self.work.lock(&table, LockMode::Exclusive)?;
-        let whole = self.contents(&table)?;
         let (source, alias) = present(&merge.source)?;
         target.from = vec![joined(source, &target, merge)];
         let items = vec![
@@ -83,9 +82,9 @@ impl Session {
             SelectItem::Wildcard(vec![alias.clone()]),
         ];
         let select = Select { items, from: target.from.clone(), ..Select::default() };
-        let chosen = self.choose(&target, &whole, select, frame).await?;
-        let acts = self.acts(merge, &chosen, whole.num_rows(), frame).await?;
-        let mut changes = RowChanges::new(table, whole);
+        let (chosen, candidates) = self.choose(&target, select, frame).await?;
+        let acts = self.acts(merge, &chosen, candidates.rows.num_rows(), frame).await?;
+        let mut changes = RowChanges::new(table, candidates);
         let mut inserts: Vec<(Vec<Act>, InputRows)> = Vec::new();
         let mut changing: Vec<(Vec<Act>, InputRows)> = Vec::new();
         for (index, clause) in merge.clauses.iter().enumerate() {
@@ -106,7 +105,7 @@ impl Session {
                     }
                     let exprs = values_of(assignments, &positions, &target)?;
                     let rows: Vec<usize> = own.iter().filter_map(|act| act.row).collect();
-                    let old = take_rows(&changes.whole, &rows)?;
+                    let old = take_rows(changes.rows(), &rows)?;
                     let set = self.pairs(&target, &alias, &chosen, &own, Some(&old), clause.when)?;
                     let values = self.evaluate_over(set, exprs, frame).await?;
                     let columns = positions
@@ -142,7 +141,7 @@ impl Session {
         self.work.forget_keys(definition.object_id);
         let mut writer =
             self.writer_with(&changes.table.clone(), frame, write_options("UPDATE", "MERGE"), true)?;
-        writer.count_in(&changes.staying()?)?;
+        changes.count_staying(&mut writer)?;
         let (updated, new) = completed(&mut writer, changing)?;
         writer.set_statement("INSERT");
         let (inserted, added) = completed(&mut writer, inserts)?;
@@ -308,14 +307,14 @@ impl Session {
         for (index, column) in output_columns(definition).into_iter().enumerate() {
             let parts: Vec<&dyn Array> =
                 new.iter().filter_map(|batch| batch.columns().get(index)).map(AsRef::as_ref).collect();
-            let all = match (parts.is_empty(), changes.whole.columns().get(index)) {
+            let all = match (parts.is_empty(), changes.rows().columns().get(index)) {
                 (true, Some(whole)) => whole.slice(0, 0),
                 _ => concat(&parts).map_err(SqlError::internal)?,
             };
             let array = take(&all, &new_rows, None).map_err(SqlError::internal)?;
             set.column("inserted", OutputColumn { nullable: true, ..column }, array)?;
         }
-        for (column, array) in output_columns(definition).into_iter().zip(changes.whole.columns()) {
+        for (column, array) in output_columns(definition).into_iter().zip(changes.rows().columns()) {
             let array = take(array, &old_rows, None).map_err(SqlError::internal)?;
             set.column("deleted", OutputColumn { nullable: true, ..column }, array)?;
         }

@@ -16,6 +16,7 @@ mod definition;
 mod environment;
 mod execute;
 mod function;
+mod index;
 mod insert;
 mod insert_file;
 mod instance;

@@ -1,4 +1,4 @@
-//! UPDATE and DELETE: the table is rewritten without, or with other, rows.
+//! UPDATE and DELETE: rows are chosen, then changed where they lie (in pages), or the table is written anew (of segments).
 
 use std::sync::Arc;
 
@@ -53,13 +53,13 @@ impl Session {
     ) -> Result<(u64, Option<Shown>), SqlError> {
         let table = target.table.clone();
         self.work.lock(&table, LockMode::Exclusive)?;
-        let whole = self.contents(&table)?;
         let items = super::output_clause::further_items(delete.output.as_ref());
         let select =
             Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
-        let chosen = self.choose(&target, &whole, select, frame).await?;
-        let first = self.first_matches(&chosen, whole.num_rows(), delete.top.as_ref(), frame).await?;
-        let mut changes = RowChanges::new(table, whole);
+        let (chosen, candidates) = self.choose(&target, select, frame).await?;
+        let count = candidates.rows.num_rows();
+        let first = self.first_matches(&chosen, count, delete.top.as_ref(), frame).await?;
+        let mut changes = RowChanges::new(table, candidates);
         for (row, _) in &first {
             if let Some(gone) = changes.gone.get_mut(*row) {
                 *gone = true;
@@ -80,7 +80,7 @@ impl Session {
         let options = write_options("UPDATE", "DELETE");
         self.work.forget_keys(changes.table.definition.object_id);
         let mut writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
-        writer.count_in(&changes.staying()?)?;
+        changes.count_staying(&mut writer)?;
         self.apply(changes, writer, "DELETE", frame)?;
         Ok((first.len() as u64, shown))
     }
@@ -139,7 +139,6 @@ impl Session {
         let definition = Arc::clone(&table.definition);
         let positions = assigned(&update.assignments, &definition, |name| target.column(name).to_string())?;
         self.work.lock(&table, LockMode::Exclusive)?;
-        let whole = self.contents(&table)?;
         let exprs = values_of(&update.assignments, &positions, &target)?;
         // With variables the rows are gone through one by one: a variable may be used in what follows.
         let one_by_one = update.assignments.iter().any(|assignment| assignment.variable.is_some());
@@ -152,8 +151,9 @@ impl Session {
         items.extend(super::output_clause::further_items(update.output.as_ref()));
         let select =
             Select { items, from: target.from.clone(), filter: update.filter.clone(), ..Select::default() };
-        let chosen = self.choose(&target, &whole, select, frame).await?;
-        let matches = self.first_matches(&chosen, whole.num_rows(), update.top.as_ref(), frame).await?;
+        let (chosen, candidates) = self.choose(&target, select, frame).await?;
+        let count = candidates.rows.num_rows();
+        let matches = self.first_matches(&chosen, count, update.top.as_ref(), frame).await?;
         let picks: Vec<usize> = matches.iter().map(|(_, index)| *index).collect();
         let columns = if one_by_one {
             self.values_one_by_one(update, &positions, &exprs, &paths, &chosen, &picks, frame).await?
@@ -167,7 +167,7 @@ impl Session {
             }
             columns
         };
-        let mut changes = RowChanges::new(table, whole);
+        let mut changes = RowChanges::new(table, candidates);
         changes.changed = matches.iter().map(|(row, _)| *row).collect();
         let old = changes.old()?;
         let rows = changes.changed.len();
@@ -176,7 +176,7 @@ impl Session {
             self.work.forget_keys(definition.object_id);
             let options = write_options("UPDATE", "UPDATE");
             let mut writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
-            writer.count_in(&changes.staying()?)?;
+            changes.count_staying(&mut writer)?;
             changes.new = Some(writer.complete(updated_rows(&definition, &old, columns))?);
             let new = changes.new.clone();
             self.apply(changes, writer, "UPDATE", frame)?;

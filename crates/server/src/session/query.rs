@@ -304,6 +304,7 @@ impl Session {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            compression: Default::default(),
         })
     }
 

@@ -8,13 +8,15 @@ use tds::SqlType;
 use super::Session;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
-use super::work::OpenTable;
+use super::work::{OpenTable, store_error};
 use crate::catalogue::{TableDefinition, same_name};
 use crate::engine::{
-    Binder, BoundTable, Datum, Environment, Facts, MemoryTable, OutputColumn, ScalarFunction, TableFunction,
-    ViewQuery, exact_schema,
+    Binder, BoundTable, Datum, Environment, Facts, Located, LocatedTable, MemoryTable, OutputColumn,
+    ScalarFunction, TableFunction, ViewQuery, exact_schema,
 };
 use crate::sql_error::SqlError;
+use crate::storage::RowLocator;
+use crate::table::keys_in_memory;
 use crate::tsql::ast::{ModuleBody, ObjectName};
 use crate::tsql::bulk_file::BulkRowset;
 use crate::tsql::expression::Expr;
@@ -98,9 +100,17 @@ impl Target {
     }
 }
 
+/// The rows of a target that a statement may change.
+pub(super) struct Candidates {
+    /// The rows.
+    pub rows: RecordBatch,
+    /// What leads to each of them, in pages.
+    pub locators: Option<Vec<RowLocator>>,
+}
+
 /// What choosing rows gives.
 pub(super) struct Chosen {
-    /// For each match the number of the target's row, if it has one.
+    /// For each match the number of the target's row among the candidates, if it has one.
     pub rows: Vec<Option<usize>>,
     /// The further columns, one entry for each match.
     pub columns: Vec<OutputColumn>,
@@ -246,17 +256,77 @@ impl Session {
         Ok((real, Some(names)))
     }
 
-    /// Which rows match, and for each match the values of `items`.
+    /// Which rows of the target, which is locked alone, match, and for each match the values of `items`.
     pub(super) async fn choose(
         &mut self,
         target: &Target,
-        whole: &RecordBatch,
+        select: Select,
+        frame: &Frame,
+    ) -> Result<(Chosen, Candidates), SqlError> {
+        let definition = &target.table.definition;
+        if !self.work.in_pages(target.table.place) {
+            let candidates = Candidates { rows: self.contents(&target.table)?, locators: None };
+            let table = numbered(definition, &candidates.rows)?;
+            return Ok((self.choose_of(target, table, select, frame).await?, candidates));
+        }
+        if !keys_in_memory(definition).is_empty() {
+            let candidates = self.located(&target.table)?;
+            let table = numbered(definition, &candidates.rows)?;
+            return Ok((self.choose_of(target, table, select, frame).await?, candidates));
+        }
+        let located = Located::default();
+        let table = self.numbered_in_pages(&target.table, &located);
+        let mut chosen = self.choose_of(target, table, select, frame).await?;
+        // Rows that were looked at are many, those that match are what counts from here on.
+        let mut numbers: Vec<usize> = chosen.rows.iter().copied().flatten().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        for row in chosen.rows.iter_mut().flatten() {
+            *row = numbers.binary_search(row).map_err(|_| SqlError::internal("a row without a number"))?;
+        }
+        let located = std::mem::take(&mut *located.lock());
+        let mut wanted = numbers.iter().copied().peekable();
+        let locators: Vec<RowLocator> = located
+            .into_iter()
+            .enumerate()
+            .filter_map(|(number, locator)| wanted.next_if_eq(&number).map(|_| locator))
+            .collect();
+        let rows = self.work.rows_at(&target.table, &locators)?;
+        Ok((chosen, Candidates { rows, locators: Some(locators) }))
+    }
+
+    /// All rows of a table in pages that is locked alone.
+    pub(super) fn located(&self, table: &OpenTable) -> Result<Candidates, SqlError> {
+        let (mut batches, mut locators) = (Vec::new(), Vec::new());
+        for found in self.work.located_opener(table)(None, None).map_err(store_error)? {
+            let (batch, own) = found.map_err(store_error)?;
+            batches.push(batch);
+            locators.extend(own);
+        }
+        let schema = table.definition.arrow_schema();
+        let rows = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
+        Ok(Candidates { rows, locators: Some(locators) })
+    }
+
+    /// A table in pages with the numbers of its rows; what leads to them is noted as they are read.
+    fn numbered_in_pages(&self, table: &OpenTable, located: &Located) -> BoundTable {
+        let mut columns = output_columns(&table.definition);
+        columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
+        let schema = exact_schema(&columns);
+        let opener = self.work.located_opener(table);
+        let provider = LocatedTable::new(schema.as_ref(), Arc::clone(&table.definition), located, opener);
+        BoundTable { columns, provider: Arc::new(provider) }
+    }
+
+    async fn choose_of(
+        &mut self,
+        target: &Target,
+        table: BoundTable,
         select: Select,
         frame: &Frame,
     ) -> Result<Chosen, SqlError> {
         let bound = {
             let environment = SessionEnvironment::new(self, frame);
-            let table = numbered(&target.table.definition, whole)?;
             let environment = WithTables { inner: environment, tables: vec![(TARGET, table)] };
             let mut items = vec![SelectItem::Value { expr: target.row(), alias: None }];
             items.extend(select.items);

@@ -1,19 +1,26 @@
 //! A session's transaction over the server's store and its own temporary tables.
 
+mod access;
+mod error;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
 use parking_lot::Mutex;
-use store::engine::EngineError;
-use store::{LockError, LockMode, StoreError, TableId, TableInfo};
+use store::{LockMode, StoreError, TableId, TableInfo};
+
+use access::return_to;
+pub(crate) use access::{BulkWork, WorkAccess};
+pub(crate) use error::{keyed_error, store_error};
 
 use super::Instance;
 use super::placement::Placement;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, store_key};
 use crate::sql_error::SqlError;
-use crate::storage::{Database, Savepoint, Scan, Snapshot, Transaction};
+use crate::storage::{Database, KeyRange, LocatedScan, RowLocator, Savepoint, Scan, Snapshot, Transaction};
 use crate::table::TableKeys;
 use crate::tsql::ast::ObjectName;
 
@@ -474,7 +481,8 @@ impl Work {
     pub fn opener(
         &self,
         table: &OpenTable,
-    ) -> impl Fn(Option<Vec<usize>>) -> Result<Scan, StoreError> + Send + Sync + 'static {
+    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<Scan, StoreError> + Send + Sync + 'static
+    {
         let (pair, place, id) = (self.pair(), table.place, table.id);
         let outer = self.outer.clone().filter(|_| place == Place::Shared);
         let snapshot: Option<Snapshot> = match place {
@@ -482,20 +490,41 @@ impl Work {
             Place::Temporary => self.temporary.as_ref().map(Database::snapshot),
             Place::Variable => self.variables.as_ref().map(Database::snapshot),
         };
-        move |projection| {
+        move |projection, range| {
             let mut pair = pair.lock();
             if pair.at(place).is_none()
                 && let Some(outer) = &outer
                 && let Some(transaction) = &mut outer.lock().shared
             {
-                return transaction.scan(id, projection);
+                return transaction.scan(id, projection, range);
             }
             match (pair.at_mut(place), &snapshot) {
-                (Some(transaction), _) => transaction.scan(id, projection),
-                (None, Some(snapshot)) => snapshot.scan(id, projection),
+                (Some(transaction), _) => transaction.scan(id, projection, range),
+                (None, Some(snapshot)) => snapshot.scan(id, projection, range),
                 (None, None) => Err(StoreError::NoSuchTable { table: id }),
             }
         }
+    }
+
+    /// Opens scans of a table in pages that is locked alone, with what leads to each row.
+    pub fn located_opener(
+        &self,
+        table: &OpenTable,
+    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<LocatedScan, StoreError> + Send + Sync + 'static
+    {
+        let (pair, place, id) = (self.pair(), table.place, table.id);
+        move |projection, range| match pair.lock().at_mut(place).and_then(Transaction::pages) {
+            Some(transaction) => transaction.located_scan(id, projection, range),
+            None => Err(StoreError::NoSuchTable { table: id }),
+        }
+    }
+
+    /// Rows of a table in pages.
+    pub fn rows_at(&self, table: &OpenTable, locators: &[RowLocator]) -> Result<RecordBatch, SqlError> {
+        self.write(table.place, |transaction| match transaction.pages() {
+            Some(transaction) => transaction.rows_at(table.id, locators),
+            None => Err(StoreError::NoSuchTable { table: table.id }),
+        })
     }
 
     /// Databases and schemas as the transaction sees them.
@@ -527,12 +556,23 @@ impl Work {
         place: Place,
         change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
     ) -> Result<T, SqlError> {
-        let mut pair = self.pair.lock();
-        let placement = pair.placement.clone();
-        let Some(transaction) = pair.at_mut(place) else {
-            return Err(SqlError::internal("a change outside of a transaction"));
-        };
-        placement.waiting(|| change(transaction)).map_err(store_error)
+        self.access(place).write(change)
+    }
+
+    /// The transaction over one of the stores, for whoever outlives the borrow.
+    pub fn access(&self, place: Place) -> WorkAccess {
+        WorkAccess::new(self.pair(), place)
+    }
+
+    /// Whether tables of a place are kept in pages: their keys are trees, their rows change where they lie.
+    pub fn in_pages(&self, place: Place) -> bool {
+        place == Place::Shared && matches!(self.instance.store(), Database::Pages(_))
+    }
+
+    /// Whether whoever adds rows to a table must have it alone: its keys change with them.
+    pub fn writes_alone(&self, table: &OpenTable) -> bool {
+        let definition = &table.definition;
+        !definition.unique_keys().is_empty() || self.in_pages(table.place) && definition.has_indexes()
     }
 
     /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
@@ -675,37 +715,6 @@ pub(crate) fn key_of(name: &ObjectName, database: &str) -> String {
     store_key(database, name.schema.as_deref().unwrap_or("dbo"), &name.name)
 }
 
-/// The store's error as T-SQL's.
-pub(crate) fn store_error(error: StoreError) -> SqlError {
-    if error.is_disk_full() {
-        return SqlError::new(
-            1105,
-            17,
-            2,
-            "Could not allocate space because the disk is full. The statement was rolled back; nothing that was committed is lost.",
-        );
-    }
-    match error {
-        StoreError::Engine(error) => engine_error(&error),
-        StoreError::Lock(LockError::Timeout { .. }) => SqlError::lock_timeout(),
-        StoreError::Lock(LockError::Interrupted { .. }) => SqlError::cancelled(),
-        StoreError::Lock(LockError::Deadlock { .. }) => SqlError::deadlock(0),
-        other => SqlError::internal(other),
-    }
-}
-
-/// The paged engine's error under SQL Server's number.
-fn engine_error(error: &EngineError) -> SqlError {
-    let (number, class) = match error.sql_error() {
-        Some(number @ (823 | 824)) => (number, 24),
-        Some(number @ 9001) => (number, 21),
-        Some(number @ 9002) => (number, 17),
-        Some(number) => (number, 16),
-        None => return SqlError::internal(error),
-    };
-    SqlError::new(number, class, 1, error.to_string())
-}
-
 /// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime.
 pub(crate) fn waiting<T>(work: impl FnOnce() -> T) -> T {
     use tokio::runtime::{Handle, RuntimeFlavor};
@@ -715,84 +724,4 @@ pub(crate) fn waiting<T>(work: impl FnOnce() -> T) -> T {
         }
         _ => work(),
     }
-}
-
-/// A way to the session's transaction for a writer that lives on a thread of its own.
-#[derive(Clone)]
-pub(crate) struct WorkAccess {
-    pair: SharedPair,
-    place: Place,
-}
-
-impl WorkAccess {
-    /// Access to one of the two stores.
-    pub fn new(pair: SharedPair, place: Place) -> WorkAccess {
-        WorkAccess { pair, place }
-    }
-
-    /// Does something within the transaction.
-    pub fn write<T>(
-        &self,
-        change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
-    ) -> Result<T, SqlError> {
-        let mut pair = self.pair.lock();
-        let placement = pair.placement.clone();
-        let Some(transaction) = pair.at_mut(self.place) else {
-            return Err(SqlError::internal("a change outside of a transaction"));
-        };
-        placement.waiting(|| change(transaction)).map_err(store_error)
-    }
-
-    /// Reads a table within the transaction.
-    pub fn scan(&self, table: TableId, columns: Option<Vec<usize>>) -> Result<Scan, SqlError> {
-        self.write(|transaction| transaction.scan(table, columns))
-    }
-}
-
-/// The transaction's side of a bulk load.
-pub(crate) struct BulkWork {
-    instance: Arc<Instance>,
-    pair: SharedPair,
-    /// The load is a transaction of its own.
-    alone: bool,
-    mark: Mark,
-    keys: Option<(i32, TableKeys)>,
-}
-
-impl BulkWork {
-    /// Keeps the keys of the table until the commit.
-    pub fn give_keys(&mut self, keys: Option<(i32, TableKeys)>) {
-        self.keys = keys;
-    }
-
-    /// Commits or undoes the load.
-    pub fn end(&mut self, succeeded: bool) -> Result<(), SqlError> {
-        if !self.alone {
-            return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
-        }
-        let Pair { shared, temporary, variables, .. } = std::mem::take(&mut *self.pair.lock());
-        for transaction in [shared, temporary, variables].into_iter().flatten() {
-            if succeeded {
-                waiting(|| transaction.commit()).map_err(store_error)?;
-            } else {
-                transaction.rollback();
-            }
-        }
-        if let Some((object_id, keys)) = self.keys.take().filter(|_| succeeded) {
-            self.instance.keys.put(object_id, keys);
-        }
-        Ok(())
-    }
-}
-
-/// Undoes what both transactions did since the mark.
-fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
-    let mut pair = pair.lock();
-    if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.shared) {
-        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
-    }
-    if let (Some(transaction), Some(savepoint)) = (&mut pair.temporary, &mark.temporary) {
-        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
-    }
-    Ok(())
 }

@@ -33,9 +33,7 @@ impl TableForm {
                 column: field.name().clone(),
                 data_type: field.data_type().to_string(),
             })?;
-            let collation = declared.type_info.collation;
-            let code_page = collation.filter(|own| !own.is_utf8()).map(|collation| collation.code_page());
-            let (kind, code_page) = kind_of(declared.sql_type(), code_page);
+            let (kind, code_page) = kind_of_column(&declared);
             columns.push(Column { name: field.name().clone(), kind, nullable: field.is_nullable() });
             code_pages.push(code_page);
         }
@@ -64,6 +62,14 @@ impl TableForm {
         Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
     }
 
+    /// Values of some columns (positions in the table) as pages hold them.
+    pub fn encode_columns(&self, columns: &[usize], arrays: &[ArrayRef]) -> Result<RecordBatch, StoreError> {
+        let schema = Arc::new(self.schema.project(columns)?);
+        let code_pages = columns.iter().map(|column| self.code_pages.get(*column).copied().flatten());
+        let part = TableForm { schema: Arc::clone(&schema), code_pages: code_pages.collect() };
+        part.encode(&RecordBatch::try_new(schema, arrays.to_vec())?)
+    }
+
     /// Rows of pages, all columns or those of `projection`, in the Exact form under `schema`.
     pub fn decode(
         &self,
@@ -82,6 +88,13 @@ impl TableForm {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
     }
+}
+
+/// How values of a column are stored, and in which code page if the store sees bytes instead of text.
+pub(super) fn kind_of_column(column: &tds::Column) -> (Kind, Option<CodePage>) {
+    let collation = column.type_info.collation;
+    let code_page = collation.filter(|own| !own.is_utf8()).map(|collation| collation.code_page());
+    kind_of(column.sql_type(), code_page)
 }
 
 /// How values of a type are stored, and in which code page if the store sees bytes instead of text.

@@ -4,9 +4,12 @@
 //! directory keeps the form that it was made in. Temporary tables and table variables are segments in memory with either.
 
 mod columns;
+mod key_range;
 mod pages;
 mod pages_transaction;
 mod scan;
+mod text_order;
+mod trees;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +21,12 @@ use arrow::datatypes::SchemaRef;
 use store::engine::EngineError;
 use store::{LockMode, StoreError, TableId, TableInfo};
 
+pub use key_range::{Bound, KeyRange};
 pub use pages::{PagedDatabase, PagedSnapshot};
 pub use pages_transaction::{PagedSavepoint, PagedTransaction};
-pub use scan::Scan;
+pub use scan::{LocatedScan, Scan};
+pub use store::engine::RowLocator;
+pub(crate) use trees::{KeyTree, holds, key_trees};
 
 /// How a data directory, or memory, keeps its tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,11 +212,17 @@ impl Snapshot {
         }
     }
 
-    /// Reads a table: all columns, or those of `projection`, by index from 0 and in that order.
-    pub fn scan(&self, table: TableId, projection: Option<Vec<usize>>) -> Result<Scan, StoreError> {
+    /// Reads a table: all columns, or those of `projection`, by index from 0 and in that order. A range of a key may be read alone; segments
+    /// have no keys and give all rows.
+    pub fn scan(
+        &self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
         match self {
             Snapshot::Segments(snapshot) => Ok(snapshot.scan(table, projection)?.into()),
-            Snapshot::Pages(snapshot) => snapshot.scan(table, projection),
+            Snapshot::Pages(snapshot) => snapshot.scan(table, projection, range),
         }
     }
 }
@@ -274,11 +286,32 @@ impl Transaction {
         }
     }
 
-    /// Reads a table as this transaction sees it now: later changes do not show.
-    pub fn scan(&mut self, table: TableId, projection: Option<Vec<usize>>) -> Result<Scan, StoreError> {
+    /// Reads a table as this transaction sees it now: later changes do not show. `range` as for [`Snapshot::scan`].
+    pub fn scan(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
         match self {
             Transaction::Segments(own) => Ok(own.scan(table, projection)?.into()),
-            Transaction::Pages(own) => own.scan(table, projection),
+            Transaction::Pages(own) => own.scan(table, projection, range),
+        }
+    }
+
+    /// The transaction, if it keeps rows in pages: it can change them where they lie, and its keys are trees.
+    pub fn pages(&mut self) -> Option<&mut PagedTransaction> {
+        match self {
+            Transaction::Segments(_) => None,
+            Transaction::Pages(own) => Some(own),
+        }
+    }
+
+    /// Ends the adding of rows by one statement. Errors: keys that are there already, rows that are not in the order that was promised.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(_) => Ok(()),
+            Transaction::Pages(own) => own.settle(),
         }
     }
 
@@ -335,7 +368,7 @@ impl Transaction {
         }
     }
 
-    /// Puts `rows` in place of all rows of a table. Returns how many there are.
+    /// Puts `rows` in place of all rows of a table of segments; rows in pages are changed where they lie. Returns how many there are.
     pub fn replace(
         &mut self,
         table: TableId,
@@ -343,7 +376,10 @@ impl Transaction {
     ) -> Result<u64, StoreError> {
         match self {
             Transaction::Segments(own) => own.replace(table, rows),
-            Transaction::Pages(own) => own.replace(table, rows),
+            Transaction::Pages(_) => Err(StoreError::SchemaMismatch {
+                table: table.0.to_string(),
+                reason: "rows in pages are not replaced as a whole".to_owned(),
+            }),
         }
     }
 

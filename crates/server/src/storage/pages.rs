@@ -14,8 +14,10 @@ use store::storage::OpenDirectoryError;
 use store::{StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
+use super::key_range::KeyRange;
 use super::pages_transaction::PagedTransaction;
-use super::scan::{PagedScan, Scan};
+use super::scan::{OpenRows, PagedScan, Scan};
+use super::text_order::TEXT_ORDER;
 use crate::catalogue::TableDefinition;
 
 /// An open database of pages. Clones share it.
@@ -30,8 +32,7 @@ impl PagedDatabase {
     /// Opens a directory, or makes it a database. Without `sync` commits do not wait for the disk.
     pub fn open(directory: &Path, sync: bool) -> Result<PagedDatabase, EngineError> {
         if sync {
-            let engine = Engine::open(directory, EngineOptions::default())?;
-            return Ok(Self::new(engine, true));
+            return Ok(Self::new(Engine::open(directory, with_order(EngineOptions::default()))?, true));
         }
         let volume = DirectoryVolume::open(directory).map_err(|error| match error {
             OpenDirectoryError::InUse => EngineError::InUse { path: directory.to_owned() },
@@ -44,12 +45,12 @@ impl PagedDatabase {
 
     /// The same on any volume.
     pub fn open_on(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<PagedDatabase, EngineError> {
-        Ok(Self::new(Engine::open_on(volume, options)?, true))
+        Ok(Self::new(Engine::open_on(volume, with_order(options))?, true))
     }
 
     /// A database in memory.
     pub fn in_memory() -> Result<PagedDatabase, EngineError> {
-        Ok(Self::new(Engine::in_memory(EngineOptions::default())?, false))
+        Ok(Self::new(Engine::in_memory(with_order(EngineOptions::default()))?, false))
     }
 
     fn new(engine: Engine, on_disk: bool) -> PagedDatabase {
@@ -100,15 +101,24 @@ impl PagedSnapshot {
         self.snapshot.table(name).map(|table| info(table, 0, &self.forms))
     }
 
-    /// Reads a table.
-    pub fn scan(&self, table: TableId, projection: Option<Vec<usize>>) -> Result<Scan, StoreError> {
+    /// Reads a table, or a range of a key of it.
+    pub fn scan(
+        &self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
         let gone = StoreError::NoSuchTable { table };
         let table = self.snapshot.table_of(object_of(table)).cloned().ok_or(gone)?;
-        let size = (table.rows, bytes_of(&table));
         let form = self.forms.of(&table);
-        let scan = self.snapshot.scan_table(table, projection.clone())?;
-        Ok(Scan::Pages(Box::new(PagedScan::new(scan, None, form, projection, size)?)))
+        let open = OpenRows::Snapshot(&self.snapshot);
+        Ok(Scan::Pages(Box::new(PagedScan::open(&open, &table, None, form, projection, range)?)))
     }
+}
+
+/// The options with the order of text in keys, without which no key may have text.
+fn with_order(options: EngineOptions) -> EngineOptions {
+    EngineOptions { text_order: Some(TEXT_ORDER), ..options }
 }
 
 /// The forms of tables that were used. A table keeps its form for life.

@@ -9,17 +9,21 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use store::engine::catalogue::Table;
-use store::engine::{self, BulkOptions, BulkWriter, EngineError};
+use store::engine::{self, BulkOptions, BulkWriter, EngineError, RowLocator};
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
-use super::pages::{Forms, bytes_of, id_of, info, object_of};
-use super::scan::{PagedScan, Scan};
+use super::key_range::KeyRange;
+use super::pages::{Forms, id_of, info, object_of};
+use super::scan::{LocatedScan, OpenRows, PagedScan, Scan};
+use super::trees::TableTrees;
 
 /// Rows of one statement that are not worth extents of their own.
 const WAITING_ROWS_MAX: usize = 512;
 /// The same in bytes.
 const WAITING_BYTES_MAX: usize = 64 << 10;
+/// Rows that are fetched at once by what leads to them: so many of their pages are held meanwhile.
+const FETCHED_ROWS: usize = 8192;
 
 /// A unit of work. Dropped without [`commit`](Self::commit) it leaves no trace.
 #[derive(Debug)]
@@ -31,6 +35,8 @@ pub struct PagedTransaction {
     writers: HashMap<u32, BulkWriter>,
     /// Tables whose lock keeps other writers out, or lets bulk loads only in: TABLOCK, a condition for minimal logging.
     table_locks: HashSet<u32>,
+    /// Tables whose next rows are said to be sorted.
+    sorted: HashSet<u32>,
 }
 
 /// A point of a transaction to go back to.
@@ -39,7 +45,13 @@ pub struct PagedSavepoint(engine::Savepoint);
 
 impl PagedTransaction {
     pub(super) fn new(inner: engine::Transaction, forms: Arc<Forms>) -> Self {
-        Self { inner: Some(inner), forms, writers: HashMap::new(), table_locks: HashSet::new() }
+        Self {
+            inner: Some(inner),
+            forms,
+            writers: HashMap::new(),
+            table_locks: HashSet::new(),
+            sorted: HashSet::new(),
+        }
     }
 
     /// How long changes wait for their locks from now on.
@@ -76,19 +88,86 @@ impl PagedTransaction {
         self.inner.as_ref()?.table(name).map(|table| self.info(&table))
     }
 
-    /// Reads a table as this transaction sees it now.
-    pub fn scan(&mut self, table: TableId, projection: Option<Vec<usize>>) -> Result<Scan, StoreError> {
+    /// Reads a table as this transaction sees it now, or a range of a key of it.
+    pub fn scan(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
         self.settle()?;
         let table = self.existing(table)?;
         let form = self.forms.of(&table);
-        let size = (self.info(&table).rows, bytes_of(&table));
         let inner = self.open()?;
         let waiting = match inner.pending(table.object) {
             [] => None,
             batches => Some(joined(batches)?),
         };
-        let scan = inner.scan_table(table, projection.clone())?;
-        Ok(Scan::Pages(Box::new(PagedScan::new(scan, waiting, form, projection, size)?)))
+        let open = OpenRows::Transaction(inner);
+        Ok(Scan::Pages(Box::new(PagedScan::open(&open, &table, waiting, form, projection, range)?)))
+    }
+
+    /// The same with what leads to each row, for a statement that changes some. The table must be locked alone.
+    pub fn located_scan(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<LocatedScan, StoreError> {
+        self.settle()?;
+        let known = self.existing(table)?;
+        let inner = self.open()?;
+        if !inner.pending(known.object).is_empty() {
+            inner.insert_pending(&known.name)?;
+        }
+        let table = self.existing(table)?;
+        let form = self.forms.of(&table);
+        let open = OpenRows::Transaction(self.open()?);
+        Ok(LocatedScan(PagedScan::open(&open, &table, None, form, projection, range)?))
+    }
+
+    /// The rows that these lead to, in that order; all columns.
+    pub fn rows_at(&mut self, table: TableId, locators: &[RowLocator]) -> Result<RecordBatch, StoreError> {
+        let table = self.existing(table)?;
+        let form = self.forms.of(&table);
+        let inner = self.open()?;
+        let mut batches = Vec::with_capacity(locators.len().div_ceil(FETCHED_ROWS));
+        for locators in locators.chunks(FETCHED_ROWS) {
+            let rows = inner.rows_at(&table.name, locators)?;
+            batches.push(form.decode(&rows, None, &form.schema)?);
+        }
+        Ok(concat_batches(&form.schema, &batches)?)
+    }
+
+    /// Removes rows, and their entries from the indexes.
+    pub fn delete_located(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
+        let table = self.existing(table)?;
+        Ok(self.open()?.delete_located(&table.name, locators)?)
+    }
+
+    /// Puts `rows` in the places of others: where they lie if they fit there, and under their new keys.
+    pub fn update_located(
+        &mut self,
+        table: TableId,
+        locators: &[RowLocator],
+        rows: &RecordBatch,
+    ) -> Result<(), StoreError> {
+        let table = self.existing(table)?;
+        let rows = self.forms.of(&table).encode(rows)?;
+        let done = self.open()?.update_located(&table.name, locators, &rows);
+        done.map_err(|error| self.refused(&table, error))
+    }
+
+    /// Writes a table, or one of its indexes, anew: full pages, or as full as its fill factor says.
+    pub fn rebuild(&mut self, table: TableId, index: Option<&str>) -> Result<(), StoreError> {
+        self.settle()?;
+        let table = self.alone(table)?;
+        self.insert_waiting(&table)?;
+        let inner = self.open()?;
+        Ok(match index {
+            Some(index) => inner.rebuild_index(&table.name, index, None)?,
+            None => inner.rebuild_table(&table.name, None)?,
+        })
     }
 
     /// Creates a table of the Exact form.
@@ -100,18 +179,70 @@ impl PagedTransaction {
     ) -> Result<TableId, StoreError> {
         self.settle()?;
         let (form, columns) = TableForm::new(schema)?;
-        self.open()?.create_table(name, columns, properties)?;
+        let trees = TableTrees::of_properties(properties);
+        let inner = self.open()?;
+        match &trees {
+            Some(TableTrees { clustered: Some(key), .. }) => {
+                inner.create_tree(name, columns, key, properties)?;
+            }
+            Some(TableTrees { compression, .. }) => {
+                inner.create_compressed_table(name, columns, *compression, properties)?;
+            }
+            None => inner.create_table(name, columns, properties)?,
+        }
+        for index in trees.iter().flat_map(|trees| &trees.indexes) {
+            inner.create_index(name, index)?;
+        }
         let table = self.open()?.table(name).ok_or(StoreError::NoSuchTable { table: TableId(0) })?;
         self.forms.put(table.object, Arc::new(form));
         self.table_locks.insert(table.object);
         Ok(id_of(table.object))
     }
 
-    /// Replaces the text kept with the table.
+    /// Replaces the text kept with the table. If it is a table's definition, the table gets the trees that it says, and those that it does
+    /// not say go.
     pub fn set_properties(&mut self, table: TableId, properties: &str) -> Result<(), StoreError> {
         self.settle()?;
         let table = self.alone(table)?;
-        Ok(self.open()?.alter_table(&table.name, &table.name, properties)?)
+        self.open()?.alter_table(&table.name, &table.name, properties)?;
+        let present = TableTrees::present(&table);
+        match TableTrees::of_properties(properties).filter(|wanted| *wanted != present) {
+            Some(wanted) => {
+                self.insert_waiting(&table)?;
+                let done = wanted.put(&present, self.open()?, &table.name);
+                done.map_err(|error| self.in_exact_form(&table, &wanted, error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Puts rows that wait for the commit into their table, which is held alone.
+    fn insert_waiting(&mut self, table: &Table) -> Result<(), StoreError> {
+        let inner = self.open()?;
+        match inner.pending(table.object) {
+            [] => Ok(()),
+            _ => Ok(inner.insert_pending(&table.name)?),
+        }
+    }
+
+    /// An error of the engine with the values of a duplicate key as T-SQL knows them. `trees` has the key.
+    fn in_exact_form(&self, table: &Table, trees: &TableTrees, error: EngineError) -> StoreError {
+        let EngineError::DuplicateKey { index, is_constraint, key, values } = error else {
+            return error.into();
+        };
+        let columns = trees.key_of(&index);
+        let form = self.forms.of(table);
+        let exact = columns.and_then(|columns| {
+            let schema = Arc::new(form.schema.project(&columns).ok()?);
+            form.decode(&values, Some(&columns), &schema).ok()
+        });
+        let values = exact.map_or(values, Box::new);
+        EngineError::DuplicateKey { index, is_constraint, key, values }.into()
+    }
+
+    /// The same for the trees that the table has.
+    fn refused(&self, table: &Table, error: EngineError) -> StoreError {
+        self.in_exact_form(table, &TableTrees::present(table), error)
     }
 
     /// Gives a table another name.
@@ -138,40 +269,33 @@ impl PagedTransaction {
     /// Adds rows to a table.
     pub fn append(&mut self, table: TableId, batch: &RecordBatch) -> Result<(), StoreError> {
         let object = object_of(table);
-        if let Some(mut writer) = self.writers.remove(&object) {
-            let form = self.forms.of(&*self.existing(table)?);
-            let done = form.encode(batch).and_then(|batch| Ok(writer.append(&batch)?));
-            return self.keep(object, writer, done);
-        }
         let known = self.existing(table)?;
         let batch = self.forms.of(&known).encode(batch)?;
-        let table_lock = self.table_locks.contains(&object);
+        if let Some(mut writer) = self.writers.remove(&object) {
+            let done = writer.append(&batch);
+            return self.keep(&known, writer, done);
+        }
+        let (table_lock, sorted) = (self.table_locks.contains(&object), self.sorted.contains(&object));
         let inner = self.open()?;
         let waiting: usize = inner.pending(object).iter().map(RecordBatch::num_rows).sum();
-        if waiting + batch.num_rows() < WAITING_ROWS_MAX && bytes_in(&batch) < WAITING_BYTES_MAX {
-            return Ok(inner.insert_at_commit(&known.name, &batch)?);
+        if waiting + batch.num_rows() < WAITING_ROWS_MAX && bytes_in(&batch) < WAITING_BYTES_MAX && !sorted {
+            if known.clustered.is_none() && known.indexes.is_empty() {
+                return Ok(inner.insert_at_commit(&known.name, &batch)?);
+            }
+            // Keys are in the trees at once, so that duplicates are found by the statement that makes them.
+            let done = inner.insert(&known.name, &batch);
+            return done.map(drop).map_err(|error| self.refused(&known, error));
         }
-        let options = BulkOptions { table_lock, ..BulkOptions::default() };
+        let options = BulkOptions { table_lock, sorted, ..BulkOptions::default() };
         let mut writer = inner.bulk_writer_with(&known.name, options)?;
         let before = inner.take_pending(object);
         let done = before.iter().chain([&batch]).try_for_each(|batch| writer.append(batch));
-        self.keep(object, writer, done.map_err(StoreError::from))
+        self.keep(&known, writer, done)
     }
 
-    /// Puts `rows` in place of all rows of a table. Returns how many there are.
-    pub fn replace(
-        &mut self,
-        table: TableId,
-        rows: impl IntoIterator<Item = RecordBatch>,
-    ) -> Result<u64, StoreError> {
-        self.truncate(table)?;
-        let mut count = 0;
-        for batch in rows {
-            count += batch.num_rows() as u64;
-            self.append(table, &batch)?;
-        }
-        self.settle()?;
-        Ok(count)
+    /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.
+    pub fn expect_sorted(&mut self, table: TableId) {
+        self.sorted.insert(object_of(table));
     }
 
     /// Marks a point to go back to.
@@ -195,20 +319,24 @@ impl PagedTransaction {
         }
     }
 
-    /// Ends the writers that are open: their rows are part of the tables.
-    fn settle(&mut self) -> Result<(), StoreError> {
+    /// Ends the writers that are open: their rows are part of the tables. What a table with keys was given is sorted, merged and checked
+    /// only here.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
         let writers = std::mem::take(&mut self.writers);
+        self.sorted.clear();
         let mut result = Ok(());
         for (object, writer) in writers {
             let inner = self.open()?;
-            let name = inner.table_of(object).map(|table| table.name.clone());
-            match (name, &result) {
-                (Some(name), Ok(())) => result = inner.finish_bulk(&name, writer).map(|_| ()),
+            match (inner.table_of(object), &result) {
+                (Some(table), Ok(())) => {
+                    let done = inner.finish_bulk(&table.name, writer).map(|_| ());
+                    result = done.map_err(|error| self.refused(&table, error));
+                }
                 // Dropped meanwhile, or one of them has failed: what they wrote is undone with the statement.
                 _ => inner.abandon_bulk(writer),
             }
         }
-        Ok(result?)
+        result
     }
 
     /// What open writers wrote is to be undone.
@@ -216,20 +344,21 @@ impl PagedTransaction {
         if let Some(inner) = &mut self.inner {
             self.writers.drain().for_each(|(_, writer)| inner.abandon_bulk(writer));
         }
+        self.sorted.clear();
     }
 
     /// Keeps a writer for more rows, or gives it up if it has failed.
     fn keep(
         &mut self,
-        object: u32,
+        table: &Table,
         writer: BulkWriter,
-        done: Result<(), StoreError>,
+        done: Result<(), EngineError>,
     ) -> Result<(), StoreError> {
         match done {
-            Ok(()) => drop(self.writers.insert(object, writer)),
+            Ok(()) => drop(self.writers.insert(table.object, writer)),
             Err(_) => self.open()?.abandon_bulk(writer),
         }
-        done
+        done.map_err(|error| self.refused(table, error))
     }
 
     fn open(&mut self) -> Result<&mut engine::Transaction, StoreError> {

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::StoreError;
-use store::engine;
+use store::engine::catalogue::Table;
+use store::engine::page::PAGE_BYTES;
+use store::engine::{self, OrderedScan, RowLocator};
 
 use super::columns::TableForm;
+use super::key_range::{Bound, KeyRange};
+use super::pages::bytes_of;
 
 /// The rows of one table as of one moment.
 #[derive(Debug)]
@@ -64,7 +68,7 @@ impl Iterator for Scan {
 /// A scan of pages, and of the rows that wait for the transaction's commit.
 #[derive(Debug)]
 pub struct PagedScan {
-    inner: engine::Scan,
+    rows_read: PagedRows,
     waiting: Option<RecordBatch>,
     form: Arc<TableForm>,
     projection: Option<Vec<usize>>,
@@ -73,23 +77,134 @@ pub struct PagedScan {
     bytes: u64,
 }
 
+/// Rows of a table in the order of its extents, or of a key.
+#[derive(Debug)]
+enum PagedRows {
+    Extents(engine::Scan),
+    Ordered(OrderedScan),
+}
+
+/// Who opens a scan.
+pub(super) enum OpenRows<'a> {
+    Snapshot(&'a engine::Snapshot),
+    Transaction(&'a engine::Transaction),
+}
+
+/// Up to so many extents, a clustered table is read in the order of its key.
+const ORDERED_EXTENTS_MAX: u64 = 128;
+/// So many rows at least are followed from an index to the table, one by one.
+const FOLLOWED_ROWS: u64 = 64;
+/// The same as a part of the table's rows: one of so many.
+const FOLLOWED_PART: u64 = 32;
+
+impl OpenRows<'_> {
+    /// A range of a key, a small clustered table in the order of its key, or all of a table in the order of its extents.
+    fn open(
+        &self,
+        table: &Arc<Table>,
+        form: &TableForm,
+        projection: Option<&Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<PagedRows, StoreError> {
+        let projection = projection.cloned();
+        // A key that is gone since the range was made is no way to the rows, nor is one that leads to many one by one.
+        let range = range.filter(|range| match &range.index {
+            Some(index) => table.index(index).is_some(),
+            None => table.clustered.is_some(),
+        });
+        let range = match range {
+            Some(range) if self.leads_to_many(table, form, range)? => None,
+            range => range,
+        };
+        let small = table.clustered.is_some() && table.extents() <= ORDERED_EXTENTS_MAX;
+        if range.is_none() && !small {
+            return Ok(PagedRows::Extents(match self {
+                OpenRows::Snapshot(snapshot) => snapshot.scan_table(Arc::clone(table), projection)?,
+                OpenRows::Transaction(transaction) => {
+                    transaction.scan_table(Arc::clone(table), projection)?
+                }
+            }));
+        }
+        self.ordered(table, form, projection, range).map(PagedRows::Ordered)
+    }
+
+    /// Whether so many entries of an index are in a range that reading the whole table is cheaper than following them.
+    fn leads_to_many(
+        &self,
+        table: &Arc<Table>,
+        form: &TableForm,
+        range: &KeyRange,
+    ) -> Result<bool, StoreError> {
+        if range.index.is_none() || range.single {
+            return Ok(false);
+        }
+        let most = FOLLOWED_ROWS.max(table.rows / FOLLOWED_PART);
+        let mut rows = 0;
+        for batch in self.ordered(table, form, Some(Vec::new()), Some(range))? {
+            rows += batch?.num_rows() as u64;
+            if rows > most {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn ordered(
+        &self,
+        table: &Arc<Table>,
+        form: &TableForm,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<OrderedScan, StoreError> {
+        let bound = |bound: &Bound| form.encode_columns(&bound.columns, &bound.values);
+        let from = range.and_then(|range| range.from.as_ref()).map(bound).transpose()?;
+        let to = range.and_then(|range| range.to.as_ref()).map(bound).transpose()?;
+        let (from, to, name) = (from.as_ref(), to.as_ref(), table.name.as_str());
+        Ok(match (self, range.and_then(|range| range.index.as_deref())) {
+            (OpenRows::Snapshot(own), None) => own.ordered_scan(name, projection, from, to)?,
+            (OpenRows::Snapshot(own), Some(index)) => own.index_scan(name, index, projection, from, to)?,
+            (OpenRows::Transaction(own), None) => own.ordered_scan(name, projection, from, to)?,
+            (OpenRows::Transaction(own), Some(index)) => own.index_scan(name, index, projection, from, to)?,
+        })
+    }
+}
+
 impl PagedScan {
-    pub(super) fn new(
-        inner: engine::Scan,
+    /// Opens a scan. `waiting` are rows that are not in pages yet; a table that has keys has none.
+    pub(super) fn open(
+        rows: &OpenRows<'_>,
+        table: &Arc<Table>,
         waiting: Option<RecordBatch>,
         form: Arc<TableForm>,
         projection: Option<Vec<usize>>,
-        (rows, bytes): (u64, u64),
+        range: Option<&KeyRange>,
     ) -> Result<Self, StoreError> {
         let schema = match &projection {
             Some(projection) => Arc::new(form.schema.project(projection)?),
             None => Arc::clone(&form.schema),
         };
+        let rows_read = rows.open(table, &form, projection.as_ref(), range)?;
+        let waiting_rows = waiting.as_ref().map_or(0, |batch| batch.num_rows() as u64);
         let waiting = match (waiting, &projection) {
             (Some(batch), Some(projection)) => Some(batch.project(projection)?),
             (waiting, _) => waiting,
         };
-        Ok(Self { inner, waiting, form, projection, schema, rows, bytes })
+        let (rows, bytes) = match range {
+            Some(range) if range.single => (1, PAGE_BYTES as u64),
+            _ => (table.rows + waiting_rows, bytes_of(table)),
+        };
+        Ok(Self { rows_read, waiting, form, projection, schema, rows, bytes })
+    }
+
+    /// The next rows, with what leads to each. Rows that wait for the commit are not among them.
+    fn next_located(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), StoreError>> {
+        let found = match &mut self.rows_read {
+            PagedRows::Extents(scan) => scan.next_with_locators(),
+            PagedRows::Ordered(scan) => scan.next_with_locators(),
+        };
+        Some(found?.map_err(StoreError::from).and_then(|(batch, locators)| {
+            Ok((self.form.decode(&batch, self.projection.as_deref(), &self.schema)?, locators))
+        }))
     }
 }
 
@@ -97,7 +212,11 @@ impl Iterator for PagedScan {
     type Item = Result<RecordBatch, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = match self.inner.next() {
+        let next = match &mut self.rows_read {
+            PagedRows::Extents(scan) => scan.next(),
+            PagedRows::Ordered(scan) => scan.next(),
+        };
+        let batch = match next {
             Some(batch) => batch,
             None => Ok(self.waiting.take()?),
         };
@@ -106,5 +225,17 @@ impl Iterator for PagedScan {
                 .map_err(StoreError::from)
                 .and_then(|batch| self.form.decode(&batch, self.projection.as_deref(), &self.schema)),
         )
+    }
+}
+
+/// Rows that a statement may change, with what leads to each.
+#[derive(Debug)]
+pub struct LocatedScan(pub(super) PagedScan);
+
+impl Iterator for LocatedScan {
+    type Item = Result<(RecordBatch, Vec<RowLocator>), StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next_located()
     }
 }

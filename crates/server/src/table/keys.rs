@@ -1,4 +1,4 @@
-//! Uniqueness: the keys of a table as a set of fingerprints.
+//! Uniqueness where the store does not see to it: the keys of a table of segments as a set of fingerprints.
 //!
 //! A fingerprint is 128 bits of two keyed hashes of a row's key columns, compared by collation. Writers of a
 //! table with unique keys hold its lock alone, so whoever has the lock has the set: it is taken out of the
@@ -17,6 +17,7 @@ use crate::catalogue::{ColumnDefinition, TableDefinition, UniqueKey};
 use crate::engine::convert::display;
 use crate::engine::{Datum, is_case_sensitive, text_key};
 use crate::sql_error::SqlError;
+use crate::storage::holds;
 
 /// The keys of tables that nobody is writing to.
 #[derive(Debug, Default)]
@@ -32,6 +33,13 @@ pub(crate) struct TableKeys {
     /// Rows counted in; a table of another count has been changed behind the set's back.
     rows: u64,
     hashers: (RandomState, RandomState),
+}
+
+/// The keys that a table in pages cannot keep unique by its trees, because those cannot hold them.
+pub(crate) fn keys_in_memory(table: &TableDefinition) -> Vec<UniqueKey> {
+    let mut keys = table.unique_keys();
+    keys.retain(|key| !holds(table, &key.columns, key.clustered));
+    keys
 }
 
 impl KeyCache {
@@ -169,7 +177,7 @@ pub(super) fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRe
 }
 
 /// A row's values as messages list them.
-pub(super) fn shown(
+pub(crate) fn shown(
     arrays: &[ArrayRef],
     columns: &[&ColumnDefinition],
     row: usize,

@@ -7,7 +7,7 @@ mod plan;
 mod reference;
 mod writer;
 
-pub(crate) use keys::{KeyCache, TableKeys};
+pub(crate) use keys::{KeyCache, TableKeys, keys_in_memory, shown};
 pub(crate) use order::OrderCheck;
 pub(crate) use plan::{WritePlan, scope_of};
 pub(crate) use reference::{Reference, encode, single};

@@ -22,15 +22,7 @@ impl OrderCheck {
     /// A check of the promise `order`; None where SQL Server takes no notice of it: on a heap, and in another order than the
     /// clustered key's. Keys of uniqueidentifiers are taken on trust.
     pub fn new(table: &TableDefinition, order: &[(String, bool)]) -> Option<OrderCheck> {
-        let keys = table.keys.iter().filter(|key| key.clustered).map(|key| &key.columns);
-        let indexes = table.indexes.iter().filter(|index| index.clustered).map(|index| &index.columns);
-        let clustered = keys.chain(indexes).next()?;
-        let same = order.len() == clustered.len()
-            && order
-                .iter()
-                .zip(clustered)
-                .all(|(own, other)| same_name(&own.0, &other.0) && own.1 == other.1);
-        if !same {
+        if !Self::is_clustered(table, order) {
             return None;
         }
         let mut columns = Vec::with_capacity(order.len());
@@ -42,6 +34,18 @@ impl OrderCheck {
             columns.push((position, *descending));
         }
         Some(OrderCheck { columns, last: None })
+    }
+
+    /// Whether `order` is that of the clustered key.
+    pub fn is_clustered(table: &TableDefinition, order: &[(String, bool)]) -> bool {
+        let keys = table.keys.iter().filter(|key| key.clustered).map(|key| &key.columns);
+        let indexes = table.indexes.iter().filter(|index| index.clustered).map(|index| &index.columns);
+        keys.chain(indexes).next().is_some_and(|clustered| {
+            let same = |(own, other): (&(String, bool), &(String, bool))| {
+                same_name(&own.0, &other.0) && own.1 == other.1
+            };
+            order.len() == clustered.len() && order.iter().zip(clustered).all(same)
+        })
     }
 
     /// Looks at the next rows. Errors: 4819 for a row that should have come before its predecessor.

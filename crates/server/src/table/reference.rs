@@ -7,6 +7,7 @@ use arrow::row::{RowConverter, SortField};
 
 use super::keys::{KeyCache, TableKeys, comparable};
 use crate::catalogue::{ForeignKey, TableDefinition};
+use crate::engine::seek_values;
 use crate::session::work::{OpenTable, WorkAccess, store_error};
 use crate::sql_error::SqlError;
 
@@ -30,12 +31,17 @@ pub(crate) struct Reference {
 pub(crate) struct PendingKeys {
     reference: Reference,
     keys: HashSet<Vec<u8>>,
+    /// The values of each key, as long as they are few.
+    values: Vec<Vec<ArrayRef>>,
 }
+
+/// Keys up to which they are looked up one by one; of more, the referenced table is read.
+const LOOKUPS_MAX: usize = 4096;
 
 impl PendingKeys {
     /// No key yet.
     pub fn new(reference: Reference) -> PendingKeys {
-        PendingKeys { reference, keys: HashSet::new() }
+        PendingKeys { reference, keys: HashSet::new(), values: Vec::new() }
     }
 
     /// Notes the keys of rows. A key with a NULL refers to nothing.
@@ -44,9 +50,35 @@ impl PendingKeys {
         table: &TableDefinition,
         columns: impl Fn(usize) -> Option<ArrayRef>,
     ) -> Result<(), SqlError> {
-        let encoded = encode(table, &self.reference.columns, columns)?;
-        self.keys.extend(encoded.into_iter().flatten());
+        let encoded = encode(table, &self.reference.columns, &columns)?;
+        for (row, key) in encoded.into_iter().enumerate() {
+            let Some(key) = key else { continue };
+            if self.keys.insert(key) && self.values.len() < LOOKUPS_MAX {
+                let arrays = self.reference.columns.iter().filter_map(|position| columns(*position));
+                self.values.push(arrays.map(|array| array.slice(row, 1)).collect());
+            }
+        }
         Ok(())
+    }
+
+    /// Whether any key is missing from a table in pages, by its trees; None: they are no way to find out, or not a good one.
+    fn missing_in_pages(&self, access: &WorkAccess) -> Result<Option<bool>, SqlError> {
+        let Reference { parent, referenced, .. } = &self.reference;
+        let few = self.keys.len() == self.values.len() && self.keys.len() as u64 <= parent.rows / 8 + 64;
+        if !few || !access.in_pages() {
+            return Ok(None);
+        }
+        for values in &self.values {
+            let Some(range) =
+                seek_values(&parent.definition, referenced, values).filter(|range| range.single)
+            else {
+                return Ok(None);
+            };
+            if !access.has_row(parent.id, &range)? {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
     }
 
     /// Looks all keys up. `own` are the keys of the table that was written to, new rows included.
@@ -66,6 +98,10 @@ impl PendingKeys {
         let known = match own.filter(|_| *same_table) {
             Some(own) => own.missing(referenced, &self.keys),
             None => cache.missing(parent.definition.object_id, parent.rows, referenced, &self.keys),
+        };
+        let known = match known {
+            None => self.missing_in_pages(access)?,
+            known => known,
         };
         let missing = match known {
             Some(missing) => missing,

@@ -12,7 +12,7 @@ use tds::SqlType;
 
 use super::WritePlan;
 use super::column::to_column;
-use super::keys::TableKeys;
+use super::keys::{TableKeys, keys_in_memory};
 use super::plan::column_name;
 use super::reference::{PendingKeys, Reference};
 use crate::catalogue::{ColumnDefinition, Identity};
@@ -21,6 +21,7 @@ use crate::engine::{Datum, Typed};
 use crate::session::Instance;
 use crate::session::work::{OpenTable, SharedPair, WorkAccess};
 use crate::sql_error::SqlError;
+use crate::storage::Transaction;
 
 /// Rows to be written: for each column of the table its values and their type, or nothing.
 pub(crate) struct InputRows {
@@ -91,7 +92,10 @@ impl TableWriter {
         references: Vec<Reference>,
     ) -> Result<TableWriter, SqlError> {
         let access = WorkAccess::new(pair, table.place);
-        let unique = plan.definition.unique_keys();
+        let unique = match access.in_pages() {
+            true => keys_in_memory(&plan.definition),
+            false => plan.definition.unique_keys(),
+        };
         let mut keys = None;
         if !unique.is_empty() {
             let object_id = plan.definition.object_id;
@@ -145,7 +149,8 @@ impl TableWriter {
 
     /// Appends rows that are complete and checked.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
-        self.access.write(|transaction| transaction.append(self.table.id, batch))?;
+        let (id, definition) = (self.table.id, Arc::clone(&self.plan.definition));
+        self.access.write_keyed(&definition, |transaction| transaction.append(id, batch))?;
         self.rows += batch.num_rows() as u64;
         Ok(())
     }
@@ -202,8 +207,21 @@ impl TableWriter {
             .map_err(SqlError::internal)
     }
 
-    /// Once all rows are in their tables: looks up what they refer to. Errors: 547.
+    /// The rows to come are in the order of the clustered key.
+    pub fn expect_sorted(&self) -> Result<(), SqlError> {
+        self.access.write(|transaction| {
+            if let Some(pages) = transaction.pages() {
+                pages.expect_sorted(self.table.id);
+            }
+            Ok(())
+        })
+    }
+
+    /// Once all rows are written: puts them into trees that were waiting for all of them, then looks up what they refer to.
+    ///
+    /// Errors: 2627, 2601, 547.
     pub fn finish(&mut self) -> Result<(), SqlError> {
+        self.access.write_keyed(&self.plan.definition, Transaction::settle)?;
         for pending in std::mem::take(&mut self.references) {
             pending.settle(self.options.conflict, &self.access, &self.instance.keys, self.keys.as_ref())?;
         }
@@ -229,6 +247,11 @@ impl TableWriter {
     pub fn into_keys(self) -> Option<(i32, TableKeys)> {
         let object_id = self.plan.definition.object_id;
         self.keys.map(|keys| (object_id, keys))
+    }
+
+    /// Whether it counts keys, so that rows that stay must be [counted in](Self::count_in).
+    pub fn counts_keys(&self) -> bool {
+        self.keys.is_some()
     }
 
     fn row_versions(&self, rows: usize) -> ArrayRef {

@@ -5,6 +5,7 @@ use tds::SqlType;
 use super::bulk_file::{BulkInsert, FileHints};
 use super::cursor::CursorStatement;
 use super::expression::Expr;
+use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings};
 use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
 
 /// A statement and the line it begins on.
@@ -94,6 +95,8 @@ pub enum StatementKind {
     },
     /// CREATE INDEX.
     CreateIndex(CreateIndex),
+    /// ALTER INDEX.
+    AlterIndex(AlterIndex),
     /// DROP INDEX.
     DropIndex {
         /// Index and table.
@@ -405,6 +408,8 @@ pub struct CreateTable {
     pub columns: Vec<ColumnClause>,
     /// Table constraints.
     pub constraints: Vec<ConstraintClause>,
+    /// WITH (DATA_COMPRESSION = …).
+    pub compression: DataCompression,
 }
 
 /// One column of CREATE TABLE.
@@ -457,6 +462,8 @@ pub enum ConstraintKind {
         clustered: Option<bool>,
         /// Columns, descending or not; empty when written beside a column.
         columns: Vec<(String, bool)>,
+        /// WITH (…).
+        settings: IndexSettings,
     },
     /// CHECK.
     Check(SourceText),
@@ -551,7 +558,9 @@ pub enum AlterAction {
         /// CHECK rather than NOCHECK.
         enabled: bool,
     },
-    /// Accepted and without effect (ENABLE TRIGGER, REBUILD, SET).
+    /// REBUILD.
+    Rebuild(IndexSettings),
+    /// Accepted and without effect (ENABLE TRIGGER, SET).
     Nothing,
 }
 
@@ -657,27 +666,6 @@ pub struct SequenceOptions {
     pub maximum: Option<i64>,
     /// CYCLE or NO CYCLE, if written.
     pub cycle: Option<bool>,
-}
-
-/// CREATE INDEX.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CreateIndex {
-    /// Index name.
-    pub name: String,
-    /// Table.
-    pub table: ObjectName,
-    /// UNIQUE.
-    pub unique: bool,
-    /// CLUSTERED.
-    pub clustered: bool,
-    /// COLUMNSTORE.
-    pub columnstore: bool,
-    /// Key columns, descending or not.
-    pub columns: Vec<(String, bool)>,
-    /// INCLUDE columns.
-    pub include: Vec<String>,
-    /// WHERE of a filtered index, as text.
-    pub filter: Option<String>,
 }
 
 /// INSERT BULK (tds-wire grammar: any order of columns, hint order free).

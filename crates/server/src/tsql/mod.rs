@@ -4,6 +4,7 @@ pub mod ast;
 pub mod bulk_file;
 pub mod cursor;
 pub mod expression;
+pub mod index;
 pub mod keywords;
 pub mod lexer;
 pub mod parser;

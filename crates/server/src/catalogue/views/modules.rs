@@ -202,6 +202,7 @@ pub(super) fn views_as_tables(context: &Context<'_>) -> Vec<Arc<TableDefinition>
                 indexes: Vec::new(),
                 checks: Vec::new(),
                 foreign_keys: Vec::new(),
+                compression: Default::default(),
             })
         })
         .collect()

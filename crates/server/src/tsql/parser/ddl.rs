@@ -3,9 +3,10 @@
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{
-    AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateIndex, CreateTable, ReferentialAction,
-    SourceText, StatementKind,
+    AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateTable, ReferentialAction, SourceText,
+    StatementKind,
 };
+use crate::tsql::index::IndexSettings;
 
 impl Parser<'_> {
     pub(crate) fn create(&mut self) -> Parsed<StatementKind> {
@@ -57,12 +58,13 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let (columns, constraints) = self.table_elements()?;
         self.expect_symbol(")")?;
-        self.table_options()?;
-        Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints }))
+        let compression = self.table_options("CREATE TABLE")?.compression.unwrap_or_default();
+        Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints, compression }))
     }
 
-    /// `ON [PRIMARY]`, `TEXTIMAGE_ON …`, `WITH (DATA_COMPRESSION = PAGE)`: read and without effect.
-    fn table_options(&mut self) -> Parsed<()> {
+    /// `WITH (DATA_COMPRESSION = PAGE, …)`; `ON [PRIMARY]`, `TEXTIMAGE_ON …`, which are read and without effect.
+    pub(crate) fn table_options(&mut self, statement: &str) -> Parsed<IndexSettings> {
+        let mut settings = IndexSettings::default();
         loop {
             if self.accept_word("ON") || self.accept_word("TEXTIMAGE_ON") || self.accept_word("FILESTREAM_ON")
             {
@@ -74,9 +76,13 @@ impl Parser<'_> {
                 }
             } else if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
                 self.advance();
-                self.skip_parentheses()?;
+                settings = self.index_settings(statement)?;
+            } else if self.is_word("WITH") && self.is_word_ahead(1, "FILLFACTOR") {
+                // The old form.
+                self.advance();
+                settings = self.index_setting(statement, settings)?;
             } else {
-                return Ok(());
+                return Ok(settings);
             }
         }
     }
@@ -182,7 +188,7 @@ impl Parser<'_> {
     }
 
     /// An expression together with its text.
-    fn source_text(&mut self) -> Parsed<SourceText> {
+    pub(crate) fn source_text(&mut self) -> Parsed<SourceText> {
         let start = self.start();
         let expr = self.condition()?;
         Ok(SourceText { text: self.text_since(start), expr })
@@ -245,19 +251,11 @@ impl Parser<'_> {
             Some(_) if !self.is_symbol("(") => Vec::new(),
             _ => self.ordered_columns()?,
         };
-        if self.accept_word("WITH") {
-            if self.is_symbol("(") {
-                self.skip_parentheses()?;
-            } else {
-                self.expect_word("FILLFACTOR")?;
-                self.expect_symbol("=")?;
-                self.unsigned()?;
-            }
-        }
-        if self.is_word("ON") {
-            self.table_options()?;
-        }
-        Ok(ConstraintKind::Key { primary, clustered, columns })
+        let settings = match self.is_word("WITH") || self.is_word("ON") {
+            true => self.table_options("CREATE TABLE")?,
+            false => IndexSettings::default(),
+        };
+        Ok(ConstraintKind::Key { primary, clustered, columns, settings })
     }
 
     fn references(&mut self, columns: Vec<String>) -> Parsed<ConstraintKind> {
@@ -285,26 +283,6 @@ impl Parser<'_> {
         Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update })
     }
 
-    fn create_index(&mut self, unique: bool, clustered: bool, columnstore: bool) -> Parsed<StatementKind> {
-        let name = self.name()?;
-        self.expect_word("ON")?;
-        let table = self.object_name()?;
-        let columns = if columnstore && !self.is_symbol("(") { Vec::new() } else { self.ordered_columns()? };
-        let include = if self.accept_word("INCLUDE") { self.names_in_parentheses()? } else { Vec::new() };
-        let filter = if self.accept_word("WHERE") { Some(self.source_text()?.text) } else { None };
-        self.table_options()?;
-        Ok(StatementKind::CreateIndex(CreateIndex {
-            name,
-            table,
-            unique,
-            clustered,
-            columnstore,
-            columns,
-            include,
-            filter,
-        }))
-    }
-
     pub(crate) fn alter(&mut self) -> Parsed<StatementKind> {
         let start = self.at;
         self.advance();
@@ -316,10 +294,7 @@ impl Parser<'_> {
             return Ok(StatementKind::AlterDatabase(name));
         }
         if self.accept_word("INDEX") {
-            while !self.at_end() && !self.is_symbol(";") {
-                self.advance();
-            }
-            return Ok(StatementKind::Nothing);
+            return self.alter_index();
         }
         if !self.accept_word("TABLE") {
             return self.alter_module(start);
@@ -343,7 +318,9 @@ impl Parser<'_> {
             self.advance();
             let names = if self.accept_word("ALL") { None } else { Some(self.name_list()?) };
             AlterAction::SwitchConstraints { names, enabled }
-        } else if ["ENABLE", "DISABLE", "REBUILD", "SET"].iter().any(|word| self.is_word(word)) {
+        } else if self.accept_word("REBUILD") {
+            AlterAction::Rebuild(self.rebuild_settings("ALTER TABLE")?)
+        } else if ["ENABLE", "DISABLE", "SET"].iter().any(|word| self.is_word(word)) {
             while !self.at_end() && !self.is_symbol(";") {
                 self.advance();
             }

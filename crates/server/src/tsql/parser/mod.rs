@@ -11,6 +11,7 @@ mod ddl;
 mod dml;
 mod expression;
 mod grouping;
+mod index;
 mod merge;
 mod module;
 mod query;

@@ -118,7 +118,12 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let (columns, constraints) = self.table_elements()?;
         self.expect_symbol(")")?;
-        Ok(CreateTable { name: ObjectName::bare(name), columns, constraints })
+        Ok(CreateTable {
+            name: ObjectName::bare(name),
+            columns,
+            constraints,
+            compression: Default::default(),
+        })
     }
 
     pub(crate) fn declarations(&mut self) -> Parsed<Vec<Declaration>> {

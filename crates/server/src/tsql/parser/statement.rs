@@ -349,6 +349,9 @@ impl Parser<'_> {
                 (first.name, ObjectName { database: None, schema: first.database, name: table })
             };
             names.push(entry);
+            if self.accept_word("WITH") {
+                self.index_settings("DROP INDEX")?;
+            }
             if !self.accept_symbol(",") {
                 return Ok(StatementKind::DropIndex { names, if_exists });
             }

@@ -1,0 +1,347 @@
+//! CREATE, ALTER and DROP INDEX, and the rebuilding of tables.
+
+use super::Session;
+use super::interpreter::Frame;
+use super::work::OpenTable;
+use crate::catalogue::{Index, IndexOptions, TableDefinition, same_name};
+use crate::sql_error::SqlError;
+use crate::storage::holds;
+use crate::tsql::ast::ObjectName;
+use crate::tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
+
+impl Session {
+    /// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index, 1909, 1911, 1919 and 10601 for
+    /// columns that cannot be used, 1913 and 7999 for the name, 1907 for a constraint that the index would no longer enforce.
+    pub(super) fn create_index(&mut self, create: &CreateIndex, frame: &Frame) -> Result<(), SqlError> {
+        let table = self.indexed_table(&create.table)?;
+        let mut definition = table.definition.as_ref().clone();
+        let columns = key_columns(&definition, create)?;
+        if create.clustered && !create.include.is_empty() && !create.columnstore {
+            return Err(refused(
+                10601,
+                1,
+                "Cannot specify included columns for a clustered index.".to_owned(),
+            ));
+        }
+        let constraint = definition.keys.iter_mut().find(|key| same_name(&key.name, &create.name));
+        if let (Some(key), true) = (constraint, create.settings.drop_existing) {
+            // Only how the constraint's index is stored may change.
+            let same = key.columns == columns && create.unique && create.include.is_empty();
+            if !same || key.clustered != create.clustered {
+                return Err(refused(
+                    1907,
+                    1,
+                    format!(
+                        "Cannot recreate index '{}'. The new index definition does not match the constraint being enforced by the existing index.",
+                        create.name
+                    ),
+                ));
+            }
+            key.options = IndexOptions::of(&create.settings);
+            if create.clustered {
+                definition.compression = create.settings.compression.unwrap_or(definition.compression);
+            }
+            return self.redefine(&table, &definition);
+        }
+        let old = definition.indexes.iter().position(|index| same_name(&index.name, &create.name));
+        let old = match (old, create.settings.drop_existing) {
+            (Some(position), true) => Some(definition.indexes.remove(position)),
+            (None, true) => {
+                return Err(refused(
+                    7999,
+                    9,
+                    format!("Could not find any index named '{}' for table '{}'.", create.name, create.table),
+                ));
+            }
+            (taken, false) => {
+                if taken.is_some() || definition.keys.iter().any(|key| same_name(&key.name, &create.name)) {
+                    return Err(refused(
+                        1913,
+                        1,
+                        format!(
+                            "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
+                            create.name, create.table
+                        ),
+                    ));
+                }
+                None
+            }
+        };
+        if create.clustered && definition.is_clustered() {
+            return Err(refused(
+                1902,
+                3,
+                format!(
+                    "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index before creating another.",
+                    create.table
+                ),
+            ));
+        }
+        if create.clustered && !create.columnstore {
+            definition.compression = create.settings.compression.unwrap_or(definition.compression);
+        }
+        let own_id = old.filter(|old| old.clustered == create.clustered).map(|old| old.index_id);
+        let index_id = match create.clustered {
+            true => 1,
+            false => own_id.unwrap_or_else(|| definition.next_index_id()),
+        };
+        definition.indexes.push(Index {
+            name: create.name.clone(),
+            index_id,
+            unique: create.unique,
+            clustered: create.clustered,
+            columnstore: create.columnstore,
+            columns,
+            include: create.include.clone(),
+            filter: create.filter.clone(),
+            options: IndexOptions::of(&create.settings),
+        });
+        self.check_unique(&table, &definition, &create.name, frame)?;
+        self.redefine(&table, &definition).map_err(|error| duplicates_found(&definition, &create.name, error))
+    }
+
+    /// Looks for duplicates in the key of a changed definition, where the store does not do it when it makes the index. Errors: 1505.
+    fn check_unique(
+        &mut self,
+        table: &OpenTable,
+        definition: &TableDefinition,
+        name: &str,
+        frame: &Frame,
+    ) -> Result<(), SqlError> {
+        let Some(key) = definition.unique_key(name) else { return Ok(()) };
+        if self.work.in_pages(table.place) && holds(definition, &key.columns, key.clustered) {
+            return Ok(());
+        }
+        let checked = self.check_rows(table, definition, frame);
+        checked.map_err(|error| duplicates_found(definition, name, error))
+    }
+
+    /// DROP INDEX. Errors: 3701 for one that there is not, 3723 for a constraint's.
+    pub(super) fn drop_indexes(
+        &mut self,
+        names: &[(String, ObjectName)],
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
+        for (index, table_name) in names {
+            let table = self.work.find(table_name, &self.database)?;
+            let constraint = table.as_ref().and_then(|table| {
+                table.definition.keys.iter().find(|key| same_name(&key.name, index)).map(|key| key.primary)
+            });
+            if let Some(primary) = constraint {
+                let what = if primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
+                return Err(refused(
+                    3723,
+                    4,
+                    format!(
+                        "An explicit DROP INDEX is not allowed on index '{table_name}.{index}'. It is being used for {what} constraint enforcement."
+                    ),
+                ));
+            }
+            let position = table.as_ref().and_then(|table| {
+                table.definition.indexes.iter().position(|candidate| same_name(&candidate.name, index))
+            });
+            let (Some(table), Some(position)) = (table, position) else {
+                if if_exists {
+                    continue;
+                }
+                return Err(SqlError::cannot_drop("index", &format!("{table_name}.{index}")));
+            };
+            let mut definition = table.definition.as_ref().clone();
+            definition.indexes.remove(position);
+            self.redefine(&table, &definition)?;
+        }
+        Ok(())
+    }
+
+    /// ALTER INDEX. Errors: 1088 without the table, 2727 without the index, 1505 for duplicates that came in while it was disabled.
+    pub(super) fn alter_index(&mut self, alter: &AlterIndex, frame: &Frame) -> Result<(), SqlError> {
+        let table = self.indexed_table(&alter.table)?;
+        let mut definition = table.definition.as_ref().clone();
+        let chosen = |name: &str| alter.name.as_ref().is_none_or(|own| same_name(own, name));
+        let names: Vec<String> = definition
+            .keys
+            .iter()
+            .map(|key| &key.name)
+            .chain(definition.indexes.iter().map(|index| &index.name))
+            .filter(|name| chosen(name))
+            .cloned()
+            .collect();
+        if let (Some(name), true) = (&alter.name, names.is_empty()) {
+            return Err(SqlError::new(2727, 11, 1, format!("Cannot find index '{name}'.")));
+        }
+        match &alter.action {
+            IndexAction::Set => Ok(()),
+            IndexAction::Reorganize => self.write_anew(&table, &definition, &names),
+            IndexAction::Disable => {
+                for name in &names {
+                    self.disable(&mut definition, name)?;
+                }
+                self.redefine(&table, &definition)
+            }
+            IndexAction::Rebuild(settings) => {
+                let before = definition.clone();
+                for name in &names {
+                    let (options, clustered) = options_of(&mut definition, name)?;
+                    options.change(settings);
+                    options.disabled = false;
+                    if clustered {
+                        definition.compression = settings.compression.unwrap_or(definition.compression);
+                    }
+                }
+                if before == definition {
+                    return self.write_anew(&table, &definition, &names);
+                }
+                for name in &names {
+                    self.check_unique(&table, &definition, name, frame)?;
+                }
+                let name = names.first().cloned().unwrap_or_default();
+                self.redefine(&table, &definition)
+                    .map_err(|error| duplicates_found(&definition, &name, error))
+            }
+        }
+    }
+
+    /// ALTER TABLE … REBUILD.
+    pub(super) fn rebuild_table(
+        &mut self,
+        table: &OpenTable,
+        settings: &IndexSettings,
+    ) -> Result<(), SqlError> {
+        let mut definition = table.definition.as_ref().clone();
+        definition.compression = settings.compression.unwrap_or(definition.compression);
+        let keys = definition.keys.iter_mut().filter(|key| key.clustered).map(|key| &mut key.options);
+        let indexes = definition.indexes.iter_mut().filter(|index| index.clustered);
+        for options in keys.chain(indexes.map(|index| &mut index.options)) {
+            options.change(settings);
+        }
+        if definition == *table.definition {
+            return self.work.write(table.place, |transaction| match transaction.pages() {
+                Some(pages) => pages.rebuild(table.id, None),
+                None => Ok(()),
+            });
+        }
+        self.redefine(table, &definition)
+    }
+
+    /// Writes indexes anew, as they are declared. Of the clustered one that is the whole table with all its indexes.
+    fn write_anew(
+        &mut self,
+        table: &OpenTable,
+        definition: &TableDefinition,
+        names: &[String],
+    ) -> Result<(), SqlError> {
+        let mut held = Vec::new();
+        for name in names {
+            let key = definition.keys.iter().find(|key| &key.name == name);
+            let index = definition.indexes.iter().find(|index| &index.name == name);
+            let clustered =
+                key.map(|key| key.clustered).or(index.map(|index| index.clustered)).unwrap_or_default();
+            held.push((name.as_str(), clustered));
+        }
+        let whole = held.iter().any(|(_, clustered)| *clustered);
+        self.work.write(table.place, |transaction| match transaction.pages() {
+            Some(pages) if whole => pages.rebuild(table.id, None),
+            Some(pages) => held.iter().try_for_each(|(name, _)| pages.rebuild(table.id, Some(name))),
+            None => Ok(()),
+        })
+    }
+
+    fn disable(&self, definition: &mut TableDefinition, name: &str) -> Result<(), SqlError> {
+        let referenced = match definition.keys.iter().any(|key| key.name == name) {
+            true => self.refuse_referenced_key(definition, name).is_err(),
+            false => false,
+        };
+        let (options, clustered) = options_of(definition, name)?;
+        if clustered {
+            return Err(SqlError::unsupported("DISABLE of a clustered index"));
+        }
+        if referenced {
+            return Err(SqlError::unsupported("DISABLE of an index that a FOREIGN KEY refers to"));
+        }
+        options.disabled = true;
+        Ok(())
+    }
+
+    fn indexed_table(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
+        self.work.find(name, &self.database)?.ok_or_else(|| {
+            refused(
+                1088,
+                12,
+                format!(
+                    "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+                ),
+            )
+        })
+    }
+}
+
+/// The key columns as the table spells them.
+fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(String, bool)>, SqlError> {
+    let unknown = |column: &str| {
+        refused(1911, 1, format!("Column name '{column}' does not exist in the target table or view."))
+    };
+    let mut columns: Vec<(String, bool)> = Vec::with_capacity(create.columns.len());
+    for (name, descending) in &create.columns {
+        let column = table.position(name).and_then(|position| table.columns.get(position));
+        let column = column.ok_or_else(|| unknown(name))?;
+        if super::definition::is_large(&column.sql_type) && !create.columnstore {
+            return Err(refused(
+                1919,
+                1,
+                format!(
+                    "Column '{}' in table '{}' is of a type that is invalid for use as a key column in an index.",
+                    column.name, table.name
+                ),
+            ));
+        }
+        if columns.iter().any(|(own, _)| same_name(own, name)) {
+            return Err(refused(
+                1909,
+                1,
+                format!(
+                    "Cannot use duplicate column names in index. Column name '{}' listed more than once.",
+                    column.name
+                ),
+            ));
+        }
+        columns.push((column.name.clone(), *descending));
+    }
+    match create.include.iter().find(|name| table.position(name).is_none()) {
+        Some(name) => Err(unknown(name)),
+        None => Ok(columns),
+    }
+}
+
+/// The options of a key's or index's storage, and whether it is clustered. Errors: 2727.
+fn options_of<'d>(
+    definition: &'d mut TableDefinition,
+    name: &str,
+) -> Result<(&'d mut IndexOptions, bool), SqlError> {
+    let keys = definition.keys.iter_mut().map(|key| (&key.name, &mut key.options, key.clustered));
+    let indexes =
+        definition.indexes.iter_mut().map(|index| (&index.name, &mut index.options, index.clustered));
+    let found = keys.chain(indexes).find(|(own, ..)| own.as_str() == name);
+    let (_, options, clustered) =
+        found.ok_or_else(|| SqlError::new(2727, 11, 1, format!("Cannot find index '{name}'.")))?;
+    Ok((options, clustered))
+}
+
+/// A duplicate that is found while an index is made: 1505 instead of 2601 or 2627.
+pub(super) fn duplicates_found(definition: &TableDefinition, name: &str, error: SqlError) -> SqlError {
+    if !matches!(error.number, 2601 | 2627) {
+        return error;
+    }
+    let value = error.message.rsplit("value is ").next().unwrap_or_default();
+    refused(
+        1505,
+        1,
+        format!(
+            "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}' and the index name '{name}'. The duplicate key value is {value}",
+            definition.qualified_name()
+        ),
+    )
+}
+
+fn refused(number: i32, state: u8, text: String) -> SqlError {
+    SqlError::new(number, 16, state, text)
+}

@@ -1,0 +1,122 @@
+//! The session's transactions for those who write on other threads.
+
+use std::sync::Arc;
+
+use store::{StoreError, TableId};
+
+use super::{Mark, Pair, Place, SharedPair, keyed_error, store_error, waiting};
+use crate::catalogue::TableDefinition;
+use crate::session::Instance;
+use crate::sql_error::SqlError;
+use crate::storage::{KeyRange, Scan, Transaction};
+use crate::table::TableKeys;
+
+/// A way to the session's transaction for a writer that lives on a thread of its own.
+#[derive(Clone)]
+pub(crate) struct WorkAccess {
+    pair: SharedPair,
+    place: Place,
+}
+
+impl WorkAccess {
+    /// Access to one of the two stores.
+    pub fn new(pair: SharedPair, place: Place) -> WorkAccess {
+        WorkAccess { pair, place }
+    }
+
+    /// Does something within the transaction.
+    pub fn write<T>(
+        &self,
+        change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, SqlError> {
+        self.within(change, store_error)
+    }
+
+    /// The same for a change to a table with keys. Errors: 2627, 2601, 4819.
+    pub fn write_keyed<T>(
+        &self,
+        definition: &TableDefinition,
+        change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, SqlError> {
+        self.within(change, |error| keyed_error(definition, error))
+    }
+
+    fn within<T>(
+        &self,
+        change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
+        told: impl FnOnce(StoreError) -> SqlError,
+    ) -> Result<T, SqlError> {
+        let mut pair = self.pair.lock();
+        let placement = pair.placement.clone();
+        let Some(transaction) = pair.at_mut(self.place) else {
+            return Err(SqlError::internal("a change outside of a transaction"));
+        };
+        placement.waiting(|| change(transaction)).map_err(told)
+    }
+
+    /// Whether the tables are kept in pages.
+    pub fn in_pages(&self) -> bool {
+        matches!(self.pair.lock().at(self.place), Some(Transaction::Pages(_)))
+    }
+
+    /// Reads a table within the transaction.
+    pub fn scan(&self, table: TableId, columns: Option<Vec<usize>>) -> Result<Scan, SqlError> {
+        self.write(|transaction| transaction.scan(table, columns, None))
+    }
+
+    /// Whether a range of a key of a table in pages has a row.
+    pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
+        self.write(|transaction| {
+            let mut rows = transaction.scan(table, Some(Vec::new()), Some(range))?;
+            Ok(rows.next().transpose()?.is_some_and(|batch| batch.num_rows() > 0))
+        })
+    }
+}
+
+/// The transaction's side of a bulk load.
+pub(crate) struct BulkWork {
+    pub(super) instance: Arc<Instance>,
+    pub(super) pair: SharedPair,
+    /// The load is a transaction of its own.
+    pub(super) alone: bool,
+    pub(super) mark: Mark,
+    pub(super) keys: Option<(i32, TableKeys)>,
+}
+
+impl BulkWork {
+    /// Keeps the keys of the table until the commit.
+    pub fn give_keys(&mut self, keys: Option<(i32, TableKeys)>) {
+        self.keys = keys;
+    }
+
+    /// Commits or undoes the load.
+    pub fn end(&mut self, succeeded: bool) -> Result<(), SqlError> {
+        if !self.alone {
+            return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
+        }
+        let Pair { shared, temporary, variables, .. } = std::mem::take(&mut *self.pair.lock());
+        for transaction in [shared, temporary, variables].into_iter().flatten() {
+            if succeeded {
+                waiting(|| transaction.commit()).map_err(store_error)?;
+            } else {
+                transaction.rollback();
+            }
+        }
+        if let Some((object_id, keys)) = self.keys.take().filter(|_| succeeded) {
+            self.instance.keys.put(object_id, keys);
+        }
+        Ok(())
+    }
+}
+
+/// Undoes what both transactions did since the mark.
+pub(super) fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
+    let mut pair = pair.lock();
+    if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.shared) {
+        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
+    }
+    if let (Some(transaction), Some(savepoint)) = (&mut pair.temporary, &mark.temporary) {
+        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! What a table's definition makes of it in pages: a clustered tree or a heap, nonclustered indexes, compression.
+
+use store::engine::catalogue::Table;
+use store::engine::kind::Place;
+use store::engine::{
+    Compression, EngineError, INDEX_KEY_LIMIT_BYTES, IndexDefinition, KEY_LIMIT_BYTES, KeyColumn, Transaction,
+};
+
+use super::columns::kind_of_column;
+use crate::catalogue::{DEFAULT_COLLATION, IndexOptions, TableDefinition};
+use crate::tsql::index::DataCompression;
+
+/// The trees of a table, and how its rows are compressed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TableTrees {
+    /// None: a heap.
+    pub clustered: Option<IndexDefinition>,
+    pub indexes: Vec<IndexDefinition>,
+    pub compression: Compression,
+}
+
+impl TableTrees {
+    /// What the text kept with a table says of it; None: it is no table's.
+    pub fn of_properties(properties: &str) -> Option<TableTrees> {
+        serde_json::from_str::<TableDefinition>(properties).ok().map(|definition| Self::of(&definition))
+    }
+
+    /// What a definition says. Left out: what trees of the engine cannot hold (see [`holds`]), columnstore and filtered
+    /// indexes, which are declared only, and disabled ones.
+    pub fn of(definition: &TableDefinition) -> TableTrees {
+        let mut trees = TableTrees {
+            clustered: None,
+            indexes: Vec::new(),
+            compression: compression(definition.compression),
+        };
+        let keys = definition.keys.iter().map(|key| {
+            let declared = Declared {
+                name: &key.name,
+                columns: &key.columns,
+                include: &[],
+                unique: true,
+                is_constraint: true,
+                options: key.options,
+            };
+            (key.clustered, declared)
+        });
+        let indexes = definition.indexes.iter().filter(|index| !index.columnstore && index.filter.is_none());
+        let indexes = indexes.map(|index| {
+            let declared = Declared {
+                name: &index.name,
+                columns: &index.columns,
+                include: &index.include,
+                unique: index.unique,
+                is_constraint: false,
+                options: index.options,
+            };
+            (index.clustered, declared)
+        });
+        for (clustered, declared) in keys.chain(indexes).filter(|(_, declared)| !declared.options.disabled) {
+            let Some(tree) = declared.tree(definition, clustered) else { continue };
+            if clustered {
+                trees.clustered = Some(tree);
+            } else {
+                trees.indexes.push(tree);
+            }
+        }
+        trees
+    }
+
+    /// Positions of the key columns of the tree of this name.
+    pub fn key_of(&self, name: &str) -> Option<Vec<usize>> {
+        let tree = self.clustered.iter().chain(&self.indexes).find(|tree| tree.name == name)?;
+        Some(tree.key.iter().map(|key| key.column).collect())
+    }
+
+    /// Gives a table these trees in the place of those that it has.
+    pub fn put(
+        &self,
+        present: &TableTrees,
+        transaction: &mut Transaction,
+        table: &str,
+    ) -> Result<(), EngineError> {
+        let mut own = present.indexes.clone();
+        for wanted in self.indexes.iter().filter(|wanted| !present.indexes.contains(wanted)) {
+            let old = own.iter_mut().find(|own| !self.indexes.contains(own) && is_renamed(own, wanted));
+            if let Some(old) = old {
+                transaction.rename_index(table, &old.name, &wanted.name)?;
+                old.name.clone_from(&wanted.name);
+            }
+        }
+        for unwanted in own.iter().filter(|own| !self.indexes.contains(own)) {
+            transaction.drop_index(table, &unwanted.name)?;
+        }
+        let compression = Some(self.compression);
+        let before = present.clustered.clone().map(|before| IndexDefinition { compression, ..before });
+        let mut written = false;
+        match (&before, &self.clustered) {
+            (before, after) if before == after => {}
+            (Some(before), Some(after)) if is_renamed(before, after) => {
+                transaction.rename_index(table, &before.name, &after.name)?;
+            }
+            (_, Some(key)) => {
+                transaction.create_clustered_index(table, key)?;
+                written = true;
+            }
+            (_, None) => transaction.drop_clustered_index(table)?,
+        }
+        if self.compression != present.compression && !written {
+            transaction.set_compression(table, self.compression)?;
+        }
+        let missing = self.indexes.iter().filter(|wanted| !own.contains(wanted));
+        missing.into_iter().try_for_each(|wanted| transaction.create_index(table, wanted))
+    }
+
+    /// What a table of the engine has.
+    pub fn present(table: &Table) -> TableTrees {
+        TableTrees {
+            clustered: table.clustered.as_ref().map(|tree| tree.definition.clone()),
+            indexes: table.indexes.iter().map(|index| index.tree.definition.clone()).collect(),
+            compression: table.layout.compression,
+        }
+    }
+}
+
+/// A key by which rows can be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyTree {
+    /// The nonclustered index; None: the clustered key.
+    pub index: Option<String>,
+    /// Positions of its columns in the table, and whether they descend.
+    pub columns: Vec<(usize, bool)>,
+    /// Whether two rows may not have the same.
+    pub unique: bool,
+}
+
+/// The keys by which rows of a table in pages can be found, the clustered one first.
+pub(crate) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
+    let TableTrees { clustered, indexes, .. } = TableTrees::of(definition);
+    let tree = |index: Option<String>, tree: &IndexDefinition| KeyTree {
+        index,
+        columns: tree.key.iter().map(|key| (key.column, key.descending)).collect(),
+        unique: tree.unique,
+    };
+    let clustered = clustered.iter().map(|key| tree(None, key));
+    clustered.chain(indexes.iter().map(|index| tree(Some(index.name.clone()), index))).collect()
+}
+
+/// Whether a tree of the engine can hold a key over these columns (by position): as wide as SQL Server allows it without a warning, and
+/// of types whose values lie in their rows.
+pub(crate) fn holds(definition: &TableDefinition, columns: &[usize], clustered: bool) -> bool {
+    let limit = if clustered { KEY_LIMIT_BYTES } else { INDEX_KEY_LIMIT_BYTES };
+    let width = |position: &usize| {
+        let (kind, _) = kind_of_column(&definition.columns.get(*position)?.wire());
+        match kind.place() {
+            Place::Fixed(bytes) => Some(bytes),
+            Place::Bit => Some(1),
+            Place::Variable { limit_bytes } => limit_bytes,
+        }
+    };
+    let twice =
+        columns.iter().enumerate().any(|(at, column)| columns.iter().take(at).any(|other| other == column));
+    let bytes: Option<usize> = columns.iter().map(width).sum();
+    !twice && (1..=32).contains(&columns.len()) && bytes.is_some_and(|bytes| bytes <= limit)
+}
+
+pub(super) fn compression(declared: DataCompression) -> Compression {
+    match declared {
+        DataCompression::None => Compression::None,
+        DataCompression::Row => Compression::Row,
+        DataCompression::Page => Compression::Page,
+    }
+}
+
+/// Whether all that differs is the name.
+fn is_renamed(before: &IndexDefinition, after: &IndexDefinition) -> bool {
+    before.name != after.name
+        && IndexDefinition { name: String::new(), ..before.clone() }
+            == IndexDefinition { name: String::new(), ..after.clone() }
+}
+
+/// A key or index as declared.
+struct Declared<'d> {
+    name: &'d str,
+    columns: &'d [(String, bool)],
+    include: &'d [String],
+    unique: bool,
+    is_constraint: bool,
+    options: IndexOptions,
+}
+
+impl Declared<'_> {
+    fn tree(&self, definition: &TableDefinition, clustered: bool) -> Option<IndexDefinition> {
+        let positions =
+            self.columns.iter().map(|(name, _)| definition.position(name)).collect::<Option<Vec<_>>>()?;
+        if !holds(definition, &positions, clustered) {
+            return None;
+        }
+        let key = positions.iter().zip(self.columns).map(|(position, (_, descending))| {
+            let column = definition.columns.get(*position)?;
+            let collation = column.collation.as_deref().unwrap_or(DEFAULT_COLLATION);
+            Some(KeyColumn {
+                column: *position,
+                descending: *descending,
+                collation: column.sql_type.is_character().then(|| collation.to_owned()),
+            })
+        });
+        // A value that may lie outside of its row is no part of an index: a query takes it from the table.
+        let included = self.include.iter().filter_map(|name| {
+            let position = definition.position(name)?;
+            let (kind, _) = kind_of_column(&definition.columns.get(position)?.wire());
+            (kind.place() != (Place::Variable { limit_bytes: None })).then_some(position)
+        });
+        Some(IndexDefinition {
+            name: self.name.to_owned(),
+            key: key.collect::<Option<_>>()?,
+            included: included.collect(),
+            unique: self.unique,
+            is_constraint: self.is_constraint,
+            compression: Some(compression(match clustered {
+                true => definition.compression,
+                false => self.options.compression,
+            })),
+            fill_factor_percent: self.options.fill_factor,
+            pad_index: self.options.pad_index,
+        })
+    }
+}

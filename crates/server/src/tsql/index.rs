@@ -1,0 +1,92 @@
+//! Indexes as written: CREATE and ALTER INDEX, and the options of indexes, keys and tables.
+
+use super::ast::ObjectName;
+
+/// CREATE INDEX.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateIndex {
+    /// Index name.
+    pub name: String,
+    /// Table.
+    pub table: ObjectName,
+    /// UNIQUE.
+    pub unique: bool,
+    /// CLUSTERED.
+    pub clustered: bool,
+    /// COLUMNSTORE.
+    pub columnstore: bool,
+    /// Key columns, descending or not.
+    pub columns: Vec<(String, bool)>,
+    /// INCLUDE columns.
+    pub include: Vec<String>,
+    /// WHERE of a filtered index, as text.
+    pub filter: Option<String>,
+    /// WITH (…).
+    pub settings: IndexSettings,
+}
+
+/// ALTER INDEX.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlterIndex {
+    /// Index name; None for ALL.
+    pub name: Option<String>,
+    /// Table.
+    pub table: ObjectName,
+    /// What to do.
+    pub action: IndexAction,
+}
+
+/// What ALTER INDEX does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum IndexAction {
+    /// REBUILD: written anew, and enabled if it was disabled.
+    Rebuild(IndexSettings),
+    /// REORGANIZE: its pages made dense.
+    Reorganize,
+    /// DISABLE.
+    Disable,
+    /// SET (…): nothing that has an effect here.
+    Set,
+}
+
+/// WITH (…) of an index, a key or a rebuild: what is written. Options that are about how a statement runs (ONLINE, MAXDOP,
+/// SORT_IN_TEMPDB and the like), about locks of rows and pages, and about statistics are read and without effect.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexSettings {
+    /// FILLFACTOR, 1 to 100.
+    pub fill_factor: Option<u8>,
+    /// PAD_INDEX.
+    pub pad_index: Option<bool>,
+    /// DATA_COMPRESSION.
+    pub compression: Option<DataCompression>,
+    /// DROP_EXISTING = ON.
+    pub drop_existing: bool,
+}
+
+/// DATA_COMPRESSION.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum DataCompression {
+    /// NONE.
+    #[default]
+    None,
+    /// ROW.
+    Row,
+    /// PAGE.
+    Page,
+}
+
+impl DataCompression {
+    /// As `sys.partitions.data_compression` numbers it.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// As `sys.partitions.data_compression_desc` spells it.
+    pub fn description(self) -> &'static str {
+        match self {
+            DataCompression::None => "NONE",
+            DataCompression::Row => "ROW",
+            DataCompression::Page => "PAGE",
+        }
+    }
+}

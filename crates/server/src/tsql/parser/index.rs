@@ -1,0 +1,186 @@
+//! CREATE and ALTER INDEX, and the options of indexes, keys and tables.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::StatementKind;
+use crate::tsql::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSettings};
+use crate::tsql::lexer::TokenKind;
+
+/// Options that change nothing of what is stored.
+const WITHOUT_EFFECT: &[&str] = &[
+    "SORT_IN_TEMPDB",
+    "STATISTICS_NORECOMPUTE",
+    "STATISTICS_INCREMENTAL",
+    "ONLINE",
+    "RESUMABLE",
+    "MAX_DURATION",
+    "ALLOW_ROW_LOCKS",
+    "ALLOW_PAGE_LOCKS",
+    "OPTIMIZE_FOR_SEQUENTIAL_KEY",
+    "MAXDOP",
+    "COMPRESSION_DELAY",
+    "COMPRESS_ALL_ROW_GROUPS",
+    "LOB_COMPACTION",
+    "WAIT_AT_LOW_PRIORITY",
+];
+
+impl Parser<'_> {
+    pub(crate) fn create_index(
+        &mut self,
+        unique: bool,
+        clustered: bool,
+        columnstore: bool,
+    ) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        self.expect_word("ON")?;
+        let table = self.object_name()?;
+        let columns = if columnstore && !self.is_symbol("(") { Vec::new() } else { self.ordered_columns()? };
+        let include = if self.accept_word("INCLUDE") { self.names_in_parentheses()? } else { Vec::new() };
+        let filter = if self.accept_word("WHERE") { Some(self.source_text()?.text) } else { None };
+        let settings = self.table_options("CREATE INDEX")?;
+        Ok(StatementKind::CreateIndex(CreateIndex {
+            name,
+            table,
+            unique,
+            clustered,
+            columnstore,
+            columns,
+            include,
+            filter,
+            settings,
+        }))
+    }
+
+    /// What follows ALTER INDEX.
+    pub(crate) fn alter_index(&mut self) -> Parsed<StatementKind> {
+        let name = if self.accept_word("ALL") { None } else { Some(self.name()?) };
+        self.expect_word("ON")?;
+        let table = self.object_name()?;
+        let action = if self.accept_word("REBUILD") {
+            IndexAction::Rebuild(self.rebuild_settings("ALTER INDEX")?)
+        } else if self.accept_word("REORGANIZE") {
+            self.rebuild_settings("ALTER INDEX")?;
+            IndexAction::Reorganize
+        } else if self.accept_word("DISABLE") {
+            IndexAction::Disable
+        } else if self.accept_word("SET") {
+            self.index_settings("ALTER INDEX")?;
+            IndexAction::Set
+        } else {
+            return Err(self.unexpected());
+        };
+        Ok(StatementKind::AlterIndex(AlterIndex { name, table, action }))
+    }
+
+    /// `[PARTITION = ALL] [WITH (…)]`. A table has one partition.
+    pub(crate) fn rebuild_settings(&mut self, statement: &str) -> Parsed<IndexSettings> {
+        if self.accept_word("PARTITION") {
+            self.expect_symbol("=")?;
+            if !self.accept_word("ALL") && self.unsigned()? != 1 {
+                return Err(SqlError::unsupported("A partition other than the first").at_line(self.line()));
+            }
+        }
+        match self.accept_word("WITH") {
+            true => self.index_settings(statement),
+            false => Ok(IndexSettings::default()),
+        }
+    }
+
+    /// `(option = value, …)`. Errors: 155 for an option that there is not.
+    pub(crate) fn index_settings(&mut self, statement: &str) -> Parsed<IndexSettings> {
+        self.expect_symbol("(")?;
+        let mut settings = IndexSettings::default();
+        loop {
+            settings = self.index_setting(statement, settings)?;
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(settings)
+    }
+
+    /// One option, added to others.
+    pub(crate) fn index_setting(&mut self, statement: &str, known: IndexSettings) -> Parsed<IndexSettings> {
+        let mut settings = known;
+        let line = self.line();
+        let option = self.option_word()?;
+        if option == "WAIT_AT_LOW_PRIORITY" && self.is_symbol("(") {
+            self.skip_parentheses()?;
+            return Ok(settings);
+        }
+        self.expect_symbol("=")?;
+        match option.as_str() {
+            "FILLFACTOR" => {
+                let percent = self.unsigned()?;
+                let known = u8::try_from(percent).ok().filter(|percent| (1..=100).contains(percent));
+                settings.fill_factor = Some(known.ok_or_else(|| {
+                    let text = format!(
+                        "Fillfactor {percent} is not a valid percentage; fillfactor must be between 1 and 100."
+                    );
+                    SqlError::new(129, 15, 1, text).at_line(line)
+                })?);
+            }
+            "PAD_INDEX" => settings.pad_index = Some(self.on_or_off()?),
+            "DROP_EXISTING" => settings.drop_existing = self.on_or_off()?,
+            "IGNORE_DUP_KEY" => {
+                if self.on_or_off()? {
+                    return Err(SqlError::unsupported("IGNORE_DUP_KEY = ON").at_line(line));
+                }
+            }
+            "DATA_COMPRESSION" => {
+                settings.compression = Some(match self.option_word()?.as_str() {
+                    "NONE" => DataCompression::None,
+                    "ROW" => DataCompression::Row,
+                    "PAGE" => DataCompression::Page,
+                    // That of columnstore indexes, which are declared only.
+                    "COLUMNSTORE" | "COLUMNSTORE_ARCHIVE" => DataCompression::None,
+                    other => return Err(not_recognized(other, "DATA_COMPRESSION").at_line(line)),
+                });
+                if self.accept_word("ON") {
+                    self.expect_word("PARTITIONS")?;
+                    self.skip_parentheses()?;
+                }
+            }
+            "XML_COMPRESSION" => {
+                if self.on_or_off()? {
+                    return Err(SqlError::unsupported("XML_COMPRESSION = ON").at_line(line));
+                }
+            }
+            other if WITHOUT_EFFECT.contains(&other) => {
+                if !(self.accept_word("ON") || self.accept_word("OFF")) {
+                    self.unsigned()?;
+                    self.accept_word("MINUTES");
+                }
+                if self.is_symbol("(") {
+                    self.skip_parentheses()?;
+                }
+            }
+            other => return Err(not_recognized(other, statement).at_line(line)),
+        }
+        Ok(settings)
+    }
+
+    /// A word, reserved or not, in capitals.
+    fn option_word(&mut self) -> Parsed<String> {
+        match self.kind() {
+            Some(TokenKind::Word(word)) => {
+                let word = word.to_ascii_uppercase();
+                self.advance();
+                Ok(word)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn on_or_off(&mut self) -> Parsed<bool> {
+        if self.accept_word("ON") {
+            return Ok(true);
+        }
+        self.expect_word("OFF").map(|()| false)
+    }
+}
+
+fn not_recognized(option: &str, statement: &str) -> SqlError {
+    SqlError::new(155, 15, 1, format!("'{option}' is not a recognized {statement} option."))
+}
