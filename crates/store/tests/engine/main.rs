@@ -4,6 +4,7 @@
 mod backup;
 mod basics;
 mod build;
+mod compressed;
 mod crash;
 mod faults;
 mod figures;
