@@ -205,7 +205,7 @@ fn full_leaves_are_compressed_before_they_split() {
 /// Every kind of change, in every form, against the rows that there should be.
 #[test]
 fn rows_change_in_compressed_trees_and_indexes() {
-    for seed in 0..9 {
+    for seed in 0..6 {
         let mut random = Random(seed);
         let volume = MemoryVolume::default();
         let options = options(MODELS[seed as usize % 3]);
@@ -226,7 +226,7 @@ fn rows_change_in_compressed_trees_and_indexes() {
             t.create_index("t", &IndexDefinition { included: vec![0], ..by_text("b", chosen(&mut random)) })
         });
         let mut rows: Vec<Row> = Vec::new();
-        for number in 0..24 {
+        for number in 0..16 {
             let mut transaction = engine.begin();
             let mut next = rows.clone();
             for _ in 0..random.below(3) + 1 {
@@ -252,7 +252,9 @@ fn rows_change_in_compressed_trees_and_indexes() {
                 drop(engine);
                 engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
             }
-            assert_eq!(engine.check().unwrap(), [], "{seed}, {number}");
+            if number % 3 == 0 {
+                assert_eq!(engine.check().unwrap(), [], "{seed}, {number}");
+            }
             let found = in_order(&engine);
             let falls = seed % 3 == 0;
             assert!(found.windows(2).all(|pair| if falls {
@@ -267,6 +269,7 @@ fn rows_change_in_compressed_trees_and_indexes() {
                 assert_eq!(sorted(found), rows, "{seed}, {number}, {index}");
             }
         }
+        assert_eq!(engine.check().unwrap(), [], "{seed}");
         assert!(rows.len() > 500, "{}", rows.len());
     }
 }
@@ -309,12 +312,12 @@ fn change(transaction: &mut Transaction, rows: &mut Vec<Row>, unique: bool, rand
     };
     match random.below(10) {
         0..3 => {
-            let new = new(250, rows, random);
+            let new = new(150, rows, random);
             transaction.insert("t", &batch(&new)).unwrap();
             rows.extend(new);
         }
         3..6 => {
-            let new = new(1200, rows, random);
+            let new = new(700, rows, random);
             assert_eq!(transaction.bulk_load("t", &[batch(&new)]).unwrap(), new.len() as u64);
             rows.extend(new);
         }
@@ -339,7 +342,7 @@ fn change(transaction: &mut Transaction, rows: &mut Vec<Row>, unique: bool, rand
             }
             // Neighbours, so that leaves become worn or empty.
             let first = random.below(found.len() as u64) as usize;
-            let chosen = &found[first..(first + random.below(300) as usize + 1).min(found.len())];
+            let chosen = &found[first..(first + random.below(150) as usize + 1).min(found.len())];
             let locators: Vec<RowLocator> = chosen.iter().map(|(_, locator)| locator.clone()).collect();
             for (row, _) in chosen {
                 let place = rows.iter().position(|other| other == row).unwrap();

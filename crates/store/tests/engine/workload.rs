@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
 use bulkwire_store::engine::{
-    BulkOptions, Column, Compression, Engine, EngineError, IndexDefinition, KeyColumn, Kind, RowId,
-    RowLocator, Scan, Transaction,
+    BulkOptions, Column, Compression, Engine, EngineError, IndexDefinition, KeyColumn, Kind, RebuildOptions,
+    RowId, RowLocator, Scan, Transaction,
 };
 
 use crate::support::Random;
@@ -128,14 +128,16 @@ fn addressed(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowId)>
 }
 
 /// The one index that a table may have: by id, the greatest first.
-fn index() -> IndexDefinition {
+fn index(random: &mut Random) -> IndexDefinition {
     let key = vec![KeyColumn::descending(0)];
-    IndexDefinition { key, fill_factor_percent: 60, ..IndexDefinition::new("by_id", &[]) }
+    let compression = Some(compression(random));
+    IndexDefinition { key, fill_factor_percent: 60, compression, ..IndexDefinition::new("by_id", &[]) }
 }
 
-/// A clustered key on id that is not unique.
-fn loose() -> IndexDefinition {
-    IndexDefinition::new("loose", &[0])
+/// A clustered key on id that is not unique; the table's compression may stay.
+fn loose(random: &mut Random) -> IndexDefinition {
+    let compression = (!random.one_in(3)).then(|| compression(random));
+    IndexDefinition { compression, ..IndexDefinition::new("loose", &[0]) }
 }
 
 fn located(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowLocator)>, EngineError> {
@@ -191,15 +193,15 @@ fn change_located(
 fn change_form(transaction: &mut Transaction, name: &str, random: &mut Random) -> Result<(), EngineError> {
     let table = transaction.table(name).unwrap();
     match (random.below(5), table.indexes.is_empty(), &table.clustered) {
-        (0..2, true, _) => transaction.create_index(name, &index()),
+        (0..2, true, _) => transaction.create_index(name, &index(random)),
         (0, false, _) => transaction.drop_index(name, "by_id"),
-        (1, false, _) => transaction.rebuild_index(name, "by_id", Some(100)),
-        (2, _, _) => transaction.rebuild_table(name, Some(random.below(101) as u8)),
-        // A tree is not compressed.
-        (_, _, None) => {
-            transaction.set_compression(name, Compression::None)?;
-            transaction.create_clustered_index(name, &loose())
+        (1, false, _) => {
+            let compression = (!random.one_in(3)).then(|| compression(random));
+            let options = RebuildOptions { fill_factor_percent: Some(100), compression };
+            transaction.rebuild_index_with(name, "by_id", options)
         }
+        (2, _, _) => transaction.rebuild_table(name, Some(random.below(101) as u8)),
+        (_, _, None) => transaction.create_clustered_index(name, &loose(random)),
         (_, _, Some(_)) => transaction.drop_clustered_index(name),
     }
 }
@@ -296,12 +298,16 @@ fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random)
     if names.is_empty() || (names.len() < 3 && random.one_in(4)) {
         let name = format!("t{}", random.below(1_000_000));
         match random.below(5) {
-            0..2 => transaction.create_clustered_table(&name, columns(), &[0], "p")?,
-            2 => transaction.create_tree(&name, columns(), &loose(), "p")?,
+            0..2 => {
+                let compression = Some(compression(random));
+                let key = IndexDefinition { compression, ..IndexDefinition::unique("", &[0]) };
+                transaction.create_tree(&name, columns(), &key, "p")?;
+            }
+            2 => transaction.create_tree(&name, columns(), &loose(random), "p")?,
             _ => transaction.create_compressed_table(&name, columns(), compression(random), "p")?,
         }
         if random.one_in(2) {
-            transaction.create_index(&name, &index())?;
+            transaction.create_index(&name, &index(random))?;
         }
         model.insert(name, Vec::new());
         return Ok(());
@@ -324,9 +330,7 @@ fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random)
             let rows = model.remove(name).unwrap();
             model.insert(new_name, rows);
         }
-        3 if clustered.is_none() && random.one_in(2) => {
-            transaction.set_compression(name, compression(random))?;
-        }
+        3 if random.one_in(2) => transaction.set_compression(name, compression(random))?,
         3 => change_form(transaction, name, random)?,
         4.. if unique => change_keyed(transaction, name, model.get_mut(name).unwrap(), random)?,
         4..9 => {
