@@ -2,11 +2,15 @@
 //! into an empty one.
 //!
 //! `cargo bench -p bulkwire-store --bench compression [-- ROWS]`. The directory is that of `TMPDIR`. The source is a heap of the
-//! same database in the cache of the operating system; it is scanned in every load. In each of five rounds all settings take turns;
-//! counts and a checksum of every loaded table are compared with the source's. The time of the processor (of the one thread that
-//! loads, from Linux's scheduler) is reported beside the time of the clock: it says what compression costs where the machine has other work.
+//! same database in the cache of the operating system; it is scanned in every load. A load ends when its commit is on disk. In each of
+//! seven rounds all settings take turns, with one writer and with two; the rows and a checksum of every loaded table are compared with
+//! the source's. Beside them stand the processor time of all threads, the pages, and the disk's own sequential write of as many bytes as
+//! the table without compression has, synced. Every ratio is taken within its round, in which what else the machine does is much alike.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,8 +22,10 @@ use arrow::datatypes::{Decimal128Type, Int32Type, TimestampMillisecondType};
 use bulkwire_store::engine::layout::Layout;
 use bulkwire_store::engine::{Column, Compression, Engine, EngineOptions, Kind, ScanDetail};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 7;
 const BATCH_ROWS: usize = 8192;
+const PAGE_BYTES: u64 = 8192;
+const SETTINGS: [Compression; 3] = [Compression::None, Compression::Row, Compression::Page];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -35,66 +41,145 @@ fn main() {
     transaction.commit().unwrap();
     let expected = checksum(&engine, "source");
     assert_eq!(expected.0, rows);
-    let settings = [Compression::None, Compression::Row, Compression::Page];
-    let mut times = vec![Vec::new(); settings.len()];
-    let mut processor = vec![Vec::new(); settings.len()];
-    let mut pages = vec![(0, 0); settings.len()];
+    let source_bytes = engine.snapshot().table("source").unwrap().data_pages() * PAGE_BYTES;
+    let mut plain = Vec::new();
+    let mut cases: Vec<Case> = [1, 2].into_iter().flat_map(Case::all).collect();
     for _ in 0..ROUNDS {
-        for (index, setting) in settings.into_iter().enumerate() {
-            let mut transaction = engine.begin();
-            transaction.create_compressed_table("target", columns(), setting, "").unwrap();
-            transaction.commit().unwrap();
-            let (start, before) = (Instant::now(), processor_time());
-            let snapshot = engine.snapshot();
-            let mut transaction = engine.begin();
-            let mut writer = transaction.bulk_writer("target").unwrap();
-            for batch in snapshot.scan("source", None).unwrap() {
-                writer.append(&batch.unwrap()).unwrap();
-            }
-            transaction.finish_bulk("target", writer).unwrap();
-            transaction.commit().unwrap();
-            times[index].push(start.elapsed());
-            processor[index].push(processor_time() - before);
-            drop(snapshot);
-            assert_eq!(checksum(&engine, "target"), expected, "{setting}");
-            let snapshot = engine.snapshot();
-            let statistics = snapshot.physical_statistics("target", ScanDetail::Detailed).unwrap();
-            pages[index] = (statistics[0].pages, statistics[0].contents.unwrap().compressed_pages);
-            drop(snapshot);
-            let mut transaction = engine.begin();
-            transaction.drop_table("target").unwrap();
-            transaction.commit().unwrap();
-            engine.checkpoint().unwrap();
+        plain.push(plain_write(&directory.path().join("plain"), source_bytes));
+        for case in &mut cases {
+            case.run(&engine, expected);
         }
     }
+    println!("\n{rows} rows into an empty heap, medians of {ROUNDS} rounds (least..most)");
+    let megabytes = source_bytes as f64 / 1e6;
     println!(
-        "\n{rows} rows into an empty heap, medians of {ROUNDS} rounds; ratios are medians of the rounds' own"
+        "disk alone, {megabytes:.0} MB: {:.3} s, {:.0} MB/s",
+        median(&plain),
+        megabytes / median(&plain)
     );
-    for (index, setting) in settings.iter().enumerate() {
+    for group in cases.chunks(SETTINGS.len()) {
+        println!("{} writer(s)", group[0].writers);
+        group.iter().for_each(|case| case.report(&group[0]));
+    }
+}
+
+/// Loads with one setting and so many writers.
+struct Case {
+    setting: Compression,
+    writers: usize,
+    times: Vec<Duration>,
+    processor: Vec<Duration>,
+    pages: u64,
+    compressed_pages: u64,
+}
+
+impl Case {
+    fn all(writers: usize) -> [Self; 3] {
+        SETTINGS.map(|setting| Self {
+            setting,
+            writers,
+            times: Vec::new(),
+            processor: Vec::new(),
+            pages: 0,
+            compressed_pages: 0,
+        })
+    }
+
+    fn run(&mut self, engine: &Engine, expected: (usize, u64)) {
+        let mut transaction = engine.begin();
+        transaction.create_compressed_table("target", columns(), self.setting, "").unwrap();
+        transaction.commit().unwrap();
+        let (start, before) = (Instant::now(), processor_time());
+        let snapshot = engine.snapshot();
+        let mut transaction = engine.begin();
+        let parts = snapshot.scan("source", None).unwrap().partitions(self.writers);
+        let writers: Vec<_> =
+            parts.into_iter().map(|part| (part, transaction.bulk_writer("target").unwrap())).collect();
+        let fill =
+            |(part, mut writer): (bulkwire_store::engine::Scan, bulkwire_store::engine::BulkWriter)| {
+                part.for_each(|batch| writer.append(&batch.unwrap()).unwrap());
+                writer
+            };
+        let filled: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                writers.into_iter().map(|writer| scope.spawn(move || fill(writer))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for writer in filled {
+            transaction.finish_bulk("target", writer).unwrap();
+        }
+        transaction.commit().unwrap();
+        self.times.push(start.elapsed());
+        self.processor.push(processor_time() - before);
+        drop(snapshot);
+        assert_eq!(checksum(engine, "target"), expected, "{}", self.setting);
+        let snapshot = engine.snapshot();
+        let statistics = snapshot.physical_statistics("target", ScanDetail::Detailed).unwrap();
+        self.pages = statistics[0].pages;
+        self.compressed_pages = statistics[0].contents.unwrap().compressed_pages;
+        drop(snapshot);
+        let mut transaction = engine.begin();
+        transaction.drop_table("target").unwrap();
+        transaction.commit().unwrap();
+        engine.checkpoint().unwrap();
+    }
+
+    fn report(&self, none: &Self) {
+        let time = Ratio::of(&self.times, &none.times);
         println!(
-            "{setting:<5}{:>8.3} s{:>7.2} x NONE, processor{:>8.3} s{:>7.2} x NONE,{:>9} pages, {} compressed, {:.0} % of NONE",
-            median(&times[index]),
-            ratio(&times[index], &times[0]),
-            median(&processor[index]),
-            ratio(&processor[index], &processor[0]),
-            pages[index].0,
-            pages[index].1,
-            100.0 * pages[index].0 as f64 / pages[0].0 as f64,
+            "{:<5}{:>7.3} s, {time} of NONE, processor{:>7.3} s, {:.2} of NONE, {:>6} pages, {:>6} compressed, {:.1} % of NONE",
+            self.setting.to_string(),
+            median(&self.times),
+            median(&self.processor),
+            Ratio::of(&self.processor, &none.processor).median,
+            self.pages,
+            self.compressed_pages,
+            100.0 * self.pages as f64 / none.pages as f64,
         );
     }
 }
 
-/// Rounds are compared pair by pair: what else the machine does is alike in a round.
-fn ratio(times: &[Duration], none: &[Duration]) -> f64 {
-    let ratios = times.iter().zip(none).map(|(time, none)| time.div_duration_f64(*none));
-    median(&ratios.map(Duration::from_secs_f64).collect::<Vec<_>>())
+struct Ratio {
+    median: f64,
+    least: f64,
+    most: f64,
 }
 
-/// Time that this thread has run; zero where the system does not tell.
+impl Ratio {
+    fn of(times: &[Duration], none: &[Duration]) -> Self {
+        let mut ratios: Vec<f64> =
+            times.iter().zip(none).map(|(time, none)| time.div_duration_f64(*none)).collect();
+        ratios.sort_by(f64::total_cmp);
+        Self { median: ratios[ratios.len() / 2], least: ratios[0], most: ratios[ratios.len() - 1] }
+    }
+}
+
+impl std::fmt::Display for Ratio {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2} ({:.2}..{:.2})", self.median, self.least, self.most)
+    }
+}
+
+/// Time that all threads of the process have run, those that have ended too; zero where the system does not tell.
 fn processor_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split_whitespace().next().and_then(|field| field.parse().ok());
-    Duration::from_nanos(nanoseconds.unwrap_or(0))
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u32 = fields.skip(11).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
+    Duration::from_secs_f64(f64::from(ticks) / TICKS_PER_SECOND)
+}
+
+fn plain_write(path: &Path, bytes: u64) -> Duration {
+    let block = vec![0x5A_u8; 1 << 20];
+    let start = Instant::now();
+    let mut file = File::create(path).unwrap();
+    for _ in 0..bytes.div_ceil(block.len() as u64) {
+        file.write_all(&block).unwrap();
+    }
+    file.sync_data().unwrap();
+    let elapsed = start.elapsed();
+    std::fs::remove_file(path).unwrap();
+    elapsed
 }
 
 fn median(times: &[Duration]) -> f64 {

@@ -1,6 +1,7 @@
 //! Pages being filled by a bulk writer of its own: no latch, no search, one pass per column.
 
-use super::compress::{Compression, CompressionCounts, PageCompressor};
+use super::compress::fill::{PageCompressor, Rows};
+use super::compress::{Compression, CompressionCounts};
 use super::layout::Layout;
 use super::page::{
     self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, STUB_BYTES, UnitId,
@@ -118,33 +119,26 @@ impl PageBlock {
     /// Rows wait until they are enough for a page; those of the block's last page go on waiting.
     fn append_compressed(&mut self, batch: &BoundBatch<'_>, first: usize) -> usize {
         let views = batch.cells();
+        let rows = Rows { views: &views, lengths: batch.lengths() };
         let mut taken = 0;
         while first + taken < batch.rows() && self.pages < self.capacity_pages {
-            let Some(compressor) = &mut self.compressor else { break };
-            let missing = compressor.missing();
-            if missing == 0 {
-                self.fill_page(false);
-                continue;
-            }
-            let count = missing.min(batch.rows() - first - taken);
-            compressor.add(&views, first + taken..first + taken + count);
+            let Some((compressor, page)) = self.next_compressed() else { break };
+            let (count, full) = compressor.add(page, rows, first + taken);
             taken += count;
+            self.pages += usize::from(full);
         }
         taken
     }
 
-    /// Makes a page of rows that wait.
-    fn fill_page(&mut self, last: bool) {
+    /// What makes the next page, and that page, formatted.
+    fn next_compressed(&mut self) -> Option<(&mut PageCompressor, &mut [u8; PAGE_BYTES])> {
         let (start, end) = (self.pages * PAGE_BYTES, (self.pages + 1) * PAGE_BYTES);
         if self.bytes.len() < end {
             self.bytes.resize(end, 0);
         }
-        let page = self.bytes.get_mut(start..end).and_then(<[u8]>::first_chunk_mut);
-        let (Some(compressor), Some(bytes)) = (&mut self.compressor, page) else { return };
-        page::format(bytes, PageId::NONE, self.page_type, 0, self.unit, self.fixed_length);
-        if compressor.fill(bytes, last).is_some() {
-            self.pages += 1;
-        }
+        let page = self.bytes.get_mut(start..end)?.first_chunk_mut()?;
+        page::format(page, PageId::NONE, self.page_type, 0, self.unit, self.fixed_length);
+        Some((self.compressor.as_mut()?, page))
     }
 
     /// How often pages were compressed.
@@ -176,7 +170,9 @@ impl PageBlock {
     /// checksum; with PAGE compression they may be more than the block's capacity.
     pub fn finish(&mut self) -> &mut [[u8; PAGE_BYTES]] {
         while self.compressor.as_ref().is_some_and(|compressor| compressor.waiting() > 0) {
-            self.fill_page(true);
+            let Some((compressor, page)) = self.next_compressed() else { break };
+            compressor.finish(page);
+            self.pages += 1;
         }
         self.close_page();
         let used = self.pages * PAGE_BYTES;

@@ -1,8 +1,9 @@
 //! Keys of a tree: which columns, how they order, and the records of the upper levels.
 
 use super::compress::cell::Cell;
-use super::compress::grid::{Grid, ROW_BUFFER_BYTES, write_row};
+use super::compress::grid::Grid;
 use super::compress::record::{CdRecord, is_compressed, mark_index, owned};
+use super::compress::row::{ROW_BUFFER_BYTES, write_row};
 use super::error::EngineError;
 use super::kind::Kind;
 use super::layout::{Layout, Position};

@@ -1,184 +1,307 @@
 //! Finding values that are on a page more than once.
 
-use super::cell::{self, Cell, LONG, SYMBOL};
-use super::grid::{Grid, has_bytes};
+use super::cell::{self, Cell, LONG, SHORT_LIMIT_BYTES};
+use super::grid::{CellView, INLINE, WHOLE};
 use super::information::DICTIONARY_LIMIT;
+use super::row::{head_bytes, is_pointer};
 
-/// Counts equal values of a grid; kept from page to page for its memory.
+/// Counts equal values of a page; kept from page to page for its memory, and for what it has learnt of the columns.
 #[derive(Debug, Default)]
 pub struct Dictionary {
-    slots: Vec<Slot>,
-    generation: u32,
-    /// The slot of each cell that was counted, column by column.
-    places: Vec<u32>,
+    /// Numbers of entries and one, by hash; 0: none.
+    slots: Vec<u16>,
+    /// The different values.
+    entries: Vec<Entry>,
+    /// The entry of each value that was counted, column by column; [`NOWHERE`]: none.
+    places: Vec<u16>,
     /// Columns that were counted.
     counted: Vec<usize>,
-    /// Bytes of the entries, in the order of their symbols, and where each ends.
-    entries: Vec<u8>,
+    /// Bytes of the chosen values, in the order of their symbols, and where each ends.
+    bytes: Vec<u8>,
     ends: Vec<usize>,
+    gains: Vec<(usize, usize)>,
     /// How many pages each column is left out for, because it had no values twice.
     quiet: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
-    /// The bytes of a short value, or the hash of a long one.
-    word: u64,
-    start: u32,
-    generation: u32,
-    length: u16,
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    value: Stored,
+    /// Column in which it was found first: where its bytes are.
+    column: u16,
     count: u16,
     /// Its symbol and one; 0: it has none.
     symbol: u16,
 }
 
-/// A cell that is not in the table.
-const NOWHERE: u32 = u32::MAX;
+/// A value as the page would have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stored {
+    /// The bytes of a short value, or the hash of a long one.
+    key: u64,
+    /// Of a long value: where the bytes behind the head are.
+    start: u32,
+    /// All of its bytes.
+    length: u16,
+    /// Of a long value; see [`CellView::heads`].
+    head: u16,
+}
+
+/// A value that has no entry.
+const NOWHERE: u16 = u16::MAX;
+/// Entries at most.
+const ENTRY_LIMIT: usize = NOWHERE as usize - 1;
+/// Slots that are looked at for a value.
+const PROBES: usize = 8;
 /// Pages that a column without values that come twice is left out for.
 const QUIET_PAGES: u8 = 15;
 
 impl Dictionary {
-    /// Puts symbols in the places of values that are worth it. [`entries`](Self::entries) has them then.
-    pub fn apply(&mut self, grid: &mut Grid, rows: usize) {
-        self.start(grid.columns.len(), rows);
-        for column in 0..grid.columns.len() {
+    /// Counts the values of some rows and chooses those that are worth a symbol. True: there are some.
+    pub fn build(&mut self, views: &[CellView<'_>], rows: usize) -> bool {
+        self.start(views.len(), rows);
+        for (column, view) in views.iter().enumerate() {
             match self.quiet.get_mut(column) {
-                Some(quiet) if *quiet > 0 => *quiet -= 1,
-                _ => self.count(grid, column),
-            }
-        }
-        self.choose(&grid.data);
-        let Self { slots, places, counted, quiet, .. } = self;
-        for (column, places) in counted.iter().zip(places.chunks_exact(rows.max(1))) {
-            let Some(cells) = grid.columns.get_mut(*column) else { continue };
-            let mut found = 0;
-            for ((code, word), place) in cells.codes.iter_mut().zip(&mut cells.words).zip(places) {
-                let Some(slot) = slots.get(*place as usize) else { continue };
-                if let Some(symbol) = slot.symbol.checked_sub(1) {
-                    *code = SYMBOL;
-                    *word = u64::from(symbol);
-                    found += 1;
+                Some(quiet) if *quiet > 0 => {}
+                _ => {
+                    self.counted.push(column);
+                    self.count(column, view, views);
+                    // So that each column has as many places as there are rows.
+                    self.places.resize(self.counted.len() * rows, NOWHERE);
                 }
             }
+        }
+        self.choose(views);
+        !self.ends.is_empty()
+    }
+
+    /// Columns that were counted, and the symbols of their rows.
+    pub fn columns(&self, rows: usize) -> impl Iterator<Item = (usize, Symbols<'_>)> {
+        let places = self.places.chunks_exact(rows.max(1));
+        self.counted
+            .iter()
+            .zip(places)
+            .map(|(column, places)| (*column, Symbols { places, entries: &self.entries }))
+    }
+
+    /// Learns from a page of so many rows that is done: columns in which few values got a symbol are left out for a while.
+    pub fn learn(&mut self, rows: usize) {
+        self.quiet.iter_mut().for_each(|quiet| *quiet = quiet.saturating_sub(1));
+        let Self { counted, places, entries, quiet, .. } = self;
+        for (column, places) in counted.iter().zip(places.chunks_exact(rows.max(1))) {
+            let found = Symbols { places, entries }.iter().flatten().count();
             if let (Some(quiet), true) = (quiet.get_mut(*column), 16 * found < rows) {
                 *quiet = QUIET_PAGES;
             }
         }
     }
 
+    /// The symbol of a value, if it has one.
+    pub fn find(&self, view: &CellView<'_>, row: usize, views: &[CellView<'_>]) -> Option<u8> {
+        let value = stored(view, row)?;
+        let mask = self.slots.len() - 1;
+        let first = slot_of(&value);
+        for at in first..first + PROBES {
+            let number = usize::from(*self.slots.get(at & mask)?).checked_sub(1)?;
+            let entry = self.entries.get(number)?;
+            if entry.is(&value, view, views) {
+                return entry.symbol.checked_sub(1).map(|symbol| symbol as u8);
+            }
+        }
+        None
+    }
+
     /// The chosen values, by symbol.
     pub fn entries(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| self.entries.get(start..*end).unwrap_or_default())
+        starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or_default())
     }
 
     fn start(&mut self, columns: usize, rows: usize) {
         self.quiet.resize(columns, 0);
-        let wanted = (2 * columns * rows).next_power_of_two().clamp(1024, 1 << 14);
-        if self.slots.len() < wanted || self.generation == u32::MAX {
-            self.slots = vec![Slot::default(); wanted];
-            self.generation = 0;
-        }
-        self.generation += 1;
+        let counted = self.quiet.iter().filter(|quiet| **quiet == 0).count();
+        let wanted = (2 * counted * rows).next_power_of_two().clamp(256, 1 << 15);
+        self.slots.clear();
+        self.slots.resize(wanted, 0);
+        self.entries.clear();
         self.places.clear();
         self.counted.clear();
-        self.entries.clear();
+        self.bytes.clear();
         self.ends.clear();
     }
 
-    fn count(&mut self, grid: &Grid, column: usize) {
-        let Self { slots, places, counted, generation, .. } = self;
-        let Some(cells) = grid.columns.get(column) else { return };
-        counted.push(column);
+    fn count(&mut self, column: usize, view: &CellView<'_>, views: &[CellView<'_>]) {
+        let Self { slots, entries, places, .. } = self;
         let mask = slots.len() - 1;
-        for (code, word) in cells.codes.iter().zip(&cells.words) {
+        let mut last = (Cell::NULL, NOWHERE);
+        for (row, (code, word)) in view.codes.iter().zip(view.words).enumerate() {
             let cell = Cell { code: *code, word: *word };
-            let length = cell.length();
-            if length < 2 || !has_bytes(cell) {
-                places.push(NOWHERE);
+            // Runs of equal values are common, and need no search. (Places of long values are different.)
+            if cell == last.0
+                && let Some(entry) = entries.get_mut(usize::from(last.1))
+            {
+                entry.count = entry.count.saturating_add(1);
+                places.push(last.1);
                 continue;
             }
-            let (start, _) = if *code == LONG { cell.place() } else { (0, 0) };
-            let bytes =
-                if *code == LONG { grid.data.get(start..start + length).unwrap_or_default() } else { &[] };
-            let key = if *code == LONG { hash(bytes) } else { *word };
-            let mixed = (key ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let mut at = (mixed >> 40) as usize & mask;
+            let Some(value) = stored(view, row) else {
+                places.push(NOWHERE);
+                continue;
+            };
+            let first = slot_of(&value);
             let mut place = NOWHERE;
-            for _ in 0..8 {
-                let Some(slot) = slots.get_mut(at) else { break };
-                if slot.generation != *generation {
-                    *slot = Slot {
-                        word: key,
-                        start: start as u32,
-                        generation: *generation,
-                        length: length as u16,
-                        count: 1,
-                        symbol: 0,
-                    };
-                    place = at as u32;
+            for at in first..first + PROBES {
+                let Some(slot) = slots.get_mut(at & mask) else { break };
+                let Some(number) = slot.checked_sub(1) else {
+                    if entries.len() < ENTRY_LIMIT {
+                        place = entries.len() as u16;
+                        *slot = place + 1;
+                        entries.push(Entry { value, column: column as u16, count: 1, symbol: 0 });
+                    }
+                    break;
+                };
+                if let Some(entry) = entries.get_mut(usize::from(number))
+                    && entry.is(&value, view, views)
+                {
+                    entry.count = entry.count.saturating_add(1);
+                    place = number;
                     break;
                 }
-                if slot.word == key && usize::from(slot.length) == length {
-                    let known = slot.start as usize;
-                    if *code != LONG || grid.data.get(known..known + length) == Some(bytes) {
-                        slot.count = slot.count.saturating_add(1);
-                        place = at as u32;
-                        break;
-                    }
-                }
-                at = (at + 1) & mask;
             }
             places.push(place);
+            if *code != LONG {
+                last = (cell, place);
+            }
         }
     }
 
     /// Gives symbols to what saves most.
-    fn choose(&mut self, data: &[u8]) {
-        let Self { slots, places, entries, ends, .. } = self;
-        let mut gains: Vec<(usize, u32)> = Vec::new();
-        for place in places.iter() {
-            let Some(slot) = slots.get_mut(*place as usize) else { continue };
-            // Each once: a symbol that is not known yet marks those that were seen.
-            if slot.count < 2 || slot.symbol != 0 {
-                continue;
-            }
-            slot.symbol = u16::MAX;
-            let length = usize::from(slot.length);
-            let cost = if length > cell::SHORT_LIMIT_BYTES { length + 2 } else { length };
-            let (saved, spent) = (usize::from(slot.count) * (cost - 1), length + 2);
-            if saved > spent {
-                gains.push((saved - spent, *place));
-            } else {
-                slot.symbol = 0;
-                slot.count = 0;
+    fn choose(&mut self, views: &[CellView<'_>]) {
+        let Self { entries, bytes, ends, gains, .. } = self;
+        gains.clear();
+        for (number, entry) in entries.iter().enumerate() {
+            let length = usize::from(entry.value.length);
+            let cost = if length > SHORT_LIMIT_BYTES { length + 2 } else { length };
+            let (saved, spent) = (usize::from(entry.count) * (cost - 1), length + 2);
+            if entry.count > 1 && saved > spent {
+                gains.push((saved - spent, number));
             }
         }
         if gains.len() > DICTIONARY_LIMIT {
             gains.select_nth_unstable_by(DICTIONARY_LIMIT, |left, right| right.cmp(left));
-            for (_, place) in gains.drain(DICTIONARY_LIMIT..) {
-                if let Some(slot) = slots.get_mut(place as usize) {
-                    slot.symbol = 0;
-                }
-            }
+            gains.truncate(DICTIONARY_LIMIT);
+            gains.sort_unstable_by_key(|(_, number)| *number);
         }
-        gains.sort_unstable_by_key(|(_, place)| *place);
-        for (symbol, (_, place)) in (1..).zip(&gains) {
-            let Some(slot) = slots.get_mut(*place as usize) else { continue };
-            slot.symbol = symbol;
-            let (start, length) = (slot.start as usize, usize::from(slot.length));
-            match length {
-                0..=cell::SHORT_LIMIT_BYTES => entries.extend(slot.word.to_le_bytes().iter().take(length)),
-                _ => entries.extend_from_slice(data.get(start..start + length).unwrap_or_default()),
-            }
-            ends.push(entries.len());
+        for (symbol, (_, number)) in (1..).zip(gains.iter()) {
+            let Some(entry) = entries.get_mut(*number) else { continue };
+            entry.symbol = symbol;
+            entry.value.put(views.get(usize::from(entry.column)), bytes);
+            ends.push(bytes.len());
         }
     }
 }
 
-fn hash(bytes: &[u8]) -> u64 {
+/// Symbols of the rows of a column.
+#[derive(Debug, Clone, Copy)]
+pub struct Symbols<'d> {
+    places: &'d [u16],
+    entries: &'d [Entry],
+}
+
+impl Symbols<'_> {
+    /// By row; None: the value stays.
+    pub fn iter(&self) -> impl Iterator<Item = Option<u8>> {
+        self.places.iter().map(|place| {
+            let entry = self.entries.get(usize::from(*place))?;
+            entry.symbol.checked_sub(1).map(|symbol| symbol as u8)
+        })
+    }
+}
+
+impl Entry {
+    /// Whether it is this value, which is one of `view`.
+    #[inline]
+    fn is(&self, value: &Stored, view: &CellView<'_>, views: &[CellView<'_>]) -> bool {
+        let (own, other) = (&self.value, value);
+        let alike = (own.key, own.length, own.head) == (other.key, other.length, other.head);
+        alike
+            && (!other.has_tail()
+                || views.get(usize::from(self.column)).map(|view| own.tail(view)) == Some(other.tail(view)))
+    }
+}
+
+impl Stored {
+    /// Whether some of its bytes are not in its key.
+    fn has_tail(&self) -> bool {
+        usize::from(self.length) > SHORT_LIMIT_BYTES && self.head != INLINE
+    }
+
+    fn head(&self) -> ([u8; 2], usize) {
+        match self.head {
+            WHOLE => ([0; 2], 0),
+            same => head_bytes(same.into()),
+        }
+    }
+
+    /// Its bytes behind the head.
+    fn tail<'v>(&self, view: &CellView<'v>) -> &'v [u8] {
+        let (start, length) = (self.start as usize, usize::from(self.length) - self.head().1);
+        view.data.get(start..start + length).unwrap_or_default()
+    }
+
+    /// Appends all of its bytes.
+    fn put(&self, view: Option<&CellView<'_>>, out: &mut Vec<u8>) {
+        let key = self.key.to_le_bytes();
+        if !self.has_tail() {
+            if self.head == INLINE {
+                out.push(0);
+            }
+            out.extend(key.into_iter().take(self.length.into()));
+            return;
+        }
+        let (head, count) = self.head();
+        out.extend(head.into_iter().take(count));
+        out.extend_from_slice(view.map_or(&[], |view| self.tail(view)));
+    }
+}
+
+/// A value that may be worth a symbol; None: nothing that takes two bytes, or a pointer.
+#[inline]
+fn stored(view: &CellView<'_>, row: usize) -> Option<Stored> {
+    let cell = view.cell(row);
+    if cell.code != LONG {
+        let length = cell.short_bytes();
+        return (length > 1).then_some(Stored {
+            key: cell.word,
+            start: 0,
+            length: length as u16,
+            head: WHOLE,
+        });
+    }
+    let head = view.heads.get(row).copied().unwrap_or(WHOLE);
+    if head == INLINE {
+        return Some(Stored { key: cell.word, start: 0, length: 9, head });
+    }
+    if is_pointer(cell, head) {
+        return None;
+    }
+    let (start, length) = cell.place();
+    let head_length = if head == WHOLE { 0 } else { head_bytes(head.into()).1 };
+    let key = hash(view.long(cell), head);
+    Some(Stored { key, start: start as u32, length: u16::try_from(length + head_length).ok()?, head })
+}
+
+#[inline]
+fn slot_of(value: &Stored) -> usize {
+    let mixed = (value.key ^ (u64::from(value.length) << 56)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 44) as usize
+}
+
+fn hash(bytes: &[u8], head: u16) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
-    let mut hash = cell::pack(rest) ^ 0xA076_1D64_78BD_642F;
+    // The last eight bytes, some of them once more.
+    let last = bytes.last_chunk::<8>().map_or_else(|| cell::pack(rest), |last| u64::from_le_bytes(*last));
+    let mut hash = last ^ 0xA076_1D64_78BD_642F ^ u64::from(head);
     for word in words {
         let product = u128::from(hash ^ u64::from_le_bytes(*word)) * 0xE703_7ED1_A0B4_28DB;
         hash = product as u64 ^ (product >> 64) as u64;

@@ -1,12 +1,13 @@
-//! Rows as cells, column by column, and how cells become CD records.
+//! Rows as cells, column by column.
 
 use std::ops::Range;
 
-use super::cell::{self, Cell, EMPTY, LONG, NULL, SHORT_LIMIT_BYTES};
-use super::record::{CLUSTER_COLUMNS, HAS_LONG, HEADER, LONG_COMPLEX, LONG_TWO_BYTES};
+use super::cell::{Cell, LONG};
 
-/// Bytes that a row may take, and a word more, since words are written as a whole.
-pub const ROW_BUFFER_BYTES: usize = 8192 + SHORT_LIMIT_BYTES;
+/// A head that is none: the value begins with its own bytes.
+pub const WHOLE: u16 = u16::MAX;
+/// A head of no bytes in front of the eight that are in the word itself.
+pub const INLINE: u16 = u16::MAX - 1;
 
 /// The cells of one column, and the bytes of the long ones.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,8 @@ pub struct CellView<'a> {
     pub codes: &'a [u8],
     /// Words, one per row.
     pub words: &'a [u64],
+    /// In a column with an anchor: how many bytes of it each long value begins with, [`WHOLE`] or [`INLINE`]. Else empty.
+    pub heads: &'a [u16],
     /// What long cells point into.
     pub data: &'a [u8],
     /// What complex cells point into.
@@ -31,7 +34,24 @@ impl<'a> CellView<'a> {
         }
     }
 
-    /// The bytes of a long cell.
+    /// Some of its rows.
+    #[inline]
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        Self {
+            codes: self.codes.get(rows.clone()).unwrap_or_default(),
+            words: self.words.get(rows.clone()).unwrap_or_default(),
+            heads: self.heads.get(rows).unwrap_or_default(),
+            ..*self
+        }
+    }
+
+    /// Whether some of its values are long.
+    #[inline]
+    pub fn has_long(&self) -> bool {
+        has_long(self.codes)
+    }
+
+    /// The bytes of a long cell, without a head.
     #[inline]
     pub fn long(&self, cell: Cell) -> &'a [u8] {
         let (start, length) = cell.place();
@@ -97,6 +117,7 @@ impl Grid {
         CellView {
             codes: codes.get(self.first..).unwrap_or_default(),
             words: words.get(self.first..).unwrap_or_default(),
+            heads: &[],
             data: &self.data,
             pointers: &self.data,
         }
@@ -115,6 +136,9 @@ impl Grid {
             let from = column.words.len();
             column.codes.extend_from_slice(codes);
             column.words.extend_from_slice(words);
+            if !has_long(codes) {
+                continue;
+            }
             let added = column.words.get_mut(from..).unwrap_or_default();
             for (code, word) in codes.iter().zip(added) {
                 if *code == LONG {
@@ -144,123 +168,9 @@ impl Grid {
     }
 }
 
-/// Bytes of each row's CD record.
-pub fn lengths(views: &[CellView<'_>], rows: usize) -> Vec<usize> {
-    let mut lengths = vec![fixed_bytes(views.len()); rows];
-    let mut any_long = vec![false; rows];
-    for view in views {
-        for (((length, any), code), word) in
-            lengths.iter_mut().zip(&mut any_long).zip(view.codes).zip(view.words)
-        {
-            *length += cell::short_bytes(*code);
-            if *code == LONG {
-                *length += 2 + cell::place(*word).1;
-                *any = true;
-            }
-        }
-    }
-    let long_bytes = long_header_bytes(views.len());
-    for (length, any) in lengths.iter_mut().zip(any_long) {
-        *length += if any { long_bytes } else { 0 };
-    }
-    lengths
-}
-
-/// Bytes of a record of so many columns that has no values.
-pub fn fixed_bytes(columns: usize) -> usize {
-    1 + if columns > 127 { 2 } else { 1 } + columns.div_ceil(2) + clusters(columns)
-}
-
-/// Bytes in front of the end offsets and the values of a long data region, together.
-pub fn long_header_bytes(columns: usize) -> usize {
-    3 + clusters(columns)
-}
-
-/// Entries of a cluster array: all clusters of 30 columns but the last.
-pub fn clusters(columns: usize) -> usize {
-    columns.saturating_sub(1) / CLUSTER_COLUMNS
-}
-
-/// Writes the CD record of a row into `out` of [`ROW_BUFFER_BYTES`] and returns its length. A row that is longer than that is cut.
-pub fn write_row(views: &[CellView<'_>], row: usize, out: &mut [u8]) -> usize {
-    let mut at = 1;
-    if views.len() > 127 {
-        put(out, at, &((views.len() as u16) | 0x8000).to_be_bytes());
-        at += 2;
-    } else {
-        put(out, at, &[views.len() as u8]);
-        at += 1;
-    }
-    let mut descriptor = at;
-    at += views.len().div_ceil(2);
-    let cluster_array = at;
-    at += clusters(views.len());
-    let mut any_long = false;
-    for (number, cluster) in views.chunks(CLUSTER_COLUMNS).enumerate() {
-        let start = at;
-        for pair in cluster.chunks(2) {
-            let mut codes = 0;
-            for (half, view) in pair.iter().enumerate() {
-                let cell = view.cell(row);
-                codes |= cell.code << (4 * half);
-                any_long |= cell.code == LONG;
-                if let Some(place) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                    *place = cell.word.to_le_bytes();
-                }
-                at += cell.short_bytes();
-            }
-            put(out, descriptor, &[codes]);
-            descriptor += 1;
-        }
-        if number < clusters(views.len()) {
-            put(out, cluster_array + number, &[(at - start) as u8]);
-        }
-    }
-    put(out, 0, &[if any_long { HEADER | HAS_LONG } else { HEADER }]);
-    if any_long { write_long(views, row, at, out) } else { at }
-}
-
-fn write_long(views: &[CellView<'_>], row: usize, start: usize, out: &mut [u8]) -> usize {
-    let count = views.iter().filter(|view| view.cell(row).is_long()).count();
-    let mut flags = LONG_TWO_BYTES;
-    put(out, start + 1, &(count as u16).to_le_bytes());
-    let mut entry = start + 3;
-    let cluster_array = entry + 2 * count;
-    let data = cluster_array + clusters(views.len());
-    let mut at = data;
-    for (number, cluster) in views.chunks(CLUSTER_COLUMNS).enumerate() {
-        let mut in_cluster = 0;
-        for view in cluster {
-            let cell = view.cell(row);
-            if cell.is_long() {
-                let bytes = view.long(cell);
-                put(out, at, bytes);
-                at += bytes.len();
-                let mut end = (at - data) as u16;
-                if cell.is_complex() {
-                    flags |= LONG_COMPLEX;
-                    end |= crate::engine::record::COMPLEX;
-                }
-                put(out, entry, &end.to_le_bytes());
-                entry += 2;
-                in_cluster += 1;
-            }
-        }
-        if number < clusters(views.len()) {
-            put(out, cluster_array + number, &[in_cluster]);
-        }
-    }
-    put(out, start, &[flags]);
-    at.min(out.len())
-}
-
-fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
-    if let Some(place) = out.get_mut(at..at + bytes.len()) {
-        place.copy_from_slice(bytes);
-    }
-}
-
-/// Whether a cell has bytes that could be shared.
-pub(super) fn has_bytes(cell: Cell) -> bool {
-    !matches!(cell.code, NULL | EMPTY | cell::TRUE) && !cell.is_complex()
+/// Whether one of the codes is that of a long value.
+#[inline]
+pub fn has_long(codes: &[u8]) -> bool {
+    // Without an early end, so that many codes are compared at once.
+    codes.iter().fold(false, |any, code| any | (*code == LONG))
 }

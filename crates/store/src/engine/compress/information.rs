@@ -6,9 +6,11 @@
 
 use std::borrow::Cow;
 
-use super::cell::{Cell, EMPTY, LONG, NULL, SHORT_LIMIT_BYTES, SYMBOL, TRUE};
-use super::grid::{Grid, ROW_BUFFER_BYTES, write_row};
+use super::anchor::{Anchor, from_end};
+use super::cell::{Cell, LONG, NULL, SYMBOL, TRUE};
+use super::grid::{Grid, GridColumn};
 use super::record::{CdRecord, is_compressed, owned};
+use super::row::{ROW_BUFFER_BYTES, write_row};
 use crate::engine::page::{HEADER_BYTES, PAGE_BYTES, Page};
 use crate::engine::record::u16_at;
 
@@ -26,92 +28,6 @@ pub struct PageInformation<'p> {
     anchors: Vec<Option<Anchor<'p>>>,
     entries: Vec<&'p [u8]>,
     bytes: usize,
-}
-
-/// The value whose beginning others share.
-#[derive(Debug, Clone)]
-pub struct Anchor<'p> {
-    bytes: Cow<'p, [u8]>,
-    word: u64,
-}
-
-impl<'p> Anchor<'p> {
-    /// From its bytes.
-    pub fn new(bytes: Cow<'p, [u8]>) -> Self {
-        let word = super::cell::pack(&bytes);
-        Self { bytes, word }
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// A value without the beginning that it shares with the anchor: the number of bytes shared, then the rest; nothing if it is the
-    /// anchor itself. Bytes of a long cell are appended to `data`.
-    #[inline]
-    pub fn shorten(&self, cell: Cell, long: &[u8], data: &mut Vec<u8>) -> Cell {
-        if matches!(cell.code, NULL | TRUE | SYMBOL) || cell.is_complex() {
-            return owned(cell, long, data);
-        }
-        if !cell.is_long() {
-            let length = cell.short_bytes();
-            let same = (cell.word ^ self.word).trailing_zeros() as usize / 8;
-            let same = same.min(length).min(self.bytes.len());
-            if same == length && length == self.bytes.len() {
-                return Cell::EMPTY;
-            }
-            let rest = length - same;
-            if rest < SHORT_LIMIT_BYTES {
-                let tail = cell.word.checked_shr(8 * same as u32).unwrap_or(0);
-                return Cell { code: EMPTY + 1 + rest as u8, word: same as u64 | (tail << 8) };
-            }
-            return self.shorten_bytes(&cell.word.to_le_bytes(), data);
-        }
-        self.shorten_bytes(long, data)
-    }
-
-    fn shorten_bytes(&self, bytes: &[u8], data: &mut Vec<u8>) -> Cell {
-        let same = bytes.iter().zip(self.bytes.iter()).take_while(|(left, right)| left == right).count();
-        if same == bytes.len() && same == self.bytes.len() {
-            return Cell::EMPTY;
-        }
-        let start = data.len();
-        match same {
-            0..0x80 => data.push(same as u8),
-            _ => data.extend_from_slice(&[0x80 | (same & 0x7F) as u8, (same >> 7) as u8]),
-        }
-        data.extend_from_slice(bytes.get(same..).unwrap_or_default());
-        from_end(data, start)
-    }
-
-    /// The reverse of [`shorten`](Self::shorten) for the bytes that it left.
-    fn lengthen(&self, stored: &[u8], data: &mut Vec<u8>) -> Option<Cell> {
-        let (same, tail) = match stored {
-            [] => (self.bytes.len(), stored),
-            [low, high, tail @ ..] if *low >= 0x80 => {
-                (usize::from(low & 0x7F) | (usize::from(*high) << 7), tail)
-            }
-            [same, tail @ ..] if *same < 0x80 => (usize::from(*same), tail),
-            _ => return None,
-        };
-        let head = self.bytes.get(..same)?;
-        let start = data.len();
-        data.extend_from_slice(head);
-        data.extend_from_slice(tail);
-        Some(from_end(data, start))
-    }
-}
-
-/// The cell of the bytes from `start` on, which are taken away again if they are few.
-pub(super) fn from_end(data: &mut Vec<u8>, start: usize) -> Cell {
-    let bytes = data.get(start..).unwrap_or_default();
-    if bytes.len() > SHORT_LIMIT_BYTES {
-        return Cell::long(start, bytes.len());
-    }
-    let cell = Cell::short(bytes);
-    data.truncate(start);
-    cell
 }
 
 impl<'p> PageInformation<'p> {
@@ -246,52 +162,86 @@ impl<'p> PageInformation<'p> {
     }
 }
 
-/// The record's bytes from anchors by column and entries of the dictionary. None: there is nothing in it, or it is larger than a page.
-pub(super) fn build<'a>(
-    anchors: &[Option<Anchor<'_>>],
-    entries: impl Iterator<Item = &'a [u8]> + Clone,
-) -> Option<Vec<u8>> {
-    let count = entries.clone().count();
-    let has_anchors = anchors.iter().any(Option::is_some);
-    let mut flags = if has_anchors { HAS_ANCHORS } else { 0 };
-    flags |= if count > 0 { HAS_DICTIONARY } else { 0 };
-    if flags == 0 {
-        return None;
+/// Writes information records; kept for its memory.
+#[derive(Debug, Default)]
+pub struct InformationWriter {
+    bytes: Vec<u8>,
+    anchors: Grid,
+    record: Vec<u8>,
+}
+
+impl InformationWriter {
+    /// Writes one from anchors by column and entries of the dictionary. False: there is nothing in it, or it is larger than a page.
+    pub fn write<'a>(
+        &mut self,
+        anchors: impl Iterator<Item = Option<&'a [u8]>>,
+        entries: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> bool {
+        self.bytes.clear();
+        let done = self.put(anchors, entries);
+        if done.is_none() {
+            self.bytes.clear();
+        }
+        done.is_some()
     }
-    let mut out = vec![flags, 0, 0, 0, 0];
-    if count > 0 {
-        out.extend_from_slice(&[0, 0]);
+
+    /// What was written last; nothing if that was nothing.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
-    if has_anchors {
-        let mut grid = Grid::new(anchors.len());
-        for (column, anchor) in grid.columns.iter_mut().zip(anchors) {
-            column.push(match anchor {
-                None => Cell::NULL,
-                Some(anchor) => {
-                    let start = grid.data.len();
-                    grid.data.extend_from_slice(anchor.bytes());
-                    from_end(&mut grid.data, start)
-                }
+
+    fn put<'a>(
+        &mut self,
+        anchors: impl Iterator<Item = Option<&'a [u8]>>,
+        entries: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Option<()> {
+        let Self { bytes: out, anchors: grid, record } = self;
+        grid.clear();
+        let (mut columns, mut has_anchors) = (0, false);
+        for anchor in anchors {
+            has_anchors |= anchor.is_some();
+            if grid.columns.len() == columns {
+                grid.columns.push(GridColumn::default());
+            }
+            let cell = anchor.map_or(Cell::NULL, |anchor| {
+                let start = grid.data.len();
+                grid.data.extend_from_slice(anchor);
+                from_end(&mut grid.data, start)
             });
+            grid.columns.get_mut(columns)?.push(cell);
+            columns += 1;
         }
-        let mut record = vec![0; ROW_BUFFER_BYTES + grid.data.len()];
-        let length = write_row(&grid.views(), 0, &mut record);
-        out.extend_from_slice(record.get(..length)?);
-    }
-    let end = u16::try_from(out.len()).ok()?;
-    out.get_mut(3..5)?.copy_from_slice(&end.to_le_bytes());
-    if count > 0 {
-        let mut at = 2 + 2 * count;
-        out.extend_from_slice(&u16::try_from(count).ok()?.to_le_bytes());
-        for entry in entries.clone() {
-            at += entry.len();
-            out.extend_from_slice(&u16::try_from(at).ok()?.to_le_bytes());
+        grid.columns.truncate(columns);
+        let count = entries.clone().count();
+        let mut flags = if has_anchors { HAS_ANCHORS } else { 0 };
+        flags |= if count > 0 { HAS_DICTIONARY } else { 0 };
+        if flags == 0 {
+            return None;
         }
-        entries.for_each(|entry| out.extend_from_slice(entry));
-        let size = u16::try_from(out.len()).ok()?;
-        out.get_mut(5..7)?.copy_from_slice(&size.to_le_bytes());
+        out.extend_from_slice(&[flags, 0, 0, 0, 0]);
+        if count > 0 {
+            out.extend_from_slice(&[0, 0]);
+        }
+        if has_anchors {
+            record.resize(ROW_BUFFER_BYTES + grid.data.len(), 0);
+            let length = write_row(&grid.views(), 0, record);
+            out.extend_from_slice(record.get(..length)?);
+        }
+        let end = u16::try_from(out.len()).ok()?;
+        out.get_mut(3..5)?.copy_from_slice(&end.to_le_bytes());
+        if count > 0 {
+            let mut at = 2 + 2 * count;
+            out.extend_from_slice(&u16::try_from(count).ok()?.to_le_bytes());
+            for entry in entries.clone() {
+                at += entry.len();
+                out.extend_from_slice(&u16::try_from(at).ok()?.to_le_bytes());
+            }
+            entries.for_each(|entry| out.extend_from_slice(entry));
+            let size = u16::try_from(out.len()).ok()?;
+            out.get_mut(5..7)?.copy_from_slice(&size.to_le_bytes());
+        }
+        Some(())
     }
-    Some(out)
 }
 
 /// Bytes of a compressed page's information record; None: the page is not compressed, or the record runs over it.

@@ -5,6 +5,7 @@
 //! whole values (a dictionary); both are kept in front of the rows (`docs/store-engine.md`, "A compressed record", "A compressed
 //! page"). Compressing a page is done once, for all of its rows.
 
+mod anchor;
 pub mod cell;
 mod dictionary;
 pub mod estimate;
@@ -13,6 +14,7 @@ pub mod grid;
 pub mod information;
 mod plan;
 pub mod record;
+pub mod row;
 pub mod scsu;
 pub mod value;
 pub mod vardecimal;
@@ -21,7 +23,6 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use estimate::SavingsEstimate;
-pub use fill::PageCompressor;
 pub use information::PageInformation;
 
 /// How a table or an index keeps its rows (`DATA_COMPRESSION`).

@@ -1,112 +1,230 @@
 //! What a page of given rows would leave out: an anchor per column, then a dictionary of what remains.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
-use super::cell::{self, Cell};
+use super::anchor::Anchor;
+use super::cell::{Cell, LONG, NULL, SYMBOL};
 use super::dictionary::Dictionary;
-use super::grid::{CellView, Grid, has_bytes};
-use super::information::{self, Anchor};
+use super::grid::{CellView, WHOLE};
+use super::information::InformationWriter;
+use super::row::{RowLengths, push_costs};
 
-/// Values of a column that are looked at to choose its anchor.
-const SAMPLES: usize = 16;
-/// Those of them that may become it.
-const CANDIDATES: usize = 4;
-
-/// Plans pages; kept from page to page for its memory.
+/// Plans pages; kept from page to page for its memory, and for what it has learnt of the columns.
 #[derive(Debug, Default)]
 pub struct Planner {
-    /// The rows as the page would have them.
-    pub coded: Grid,
-    /// The information record.
-    pub information: Vec<u8>,
+    columns: Vec<CodedColumn>,
     dictionary: Dictionary,
-    scratch: Vec<u8>,
+    lengths: RowLengths,
+    information: InformationWriter,
+    /// Rows for which anchors and dictionary were chosen, and those with the ones that were added.
+    planned: usize,
+    rows: usize,
+}
+
+/// A column of the rows as the page would have them.
+#[derive(Debug, Default)]
+struct CodedColumn {
+    anchor: Option<Anchor<'static>>,
+    /// Whether its cells differ from those that they were made of.
+    changed: bool,
+    /// Whether some of its values have symbols.
+    has_symbols: bool,
+    /// If it is changed: its cells, and the heads of long ones if it has an anchor.
+    codes: Vec<u8>,
+    words: Vec<u64>,
+    heads: Vec<u16>,
+    /// What each value costs its row.
+    costs: Vec<u16>,
 }
 
 impl Planner {
     /// Plans a page of the first `rows` rows. False: they share nothing.
     pub fn plan(&mut self, views: &[CellView<'_>], rows: usize) -> bool {
-        if self.coded.columns.len() != views.len() {
-            self.coded = Grid::new(views.len());
+        self.columns.resize_with(views.len(), CodedColumn::default);
+        (self.rows, self.planned) = (rows, rows);
+        for (column, view) in self.columns.iter_mut().zip(views) {
+            column.plan(&view.slice(0..rows));
         }
-        self.coded.clear();
-        self.information.clear();
-        let anchors: Vec<Option<Anchor<'_>>> =
-            views.iter().enumerate().map(|(column, view)| self.column(column, view, rows)).collect();
-        self.dictionary.apply(&mut self.coded, rows);
-        match information::build(&anchors, self.dictionary.entries()) {
-            Some(bytes) => {
-                self.information = bytes;
-                true
+        let coded: Vec<CellView<'_>> =
+            self.columns.iter().zip(views).map(|(column, view)| column.view(view, rows)).collect();
+        let any_symbol = self.dictionary.build(&coded, rows);
+        drop(coded);
+        let Self { columns, dictionary, .. } = self;
+        for (index, symbols) in dictionary.columns(rows).filter(|_| any_symbol) {
+            if let (Some(column), Some(view)) = (columns.get_mut(index), views.get(index)) {
+                let symbols = symbols.iter().enumerate();
+                column.put_symbols(
+                    &view.slice(0..rows),
+                    symbols.filter_map(|(row, symbol)| Some((row, symbol?))),
+                );
             }
-            None => false,
         }
+        let anchors = columns.iter().map(|column| column.anchor.as_ref().map(Anchor::bytes));
+        let shares = self.information.write(anchors, dictionary.entries());
+        self.measure(views, 0..rows);
+        shares
     }
 
-    /// Fills a column of the coded rows, with the anchor that was chosen for it.
-    fn column<'v>(&mut self, column: usize, view: &CellView<'v>, rows: usize) -> Option<Anchor<'v>> {
-        let Grid { columns, data, .. } = &mut self.coded;
-        let coded = columns.get_mut(column)?;
-        if let Some(anchor) = choose(view, rows, &mut self.scratch) {
-            let start = data.len();
-            let (mut before, mut after) = (0, anchor.bytes().len() + 2);
-            for (code, word) in view.codes.iter().zip(view.words).take(rows) {
-                let cell = Cell { code: *code, word: *word };
-                let long = if cell.is_long() { view.long(cell) } else { &[] };
-                let short = anchor.shorten(cell, long, data);
-                before += cell.cost();
-                after += short.cost();
-                coded.push(short);
-            }
-            if after < before {
-                return Some(anchor);
-            }
-            coded.codes.clear();
-            coded.words.clear();
-            data.truncate(start);
+    /// Learns from the page that was planned last what need not be tried for the next ones.
+    pub fn learn(&mut self) {
+        self.dictionary.learn(self.planned);
+    }
+
+    /// Adds rows to those that the page was planned for, up to `rows` of all.
+    pub fn extend(&mut self, views: &[CellView<'_>], rows: usize) {
+        let added = self.rows..rows;
+        for (column, view) in self.columns.iter_mut().zip(views) {
+            column.extend(&view.slice(added.clone()), added.start);
         }
-        for (code, word) in view.codes.iter().zip(view.words).take(rows) {
-            let cell = Cell { code: *code, word: *word };
-            let long = if cell.is_long() { view.long(cell) } else { &[] };
-            coded.push(super::record::owned(cell, long, data));
+        let mut found: Vec<(usize, Vec<(usize, u8)>)> = Vec::new();
+        let coded: Vec<CellView<'_>> =
+            self.columns.iter().zip(views).map(|(column, view)| column.view(view, rows)).collect();
+        for (index, (column, view)) in self.columns.iter().zip(&coded).enumerate() {
+            if column.has_symbols {
+                let symbols =
+                    added.clone().filter_map(|row| Some((row, self.dictionary.find(view, row, &coded)?)));
+                found.push((index, symbols.collect()));
+            }
         }
-        None
+        drop(coded);
+        for (index, symbols) in found {
+            if let (Some(column), Some(view)) = (self.columns.get_mut(index), views.get(index)) {
+                column.put_symbols(&view.slice(0..rows), symbols.into_iter());
+            }
+        }
+        self.rows = rows;
+        self.measure(views, 0..rows);
+    }
+
+    /// The rows as the page would have them, from those that it was planned for.
+    pub fn views<'s>(&'s self, views: &'s [CellView<'s>]) -> Vec<CellView<'s>> {
+        self.columns.iter().zip(views).map(|(column, view)| column.view(view, self.rows)).collect()
+    }
+
+    /// Number of rows that were planned.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes of each row's record in the page.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths.bytes
+    }
+
+    /// The information record.
+    pub fn information(&self) -> &[u8] {
+        self.information.bytes()
+    }
+
+    fn measure(&mut self, views: &[CellView<'_>], rows: Range<usize>) {
+        let Self { columns, lengths, .. } = self;
+        lengths.start(columns.len(), rows.len());
+        for (column, view) in columns.iter().zip(views) {
+            let codes = if column.changed { &column.codes } else { view.codes };
+            lengths.add(codes.get(rows.clone()).unwrap_or_default(), &column.costs);
+        }
+        lengths.finish(columns.len());
     }
 }
 
-/// The value of a column that saves most among some of its values.
-fn choose<'v>(view: &CellView<'v>, rows: usize, scratch: &mut Vec<u8>) -> Option<Anchor<'v>> {
-    let samples: [Cell; SAMPLES] = std::array::from_fn(|index| {
-        let row = (2 * index + 1) * rows / (2 * SAMPLES);
-        view.cell(row)
-    });
-    let mut best: Option<(usize, Cell)> = None;
-    let costs: usize = samples.iter().map(|cell| cell.cost()).sum();
-    for index in 0..CANDIDATES {
-        let Some(candidate) = samples.get(index * SAMPLES / CANDIDATES).filter(|cell| has_bytes(**cell))
-        else {
-            continue;
-        };
-        let anchor = Anchor::new(bytes_of(view, *candidate));
-        let after: usize = samples
-            .iter()
-            .map(|cell| {
-                scratch.clear();
-                let long = if cell.is_long() { view.long(*cell) } else { &[] };
-                anchor.shorten(*cell, long, scratch).cost()
-            })
-            .sum();
-        let saved = costs.saturating_sub(after);
-        if saved > best.map_or(0, |(saved, _)| saved) {
-            best = Some((saved, *candidate));
+impl CodedColumn {
+    /// Chooses an anchor, and codes the values with it.
+    fn plan(&mut self, view: &CellView<'_>) {
+        self.clear();
+        self.anchor = None;
+        self.has_symbols = false;
+        push_costs(view, &mut self.costs);
+        let Some(anchor) = Anchor::choose(view) else { return };
+        let before = total(&self.costs) as usize;
+        self.costs.clear();
+        self.code(&anchor, view);
+        if total(&self.costs) as usize + anchor.bytes().len() + 2 < before {
+            self.anchor = Some(anchor);
+            return;
+        }
+        self.clear();
+        push_costs(view, &mut self.costs);
+    }
+
+    fn clear(&mut self) {
+        self.changed = false;
+        self.codes.clear();
+        self.words.clear();
+        self.heads.clear();
+        self.costs.clear();
+    }
+
+    /// Adds values, before which there are `rows`.
+    fn extend(&mut self, view: &CellView<'_>, rows: usize) {
+        match self.anchor.take() {
+            Some(anchor) => {
+                self.code(&anchor, view);
+                self.anchor = Some(anchor);
+            }
+            None => {
+                self.costs.truncate(rows);
+                push_costs(view, &mut self.costs);
+                if self.changed {
+                    self.codes.extend_from_slice(view.codes);
+                    self.words.extend_from_slice(view.words);
+                }
+            }
         }
     }
-    best.map(|(_, cell)| Anchor::new(bytes_of(view, cell)))
+
+    /// Appends values as they are in a column with an anchor.
+    fn code(&mut self, anchor: &Anchor<'_>, view: &CellView<'_>) {
+        self.changed = true;
+        let Self { codes, words, heads, costs, .. } = self;
+        let (from, rows) = (codes.len(), codes.len() + view.codes.len());
+        codes.resize(rows, 0);
+        words.resize(rows, 0);
+        heads.resize(rows, WHOLE);
+        costs.resize(rows, 0);
+        let own = codes.iter_mut().zip(words).zip(heads).zip(costs).skip(from);
+        let cells = view.codes.iter().zip(view.words).map(|(code, word)| Cell { code: *code, word: *word });
+        let each = own.zip(cells);
+        if view.codes.iter().fold(0, |most: u8, code| (*code).max(most)) < LONG
+            && view.codes.iter().fold(u8::MAX, |least, code| (*code).min(least)) > NULL
+        {
+            for ((((code, word), head), cost), cell) in each {
+                let coded = anchor.code_short(cell);
+                (*code, *word, *head, *cost) = (coded.cell.code, coded.cell.word, coded.head, coded.cost);
+            }
+        } else {
+            for ((((code, word), head), cost), cell) in each {
+                let coded = anchor.code(cell, view);
+                (*code, *word, *head, *cost) = (coded.cell.code, coded.cell.word, coded.head, coded.cost);
+            }
+        }
+    }
+
+    /// Puts symbols in the places of values.
+    fn put_symbols(&mut self, view: &CellView<'_>, symbols: impl Iterator<Item = (usize, u8)>) {
+        for (row, symbol) in symbols {
+            if !self.changed {
+                self.changed = true;
+                self.codes.extend_from_slice(view.codes);
+                self.words.extend_from_slice(view.words);
+            }
+            if let (Some(code), Some(word), Some(cost)) =
+                (self.codes.get_mut(row), self.words.get_mut(row), self.costs.get_mut(row))
+            {
+                (*code, *word, *cost) = (SYMBOL, u64::from(symbol), 1);
+                self.has_symbols = true;
+            }
+        }
+    }
+
+    /// Its cells, of those that they were made of.
+    fn view<'v>(&'v self, of: &CellView<'v>, rows: usize) -> CellView<'v> {
+        match self.changed {
+            true => CellView { codes: &self.codes, words: &self.words, heads: &self.heads, ..*of },
+            false => of.slice(0..rows),
+        }
+    }
 }
 
-fn bytes_of<'v>(view: &CellView<'v>, cell: Cell) -> Cow<'v, [u8]> {
-    match cell.code {
-        cell::LONG => Cow::Borrowed(view.long(cell)),
-        _ => Cow::Owned(cell.word.to_le_bytes().iter().copied().take(cell.short_bytes()).collect()),
-    }
+fn total(costs: &[u16]) -> u32 {
+    costs.iter().map(|cost| u32::from(*cost)).sum()
 }

@@ -1,7 +1,8 @@
 //! CD records: reading them, and the rows that are no rows of their own (forwarded ones).
 
 use super::cell::{self, Cell, LONG, NULL, SYMBOL};
-use super::grid::{Grid, clusters, fixed_bytes, long_header_bytes};
+use super::grid::Grid;
+use super::row::{clusters, fixed_bytes, long_header_bytes};
 use super::value;
 use crate::engine::layout::Layout;
 use crate::engine::page::RowId;
@@ -188,7 +189,7 @@ fn code_at(descriptor: &[u8], column: usize) -> u8 {
 
 /// `length` bytes, up to eight, as a word.
 #[inline]
-fn word_at(bytes: &[u8], at: usize, length: usize) -> u64 {
+pub(in crate::engine) fn word_at(bytes: &[u8], at: usize, length: usize) -> u64 {
     match bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         Some(word) => u64::from_le_bytes(*word) & mask(length),
         None => cell::pack(bytes.get(at..at + length).unwrap_or_default()),

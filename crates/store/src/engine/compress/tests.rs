@@ -6,9 +6,9 @@ use arrow::array::*;
 use arrow::compute::concat_batches;
 use proptest::prelude::*;
 
+use super::anchor::Anchor;
 use super::cell::{Cell, SYMBOL};
 use super::fill::compress_page;
-use super::information::Anchor;
 use super::record::CdRecord;
 use super::*;
 use crate::engine::block::PageBlock;
@@ -357,6 +357,52 @@ fn settings_are_read_and_written() {
     assert_eq!(Compression::from_number(3), None);
 }
 
+/// Values of which many begin alike or come again: numbers of up to eight bytes, texts on both sides of the limits at which their form
+/// changes (8 bytes in the short region, 128 shared ones), nulls.
+fn alike(picks: &[(u8, u8, u16)]) -> (Layout, RecordBatch) {
+    let text = |length: usize, pick: u8, number: u16| {
+        let end = match pick % 4 {
+            0 => String::new(),
+            1 => format!("{:x}", number % 3),
+            2 => format!("{number:04x}"),
+            _ => return format!("{number:x<length$}"),
+        };
+        format!("{:.<1$}", end, length - length.min(end.len())).chars().rev().collect::<String>()
+    };
+    let kinds =
+        [Kind::BigInt, Kind::DateTime, Kind::VarChar(Some(400)), Kind::Char(12), Kind::VarBinary(Some(9))];
+    let layout = layout_of(&kinds).with_compression(Compression::Page).unwrap();
+    let lengths = [0, 1, 7, 8, 9, 30, 127, 128, 129, 300];
+    let each = |value: &dyn Fn(u8, u16) -> Option<i64>| {
+        picks.iter().map(|(_, pick, number)| value(*pick, *number)).collect::<Vec<_>>()
+    };
+    let words = each(&|pick, number| match pick % 8 {
+        0 => None,
+        1..4 => Some(0x0102_0304_0506_0700 + i64::from(number % 5)),
+        4 => Some(i64::from(number).wrapping_mul(0x0123_4567_89AB_CDEF)),
+        _ => Some(i64::from(number % 7)),
+    });
+    let times =
+        each(&|pick, number| Some((i64::from(pick / 64) * 40_000_000 + i64::from(number / 300)) * 1000));
+    let binary = |word: &Option<i64>| word.map(|word| word.to_le_bytes().to_vec());
+    let columns: Vec<ArrayRef> =
+        vec![
+            Arc::new(Int64Array::from(words.clone())),
+            Arc::new(TimestampMillisecondArray::from(times)),
+            Arc::new(StringArray::from_iter_values(
+                picks
+                    .iter()
+                    .map(|(length, pick, number)| text(lengths[usize::from(*length) % 10], *pick, *number)),
+            )),
+            Arc::new(StringArray::from_iter_values(picks.iter().map(|(_, pick, number)| {
+                format!("{:<12}", format!("AB-{}", number % u16::from(pick % 9 + 1)))
+            }))),
+            Arc::new(BinaryArray::from_iter(words.iter().map(binary))),
+        ];
+    let batch = RecordBatch::try_new(layout.schema.clone(), columns).unwrap();
+    (layout, batch)
+}
+
 fn repeated(batch: &RecordBatch, times: usize) -> RecordBatch {
     concat_batches(&batch.schema(), std::iter::repeat_n(batch, times)).unwrap()
 }
@@ -376,6 +422,43 @@ proptest! {
         let batch = repeated(&RecordBatch::try_new(layout.schema.clone(), columns).unwrap(), times);
         prop_assume!(BoundBatch::new(&layout, &batch, &mut MemoryValues::default()).is_ok());
         prop_assert!(through_pages(&layout, &batch) == batch);
+    }
+
+    #[test]
+    fn pages_are_the_same_rows_in_order_however_they_come(
+        picks in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u16>()), 1..1500),
+        cuts in prop::collection::vec(1_usize..700, 1..6),
+    ) {
+        let (layout, batch) = alike(&picks);
+        let (at_once, _) = pages_of(&layout, &batch);
+        let mut block = PageBlock::new(UnitId::default(), &layout, 10_000, 100);
+        let mut first = 0;
+        for cut in cuts.iter().cycle() {
+            let part = batch.slice(first, (*cut).min(batch.num_rows() - first));
+            let bound = BoundBatch::new(&layout, &part, &mut NoLargeValues).unwrap();
+            prop_assert_eq!(block.append(&bound, 0), part.num_rows());
+            for row in 0..part.num_rows() {
+                prop_assert_eq!(bound.record(row).len(), usize::from(bound.lengths()[row]));
+            }
+            first += part.num_rows();
+            if first == batch.num_rows() {
+                break;
+            }
+        }
+        let in_parts: Vec<_> =
+            block.finish().iter().map(|bytes| Arc::new(Page::from_bytes(*bytes))).collect();
+        // Which rows a page is planned with depends on how many there are, so pages differ, but not much.
+        prop_assert!(in_parts.len().abs_diff(at_once.len()) <= 2 + at_once.len() / 4);
+        for pages in [at_once, in_parts] {
+            let mut gatherer = RowGatherer::new(&layout);
+            for page in &pages {
+                let information = PageInformation::read(page.bytes()).map_or(0, |information| information.bytes());
+                let used: usize = page.rows().map(|(_, row)| row.len() + 2).sum();
+                prop_assert_eq!(used + information + page.free_bytes(), CAPACITY_BYTES);
+                gatherer.push_page(page).unwrap();
+            }
+            prop_assert!(gatherer.finish(&[0, 1, 2, 3, 4], &NoLargeValues).unwrap() == batch);
+        }
     }
 
     #[test]

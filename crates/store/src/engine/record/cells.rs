@@ -2,10 +2,16 @@
 
 use std::borrow::Cow;
 
+use arrow::array::types::{Decimal128Type, TimestampMillisecondType};
+use arrow::array::{ArrayRef, AsArray};
+use arrow::buffer::NullBuffer;
+
 use super::super::compress::cell::{Cell, EMPTY, SHORT_LIMIT_BYTES, TRUE};
 use super::super::compress::grid::{CellView, GridColumn};
+use super::super::compress::record::word_at;
 use super::super::compress::value::shrink;
 use super::super::kind::Kind;
+use super::convert;
 use super::scatter::{Source, Values, value_of};
 
 /// The cells of one column.
@@ -25,7 +31,7 @@ impl<'a> CellColumn<'a> {
         moved: impl Iterator<Item = (usize, &'m [u8])>,
     ) -> Self {
         let mut column = Self {
-            cells: GridColumn { codes: Vec::with_capacity(rows), words: Vec::with_capacity(rows) },
+            cells: GridColumn { codes: vec![0; rows], words: vec![0; rows] },
             data: Cow::Borrowed(&[]),
             pointers: Vec::new(),
         };
@@ -42,6 +48,7 @@ impl<'a> CellColumn<'a> {
             Values::I16(values) => column.fill(values.iter(), |value| Cell::integer(i64::from(*value))),
             Values::I32(values) => column.fill(values.iter(), |value| Cell::integer(i64::from(*value))),
             Values::I64(values) => column.fill(values.iter(), |value| Cell::integer(*value)),
+            Values::Integers(values) => column.fill(values.iter(), |value| Cell::integer(*value)),
             Values::F32(values) => {
                 column.fill(values.iter(), |value| Cell::float(u64::from(value.to_bits()), 4));
             }
@@ -59,12 +66,20 @@ impl<'a> CellColumn<'a> {
                 column.data = Cow::Owned(compressed);
             }
             Values::Variable { data, ends } => {
-                column.fill(ends.windows(2), |pair| match *pair {
-                    [start, end] if (end - start) as usize > SHORT_LIMIT_BYTES => {
-                        Cell::long(start as usize, (end - start) as usize)
+                let trims = matches!(kind, Kind::Char(_));
+                column.fill(ends.windows(2), |pair| {
+                    let [start, end] = *pair else { return Cell::EMPTY };
+                    let (start, mut length) = (start as usize, (end - start) as usize);
+                    if trims {
+                        let bytes = data.get(start..start + length).unwrap_or_default();
+                        length = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
                     }
-                    [start, end] => Cell::short(data.get(start as usize..end as usize).unwrap_or_default()),
-                    _ => Cell::EMPTY,
+                    match length {
+                        0..=SHORT_LIMIT_BYTES => {
+                            Cell { code: EMPTY + length as u8, word: word_at(&data, start, length) }
+                        }
+                        _ => Cell::long(start, length),
+                    }
                 });
                 column.data = data;
             }
@@ -94,14 +109,44 @@ impl<'a> CellColumn<'a> {
         CellView {
             codes: &self.cells.codes,
             words: &self.cells.words,
+            heads: &[],
             data: &self.data,
             pointers: &self.pointers,
         }
     }
 
     fn fill<T>(&mut self, values: impl Iterator<Item = T>, mut cell: impl FnMut(T) -> Cell) {
-        for value in values {
-            self.cells.push(cell(value));
+        let GridColumn { codes, words } = &mut self.cells;
+        for ((code, word), value) in codes.iter_mut().zip(words).zip(values) {
+            let cell = cell(value);
+            (*code, *word) = (cell.code, cell.word);
         }
     }
+}
+
+/// Numbers of a kind whose compressed form needs nothing but them. What cannot be kept is refused with its row.
+pub(super) fn integers<'a>(
+    kind: Kind,
+    array: &ArrayRef,
+    nulls: Option<&NullBuffer>,
+) -> Result<Values<'a>, (usize, &'static str)> {
+    if matches!(kind, Kind::DateTime) {
+        let milliseconds = array.as_primitive::<TimestampMillisecondType>().values();
+        return numbers(milliseconds, nulls, |value| convert::date_time(*value));
+    }
+    let values = array.as_primitive::<Decimal128Type>().values();
+    numbers(values, nulls, |value| convert::money(kind, *value))
+}
+
+fn numbers<'a, T>(
+    values: &[T],
+    nulls: Option<&NullBuffer>,
+    number: impl Fn(&T) -> Result<i64, &'static str>,
+) -> Result<Values<'a>, (usize, &'static str)> {
+    let mut numbers = Vec::with_capacity(values.len());
+    for (row, value) in values.iter().enumerate() {
+        let valid = nulls.is_none_or(|nulls| nulls.is_valid(row));
+        numbers.push(if valid { number(value).map_err(|reason| (row, reason))? } else { 0 });
+    }
+    Ok(Values::Integers(numbers))
 }

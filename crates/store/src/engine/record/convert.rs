@@ -10,6 +10,8 @@ const DAYS_TO_1900: i64 = 693_595;
 const CALENDAR_DAYS: i64 = 3_652_059;
 const DAY_SECONDS: i64 = 86_400;
 const TICKS_PER_DAY: i64 = 864_000_000_000;
+const OUTSIDE: &str = "the value is outside the range of its type";
+const FINER: &str = "the value is finer than its type";
 
 /// Ten to the power of `digits`, which is at most 7.
 pub fn power_of_ten(digits: u8) -> i64 {
@@ -37,8 +39,6 @@ pub fn time_bytes(scale: u8) -> usize {
 
 /// Writes a value of a temporal or money kind from Arrow's integer. The reason says why it cannot be kept.
 pub fn put_integer(kind: Kind, value: i64, out: &mut [u8]) -> Result<(), &'static str> {
-    const OUTSIDE: &str = "the value is outside the range of its type";
-    const FINER: &str = "the value is finer than its type";
     match kind {
         Kind::Date => put_days(value.checked_add(DAYS_TO_1970).ok_or(OUTSIDE)?, out),
         Kind::Time { scale } => {
@@ -68,19 +68,7 @@ pub fn put_integer(kind: Kind, value: i64, out: &mut [u8]) -> Result<(), &'stati
             Ok(())
         }
         Kind::DateTime => {
-            let days = value.div_euclid(DAY_SECONDS * 1000) + DAYS_TO_1970 - DAYS_TO_1900;
-            let milliseconds = value.rem_euclid(DAY_SECONDS * 1000);
-            // 1753-01-01 to 9999-12-31.
-            if !(-53_690..=CALENDAR_DAYS - DAYS_TO_1900 - 1).contains(&days) {
-                return Err(OUTSIDE);
-            }
-            let ticks = (milliseconds * 3 + 5) / 10;
-            if tick_milliseconds(ticks) != milliseconds {
-                return Err(FINER);
-            }
-            let (time, date) = out.split_at_mut(4.min(out.len()));
-            put_unsigned(ticks as u64, time);
-            put_unsigned(u64::from(days as i32 as u32), date);
+            put_unsigned(date_time(value)? as u64, out);
             Ok(())
         }
         Kind::SmallMoney => {
@@ -92,6 +80,32 @@ pub fn put_integer(kind: Kind, value: i64, out: &mut [u8]) -> Result<(), &'stati
             Ok(())
         }
         _ => Err("the type is not kept as an integer"),
+    }
+}
+
+/// A `datetime` from milliseconds since 1970: days since 1900 in the upper half, ticks of 1/300 second in the lower.
+#[inline]
+pub fn date_time(milliseconds: i64) -> Result<i64, &'static str> {
+    let days = milliseconds.div_euclid(DAY_SECONDS * 1000) + DAYS_TO_1970 - DAYS_TO_1900;
+    let milliseconds = milliseconds.rem_euclid(DAY_SECONDS * 1000);
+    // 1753-01-01 to 9999-12-31.
+    if !(-53_690..=CALENDAR_DAYS - DAYS_TO_1900 - 1).contains(&days) {
+        return Err(OUTSIDE);
+    }
+    let ticks = (milliseconds * 3 + 5) / 10;
+    if tick_milliseconds(ticks) != milliseconds {
+        return Err(FINER);
+    }
+    Ok((days << 32) | ticks)
+}
+
+/// Ten-thousandths of a `money` or `smallmoney`.
+#[inline]
+pub fn money(kind: Kind, value: i128) -> Result<i64, &'static str> {
+    let value = i64::try_from(value).map_err(|_| OUTSIDE)?;
+    match kind {
+        Kind::SmallMoney => i32::try_from(value).map(i64::from).map_err(|_| OUTSIDE),
+        _ => Ok(value),
     }
 }
 

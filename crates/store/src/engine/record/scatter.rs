@@ -14,12 +14,13 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
 use super::super::compress;
-use super::super::compress::grid::{CellView, ROW_BUFFER_BYTES, write_row};
+use super::super::compress::grid::CellView;
+use super::super::compress::row::RowWriter;
 use super::super::error::EngineError;
 use super::super::kind::Kind;
 use super::super::layout::{Layout, Position, RecordForm};
 use super::super::page::ROW_LIMIT_BYTES;
-use super::cells::CellColumn;
+use super::cells::{self, CellColumn};
 use super::{
     COMPLEX, HAS_BITMAP, HAS_VARIABLE, INDEX_STATUS, LargeUse, LargeValueSink, POINTER_BYTES, convert,
 };
@@ -58,6 +59,8 @@ pub(super) enum Values<'a> {
     I64(&'a [i64]),
     F32(&'a [f32]),
     F64(&'a [f64]),
+    /// What takes the same place in a compressed record: the number that the bytes of an uncompressed one are.
+    Integers(Vec<i64>),
     /// `width` bytes per row.
     Converted(Vec<u8>),
     /// Row r is `data[ends[r]..ends[r + 1]]`.
@@ -99,11 +102,12 @@ impl<'a> BoundBatch<'a> {
                 CellColumn::new(column.kind, source, batch.num_rows(), moved)
             });
             bound.cells = cells.collect();
-            let lengths = compress::grid::lengths(&bound.cells(), batch.num_rows());
-            bound.lengths = lengths.iter().map(|length| (*length).min(u16::MAX.into()) as u16).collect();
-            if let Some(bytes) = lengths.into_iter().find(|bytes| *bytes > ROW_LIMIT_BYTES) {
-                return Err(EngineError::RowTooLarge { bytes, limit_bytes: ROW_LIMIT_BYTES });
+            let lengths = compress::row::lengths(&bound.cells(), batch.num_rows());
+            let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
+            if longest > ROW_LIMIT_BYTES {
+                return Err(EngineError::RowTooLarge { bytes: longest, limit_bytes: ROW_LIMIT_BYTES });
             }
+            bound.lengths = lengths.into_iter().map(|length| length as u16).collect();
         }
         Ok(bound)
     }
@@ -134,15 +138,7 @@ impl<'a> BoundBatch<'a> {
     /// record are a fault of the caller, and nothing is written there.
     pub fn write(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
         if self.layout.is_compressed() {
-            let (views, mut buffer) = (self.cells(), vec![0; ROW_BUFFER_BYTES]);
-            for (row, offset) in rows.zip(offsets) {
-                let length = write_row(&views, row, &mut buffer);
-                if self.layout.form == RecordForm::IndexLeaf {
-                    compress::record::mark_index(&mut buffer);
-                }
-                put(out, *offset as usize, buffer.get(..length).unwrap_or_default());
-            }
-            return;
+            return self.write_compressed(rows, offsets, out);
         }
         for offset in offsets {
             if let Some(place) = out.get_mut(*offset as usize..*offset as usize + self.template.len()) {
@@ -180,6 +176,30 @@ impl<'a> BoundBatch<'a> {
         }
         if self.layout.variable_count > 0 {
             self.write_variable(rows, offsets, out);
+        }
+    }
+
+    fn write_compressed(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
+        let views = self.cells();
+        let in_index = self.layout.form == RecordForm::IndexLeaf;
+        let writer = RowWriter::new(&views, rows.clone(), in_index);
+        // Rows that lie one after the other may write over the next one's place, which is written after them; the last may not.
+        let mut run = 0..0;
+        for (index, (row, offset)) in rows.clone().zip(offsets).enumerate() {
+            let start = *offset as usize;
+            if start >= run.end {
+                let lengths = self.lengths.get(row..rows.end).unwrap_or_default();
+                run = start..start;
+                for (length, offset) in lengths.iter().zip(offsets.get(index..).unwrap_or_default()) {
+                    if *offset as usize != run.end {
+                        break;
+                    }
+                    run.end += usize::from(*length);
+                }
+            }
+            if let Some(place) = out.get_mut(start..run.end) {
+                writer.write(row, place);
+            }
         }
     }
 
@@ -374,6 +394,10 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
         Kind::BigInt => Values::I64(array.as_primitive::<Int64Type>().values()),
         Kind::Real => Values::F32(array.as_primitive::<Float32Type>().values()),
         Kind::Float => Values::F64(array.as_primitive::<Float64Type>().values()),
+        Kind::SmallMoney | Kind::Money | Kind::DateTime if layout.is_compressed() => {
+            let integers = cells::integers(column.kind, array, nulls);
+            integers.map_err(|(row, reason)| refuse(row, reason.to_owned()))?
+        }
         Kind::SmallMoney | Kind::Money => {
             let values = array.as_primitive::<Decimal128Type>();
             converted(&|row, out| {
@@ -417,6 +441,17 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
                 out.copy_from_slice(&values.value(row).to_be_bytes());
                 Ok(())
             })?
+        }
+        Kind::Char(length) if layout.is_compressed() => {
+            let values = array.as_string::<i32>();
+            let too_long = |row: &usize| {
+                values.value_length(*row) > i32::from(length)
+                    && nulls.is_none_or(|nulls| nulls.is_valid(*row))
+            };
+            if let Some(row) = (0..array.len()).find(too_long) {
+                return Err(refuse(row, "the value is longer than its column".to_owned()));
+            }
+            Values::Variable { data: values.value_data().into(), ends: (&**values.offsets()).into() }
         }
         Kind::Char(_) => {
             let values = array.as_string::<i32>();
@@ -503,7 +538,7 @@ fn scatter_fixed(
                 }
             }
         },
-        Values::Bits(_) | Values::Variable { .. } => {}
+        Values::Bits(_) | Values::Integers(_) | Values::Variable { .. } => {}
     }
 }
 

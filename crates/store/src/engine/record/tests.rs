@@ -150,12 +150,17 @@ fn values_have_their_published_bytes() {
 fn what_a_type_cannot_hold_is_refused() {
     let refused = |kind, array: ArrayRef| {
         let (layout, batch) = one(kind, array);
-        match BoundBatch::new(&layout, &batch, &mut NoLargeValues) {
-            Err(EngineError::Value { row, .. }) => assert_eq!(row, 0, "{kind}"),
-            other => panic!("{kind}: {other:?}"),
+        for compression in [Compression::None, Compression::Row] {
+            let layout = layout.clone().with_compression(compression).unwrap();
+            match BoundBatch::new(&layout, &batch, &mut NoLargeValues) {
+                Err(EngineError::Value { row, .. }) => assert_eq!(row, 0, "{kind}"),
+                other => panic!("{kind}: {other:?}"),
+            }
         }
     };
     refused(Kind::DateTime, Arc::new(TimestampMillisecondArray::from(vec![1])));
+    // 1752-12-31.
+    refused(Kind::DateTime, Arc::new(TimestampMillisecondArray::from(vec![-79_623 * 86_400_000])));
     refused(Kind::SmallDateTime, Arc::new(TimestampSecondArray::from(vec![30])));
     refused(Kind::SmallDateTime, Arc::new(TimestampSecondArray::from(vec![4_000_000_000])));
     refused(Kind::Date, Arc::new(Date32Array::from(vec![-719_163])));
