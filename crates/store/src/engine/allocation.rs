@@ -1,16 +1,19 @@
 //! Who owns which extent: GAM, SGAM, IAM and PFS pages, and a picture of the free extents in memory.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod space;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::error::EngineError;
+use super::error::{EngineError, wants_space};
 use super::figures::{DataFileSpace, WaitType};
 use super::log::Change;
 use super::maps;
-use super::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, UnitId};
+use super::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageType, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
+use space::{FIRST_EXTENTS, FileSpace, LEAST_EXTENTS, State};
 
 /// Neighbouring extents of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,8 @@ impl ExtentUse {
 pub struct Unit {
     /// Whose pages they are.
     pub id: UnitId,
+    /// The file group that new extents come from.
+    pub group: u16,
     /// Where its IAM chain starts.
     pub first_iam: PageId,
     /// Its extents in the order of the file numbers and positions in which they were given.
@@ -64,6 +69,22 @@ impl Unit {
     }
 }
 
+/// Whom an allocation is for, as error 1105 names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner<'a> {
+    /// The table.
+    pub table: &'a str,
+    /// The index of it, if it is for one.
+    pub index: Option<&'a str>,
+}
+
+/// What came of making a file longer.
+enum Growth {
+    Done,
+    /// It cannot be: the reason.
+    Refused(&'static str),
+}
+
 /// Gives extents to tables.
 #[derive(Debug)]
 pub struct Allocator {
@@ -75,31 +96,6 @@ pub struct Allocator {
     limit_bytes: Option<u64>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    files: Vec<FileSpace>,
-    /// Which file is next, and how often each is still to be skipped (proportional fill).
-    turn: usize,
-    /// Mixed extents with a free page.
-    mixed: BTreeMap<ExtentId, u8>,
-    /// IAM pages of a unit by file and interval.
-    iam_pages: HashMap<UnitId, Vec<(u16, u32, PageId)>>,
-    /// Units whose creation is not committed, and by whom. Their IAM pages go when it is undone.
-    created: HashMap<UnitId, u64>,
-}
-
-#[derive(Debug)]
-struct FileSpace {
-    number: u16,
-    free: Vec<bool>,
-    free_count: u32,
-    cursor: usize,
-    skip: u32,
-}
-
-/// Least and most extents by which a file grows at once.
-const GROWTH_EXTENTS: (u32, u32) = (16, 1024);
-
 impl Allocator {
     /// Reads the maps of all files.
     pub fn open(pager: &Arc<Pager>, limit_bytes: Option<u64>) -> Result<Self, EngineError> {
@@ -108,7 +104,7 @@ impl Allocator {
             let first = PageId::new(file.number, 0);
             if is_blank(pager, first)? {
                 // It was being added.
-                state.files.push(FileSpace::empty(file.number));
+                state.files.push(FileSpace::empty(file.number, file.group));
                 continue;
             }
             let header = pager.cache.read(first)?;
@@ -120,7 +116,7 @@ impl Allocator {
             if file.extents() < size {
                 file.grow(size)?;
             }
-            let mut space = FileSpace::empty(file.number);
+            let mut space = FileSpace::empty(file.number, file.group);
             for extent in 0..size {
                 let id = ExtentId { file: file.number, extent };
                 let (gam, bit) = maps::gam_of(id);
@@ -149,7 +145,8 @@ impl Allocator {
         let mut state = this.state.lock();
         for index in 0..state.files.len() {
             if state.files.get(index).is_some_and(|file| file.free.is_empty()) {
-                this.grow(&mut state, index, GROWTH_EXTENTS.0)?;
+                // Without room it stays empty until it is needed.
+                this.grow(&mut state, index, FIRST_EXTENTS)?;
             }
         }
         drop(state);
@@ -157,29 +154,38 @@ impl Allocator {
     }
 
     /// Prepares a new, empty file: its first maps.
-    pub fn add_file(&self, number: u16) -> Result<(), EngineError> {
+    pub fn add_file(&self, number: u16, size_bytes: u64) -> Result<(), EngineError> {
         let mut state = self.state.lock();
-        state.files.push(FileSpace::empty(number));
+        let group = self.pager.files.file(number)?.group;
+        state.files.push(FileSpace::empty(number, group));
         let index = state.files.len() - 1;
-        self.grow(&mut state, index, GROWTH_EXTENTS.0)
+        let wanted = match size_bytes {
+            0 => FIRST_EXTENTS,
+            _ => u32::try_from(size_bytes / EXTENT_BYTES as u64).unwrap_or(u32::MAX),
+        };
+        match self.grow(&mut state, index, wanted)? {
+            Growth::Done => Ok(()),
+            Growth::Refused(reason) => {
+                let table = format!("data file {number}");
+                Err(self.full(group, Owner { table: &table, index: None }, reason))
+            }
+        }
     }
 
-    /// Gives a unit one run of up to `wanted` extents, at least one. What is given is noted in `allocated`, also if logging it
-    /// fails: the transaction must then be undone. It stays out of every scan until the unit's list of extents has it.
+    /// Gives a unit one run of up to `wanted` extents of its group, at least one. What is given is noted in `allocated`, also if
+    /// logging it fails: the transaction must then be undone. It stays out of every scan until the unit's list of extents has it.
     pub fn allocate(
         &self,
         transaction: u64,
         unit: &Unit,
         wanted: u32,
+        owner: Owner<'_>,
         allocated: &mut Vec<ExtentId>,
     ) -> Result<Run, EngineError> {
         let mut state = self.lock();
-        let index = state.next_file();
-        if state.files.get(index).is_none_or(|file| file.free_count == 0) {
-            self.grow(&mut state, index, wanted)?;
-        }
+        let index = self.file_with_room(&mut state, unit.group, None, wanted, owner)?;
         let run = state.files.get_mut(index).and_then(|file| file.take_run(wanted.max(1)));
-        let run = run.ok_or_else(|| no_space("no free extent"))?;
+        let run = run.ok_or_else(|| self.full(unit.group, owner, "no free extent"))?;
         for extent in run.extents() {
             // What the cache may still have of an earlier owner must never be written over what the new one writes.
             self.pager.cache.discard(extent);
@@ -187,8 +193,55 @@ impl Allocator {
             allocated.push(extent);
         }
         // No run crosses a system extent, so it lies in one interval of every map.
-        self.log_allocation(&mut state, transaction, unit, run)?;
+        self.log_allocation(&mut state, transaction, unit, run, owner)?;
         Ok(run)
+    }
+
+    /// A file of a group with a free extent: `preferred`, or the next one in turn. If nothing is free, the files are made longer, one
+    /// after the other.
+    fn file_with_room(
+        &self,
+        state: &mut State,
+        group: u16,
+        preferred: Option<u16>,
+        wanted: u32,
+        owner: Owner<'_>,
+    ) -> Result<usize, EngineError> {
+        if let Some(index) =
+            preferred.and_then(|file| state.free_file(file)).or_else(|| state.next_file(group))
+        {
+            return Ok(index);
+        }
+        let mut refused = None;
+        for index in state.growing_files(group, preferred) {
+            loop {
+                match self.grow(state, index, wanted)? {
+                    Growth::Done if state.files.get(index).is_some_and(|file| file.free_count > 0) => {
+                        return Ok(index);
+                    }
+                    // All that came is maps.
+                    Growth::Done => {}
+                    Growth::Refused(reason) => {
+                        refused = Some(reason);
+                        break;
+                    }
+                }
+            }
+        }
+        let name = || self.pager.files.group_name(group);
+        Err(match refused {
+            Some(reason) => self.full(group, owner, reason),
+            None => EngineError::EmptyFileGroup { name: name() },
+        })
+    }
+
+    fn full(&self, group: u16, owner: Owner<'_>, reason: &'static str) -> EngineError {
+        EngineError::FileGroupFull {
+            group: self.pager.files.group_name(group),
+            table: owner.table.to_owned(),
+            index: owner.index.map(str::to_owned),
+            reason,
+        }
     }
 
     /// Notes in the map of minimally logged extents what the next log backup has to copy.
@@ -269,8 +322,9 @@ impl Allocator {
         transaction: u64,
         unit: &Unit,
         run: Run,
+        owner: Owner<'_>,
     ) -> Result<(), EngineError> {
-        let iam = self.iam_for(state, unit, run.first)?;
+        let iam = self.iam_for(state, unit, run.first, owner)?;
         let (gam, first) = maps::gam_of(run.first);
         let gam = Change::SetBits { page: gam, first, count: run.count, value: false };
         let iam = Change::SetBits { page: iam, first, count: run.count, value: true };
@@ -300,7 +354,8 @@ impl Allocator {
     pub fn log_free(&self, transaction: u64, unit: &Unit, extents: &[ExtentId]) -> Result<(), EngineError> {
         let mut state = self.state.lock();
         for extent in extents {
-            let iam = self.iam_for(&mut state, unit, *extent)?;
+            // The chain has a page for it, or it would not be the unit's.
+            let iam = self.iam_for(&mut state, unit, *extent, Owner { table: "", index: None })?;
             let (gam, bit) = maps::gam_of(*extent);
             let (pfs, entry) = maps::pfs_of(extent.page(0));
             let page = self.pager.cache.read(pfs)?;
@@ -332,16 +387,22 @@ impl Allocator {
     }
 
     /// The first IAM page of a new unit, given by its transaction.
-    pub fn create_unit(&self, transaction: u64, id: UnitId) -> Result<Unit, EngineError> {
+    pub fn create_unit(
+        &self,
+        transaction: u64,
+        id: UnitId,
+        group: u16,
+        owner: Owner<'_>,
+    ) -> Result<Unit, EngineError> {
         let mut state = self.state.lock();
-        let file = state.files.first().map_or(1, |file| file.number);
+        let page = self.allocate_mixed_page(&mut state, transaction, group, None, owner)?;
+        let file = page.file;
         let first_extent = ExtentId { file, extent: 0 };
-        let page = self.allocate_mixed_page(&mut state, transaction, file)?;
         let image = Box::new(maps::iam_page(page, id, 0, first_extent));
         self.must_change(transaction, Change::Format { page, image })?;
         state.iam_pages.insert(id, vec![(file, 0, page)]);
         state.created.insert(id, transaction);
-        Ok(Unit { id, first_iam: page, extents: Arc::default() })
+        Ok(Unit { id, group, first_iam: page, extents: Arc::default() })
     }
 
     /// The IAM pages of a unit, to be freed with it.
@@ -417,7 +478,7 @@ impl Allocator {
     }
 
     /// Reads a unit's extents from its IAM chain.
-    pub fn load_unit(&self, id: UnitId, first_iam: PageId) -> Result<Unit, EngineError> {
+    pub fn load_unit(&self, id: UnitId, group: u16, first_iam: PageId) -> Result<Unit, EngineError> {
         let mut extents = Vec::new();
         let mut pages = Vec::new();
         let mut next = first_iam;
@@ -439,7 +500,7 @@ impl Allocator {
             next = page.next();
         }
         self.state.lock().iam_pages.insert(id, pages);
-        Ok(Unit { id, first_iam, extents: Arc::new(extents) })
+        Ok(Unit { id, group, first_iam, extents: Arc::new(extents) })
     }
 
     /// Size of a file in extents.
@@ -457,25 +518,39 @@ impl Allocator {
 
     /// All files.
     pub fn files(&self) -> Vec<DataFileSpace> {
+        let layout = self.pager.files.layout();
         let state = self.state.lock();
         let pages = |extents: u32| u64::from(extents) * u64::from(EXTENT_PAGES);
-        let files = state.files.iter().map(|file| {
+        let files = state.files.iter().filter_map(|file| {
+            let definition = layout.files.iter().find(|definition| definition.number == file.number)?;
+            let group = layout.groups.iter().find(|group| group.id == file.group)?;
             let size = file.free.len() as u32;
             let mixed = state.mixed.keys().filter(|extent| extent.file == file.number).count() as u32;
-            DataFileSpace {
+            Some(DataFileSpace {
                 file: file.number,
                 name: super::files::file_name(file.number),
+                logical_name: definition.name.clone(),
+                group: file.group,
+                group_name: group.name.clone(),
                 size_pages: pages(size),
                 free_pages: pages(file.free_count),
                 mixed_pages: pages(mixed),
-                growth_pages: pages(growth(size, 1)),
-            }
+                growth_pages: pages(space::growth(size, 1, definition.growth)),
+                limit_pages: definition.limit_bytes.map(|limit| limit / PAGE_BYTES as u64),
+                growth: definition.growth,
+            })
         });
         files.collect()
     }
 
     /// The IAM page that covers an extent; added to the chain, for good, if the unit has none there.
-    fn iam_for(&self, state: &mut State, unit: &Unit, extent: ExtentId) -> Result<PageId, EngineError> {
+    fn iam_for(
+        &self,
+        state: &mut State,
+        unit: &Unit,
+        extent: ExtentId,
+        owner: Owner<'_>,
+    ) -> Result<PageId, EngineError> {
         let interval = extent.extent / maps::MAP_EXTENTS;
         let pages = state.iam_pages.get(&unit.id).cloned().unwrap_or_default();
         if let Some((_, _, page)) = pages.iter().find(|(file, at, _)| (*file, *at) == (extent.file, interval))
@@ -486,10 +561,10 @@ impl Allocator {
         // The chain of a unit that is everybody's grows for good; that of a new one goes with it.
         let sequence = pages.len() as u32;
         let page = match state.created.get(&unit.id).copied() {
-            Some(creator) => self.extend_chain(state, creator, unit, last, sequence, extent)?,
-            None => self
-                .pager
-                .system_transaction(|id| self.extend_chain(state, id, unit, last, sequence, extent))?,
+            Some(creator) => self.extend_chain(state, creator, unit, (last, sequence), extent, owner)?,
+            None => self.pager.system_transaction(|id| {
+                self.extend_chain(state, id, unit, (last, sequence), extent, owner)
+            })?,
         };
         state.iam_pages.entry(unit.id).or_default().push((extent.file, interval, page));
         Ok(page)
@@ -500,11 +575,11 @@ impl Allocator {
         state: &mut State,
         transaction: u64,
         unit: &Unit,
-        last: PageId,
-        sequence: u32,
+        (last, sequence): (PageId, u32),
         extent: ExtentId,
+        owner: Owner<'_>,
     ) -> Result<PageId, EngineError> {
-        let page = self.allocate_mixed_page(state, transaction, extent.file)?;
+        let page = self.allocate_mixed_page(state, transaction, unit.group, Some(extent.file), owner)?;
         let interval = extent.extent / maps::MAP_EXTENTS;
         let start = ExtentId { file: extent.file, extent: interval * maps::MAP_EXTENTS };
         let mut image = Box::new(maps::iam_page(page, unit.id, sequence, start));
@@ -516,30 +591,33 @@ impl Allocator {
         Ok(page)
     }
 
-    /// A page of a mixed extent, marked in the PFS as an IAM page.
+    /// A page of a mixed extent, marked in the PFS as an IAM page: of the preferred file, or another one of the group.
     fn allocate_mixed_page(
         &self,
         state: &mut State,
         transaction: u64,
-        file: u16,
+        group: u16,
+        preferred: Option<u16>,
+        owner: Owner<'_>,
     ) -> Result<PageId, EngineError> {
-        let found = state.mixed.iter().find(|(extent, used)| extent.file == file && **used != 0xFF);
-        let (extent, used) = match found.map(|(extent, used)| (*extent, *used)) {
+        let preferred = preferred.or_else(|| state.first_file(group));
+        let (extent, used) = match state.mixed_extent(preferred) {
             Some(found) => found,
             None => {
-                let index = state.files.iter().position(|space| space.number == file).unwrap_or(0);
-                if state.files.get(index).is_none_or(|space| space.free_count == 0) {
-                    self.grow(state, index, 1)?;
-                }
+                let index = self.file_with_room(state, group, preferred, 1, owner)?;
                 let run = state.files.get_mut(index).and_then(|space| space.take_run(1));
-                let extent = run.ok_or_else(|| no_space("no free extent"))?.first;
+                let run = run.ok_or_else(|| self.full(group, owner, "no free extent"))?;
+                let extent = run.first;
                 let (gam, first) = maps::gam_of(extent);
-                self.must_change(
-                    NO_TRANSACTION,
-                    Change::SetBits { page: gam, first, count: 1, value: false },
-                )?;
-                let (page, first) = maps::sgam_of(extent);
-                self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: true })?;
+                let (sgam, _) = maps::sgam_of(extent);
+                let marked = self.pager.system_transaction(|id| {
+                    self.must_change(id, Change::SetBits { page: gam, first, count: 1, value: false })?;
+                    self.must_change(id, Change::SetBits { page: sgam, first, count: 1, value: true })
+                });
+                if let Err(error) = marked {
+                    state.give_back(run);
+                    return Err(error);
+                }
                 (extent, 0)
             }
         };
@@ -558,20 +636,37 @@ impl Allocator {
     }
 
     /// Makes a file longer: its size on page 0 is written last, so that a growth cut short is simply done again.
-    fn grow(&self, state: &mut State, index: usize, wanted: u32) -> Result<(), EngineError> {
+    fn grow(&self, state: &mut State, index: usize, wanted: u32) -> Result<Growth, EngineError> {
         let total: u64 = state.files.iter().map(|file| file.free.len() as u64).sum();
-        let Some(space) = state.files.get_mut(index) else { return Err(no_space("no file")) };
+        let Some(space) = state.files.get_mut(index) else {
+            return Ok(Growth::Refused("there is no such file"));
+        };
         let old = space.free.len() as u32;
-        let room = self.limit_bytes.map_or(u32::MAX, |limit| {
-            u32::try_from((limit / EXTENT_BYTES as u64).saturating_sub(total)).unwrap_or(u32::MAX)
-        });
-        if room < wanted.saturating_add(2).min(GROWTH_EXTENTS.0) {
-            return Err(no_space("the file group is full"));
+        let Some(definition) = self.pager.files.definition(space.number) else {
+            return Ok(Growth::Refused("there is no such file"));
+        };
+        let step = space::growth(old, wanted, definition.growth);
+        if step == 0 {
+            return Ok(Growth::Refused("its files do not grow"));
         }
-        let new = old
-            .checked_add(growth(old, wanted).min(room))
-            .ok_or_else(|| no_space("the file is at its limit"))?;
-        self.pager.files.file(space.number)?.grow(new)?;
+        let extents = |bytes: u64| u32::try_from(bytes / EXTENT_BYTES as u64).unwrap_or(u32::MAX);
+        let room_in_all = extents(self.limit_bytes.unwrap_or(u64::MAX))
+            .saturating_sub(u32::try_from(total).unwrap_or(u32::MAX));
+        let room = extents(definition.limit_bytes.unwrap_or(u64::MAX)).saturating_sub(old);
+        let step = step.min(room).min(room_in_all).min(u32::MAX / EXTENT_PAGES - old);
+        if step == 0 && room_in_all == 0 {
+            return Ok(Growth::Refused("the database has reached its limit"));
+        }
+        if step == 0 || (old == 0 && step < LEAST_EXTENTS) {
+            return Ok(Growth::Refused("its files have reached their limits"));
+        }
+        let new = old + step;
+        match self.pager.files.file(space.number)?.grow(new) {
+            Err(EngineError::Io { source, .. }) if wants_space(&source) => {
+                return Ok(Growth::Refused("the disk is full"));
+            }
+            grown => grown?,
+        }
         for (number, page_type) in maps::map_pages(old, new) {
             let page = PageId::new(space.number, number);
             let mut image = Box::new(Page::formatted(page, page_type, 0, UnitId::default(), 4));
@@ -605,7 +700,7 @@ impl Allocator {
         self.must_change(NO_TRANSACTION, Change::Replace { page, slot: 0, before: current, after })?;
         space.free.extend((old..new).map(|extent| usable(&extent)));
         space.free_count += extents.len() as u32;
-        Ok(())
+        Ok(Growth::Done)
     }
 
     /// The state; waiting for it is what contention about allocation maps is.
@@ -628,56 +723,6 @@ impl Allocator {
     }
 }
 
-impl State {
-    /// The file for the next allocation: in turn, each skipped as often as it has less free space than the emptiest.
-    fn next_file(&mut self) -> usize {
-        let most = self.files.iter().map(|file| file.free_count).max().unwrap_or(0).max(1);
-        let files = self.files.len().max(1);
-        for _ in 0..files * 64 {
-            self.turn = (self.turn + 1) % files;
-            let Some(file) = self.files.get_mut(self.turn) else { break };
-            if file.skip > 0 {
-                file.skip -= 1;
-                continue;
-            }
-            file.skip = (most / file.free_count.max(1)).saturating_sub(1).min(32);
-            return self.turn;
-        }
-        self.turn
-    }
-
-    fn give_back(&mut self, run: Run) {
-        let Some(file) = self.files.iter_mut().find(|file| file.number == run.first.file) else { return };
-        for extent in run.extents() {
-            if let Some(free) = file.free.get_mut(extent.extent as usize)
-                && !*free
-            {
-                *free = true;
-                file.free_count += 1;
-                file.cursor = file.cursor.min(extent.extent as usize);
-            }
-        }
-    }
-}
-
-impl FileSpace {
-    fn empty(number: u16) -> Self {
-        Self { number, free: Vec::new(), free_count: 0, cursor: 0, skip: 0 }
-    }
-
-    /// Takes the first free extents from the cursor on, as many as lie together.
-    fn take_run(&mut self, wanted: u32) -> Option<Run> {
-        let from_cursor =
-            self.free.iter().skip(self.cursor).position(|free| *free).map(|at| at + self.cursor);
-        let first = from_cursor.or_else(|| self.free.iter().position(|free| *free))?;
-        let run = self.free.get_mut(first..)?.iter_mut().take(wanted as usize).take_while(|free| **free);
-        let count = run.map(|free| *free = false).count() as u32;
-        self.free_count -= count;
-        self.cursor = first + count as usize;
-        Some(Run { first: ExtentId { file: self.number, extent: first as u32 }, count })
-    }
-}
-
 /// Whether a page was never written, neither on disk nor in memory.
 fn is_blank(pager: &Pager, id: PageId) -> Result<bool, EngineError> {
     let blank = |page: &Page| page.bytes().iter().all(|byte| *byte == 0);
@@ -685,11 +730,6 @@ fn is_blank(pager: &Pager, id: PageId) -> Result<bool, EngineError> {
         Some(page) => Ok(blank(&page)),
         None => pager.files.read_page_unverified(id, WaitType::PageIoLatchShared).map(|page| blank(&page)),
     }
-}
-
-/// By how many extents a file of so many grows when at least `wanted` are needed.
-fn growth(extents: u32, wanted: u32) -> u32 {
-    (extents / 8).clamp(GROWTH_EXTENTS.0, GROWTH_EXTENTS.1).max(wanted.saturating_add(2))
 }
 
 /// Which pages of an extent the PFS says are in use.
@@ -710,12 +750,4 @@ fn size_record(extents: u32) -> Vec<u8> {
 fn file_size(page: &Page) -> u32 {
     let size = page.row(0).and_then(|row| row.get(4..)).and_then(<[u8]>::first_chunk);
     size.map_or(0, |size| u32::from_le_bytes(*size))
-}
-
-fn no_space(reason: &str) -> EngineError {
-    EngineError::Io {
-        operation: "allocate an extent in",
-        path: "data files".into(),
-        source: std::io::Error::new(std::io::ErrorKind::StorageFull, reason.to_owned()),
-    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, take};
 
+use super::allocation::Owner;
 use super::catalogue::{Table, UnitKind};
 use super::compress::Compression;
 use super::error::EngineError;
@@ -57,6 +58,17 @@ impl RebuildOptions {
 impl Transaction {
     /// Makes a nonclustered index and fills it with the rows that are there.
     pub fn create_index(&mut self, table: &str, definition: &IndexDefinition) -> Result<(), EngineError> {
+        self.create_index_on(table, definition, None)
+    }
+
+    /// The same in a file group; None: that of the table's rows.
+    pub fn create_index_on(
+        &mut self,
+        table: &str,
+        definition: &IndexDefinition,
+        group: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let group = group.map(|name| self.shared.group_named(Some(name))).transpose()?;
         let object = self.alone_in(table, LockMode::SchM)?;
         if self.working(object)?.index(&definition.name).is_some() {
             return Err(EngineError::TableExists { name: definition.name.clone() });
@@ -67,8 +79,11 @@ impl Transaction {
             working.next_index = id.checked_add(1).filter(|next| *next < 16_000).ok_or_else(|| {
                 EngineError::Schema { reason: "a table has had too many indexes".to_owned() }
             })?;
+            let group = group.unwrap_or(working.unit(UnitKind::InRow).group);
             this.set_working(working);
-            let unit = this.shared.allocator.create_unit(this.id, UnitKind::Index(id).id(object))?;
+            let owner = Owner { table, index: Some(&definition.name) };
+            let unit = UnitKind::Index(id).id(object);
+            let unit = this.shared.allocator.create_unit(this.id, unit, group, owner)?;
             let order = this.shared.options.text_order;
             this.with_heap(object, |heap| heap.plant_index(id, definition.clone(), unit, order))?;
             this.build_indexes(object, &[id])?;
@@ -164,9 +179,20 @@ impl Transaction {
     /// Turns a heap into a tree with this key, or gives a clustered table another one. Its indexes are built anew. The table keeps its
     /// compression unless the key says another one.
     pub fn create_clustered_index(&mut self, name: &str, key: &IndexDefinition) -> Result<(), EngineError> {
+        self.create_clustered_index_on(name, key, None)
+    }
+
+    /// The same in another file group (`ON`): the rows go there with what overflows. Large values stay in theirs.
+    pub fn create_clustered_index_on(
+        &mut self,
+        name: &str,
+        key: &IndexDefinition,
+        group: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let group = group.map(|group| self.shared.group_named(Some(group))).transpose()?;
         self.reload(name, |old| {
             let compression = key.compression.unwrap_or(old.layout.compression);
-            Ok(Reload { key: Some(key.clone()), compression, ..Reload::same(old) })
+            Ok(Reload { key: Some(key.clone()), compression, group, ..Reload::same(old) })
         })
     }
 
@@ -235,7 +261,8 @@ impl Transaction {
             let key = old.clustered.as_ref().map(|tree| moved(&tree.definition)).transpose()?;
             let indexes = old.indexes.iter().map(|index| moved(&index.tree.definition));
             let indexes = indexes.collect::<Result<Vec<_>, _>>()?;
-            Ok(Reload { columns: columns.to_vec(), key, indexes, compression: old.layout.compression })
+            let compression = old.layout.compression;
+            Ok(Reload { columns: columns.to_vec(), key, indexes, compression, group: None })
         })
     }
 
@@ -254,6 +281,12 @@ impl Transaction {
             let layout = Tree::table_layout(definitions, reload.key.as_ref())?;
             working.layout = Arc::new(layout.with_compression(reload.compression)?);
             working.clustered = None;
+            if let Some(group) = reload.group {
+                // The chain of its maps stays where it begins.
+                [UnitKind::InRow, UnitKind::Overflow]
+                    .into_iter()
+                    .for_each(|kind| working.unit_mut(kind).group = group);
+            }
             let order = this.shared.options.text_order;
             let clustered = match &reload.key {
                 Some(key) => {
@@ -323,6 +356,8 @@ struct Reload {
     key: Option<IndexDefinition>,
     indexes: Vec<IndexDefinition>,
     compression: Compression,
+    /// Another file group for its rows.
+    group: Option<u16>,
 }
 
 impl Reload {
@@ -335,6 +370,7 @@ impl Reload {
             key: old.clustered.as_ref().map(|tree| tree.definition.clone()),
             indexes: old.indexes.iter().map(|index| index.tree.definition.clone()).collect(),
             compression: old.layout.compression,
+            group: None,
         }
     }
 }

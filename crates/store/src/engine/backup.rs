@@ -12,11 +12,13 @@ use super::control::Control;
 use super::database::{Engine, RecoveryModel, Shared};
 use super::error::EngineError;
 use super::figures::WaitType;
+use super::file_groups::FileLayout;
 use super::files;
 use super::log::{LogFileHeader, LogScan};
 use super::lsn::Lsn;
 use super::page::{ExtentId, PAGE_BYTES, Page, PageId};
 use super::volume::{Volume, VolumeFile};
+use crate::codec::{Reader, Writer};
 
 const MAGIC: &[u8; 8] = b"BWLOGB1\n";
 /// Kinds of sections; each starts with one of these.
@@ -24,7 +26,8 @@ const FILE: u8 = 1;
 const BLOCK: u8 = 2;
 const PAGE: u8 = 3;
 const END: u8 = 4;
-/// Longest block of the log that is believed.
+const FILES: u8 = 5;
+/// Longest block of the log, or list of files, that is believed.
 const BLOCK_LIMIT_BYTES: usize = 1 << 20;
 
 /// What a log backup holds.
@@ -78,6 +81,13 @@ fn write(
     let mut out = Sink { out, shared, sum: crc32fast::Hasher::new(), bytes: 0 };
     out.put(MAGIC)?;
     out.put(&from.to_bytes())?;
+    // Nobody adds a file while a backup is taken.
+    let mut files = Writer::default();
+    shared.pager.files.layout().encode(&mut files);
+    let files = files.into_bytes();
+    out.put(&[FILES])?;
+    out.put(&(files.len() as u32).to_le_bytes())?;
+    out.put(&files)?;
     let mut pages = 0;
     for extent in marked {
         let (found, unreadable) = used_pages(shared, *extent)?;
@@ -195,7 +205,7 @@ pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<Log
     }
     let from = Lsn::from_bytes(source.take()?);
     let control = Control::read(volume)?;
-    let control = control.ok_or_else(|| damaged("there is no database to restore it to"))?;
+    let mut control = control.ok_or_else(|| damaged("there is no database to restore it to"))?;
     let end = LogScan::new(volume, control.keep_from)?.end()?;
     let goes_on = match from.file.cmp(&end.file) {
         Ordering::Less => true,
@@ -249,6 +259,18 @@ pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<Log
                 names.insert(name);
                 pages += 1;
             }
+            [FILES] => {
+                let length = u32::from_le_bytes(source.take()?) as usize;
+                if length > BLOCK_LIMIT_BYTES {
+                    return Err(damaged("a list of files is too long"));
+                }
+                let mut bytes = vec![0; length];
+                source.fill(&mut bytes)?;
+                let mut reader = Reader::new(&bytes);
+                let layout = FileLayout::decode(&mut reader).map_err(|error| damaged(&error.to_string()))?;
+                reader.finish("files").map_err(|error| damaged(&error.to_string()))?;
+                take_layout(volume, &mut control, layout)?;
+            }
             [END] => break,
             _ => return Err(damaged("a section of an unknown kind")),
         }
@@ -266,6 +288,30 @@ pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<Log
         header.sync(volume, &*file)?;
     }
     Ok(LogBackup { from, to, pages, unreadable_pages: Vec::new(), bytes: source.bytes })
+}
+
+/// Gives the copy the file groups of the backup, and empty files in the places of those that were added since.
+fn take_layout(
+    volume: &Arc<dyn Volume>,
+    control: &mut Control,
+    layout: FileLayout,
+) -> Result<(), EngineError> {
+    let io = |operation, name: &str| {
+        let path = volume.path(name);
+        move |source| EngineError::Io { operation, path, source }
+    };
+    for file in &layout.files {
+        if control.files.files.iter().all(|known| known.number != file.number) {
+            let name = files::file_name(file.number);
+            volume.create(&name).map_err(io("create", &name))?;
+        }
+    }
+    volume.sync_directory().map_err(io("sync the directory of", ""))?;
+    if control.files != layout {
+        control.files = layout;
+        control.write(volume)?;
+    }
+    Ok(())
 }
 
 fn damaged(reason: &str) -> EngineError {

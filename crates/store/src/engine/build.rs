@@ -248,7 +248,8 @@ impl TreeBuilder {
             let wanted = (pages - self.ready.len()).div_ceil(EXTENT_PAGES as usize) as u32;
             let unit = self.table.unit(self.tree.unit);
             let allocated = &mut self.fragments.allocated;
-            let run = self.shared.allocator.allocate(self.transaction, unit, wanted, allocated)?;
+            let (id, owner) = (self.transaction, self.table.owner(self.tree.unit));
+            let run = self.shared.allocator.allocate(id, unit, wanted, owner, allocated)?;
             for extent in run.extents() {
                 self.extents.push(ExtentUse { extent, used: 0 });
                 self.ready.extend((0..EXTENT_PAGES).map(|index| extent.page(index)));

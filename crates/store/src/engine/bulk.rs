@@ -116,7 +116,8 @@ impl HeapLoad {
         let mut addresses = Vec::new();
         while !pages.is_empty() {
             let wanted = (pages.len() as u32).div_ceil(EXTENT_PAGES);
-            let run = shared.allocator.allocate(*transaction, unit, wanted, &mut fragments.allocated)?;
+            let (id, owner) = (*transaction, table.owner(UnitKind::InRow));
+            let run = shared.allocator.allocate(id, unit, wanted, owner, &mut fragments.allocated)?;
             let count = pages.len().min((run.count * EXTENT_PAGES) as usize);
             let (now, rest) = pages.split_at_mut(count);
             for (index, bytes) in (0..).zip(now.iter_mut()) {

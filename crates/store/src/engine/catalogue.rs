@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::allocation::{ExtentUse, Unit};
+use super::allocation::{ExtentUse, Owner, Unit};
 use super::error::EngineError;
 use super::index::{Index, Tree};
 use super::kind::Kind;
@@ -95,6 +95,12 @@ impl Table {
             _ => None,
         };
         index.map_or(&self.units[kind.place()], |index| &index.unit)
+    }
+
+    /// What an error says that an allocation for one of its units is for.
+    pub(crate) fn owner(&self, kind: UnitKind) -> Owner<'_> {
+        let tree = self.tree(kind).map(|tree| tree.definition.name.as_str());
+        Owner { table: &self.name, index: tree.filter(|name| !name.is_empty()) }
     }
 
     pub(crate) fn unit_mut(&mut self, kind: UnitKind) -> &mut Unit {

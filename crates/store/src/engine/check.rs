@@ -79,6 +79,11 @@ impl Check<'_> {
         let mut fragments: BTreeSet<RowId> = BTreeSet::new();
         for kind in table.unit_kinds() {
             for extent in table.unit(kind).extents.iter() {
+                let group = self.shared.pager.files.file(extent.extent.file).map(|file| file.group);
+                if group.ok() != Some(table.unit(kind).group) {
+                    let reason = format!("an extent outside of file group {}", table.unit(kind).group);
+                    self.find(Some(&table.name), extent.extent.page(0), reason);
+                }
                 if let Some(other) = self.owners.insert(extent.extent, table.name.clone()) {
                     self.find(
                         Some(&table.name),

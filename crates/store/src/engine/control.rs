@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::error::EngineError;
+use super::file_groups::FileLayout;
 use super::lsn::Lsn;
 use super::page::PageId;
 use super::volume::Volume;
@@ -10,7 +11,7 @@ use crate::codec::{CodecError, Reader, Writer};
 
 const NAME: &str = "control";
 const NEW_NAME: &str = "control.new";
-const MAGIC: &[u8; 8] = b"BWPAGES1";
+const MAGIC: &[u8; 8] = b"BWPAGES2";
 
 /// What is not logged but kept until everything of it is durable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,8 +26,8 @@ pub struct Control {
     pub next_transaction: u64,
     /// See `next_transaction`.
     pub next_object: u32,
-    /// Number of data files.
-    pub files: u16,
+    /// File groups and data files.
+    pub files: FileLayout,
     /// First IAM page of the catalogue's own heap.
     pub catalogue_iam: PageId,
     /// Recovery model, see `RecoveryModel`.
@@ -82,7 +83,7 @@ impl Control {
         lsn(&mut out, self.keep_from);
         out.u64(self.next_transaction);
         out.u32(self.next_object);
-        out.u32(u32::from(self.files));
+        self.files.encode(&mut out);
         out.u32(u32::from(self.catalogue_iam.file));
         out.u32(self.catalogue_iam.page);
         out.u8(self.recovery_model);
@@ -112,7 +113,7 @@ impl Control {
         let (redo_start, keep_from) = (lsn(&mut reader)?, lsn(&mut reader)?);
         let next_transaction = reader.u64("transactions")?;
         let next_object = reader.u32("objects")?;
-        let files = u16(&mut reader, "files")?;
+        let files = FileLayout::decode(&mut reader)?;
         let catalogue_iam = PageId { file: u16(&mut reader, "catalogue")?, page: reader.u32("catalogue")? };
         let recovery_model = reader.u8("recovery model")?;
         let count = reader.count(32, "open transactions")?;

@@ -9,14 +9,15 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use parking_lot::{Mutex, RwLock};
 
-use super::allocation::Allocator;
+use super::allocation::{Allocator, Owner, Unit};
 use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
 use super::check::Finding;
 use super::compress::CompressionCounts;
 use super::control::Control;
-use super::definition::Definition;
+use super::definition::{Definition, StoredUnit};
 use super::error::EngineError;
 use super::figures::{CounterCells, Waits, count};
+use super::file_groups::{FileLayout, PRIMARY};
 use super::files::{self, DataFiles};
 use super::governor::{Governor, ResourceLimits};
 use super::index::{Index, Tree};
@@ -189,26 +190,28 @@ impl Engine {
         }
         let waits = Arc::new(Waits::default());
         let log = Arc::new(Log::create(&volume, options.log, &waits)?);
-        let files = Arc::new(DataFiles::new(&volume, &waits));
+        let placed = FileLayout::primary(options.files);
+        let files = Arc::new(DataFiles::new(&volume, &waits, placed.groups.clone()));
         let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
         let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
-        for number in 1..=options.files.max(1) {
-            files.add(number, true)?;
-            allocator.add_file(number)?;
+        for definition in &placed.files {
+            files.add(definition.clone(), true)?;
+            allocator.add_file(definition.number, 0)?;
         }
         // The control file, once it is there, means that the others are.
         volume.sync_directory().map_err(io("sync"))?;
         let mut units = Vec::new();
         let layout = catalogue_layout()?;
         let table = Table::new(CATALOGUE, "sys.objects".to_owned(), String::new(), layout, |id| {
-            let unit = allocator.create_unit(NO_TRANSACTION, id)?;
+            let owner = Owner { table: "sys.objects", index: None };
+            let unit = allocator.create_unit(NO_TRANSACTION, id, PRIMARY, owner)?;
             units.push(unit.first_iam);
             Ok(unit)
         })?;
         let control = Control {
             next_transaction: 1,
             next_object: CATALOGUE + 1,
-            files: options.files.max(1),
+            files: placed,
             catalogue_iam: units.first().copied().unwrap_or(PageId::NONE),
             recovery_model: options.recovery_model as u8,
             // The first virtual log file from its start.
@@ -234,9 +237,9 @@ impl Engine {
         let scan = LogScan::new(&volume, control.keep_from)?;
         let waits = Arc::new(Waits::default());
         let log = Arc::new(Log::after(&scan, &volume, options.log, &waits)?);
-        let files = Arc::new(DataFiles::new(&volume, &waits));
-        for number in 1..=control.files {
-            files.add(number, false)?;
+        let files = Arc::new(DataFiles::new(&volume, &waits, control.files.groups.clone()));
+        for definition in &control.files.files {
+            files.add(definition.clone(), false)?;
         }
         let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
         let recovered = recovery::recover(&pager, &scan, &control)?;
@@ -279,28 +282,6 @@ impl Engine {
     pub fn set_recovery_model(&self, model: RecoveryModel) -> Result<(), EngineError> {
         self.shared.recovery_model.store(model as u8, Ordering::Release);
         self.shared.checkpoint()
-    }
-
-    /// Adds an empty data file, which allocations fill in proportion from now on. Returns its number.
-    pub fn add_data_file(&self) -> Result<u16, EngineError> {
-        let _one = self.shared.backups.lock();
-        let shared = &self.shared;
-        let last = shared.pager.files.all().last().map_or(0, |file| file.number);
-        let number = last.checked_add(1).ok_or_else(|| EngineError::Schema {
-            reason: "a database has at most 65,535 data files".to_owned(),
-        })?;
-        let name = data_file_name(number);
-        let io = |operation| {
-            let path = shared.volume.path(&name);
-            move |source| EngineError::Io { operation, path, source }
-        };
-        shared.volume.create(&name).map_err(io("create"))?;
-        shared.volume.sync_directory().map_err(io("sync the directory of"))?;
-        shared.pager.files.add(number, false)?;
-        // The control file names it before the log does.
-        shared.checkpoint()?;
-        shared.allocator.add_file(number)?;
-        Ok(number)
     }
 
     /// Notes that the log up to now has been copied elsewhere, so that FULL and BULK_LOGGED need not keep it.
@@ -422,7 +403,7 @@ impl Shared {
                 open_transactions: open.iter().map(|(id, at)| (*id, at.first, at.last)).collect(),
                 next_transaction: self.next_transaction.load(Ordering::Acquire),
                 next_object: self.next_object.load(Ordering::Acquire),
-                files: self.pager.files.all().len() as u16,
+                files: self.pager.files.layout(),
                 catalogue_iam: self.catalogue_iam,
                 recovery_model: self.recovery_model.load(Ordering::Acquire),
                 row_counts: self.row_counts.lock().iter().map(|(object, rows)| (*object, *rows)).collect(),
@@ -532,9 +513,9 @@ impl Shared {
         // Its other units were created next to it and are empty.
         let mut table =
             Table::new(CATALOGUE, "sys.objects".to_owned(), String::new(), catalogue_layout()?, |id| {
-                Ok(super::allocation::Unit { id, first_iam: PageId::NONE, extents: Arc::default() })
+                Ok(Unit { id, group: PRIMARY, first_iam: PageId::NONE, extents: Arc::default() })
             })?;
-        let unit = self.allocator.load_unit(table.unit(UnitKind::InRow).id, first)?;
+        let unit = self.allocator.load_unit(table.unit(UnitKind::InRow).id, PRIMARY, first)?;
         *table.unit_mut(UnitKind::InRow) = unit;
         let counts = self.row_counts.lock().clone();
         table.rows = counts.get(&CATALOGUE).copied().unwrap_or(0);
@@ -564,16 +545,18 @@ impl Shared {
         let Definition { object, clustered, .. } = definition;
         let key = clustered.as_ref().map(|(_, definition)| definition);
         let layout = Tree::table_layout(definition.columns, key)?.with_compression(definition.compression)?;
-        let mut iam_pages = definition.iam_pages.into_iter();
+        let mut units = definition.units.into_iter();
         let mut table = Table::new(object, definition.name, definition.properties, layout, |id| {
-            self.allocator.load_unit(id, iam_pages.next().unwrap_or(PageId::NONE))
+            let StoredUnit { first_iam, group } = units.next().unwrap_or_default();
+            self.allocator.load_unit(id, group, first_iam)
         })?;
         let order = self.options.text_order;
         if let Some((root, definition)) = clustered {
             table.clustered = Some(Arc::new(Tree::clustered(&table.layout, definition, root, order)?));
         }
         for stored in definition.indexes {
-            let unit = self.allocator.load_unit(UnitKind::Index(stored.id).id(object), stored.first_iam)?;
+            let StoredUnit { first_iam, group } = stored.unit;
+            let unit = self.allocator.load_unit(UnitKind::Index(stored.id).id(object), group, first_iam)?;
             let tree = table.clustered.as_deref();
             let index =
                 Index::new(stored.id, stored.definition, &table.layout, tree, stored.root, unit, order)?;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch};
 use arrow::datatypes::Int32Type;
 
+use super::allocation::Unit;
 use super::catalogue::{Table, catalogue_layout};
 use super::compress::Compression;
 use super::error::EngineError;
+use super::file_groups::PRIMARY;
 use super::index::IndexDefinition;
 use super::key::KeyColumn;
 use super::layout::Column;
@@ -25,7 +27,7 @@ pub(crate) fn rows_of(table: &Table) -> Result<RecordBatch, EngineError> {
     out.string(&table.properties);
     out.u8(table.layout.compression as u8);
     out.u32(u32::from(table.next_index));
-    table.units.iter().for_each(|unit| put_page(&mut out, unit.first_iam));
+    table.units.iter().for_each(|unit| put_unit(&mut out, unit));
     out.count(table.layout.visible().len());
     for column in table.layout.visible() {
         out.string(&column.name);
@@ -40,7 +42,7 @@ pub(crate) fn rows_of(table: &Table) -> Result<RecordBatch, EngineError> {
     out.count(table.indexes.len());
     for index in &table.indexes {
         out.u32(u32::from(index.id));
-        put_page(&mut out, index.unit.first_iam);
+        put_unit(&mut out, &index.unit);
         put_page(&mut out, index.tree.root);
         put_definition(&mut out, &index.tree.definition);
     }
@@ -63,18 +65,31 @@ pub(crate) struct Definition {
     pub properties: String,
     pub compression: Compression,
     pub columns: Vec<Column>,
-    pub iam_pages: [PageId; 3],
+    pub units: [StoredUnit; 3],
     pub next_index: u16,
     pub clustered: Option<(PageId, IndexDefinition)>,
     pub indexes: Vec<StoredIndex>,
     pub rows: Vec<RowId>,
 }
 
+/// An allocation unit as the catalogue has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredUnit {
+    pub first_iam: PageId,
+    pub group: u16,
+}
+
+impl Default for StoredUnit {
+    fn default() -> Self {
+        Self { first_iam: PageId::NONE, group: PRIMARY }
+    }
+}
+
 /// A nonclustered index as the catalogue has it.
 #[derive(Debug)]
 pub(crate) struct StoredIndex {
     pub id: u16,
-    pub first_iam: PageId,
+    pub unit: StoredUnit,
     pub root: PageId,
     pub definition: IndexDefinition,
 }
@@ -108,9 +123,9 @@ impl Definition {
         let (name, properties) = (reader.string("name")?, reader.string("properties")?);
         let compression = take_compression(&mut reader)?;
         let next_index = take_u16(&mut reader, "next index")?;
-        let mut iam_pages = [PageId::NONE; 3];
-        for page in &mut iam_pages {
-            *page = take_page(&mut reader)?;
+        let mut units = [StoredUnit::default(); 3];
+        for unit in &mut units {
+            *unit = take_unit(&mut reader)?;
         }
         let count = reader.count(9, "columns")?;
         let mut columns = Vec::with_capacity(count);
@@ -128,8 +143,8 @@ impl Definition {
         let mut indexes = Vec::with_capacity(count);
         for _ in 0..count {
             let id = take_u16(&mut reader, "index")?;
-            let (first_iam, root) = (take_page(&mut reader)?, take_page(&mut reader)?);
-            indexes.push(StoredIndex { id, first_iam, root, definition: take_definition(&mut reader)? });
+            let (unit, root) = (take_unit(&mut reader)?, take_page(&mut reader)?);
+            indexes.push(StoredIndex { id, unit, root, definition: take_definition(&mut reader)? });
         }
         reader.finish("definition")?;
         Ok(Self {
@@ -138,7 +153,7 @@ impl Definition {
             properties,
             compression,
             columns,
-            iam_pages,
+            units,
             next_index,
             clustered,
             indexes,
@@ -194,6 +209,15 @@ fn take_definition(reader: &mut Reader<'_>) -> Result<IndexDefinition, CodecErro
 fn take_compression(reader: &mut Reader<'_>) -> Result<Compression, CodecError> {
     let number = reader.u8("compression")?;
     Compression::from_number(number).ok_or_else(|| reader.invalid("compression", number.to_string()))
+}
+
+fn put_unit(out: &mut Writer, unit: &Unit) {
+    put_page(out, unit.first_iam);
+    out.u16(unit.group);
+}
+
+fn take_unit(reader: &mut Reader<'_>) -> Result<StoredUnit, CodecError> {
+    Ok(StoredUnit { first_iam: take_page(reader)?, group: reader.u16("file group")? })
 }
 
 fn put_page(out: &mut Writer, page: PageId) {

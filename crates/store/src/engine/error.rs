@@ -96,6 +96,54 @@ pub enum EngineError {
         /// The failure.
         reason: String,
     },
+    /// No file of a group has room, and none can grow.
+    #[error("no space for {} in file group {group:?}: {reason}", object_name(.table, .index.as_deref()))]
+    FileGroupFull {
+        /// The group.
+        group: String,
+        /// The table that wanted it.
+        table: String,
+        /// The index of it, if it is for one.
+        index: Option<String>,
+        /// What keeps the files from growing.
+        reason: &'static str,
+    },
+    /// No such file group.
+    #[error("no file group {name:?}")]
+    NoSuchFileGroup {
+        /// Its name.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("a file group named {name:?} exists already")]
+    FileGroupExists {
+        /// The name.
+        name: String,
+    },
+    /// Nothing can be put into a group without files.
+    #[error("file group {name:?} has no files")]
+    EmptyFileGroup {
+        /// Its name.
+        name: String,
+    },
+    /// A group that has files, or is PRIMARY or the default, cannot be removed.
+    #[error("file group {name:?} is in use")]
+    FileGroupInUse {
+        /// Its name.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("a data file named {name:?} exists already")]
+    DataFileExists {
+        /// The name.
+        name: String,
+    },
+    /// No such data file.
+    #[error("no data file {name:?}")]
+    NoSuchDataFile {
+        /// Its logical name.
+        name: String,
+    },
     /// Another process has the directory open.
     #[error("{} is in use by another process", .path.display())]
     InUse {
@@ -195,6 +243,13 @@ impl EngineError {
             Self::RowTooLarge { .. } => 511,
             Self::LogFull { .. } => 9002,
             Self::Shut { .. } => 9001,
+            Self::FileGroupFull { .. } => 1105,
+            Self::NoSuchFileGroup { .. } => 1921,
+            Self::FileGroupExists { .. } => 5035,
+            Self::EmptyFileGroup { .. } => 622,
+            Self::FileGroupInUse { .. } => 5042,
+            Self::DataFileExists { .. } => 1828,
+            Self::NoSuchDataFile { .. } => 5041,
             Self::NoLogBackup => 4208,
             Self::Backup { operation: "read", .. } => 3203,
             Self::Backup { .. } => 3202,
@@ -210,14 +265,7 @@ impl EngineError {
             Self::Doomed => 3930,
             Self::Lock(LockError::Deadlock { .. }) => 1205,
             Self::Lock(LockError::Timeout { .. }) => 1222,
-            Self::Io { source, .. }
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-                ) =>
-            {
-                1105
-            }
+            Self::Io { source, .. } if wants_space(source) => 1105,
             Self::Io { operation: "open" | "create" | "list", .. } => 5120,
             Self::Io { source, .. }
                 if matches!(
@@ -230,5 +278,21 @@ impl EngineError {
             Self::Io { .. } => 823,
             _ => return None,
         })
+    }
+}
+
+/// Whether an operation failed for want of space alone, and may succeed later.
+pub(crate) fn wants_space(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
+/// `'table'` or `'table'.'index'`, as error 1105 spells it.
+fn object_name(table: &str, index: Option<&str>) -> String {
+    match index {
+        Some(index) => format!("'{table}'.'{index}'"),
+        None => format!("'{table}'"),
     }
 }

@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 
 use super::error::EngineError;
 use super::figures::{FileIo, IoCounts, WaitType, Waits};
+use super::file_groups::{DataFileDefinition, FileGroup, FileLayout};
 use super::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
 use super::volume::{Volume, VolumeFile};
 
@@ -16,6 +17,8 @@ use super::volume::{Volume, VolumeFile};
 pub struct DataFile {
     /// Its number, from 1.
     pub number: u16,
+    /// Its file group.
+    pub group: u16,
     path: PathBuf,
     file: Arc<dyn VolumeFile>,
     extents: AtomicU32,
@@ -105,17 +108,25 @@ impl DataFile {
 pub struct DataFiles {
     volume: Arc<dyn Volume>,
     files: RwLock<Vec<Arc<DataFile>>>,
+    /// Never held while anything else is done.
+    layout: RwLock<FileLayout>,
     waits: Arc<Waits>,
 }
 
 impl DataFiles {
-    /// None yet.
-    pub fn new(volume: &Arc<dyn Volume>, waits: &Arc<Waits>) -> Self {
-        Self { volume: Arc::clone(volume), files: RwLock::new(Vec::new()), waits: Arc::clone(waits) }
+    /// None yet, of these groups.
+    pub fn new(volume: &Arc<dyn Volume>, waits: &Arc<Waits>, groups: Vec<FileGroup>) -> Self {
+        Self {
+            volume: Arc::clone(volume),
+            files: RwLock::new(Vec::new()),
+            layout: RwLock::new(FileLayout { groups, files: Vec::new() }),
+            waits: Arc::clone(waits),
+        }
     }
 
-    /// Opens file `number`, or creates it; a created one must be synced with its directory by the caller.
-    pub fn add(&self, number: u16, create: bool) -> Result<Arc<DataFile>, EngineError> {
+    /// Opens a file, or creates it; a created one must be synced with its directory by the caller.
+    pub fn add(&self, definition: DataFileDefinition, create: bool) -> Result<Arc<DataFile>, EngineError> {
+        let DataFileDefinition { number, group, .. } = definition;
         let name = file_name(number);
         let path = self.volume.path(&name);
         let error = |operation| {
@@ -128,9 +139,37 @@ impl DataFiles {
         let extents = u32::try_from(length.div_ceil(EXTENT_BYTES as u64)).unwrap_or(u32::MAX);
         let (extents, unsynced) = (AtomicU32::new(extents), AtomicBool::new(true));
         let (waits, io) = (Arc::clone(&self.waits), IoCounts::default());
-        let file = Arc::new(DataFile { number, path, file, extents, unsynced, waits, io });
+        let file = Arc::new(DataFile { number, group, path, file, extents, unsynced, waits, io });
         self.files.write().push(Arc::clone(&file));
+        self.layout.write().files.push(definition);
         Ok(file)
+    }
+
+    /// Takes back a file that could not be added.
+    pub fn forget(&self, number: u16) {
+        self.files.write().retain(|file| file.number != number);
+        self.layout.write().files.retain(|file| file.number != number);
+    }
+
+    /// All groups and what is declared of the files.
+    pub fn layout(&self) -> FileLayout {
+        self.layout.read().clone()
+    }
+
+    /// Changes groups, and what is declared of files, which stay the same ones.
+    pub fn set_layout(&self, layout: FileLayout) {
+        *self.layout.write() = layout;
+    }
+
+    /// What is declared of file `number`.
+    pub fn definition(&self, number: u16) -> Option<DataFileDefinition> {
+        self.layout.read().files.iter().find(|file| file.number == number).cloned()
+    }
+
+    /// Name of a file group.
+    pub fn group_name(&self, id: u16) -> String {
+        let layout = self.layout.read();
+        layout.groups.iter().find(|group| group.id == id).map(|group| group.name.clone()).unwrap_or_default()
     }
 
     /// File `number`.

@@ -82,7 +82,8 @@ impl FragmentWriter {
             return Ok(id);
         }
         let of_table = self.table.unit(unit).clone();
-        let run = self.shared.allocator.allocate(self.transaction, &of_table, 8, &mut self.allocated)?;
+        let (id, owner) = (self.transaction, self.table.owner(unit));
+        let run = self.shared.allocator.allocate(id, &of_table, 8, owner, &mut self.allocated)?;
         // Also those that stay empty belong to the table.
         let extents = self.extents.entry(unit).or_default();
         extents.extend(run.extents().map(|extent| ExtentUse { extent, used: 0 }));

@@ -191,7 +191,8 @@ impl HeapWriter<'_> {
         let extent = match partly {
             Some(extent) => extent,
             None => {
-                let run = self.shared.allocator.allocate(self.transaction, unit, 1, self.allocated)?;
+                let (id, owner) = (self.transaction, self.table.owner(kind));
+                let run = self.shared.allocator.allocate(id, unit, 1, owner, self.allocated)?;
                 ExtentUse { extent: run.first, used: 0 }
             }
         };

@@ -49,6 +49,7 @@ pub mod database;
 mod definition;
 pub mod error;
 pub mod figures;
+pub mod file_groups;
 pub mod files;
 mod fragments;
 pub mod governor;
@@ -90,6 +91,7 @@ pub use figures::{
     AllocationUnitSpace, Counters, DataFileSpace, FileIo, LogReuseWait, LogSpace, PageStatistics, ScanDetail,
     WaitCount, WaitType,
 };
+pub use file_groups::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
 pub use governor::{ResourceLimits, ResourceSample, ServiceTier};
 pub use index::{Index, IndexDefinition, RowLocator, Tree};
 pub use key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyText, TextOrder};

@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 
-use super::allocation::Unit;
-use super::catalogue::{CATALOGUE, Catalogue, Filled, Table};
+use super::allocation::{Owner, Unit};
+use super::catalogue::{CATALOGUE, Catalogue, Filled, Table, UnitKind};
 use super::check::{self, Finding};
 use super::compress::Compression;
 use super::database::{GivenUp, Shared};
 use super::definition;
 use super::error::EngineError;
 use super::figures::count;
+use super::file_groups::Placement;
 use super::heap::HeapWriter;
 use super::index::{IndexDefinition, Tree};
 use super::layout::Column;
@@ -142,7 +143,7 @@ impl Transaction {
         columns: Vec<Column>,
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, None, Compression::None, properties)
+        self.create_table_on(name, columns, None, Compression::None, &Placement::default(), properties)
     }
 
     /// Creates a table whose rows are kept in the order of a unique key, a clustered tree. `key` holds indexes of columns.
@@ -153,7 +154,7 @@ impl Transaction {
         key: &[usize],
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, Some(&IndexDefinition::unique("", key)), Compression::None, properties)
+        self.create_tree(name, columns, &IndexDefinition::unique("", key), properties)
     }
 
     /// The same with any key, and the compression that it says.
@@ -164,7 +165,8 @@ impl Transaction {
         key: &IndexDefinition,
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, Some(key), key.compression.unwrap_or_default(), properties)
+        let compression = key.compression.unwrap_or_default();
+        self.create_table_on(name, columns, Some(key), compression, &Placement::default(), properties)
     }
 
     /// Creates a heap with this compression.
@@ -175,17 +177,23 @@ impl Transaction {
         compression: Compression,
         properties: &str,
     ) -> Result<(), EngineError> {
-        self.create(name, columns, None, compression, properties)
+        self.create_table_on(name, columns, None, compression, &Placement::default(), properties)
     }
 
-    fn create(
+    /// Creates a table: with a key, a tree; in these file groups (`ON`, `TEXTIMAGE_ON`).
+    ///
+    /// # Errors
+    /// A group that does not exist is error 1921, one without files 622.
+    pub fn create_table_on(
         &mut self,
         name: &str,
         columns: Vec<Column>,
         key: Option<&IndexDefinition>,
         compression: Compression,
+        placement: &Placement,
         properties: &str,
     ) -> Result<(), EngineError> {
+        let placed = self.shared.placed(placement)?;
         let layout = Tree::table_layout(columns, key)?.with_compression(compression)?;
         let order = self.shared.options.text_order;
         if let Some(key) = key {
@@ -197,7 +205,9 @@ impl Transaction {
         self.guarded(|this| {
             let (shared, id) = (Arc::clone(&this.shared), this.id);
             let table = Table::new(object, name.to_owned(), properties.to_owned(), layout, |unit| {
-                shared.allocator.create_unit(id, unit)
+                let large = unit == UnitKind::Large.id(object);
+                let group = if large { placed.large_values } else { placed.rows };
+                shared.allocator.create_unit(id, unit, group, Owner { table: name, index: None })
             })?;
             this.set_working(table);
             this.work.redefined.insert(object);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bulkwire_store::engine::{Engine, EngineOptions, LogOptions, RecoveryModel};
+use bulkwire_store::engine::{DataFileOptions, Engine, EngineOptions, FileGrowth, LogOptions, RecoveryModel};
 
 use crate::basics::{MODELS, options};
 use crate::support::Random;
@@ -68,7 +68,13 @@ fn run(volume: &MemoryVolume, seed: u64) -> Vec<Commit> {
                 drop(engine.backup_log(&mut std::io::sink()).unwrap());
             }
             4 if engine.data_files().len() < 4 && random.one_in(3) => {
-                assert!(engine.add_data_file().unwrap() <= 4);
+                let group = random.one_in(2).then(|| format!("group{number}"));
+                if let Some(name) = &group {
+                    assert!(engine.add_file_group(name).unwrap() > 1);
+                }
+                let options = DataFileOptions { growth: FileGrowth::Bytes(256 << 10), ..Default::default() };
+                assert!(engine.add_data_file_to(group.as_deref(), &options).unwrap() <= 4);
+                group.iter().for_each(|name| engine.set_default_file_group(name).unwrap());
             }
             3 if random.one_in(3) => {
                 let model = [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple];

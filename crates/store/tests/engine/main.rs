@@ -8,6 +8,7 @@ mod compressed;
 mod crash;
 mod faults;
 mod figures;
+mod groups;
 mod index;
 mod kill;
 mod sizes;

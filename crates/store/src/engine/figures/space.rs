@@ -3,6 +3,7 @@
 use super::super::allocation::Unit;
 use super::super::database::{RecoveryModel, Shared, Snapshot};
 use super::super::error::EngineError;
+use super::super::file_groups::FileGrowth;
 use super::super::page::{EXTENT_PAGES, PageId, UnitId};
 use super::pages;
 
@@ -83,6 +84,12 @@ pub struct DataFileSpace {
     pub file: u16,
     /// Its name in the database's directory.
     pub name: String,
+    /// Its logical name.
+    pub logical_name: String,
+    /// Its file group (`data_space_id`).
+    pub group: u16,
+    /// The group's name.
+    pub group_name: String,
     /// Its size in pages.
     pub size_pages: u64,
     /// Pages of extents that belong to nobody.
@@ -91,6 +98,10 @@ pub struct DataFileSpace {
     pub mixed_pages: u64,
     /// How many pages it would grow by next.
     pub growth_pages: u64,
+    /// Pages that it may grow to; None: no limit.
+    pub limit_pages: Option<u64>,
+    /// How it grows.
+    pub growth: FileGrowth,
 }
 
 pub(super) fn data_files(shared: &Shared) -> Vec<DataFileSpace> {
@@ -104,6 +115,8 @@ pub struct AllocationUnitSpace {
     pub unit: UnitId,
     /// `IN_ROW_DATA`, `ROW_OVERFLOW_DATA` or `LOB_DATA`.
     pub kind: &'static str,
+    /// Its file group (`data_space_id`).
+    pub group: u16,
     /// Pages that belong to it: those of its extents, and its IAM pages.
     pub total_pages: u64,
     /// Those of them in use.
@@ -136,6 +149,7 @@ fn unit_space(shared: &Shared, unit: &Unit, kind: &'static str, upper_pages: u64
     AllocationUnitSpace {
         unit: unit.id,
         kind,
+        group: unit.group,
         total_pages: unit.extents.len() as u64 * u64::from(EXTENT_PAGES) + maps,
         used_pages: pages + maps,
         data_pages: pages.saturating_sub(upper_pages),
