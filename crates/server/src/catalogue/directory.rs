@@ -23,6 +23,9 @@ pub struct DatabaseEntry {
     pub name: String,
     /// Its schemas.
     pub schemas: Vec<SchemaEntry>,
+    /// MAXDOP of its scoped configuration; 0: that of the server.
+    #[serde(default)]
+    pub max_dop: u16,
 }
 
 /// One schema.
@@ -64,7 +67,7 @@ impl DatabaseEntry {
     fn new(id: i32, name: &str) -> Self {
         let fixed = [(1, "dbo"), (2, "guest"), (3, "INFORMATION_SCHEMA"), (4, "sys")];
         let schemas = fixed.map(|(id, name)| SchemaEntry { id, name: name.to_string() });
-        DatabaseEntry { id, name: name.to_string(), schemas: schemas.to_vec() }
+        DatabaseEntry { id, name: name.to_string(), schemas: schemas.to_vec(), max_dop: 0 }
     }
 
     /// The schema of a name.

@@ -5,6 +5,7 @@ mod compatibility;
 mod constraints;
 mod indexes;
 mod information_schema;
+mod loads;
 mod modules;
 mod objects;
 mod server;
@@ -86,6 +87,7 @@ fn all() -> impl Iterator<Item = &'static Entry> {
         server::ENTRIES,
         compatibility::ENTRIES,
         information_schema::ENTRIES,
+        loads::ENTRIES,
     ]
     .into_iter()
     .flatten()

@@ -286,6 +286,10 @@ impl Conversation {
                     request_log::bulk(self.spid, &format!("{rows} rows"));
                 }
                 session.note_bulk(rows);
+                if let Some(notice) = session.notice_of_load().filter(|_| !self.shared.options.discard) {
+                    let notice = self.shared.instance.server_message(notice);
+                    self.writer.tokens(|w| Token::Info(notice).encode(w, self.version))?;
+                }
                 self.done_token(DoneStatus::COUNT, rows)?;
             }
             BulkOutcome::Failed(error) => {

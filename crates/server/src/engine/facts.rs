@@ -7,7 +7,7 @@ use tds::SqlType;
 
 use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, same_name};
-use crate::session::OpenSession;
+use crate::session::{FinishedLoad, OpenSession};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::parse_object_name;
@@ -68,6 +68,10 @@ pub struct Facts {
     pub spid: u16,
     /// Who is logged in, this session included.
     pub(crate) sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
+    /// `max degree of parallelism`.
+    pub(crate) max_dop: u16,
+    /// Loads that ended last.
+    pub(crate) loads: Box<dyn Fn() -> Vec<FinishedLoad> + Send + Sync>,
     /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
     pub now: i64,
     /// Identity value of the last INSERT of this scope.
@@ -120,6 +124,8 @@ impl Facts {
             server: "bulkwire".to_string(),
             spid: 51,
             sessions: Box::new(Vec::new),
+            max_dop: 0,
+            loads: Box::new(Vec::new),
             now: now(),
             scope_identity: None,
             row_count: 0,

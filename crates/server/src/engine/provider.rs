@@ -108,7 +108,7 @@ impl TableProvider for StoredTable {
 
     async fn scan(
         &self,
-        _: &dyn Session,
+        session: &dyn Session,
         projection: Option<&Vec<usize>>,
         filters: &[Expr],
         limit: Option<usize>,
@@ -117,7 +117,13 @@ impl TableProvider for StoredTable {
         let scan = self.open(projection.cloned(), filters).map_err(external)?;
         // A limit is of the rows that satisfy the conditions, which are checked above.
         let limit = limit.filter(|_| filters.is_empty());
-        read_once(schema, Some(Box::new(scan.map(|batch| batch.map_err(external)))), limit)
+        let parts = scan.partitions(session.config().target_partitions()).into_iter();
+        let partitions = parts.map(|scan| -> Arc<dyn PartitionStream> {
+            let rows: Batches = Box::new(scan.map(|batch| batch.map_err(external)));
+            Arc::new(OncePartition { schema: Arc::clone(&schema), rows: Mutex::new(Some(rows)) })
+        });
+        let partitions = partitions.collect();
+        Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, None, false, limit)?))
     }
 }
 

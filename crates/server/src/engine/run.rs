@@ -30,7 +30,7 @@ const BATCH_ROWS: usize = 8192;
 
 /// The execution engine, shared by all sessions.
 pub struct Engine {
-    state: SessionState,
+    pub(super) state: SessionState,
 }
 
 impl std::fmt::Debug for Engine {
@@ -66,7 +66,7 @@ impl Engine {
         let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
         let plan = with_pauses(plan, cancellation).map_err(plan_error)?;
         let stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
-        Ok(ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone() })
+        Ok(ResultStream::planned(schema, stream, cancellation))
     }
 
     /// Starts a query that needs no planning; None for all others. It neither waits nor computes for long.
@@ -197,6 +197,15 @@ enum Rows {
 }
 
 impl ResultStream {
+    /// The rows of a plan that runs.
+    pub(super) fn planned(
+        schema: SchemaRef,
+        stream: SendableRecordBatchStream,
+        cancellation: &Cancellation,
+    ) -> ResultStream {
+        ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone() }
+    }
+
     /// The next rows; None at the end.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         let next = match &mut self.rows {

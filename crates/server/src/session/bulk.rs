@@ -9,11 +9,12 @@ use tds::SqlType;
 use super::Session;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
+use super::loads::{LoadClock, Writing};
 use super::output::Output;
 use super::response::Response;
 use super::work::{BulkWork, OpenTable};
 use crate::catalogue::TableDefinition;
-use crate::engine::Binder;
+use crate::engine::{Binder, SerialReason};
 use crate::sql_error::SqlError;
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ast::{BulkHints, InsertBulk, ObjectName};
@@ -41,6 +42,7 @@ pub struct BulkWriter {
     definition: Arc<TableDefinition>,
     types: Vec<SqlType>,
     finished: bool,
+    clock: LoadClock,
 }
 
 impl Session {
@@ -102,6 +104,15 @@ impl Session {
     /// The writer may be used on another thread while nothing else happens in the session. Unique keys take
     /// the table's lock alone; otherwise several loads run side by side, with TABLOCK those that ask for it.
     pub fn begin_bulk(&mut self, target: BulkTarget) -> Result<BulkWriter, SqlError> {
+        self.begin_load(target, "INSERT BULK")
+    }
+
+    /// The same for another statement.
+    pub(super) fn begin_load(
+        &mut self,
+        target: BulkTarget,
+        command: &'static str,
+    ) -> Result<BulkWriter, SqlError> {
         let frame = Frame::new(false);
         let mut table = self.writable(&target.table)?;
         if !target.hints.check_constraints && self.distrust(&table)? {
@@ -135,6 +146,7 @@ impl Session {
             definition: table.definition,
             types: Vec::new(),
             finished: false,
+            clock: self.load_clock(command),
         })
     }
 
@@ -180,6 +192,7 @@ impl Session {
             conflict: "INSERT",
             default_for_null: !hints.keep_nulls,
             check_constraints: hints.check_constraints,
+            table_lock: hints.table_lock,
         };
         for reference in references.iter_mut().filter(|reference| reference.same_table) {
             reference.parent = now.clone();
@@ -236,8 +249,11 @@ impl BulkWriter {
         writer.finish()?;
         self.finished = true;
         let rows = writer.rows;
+        let serial = Some(SerialReason::OneSource);
+        let writing = Writing { rows, degree: 1, serial, logging: writer.take_logging()? };
         self.work.give_keys(writer.into_keys());
         self.work.end(true)?;
+        self.work.remember(self.clock.finished(&self.definition, writing));
         Ok(rows)
     }
 

@@ -132,6 +132,9 @@ impl Session {
             }
             first = false;
             let rows = waiting(|| writer.finish())?;
+            if let Some(notice) = self.notice_of_load() {
+                self.inform(notice, output).await;
+            }
             self.last.rows = i64::try_from(rows).unwrap_or(i64::MAX);
             self.last.error = 0;
             let count = (!self.settings.no_count).then_some(rows);
@@ -159,7 +162,7 @@ impl Session {
                 ..BulkHints::default()
             },
         };
-        let mut writer = self.begin_bulk(target)?;
+        let mut writer = self.begin_load(target, "BULK INSERT")?;
         writer.columns(load.rows.columns())?;
         Ok(writer)
     }

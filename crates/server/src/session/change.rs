@@ -350,6 +350,7 @@ impl Session {
             conflict: statement,
             default_for_null: false,
             check_constraints: true,
+            table_lock: false,
         };
         self.work.forget_keys(definition.object_id);
         let table = changes.table.clone();

@@ -151,6 +151,9 @@ impl Session {
         facts.spid = self.login.spid;
         let sessions = self.instance.sessions().clone();
         facts.sessions = Box::new(move || sessions.all());
+        facts.max_dop = self.instance.max_dop();
+        let loading = Arc::clone(&self.instance);
+        facts.loads = Box::new(move || loading.loads().all());
         facts.scope_identity = self.last.scope_identity;
         facts.row_count = self.last.rows;
         facts.transaction_count = i64::from(self.work.depth());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, RecordBatch};
 use store::LockMode;
 use tds::SqlType;
 
@@ -10,19 +10,31 @@ use super::Session;
 use super::environment::SessionEnvironment;
 use super::insert_file::placed;
 use super::interpreter::Frame;
+use super::loads::Writing;
 use super::output::{CapturedResult, Output};
 use super::output_clause::{RowSet, Shown};
+use super::parallel::Placing;
 use super::response::command;
-use super::work::OpenTable;
+use super::work::{OpenTable, Place};
 use crate::catalogue::TableDefinition;
-use crate::engine::{Binder, Datum, Scope};
+use crate::engine::{Binder, Datum, Scope, SerialReason, Streams};
 use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan, keys_in_memory};
 use crate::tsql::ast::{Insert, InsertSource, ObjectName, StatementKind};
 use crate::tsql::expression::Expr;
+use crate::tsql::query::Query;
 
 /// Rows of a table whose keys or identity values can be read without leaving the connection's thread.
 const ROWS_READ_AT_ONCE: u64 = 1024;
+
+/// What an INSERT did.
+struct Inserted {
+    rows: u64,
+    identity: Option<i64>,
+    shown: Option<Shown>,
+    /// How the rows of a query were written.
+    writing: Option<Writing>,
+}
 
 impl Session {
     /// Runs an INSERT.
@@ -49,11 +61,16 @@ impl Session {
             output.done(kind, command::INSERT, None).await;
             return Ok(());
         }
+        let clock = self.load_clock("INSERT SELECT");
         let mark = self.work.start_statement()?;
         self.stay_or_leave(&table).await;
+        let definition = Arc::clone(&table.definition);
         let result = self.insert_rows(insert, table, &targets, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
-        let (rows, identity, shown) = result?;
+        let Inserted { rows, identity, shown, writing } = result?;
+        if let Some(writing) = writing.filter(|writing| writing.is_load(insert.table_lock)) {
+            self.note_load(clock.finished(&definition, writing), output).await;
+        }
         if identity.is_some() {
             self.last.identity = identity;
             self.last.scope_identity = identity;
@@ -128,12 +145,11 @@ impl Session {
         statement: &'static str,
         fresh: bool,
     ) -> Result<TableWriter, SqlError> {
-        let options =
-            WriteOptions { statement, conflict: statement, default_for_null: false, check_constraints: true };
+        let options = super::modify::write_options(statement, statement);
         self.writer_with(table, frame, options, fresh)
     }
 
-    /// A writer with options. Locks the table: alone if its keys change with its rows, else beside other writers.
+    /// A writer with options. Locks the table: alone if its keys change with its rows or that is asked for, else beside other writers.
     pub(super) fn writer_with(
         &mut self,
         table: &OpenTable,
@@ -145,7 +161,7 @@ impl Session {
             let environment = SessionEnvironment::new(self, frame);
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
         };
-        let alone = fresh || self.work.writes_alone(table);
+        let alone = fresh || options.table_lock || self.work.writes_alone(table);
         // Referenced tables first: whoever deletes from one goes on to this table.
         let mut references = if options.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
@@ -237,12 +253,13 @@ impl Session {
         table: OpenTable,
         targets: &[usize],
         frame: &Frame,
-    ) -> Result<(u64, Option<i64>, Option<Shown>), SqlError> {
+    ) -> Result<Inserted, SqlError> {
         let width = table.definition.columns.len();
         let mut written = Vec::new();
         let keep = insert.output.is_some();
         let limit = self.limit(insert.top.as_ref(), usize::MAX, frame).await?;
         let mut writer;
+        let mut how = None;
         match &insert.source {
             InsertSource::Values(rows) => {
                 let listed = insert.columns.is_some();
@@ -258,34 +275,11 @@ impl Session {
                 written.push(writer.write(InputRows { columns, rows: 1 })?);
             }
             InsertSource::Query(query) => {
-                let table = match insert.from_file.ignore_constraints && self.distrust(&table)? {
-                    true => self.work.refresh(&table)?,
-                    false => table.clone(),
-                };
-                let bound = self.bind(query, frame)?;
-                count_matches(bound.columns.len(), targets.len(), insert.columns.is_some())?;
-                if insert.top.as_ref().is_some_and(|top| top.percent) {
-                    return Err(SqlError::unsupported("INSERT TOP … PERCENT"));
-                }
-                let types: Vec<SqlType> =
-                    bound.columns.iter().map(|column| column.sql_type.clone()).collect();
-                let instance = Arc::clone(&self.instance);
-                let mut stream = instance.engine().start(bound, &self.cancellation).await?;
-                let options = self.file_write_options(insert);
-                writer = self.writer_with(&table, frame, options, false)?;
-                let mut left = limit;
-                while let Some(batch) = stream.next().await? {
-                    let batch = batch.slice(0, batch.num_rows().min(left));
-                    left -= batch.num_rows();
-                    if batch.num_rows() == 0 {
-                        break;
-                    }
-                    let input = placed(insert, &table.definition, targets, batch.columns(), &types);
-                    let batch = writer.write(input)?;
-                    if keep {
-                        written.push(batch);
-                    }
-                }
+                let batches = keep.then_some(&mut written);
+                let (filled, degree, serial) =
+                    self.insert_query(insert, query, &table, targets, limit, batches, frame).await?;
+                writer = filled;
+                how = Some((degree, serial));
             }
             InsertSource::Execute(_) => return Err(SqlError::internal("an EXECUTE that was not run")),
         }
@@ -301,8 +295,70 @@ impl Session {
             None => None,
         };
         let (rows, identity) = (writer.rows, writer.last_identity);
+        let writing = match how.filter(|_| table.place == Place::Shared) {
+            Some((degree, serial)) => Some(Writing { rows, degree, serial, logging: writer.take_logging()? }),
+            None => None,
+        };
         self.work.keep_keys(writer.into_keys());
-        Ok((rows, identity, shown))
+        Ok(Inserted { rows, identity, shown, writing })
+    }
+
+    /// Writes the rows of a query; returns how many tasks did, and why it was one. `written`: the rows are wanted.
+    #[allow(clippy::too_many_arguments)]
+    async fn insert_query(
+        &mut self,
+        insert: &Insert,
+        query: &Query,
+        table: &OpenTable,
+        targets: &[usize],
+        limit: usize,
+        mut written: Option<&mut Vec<RecordBatch>>,
+        frame: &Frame,
+    ) -> Result<(TableWriter, usize, Option<SerialReason>), SqlError> {
+        let table = match insert.from_file.ignore_constraints && self.distrust(table)? {
+            true => self.work.refresh(table)?,
+            false => table.clone(),
+        };
+        let bound = self.bind(query, frame)?;
+        count_matches(bound.columns.len(), targets.len(), insert.columns.is_some())?;
+        if insert.top.as_ref().is_some_and(|top| top.percent) {
+            return Err(SqlError::unsupported("INSERT TOP … PERCENT"));
+        }
+        let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
+        let degree = match insert.table_lock {
+            false => Err(SerialReason::NoTableLock),
+            true if written.is_some() || insert.top.is_some() => Err(SerialReason::Statement),
+            true => self.degree(query, &table),
+        };
+        let streams = self.start_streams(bound, degree).await?;
+        let options = self.file_write_options(insert);
+        let mut writer = self.writer_with(&table, frame, options, false)?;
+        let (mut stream, reason) = match streams {
+            Streams::One(stream, reason) => (stream, reason),
+            Streams::Several(streams) => {
+                let degree = streams.len();
+                let (width, targets) = (table.definition.columns.len(), targets.to_vec());
+                let placing: Placing = Arc::new(move |batch| {
+                    InputRows::placed(width, &targets, batch.columns(), &types, batch.num_rows())
+                });
+                writer.rows = self.write_side_by_side(streams, &table, &writer, &placing).await?;
+                return Ok((writer, degree, None));
+            }
+        };
+        let mut left = limit;
+        while let Some(batch) = stream.next().await? {
+            let batch = batch.slice(0, batch.num_rows().min(left));
+            left -= batch.num_rows();
+            if batch.num_rows() == 0 {
+                break;
+            }
+            let input = placed(insert, &table.definition, targets, batch.columns(), &types);
+            let batch = writer.write(input)?;
+            if let Some(written) = &mut written {
+                written.push(batch);
+            }
+        }
+        Ok((writer, 1, Some(reason)))
     }
 
     /// The rows of VALUES.

@@ -41,6 +41,7 @@ impl Session {
             conflict: "INSERT",
             default_for_null: insert.from_file.keep_defaults,
             check_constraints: !insert.from_file.ignore_constraints,
+            table_lock: insert.table_lock,
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::Mutex;
 use store::{TableId, TableInfo};
 
 use super::application_locks::ApplicationLocks;
+use super::loads::RecentLoads;
 use super::registry::Sessions;
 use super::statements::StatementCache;
 use crate::bulk_file::FileAccess;
@@ -46,6 +47,8 @@ pub struct Instance {
     /// Keys of tables with unique constraints.
     pub(crate) keys: KeyCache,
     files: FileAccess,
+    max_dop: AtomicU16,
+    loads: RecentLoads,
 }
 
 impl std::fmt::Debug for Instance {
@@ -82,6 +85,8 @@ impl Instance {
             statements: StatementCache::default(),
             keys: KeyCache::default(),
             files: FileAccess::default(),
+            max_dop: AtomicU16::new(0),
+            loads: RecentLoads::default(),
         };
         let mut last = OBJECT_ID_FIRST;
         for info in instance.store.snapshot().tables() {
@@ -115,6 +120,21 @@ impl Instance {
     /// The store.
     pub fn store(&self) -> &Database {
         &self.store
+    }
+
+    /// Loads that ended last.
+    pub(crate) fn loads(&self) -> &RecentLoads {
+        &self.loads
+    }
+
+    /// `max degree of parallelism`; 0: as many as there are processors.
+    pub(crate) fn max_dop(&self) -> u16 {
+        self.max_dop.load(Ordering::Relaxed)
+    }
+
+    /// Sets it, for as long as the server runs.
+    pub(super) fn set_max_dop(&self, limit: u16) {
+        self.max_dop.store(limit, Ordering::Relaxed);
     }
 
     /// Whether a commit waits for files.

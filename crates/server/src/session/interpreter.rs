@@ -272,6 +272,10 @@ impl Session {
                 let (text, sql_type) = self.value(text, frame).await?;
                 return self.execute_text(&display(&text, &sql_type), frame, output).await;
             }
+            StatementKind::ScopedMaxDop(limit) => {
+                self.scope_max_dop(*limit)?;
+                output.done(kind, command::OTHER, None).await
+            }
             StatementKind::Nothing | StatementKind::AlterDatabase(_) => {
                 output.done(kind, command::OTHER, None).await
             }
@@ -576,6 +580,7 @@ impl Session {
             "XACT_ABORT" => settings.abort_transaction = on,
             "IMPLICIT_TRANSACTIONS" => settings.implicit_transactions = on,
             "FMTONLY" => settings.format_only = on,
+            "STATISTICS BULK" => settings.statistics_bulk = on,
             "NOEXEC" | "PARSEONLY" => settings.no_execute = on,
             _ => {}
         }

@@ -271,7 +271,7 @@ impl Session {
 
 /// Options of a statement that rewrites a table.
 pub(super) fn write_options(statement: &'static str, conflict: &'static str) -> WriteOptions {
-    WriteOptions { statement, conflict, default_for_null: false, check_constraints: true }
+    WriteOptions { statement, conflict, default_for_null: false, check_constraints: true, table_lock: false }
 }
 
 /// Rows as they were, with other values in some columns.

@@ -84,6 +84,8 @@ const NAMES: &[&str] = &[
 const RENAME: Signature =
     Signature { name: "sp_rename", parameters: &["@objname", "@newname", "@objtype"], required: 2 };
 
+const CONFIGURE: Signature =
+    Signature { name: "sp_configure", parameters: &["@configname", "@configvalue"], required: 0 };
 const SET_SESSION_CONTEXT: Signature =
     Signature { name: "sp_set_session_context", parameters: &["@key", "@value", "@read_only"], required: 2 };
 
@@ -240,9 +242,12 @@ impl Session {
                 Ok(Outcome::plain())
             }
             // Accepted: they change nothing that this server has.
-            "sp_tableoption" | "sp_configure" | "sp_updatestats" | "sp_addextendedproperty" => {
+            "sp_configure" => {
+                let parameters = CONFIGURE.bind(arguments)?;
+                self.configure(parameters.text(0), parameters.int(1), output).await?;
                 Ok(Outcome::plain())
             }
+            "sp_tableoption" | "sp_updatestats" | "sp_addextendedproperty" => Ok(Outcome::plain()),
             "sp_getapplock" => self.get_application_lock(arguments).await,
             "sp_releaseapplock" => self.release_application_lock(arguments),
             "sp_rename" => {

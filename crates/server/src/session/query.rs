@@ -7,11 +7,13 @@ use tds::SqlType;
 use super::Session;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
+use super::loads::Writing;
 use super::output::Output;
+use super::parallel::Placing;
 use super::response::{Response, ResultColumns, command};
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ColumnDefinition, TableDefinition};
-use crate::engine::{Binder, BoundQuery, Datum, exact_schema};
+use crate::engine::{Binder, BoundQuery, Datum, Streams, exact_schema};
 use crate::sql_error::SqlError;
 use crate::table::InputRows;
 use crate::tsql::ast::ObjectName;
@@ -30,12 +32,14 @@ impl Session {
             if !select.from.is_empty() {
                 self.begin_implicitly(output).await;
             }
-            if let Some(into) = &select.into {
-                return self.select_into(query, select, into, frame, output).await;
-            }
-            if select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. })) {
+            if select.into.is_none()
+                && select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. }))
+            {
                 return self.assign_from(query, select, frame, output).await;
             }
+        }
+        if let Some(into) = into_of(&query.body) {
+            return self.select_into(&without_into(query), into, frame, output).await;
         }
         let bound = self.bind(query, frame)?;
         let kind = frame.done_kind();
@@ -212,26 +216,28 @@ impl Session {
     async fn select_into(
         &mut self,
         query: &Query,
-        select: &Select,
         into: &ObjectName,
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<(), SqlError> {
-        let mut plain = query.clone();
-        plain.body = QueryBody::Select(Box::new(Select { into: None, ..select.clone() }));
         let kind = frame.done_kind();
         if self.settings.format_only {
-            self.bind(&plain, frame)?;
+            self.bind(query, frame)?;
             output.done(kind, command::SELECT, None).await;
             return Ok(());
         }
         if into.is_temporary() {
             self.work.make_temporary();
         }
+        let clock = self.load_clock("SELECT INTO");
         let mark = self.work.start_statement()?;
-        let result = self.create_from(&plain, into, frame).await;
+        let result = self.create_from(query, into, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
-        let rows = result?;
+        let (table, writing) = result?;
+        let rows = writing.rows;
+        if table.place == Place::Shared {
+            self.note_load(clock.finished(&table.definition, writing), output).await;
+        }
         self.last.rows = rows as i64;
         self.last.error = 0;
         output.done(kind, command::SELECT, Some(rows).filter(|_| !self.settings.no_count)).await;
@@ -243,7 +249,7 @@ impl Session {
         query: &Query,
         into: &ObjectName,
         frame: &Frame,
-    ) -> Result<u64, SqlError> {
+    ) -> Result<(OpenTable, Writing), SqlError> {
         let bound = self.bind(query, frame)?;
         let mut columns = Vec::with_capacity(bound.columns.len());
         for (index, column) in bound.columns.iter().enumerate() {
@@ -273,15 +279,27 @@ impl Session {
         let table = self.create(definition, into)?;
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
         let mut writer = self.writer(&table, frame, "INSERT", false)?;
-        let instance = Arc::clone(&self.instance);
-        let mut stream = instance.engine().start(bound, &self.cancellation).await?;
-        while let Some(batch) = stream.next().await? {
+        let placing: Placing = Arc::new(move |batch| {
             let columns = batch.columns().iter().cloned().zip(types.iter().cloned()).map(Some).collect();
-            writer.write(InputRows { columns, rows: batch.num_rows() })?;
-        }
-        let rows = writer.rows;
+            InputRows { columns, rows: batch.num_rows() }
+        });
+        let degree = self.degree(query, &table);
+        let (degree, serial) = match self.start_streams(bound, degree).await? {
+            Streams::One(mut stream, reason) => {
+                while let Some(batch) = stream.next().await? {
+                    writer.write(placing(&batch))?;
+                }
+                (1, Some(reason))
+            }
+            Streams::Several(streams) => {
+                let degree = streams.len();
+                writer.rows = self.write_side_by_side(streams, &table, &writer, &placing).await?;
+                (degree, None)
+            }
+        };
+        let writing = Writing { rows: writer.rows, degree, serial, logging: writer.take_logging()? };
         self.work.keep_keys(writer.into_keys());
-        Ok(rows)
+        Ok((table, writing))
     }
 
     /// The definition of a new table of plain columns.
@@ -349,6 +367,32 @@ impl Session {
         }
         Ok(OpenTable { place, id, definition: Arc::new(definition), rows: 0 })
     }
+}
+
+/// INTO stands in the first SELECT of a query, also of one with set operators.
+fn into_of(body: &QueryBody) -> Option<&ObjectName> {
+    match body {
+        QueryBody::Select(select) => select.into.as_ref(),
+        QueryBody::Set { left, .. } => into_of(left),
+        QueryBody::Nested(_) => None,
+    }
+}
+
+/// A query without its INTO.
+fn without_into(query: &Query) -> Query {
+    let mut query = query.clone();
+    let mut body = &mut query.body;
+    loop {
+        body = match body {
+            QueryBody::Set { left, .. } => left,
+            QueryBody::Select(select) => {
+                select.into = None;
+                break;
+            }
+            QueryBody::Nested(_) => break,
+        };
+    }
+    query
 }
 
 /// The variable that stands for a column of the row at hand; no T-SQL name has a blank.

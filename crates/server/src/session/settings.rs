@@ -31,6 +31,8 @@ pub(super) struct Settings {
     pub isolation_level: u8,
     /// DATEFIRST: 1 for weeks that begin on Monday, to 7 for Sunday.
     pub date_first: u8,
+    /// STATISTICS BULK: loads are told of.
+    pub statistics_bulk: bool,
     /// CONTEXT_INFO: 128 bytes.
     pub context_info: Option<Vec<u8>>,
 }
@@ -58,6 +60,7 @@ impl Settings {
             identity_insert: None,
             isolation_level: 2,
             date_first: 7,
+            statistics_bulk: false,
             context_info: None,
         }
     }

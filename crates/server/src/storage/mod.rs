@@ -5,9 +5,11 @@
 
 mod columns;
 mod key_range;
+mod logging;
 mod pages;
 mod pages_transaction;
 mod scan;
+mod side_writer;
 mod text_order;
 mod trees;
 
@@ -22,9 +24,11 @@ use store::engine::EngineError;
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 pub use key_range::{Bound, KeyRange};
+pub use logging::{LoadLogging, LoggingCondition};
 pub use pages::{PagedDatabase, PagedSnapshot};
 pub use pages_transaction::{PagedSavepoint, PagedTransaction};
 pub use scan::{LocatedScan, Scan};
+pub use side_writer::SideWriter;
 pub use store::engine::RowLocator;
 pub(crate) use trees::{KeyTree, holds, key_trees};
 
@@ -365,6 +369,28 @@ impl Transaction {
         match self {
             Transaction::Segments(own) => own.append(table, batch),
             Transaction::Pages(own) => own.append(table, batch),
+        }
+    }
+
+    /// Writers for `count` threads, which fill a heap without indexes side by side until the statement ends; None: the form has one
+    /// writer alone.
+    pub fn side_writers(
+        &mut self,
+        table: TableId,
+        count: usize,
+    ) -> Result<Option<Vec<SideWriter>>, StoreError> {
+        match self {
+            Transaction::Segments(_) => Ok(None),
+            Transaction::Pages(own) => own.side_writers(table, count).map(Some),
+        }
+    }
+
+    /// How much of the rows that were added to a table since this was last asked went to the log; None: none were, or the form has no
+    /// minimal logging.
+    pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
+        match self {
+            Transaction::Segments(_) => None,
+            Transaction::Pages(own) => own.take_logging(table),
         }
     }
 

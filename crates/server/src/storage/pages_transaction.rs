@@ -14,8 +14,10 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
 use super::key_range::KeyRange;
+use super::logging::LoadLogging;
 use super::pages::{Forms, id_of, info, object_of};
 use super::scan::{LocatedScan, OpenRows, PagedScan, Scan};
+use super::side_writer::{SideWriter, Slot};
 use super::trees::TableTrees;
 
 /// Rows of one statement that are not worth extents of their own.
@@ -37,6 +39,10 @@ pub struct PagedTransaction {
     table_locks: HashSet<u32>,
     /// Tables whose next rows are said to be sorted.
     sorted: HashSet<u32>,
+    /// Writers of the statement that runs which other threads fill, by table.
+    sides: Vec<(u32, Arc<Slot>)>,
+    /// How much of the rows added last went to the log, by table.
+    logging: HashMap<u32, LoadLogging>,
 }
 
 /// A point of a transaction to go back to.
@@ -51,6 +57,8 @@ impl PagedTransaction {
             writers: HashMap::new(),
             table_locks: HashSet::new(),
             sorted: HashSet::new(),
+            sides: Vec::new(),
+            logging: HashMap::new(),
         }
     }
 
@@ -276,9 +284,10 @@ impl PagedTransaction {
             return self.keep(&known, writer, done);
         }
         let (table_lock, sorted) = (self.table_locks.contains(&object), self.sorted.contains(&object));
-        let inner = self.open()?;
+        let Some(inner) = &mut self.inner else { return Err(EngineError::Doomed.into()) };
         let waiting: usize = inner.pending(object).iter().map(RecordBatch::num_rows).sum();
         if waiting + batch.num_rows() < WAITING_ROWS_MAX && bytes_in(&batch) < WAITING_BYTES_MAX && !sorted {
+            self.logging.insert(object, LoadLogging::row_by_row(inner.recovery_model(), table_lock));
             if known.clustered.is_none() && known.indexes.is_empty() {
                 return Ok(inner.insert_at_commit(&known.name, &batch)?);
             }
@@ -288,9 +297,37 @@ impl PagedTransaction {
         }
         let options = BulkOptions { table_lock, sorted, ..BulkOptions::default() };
         let mut writer = inner.bulk_writer_with(&known.name, options)?;
+        let logging = LoadLogging::of(writer.minimal_logging(), inner.recovery_model());
+        self.logging.insert(object, logging);
         let before = inner.take_pending(object);
         let done = before.iter().chain([&batch]).try_for_each(|batch| writer.append(batch));
         self.keep(&known, writer, done)
+    }
+
+    /// Writers for `count` threads, which fill a heap without indexes side by side until the statement ends.
+    pub fn side_writers(&mut self, table: TableId, count: usize) -> Result<Vec<SideWriter>, StoreError> {
+        self.settle()?;
+        let object = object_of(table);
+        let known = self.existing(table)?;
+        let form = self.forms.of(&known);
+        let table_lock = self.table_locks.contains(&object);
+        let options = BulkOptions { table_lock, ..BulkOptions::default() };
+        let mut writers = Vec::with_capacity(count);
+        for _ in 0..count {
+            let inner = self.open()?;
+            let writer = inner.bulk_writer_with(&known.name, options)?;
+            let logging = LoadLogging::of(writer.minimal_logging(), inner.recovery_model());
+            self.logging.insert(object, logging);
+            let side = SideWriter::new(Arc::clone(&form), writer);
+            self.sides.push((object, side.slot()));
+            writers.push(side);
+        }
+        Ok(writers)
+    }
+
+    /// How much of the rows that were added to a table since this was last asked went to the log; None: none were.
+    pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
+        self.logging.remove(&object_of(table))
     }
 
     /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.
@@ -322,11 +359,18 @@ impl PagedTransaction {
     /// Ends the writers that are open: their rows are part of the tables. What a table with keys was given is sorted, merged and checked
     /// only here.
     pub fn settle(&mut self) -> Result<(), StoreError> {
-        let writers = std::mem::take(&mut self.writers);
         self.sorted.clear();
+        let writers = std::mem::take(&mut self.writers).into_iter();
+        let writers = writers.map(|(object, writer)| (object, writer, true));
+        let sides = std::mem::take(&mut self.sides).into_iter();
+        let sides =
+            sides.filter_map(|(object, slot)| slot.end().map(|(writer, whole)| (object, writer, whole)));
         let mut result = Ok(());
-        for (object, writer) in writers {
+        for (object, writer, whole) in writers.chain(sides) {
             let inner = self.open()?;
+            if !whole {
+                result = Err(EngineError::Doomed.into());
+            }
             match (inner.table_of(object), &result) {
                 (Some(table), Ok(())) => {
                     let done = inner.finish_bulk(&table.name, writer).map(|_| ());
@@ -343,6 +387,8 @@ impl PagedTransaction {
     fn abandon(&mut self) {
         if let Some(inner) = &mut self.inner {
             self.writers.drain().for_each(|(_, writer)| inner.abandon_bulk(writer));
+            let sides = self.sides.drain(..).filter_map(|(_, slot)| slot.end());
+            sides.for_each(|(writer, _)| inner.abandon_bulk(writer));
         }
         self.sorted.clear();
     }
@@ -382,7 +428,9 @@ impl PagedTransaction {
             inner.pending(table.object).iter().map(|batch| batch.num_rows() as u64).sum::<u64>()
         });
         let written = self.writers.get(&table.object).map_or(0, BulkWriter::rows);
-        info(table, waiting + written, &self.forms)
+        let sides = self.sides.iter().filter(|(object, _)| *object == table.object);
+        let beside: u64 = sides.map(|(_, slot)| slot.rows()).sum();
+        info(table, waiting + written + beside, &self.forms)
     }
 }
 

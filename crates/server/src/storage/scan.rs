@@ -52,6 +52,17 @@ impl Scan {
             Scan::Pages(scan) => scan.bytes,
         }
     }
+
+    /// Cuts the scan into up to `parts` that read different extents and can run side by side. Each has a megabyte at least; segments
+    /// are read by one.
+    pub fn partitions(self, parts: usize) -> Vec<Scan> {
+        match self {
+            Scan::Segments(_) => vec![self],
+            Scan::Pages(scan) => {
+                scan.partitions(parts).into_iter().map(|part| Scan::Pages(Box::new(part))).collect()
+            }
+        }
+    }
 }
 
 impl Iterator for Scan {
@@ -64,6 +75,9 @@ impl Iterator for Scan {
         }
     }
 }
+
+/// Bytes of a partition of a scan: less is not worth a thread.
+const PARTITION_BYTES_MIN: u64 = 1 << 20;
 
 /// A scan of pages, and of the rows that wait for the transaction's commit.
 #[derive(Debug)]
@@ -205,6 +219,30 @@ impl PagedScan {
         Some(found?.map_err(StoreError::from).and_then(|(batch, locators)| {
             Ok((self.form.decode(&batch, self.projection.as_deref(), &self.schema)?, locators))
         }))
+    }
+
+    /// Only rows in the order of extents are cut.
+    fn partitions(self, parts: usize) -> Vec<PagedScan> {
+        let Self { rows_read, mut waiting, form, projection, schema, rows, bytes } = self;
+        let most = usize::try_from(bytes / PARTITION_BYTES_MIN).unwrap_or(usize::MAX).max(1);
+        let scans = match rows_read {
+            PagedRows::Extents(scan) => {
+                scan.partitions(parts.min(most)).into_iter().map(PagedRows::Extents).collect()
+            }
+            ordered => vec![ordered],
+        };
+        let count = scans.len().max(1) as u64;
+        let part = |rows_read| PagedScan {
+            rows_read,
+            // With one of them, the first.
+            waiting: waiting.take(),
+            form: Arc::clone(&form),
+            projection: projection.clone(),
+            schema: Arc::clone(&schema),
+            rows: rows / count,
+            bytes: bytes / count,
+        };
+        scans.into_iter().map(part).collect()
     }
 }
 

@@ -19,9 +19,9 @@ use crate::catalogue::{ColumnDefinition, Identity};
 use crate::engine::datum::data_type;
 use crate::engine::{Datum, Typed};
 use crate::session::Instance;
-use crate::session::work::{OpenTable, SharedPair, WorkAccess};
+use crate::session::work::{OpenTable, SharedPair, WorkAccess, store_error, waiting};
 use crate::sql_error::SqlError;
-use crate::storage::Transaction;
+use crate::storage::{LoadLogging, SideWriter, Transaction};
 
 /// Rows to be written: for each column of the table its values and their type, or nothing.
 pub(crate) struct InputRows {
@@ -61,6 +61,8 @@ pub(crate) struct WriteOptions {
     pub default_for_null: bool,
     /// CHECK constraints are enforced (always, but for bulk loads without CHECK_CONSTRAINTS).
     pub check_constraints: bool,
+    /// The table is locked alone (INSERT … WITH (TABLOCK) … SELECT).
+    pub table_lock: bool,
 }
 
 /// Writes to one table within one statement.
@@ -73,6 +75,8 @@ pub(crate) struct TableWriter {
     keys: Option<TableKeys>,
     references: Vec<PendingKeys>,
     schema: Arc<Schema>,
+    /// Where rows go if not to the transaction's own writer.
+    side: Option<SideWriter>,
     /// The last identity value given out or kept.
     pub last_identity: Option<i64>,
     /// Rows written so far.
@@ -117,6 +121,29 @@ impl TableWriter {
             keys,
             references,
             schema,
+            side: None,
+            last_identity: None,
+            rows: 0,
+        })
+    }
+
+    /// A writer for the same statement on another thread, which fills extents of its own; None if rows must be looked at together:
+    /// those of a table with unique keys, references or identities.
+    pub fn beside(&self, side: SideWriter) -> Option<TableWriter> {
+        let definition = &self.plan.definition;
+        if self.keys.is_some() || !self.references.is_empty() || definition.identity().is_some() {
+            return None;
+        }
+        Some(TableWriter {
+            instance: Arc::clone(&self.instance),
+            access: self.access.clone(),
+            table: self.table.clone(),
+            plan: self.plan.clone(),
+            options: self.options.clone(),
+            keys: None,
+            references: Vec::new(),
+            schema: Arc::clone(&self.schema),
+            side: Some(side),
             last_identity: None,
             rows: 0,
         })
@@ -131,7 +158,7 @@ impl TableWriter {
         let columns = TableKeys::columns(&unique);
         let mut keys = TableKeys::new(unique);
         for batch in access.scan(table.id, Some(columns.clone()))? {
-            let batch = batch.map_err(crate::session::work::store_error)?;
+            let batch = batch.map_err(store_error)?;
             keys.add(&plan.definition, batch.num_rows(), |position| {
                 let index = columns.iter().position(|column| *column == position)?;
                 batch.columns().get(index).map(Arc::clone)
@@ -150,7 +177,10 @@ impl TableWriter {
     /// Appends rows that are complete and checked.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
         let (id, definition) = (self.table.id, Arc::clone(&self.plan.definition));
-        self.access.write_keyed(&definition, |transaction| transaction.append(id, batch))?;
+        match &self.side {
+            Some(side) => waiting(|| side.append(batch)).map_err(store_error)?,
+            None => self.access.write_keyed(&definition, |transaction| transaction.append(id, batch))?,
+        }
         self.rows += batch.num_rows() as u64;
         Ok(())
     }
@@ -226,6 +256,11 @@ impl TableWriter {
             pending.settle(self.options.conflict, &self.access, &self.instance.keys, self.keys.as_ref())?;
         }
         Ok(())
+    }
+
+    /// How much of the rows written went to the log. Asked once.
+    pub fn take_logging(&self) -> Result<Option<LoadLogging>, SqlError> {
+        self.access.write(|transaction| Ok(transaction.take_logging(self.table.id)))
     }
 
     /// What messages call the statement from now on.
@@ -388,7 +423,7 @@ fn last_stored(
     let Some(column) = plan.definition.columns.get(position) else { return Ok(None) };
     let mut last: Option<i64> = None;
     for batch in access.scan(table.id, Some(vec![position]))? {
-        let batch = batch.map_err(crate::session::work::store_error)?;
+        let batch = batch.map_err(store_error)?;
         let Some(array) = batch.columns().first() else { continue };
         for row in 0..array.len() {
             let value = match Datum::read(array.as_ref(), &column.sql_type, row)? {

@@ -124,6 +124,8 @@ pub enum StatementKind {
     },
     /// ALTER DATABASE: accepted, nothing to change.
     AlterDatabase(String),
+    /// ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP; 0 leaves it to the server.
+    ScopedMaxDop(u16),
     /// CREATE or ALTER of a view, procedure or function.
     CreateModule(Box<CreateModule>),
     /// CREATE SEQUENCE.
@@ -250,6 +252,8 @@ pub struct Insert {
     pub table: ObjectName,
     /// Hints for rows that come from a file.
     pub from_file: FileHints,
+    /// WITH (TABLOCK): the table is locked as a whole, which rows of a query need to be minimally logged.
+    pub table_lock: bool,
     /// Columns, if listed.
     pub columns: Option<Vec<String>>,
     /// Where the rows come from.

@@ -21,12 +21,22 @@ pub struct Query {
     pub fetch: Option<Expr>,
     /// OPTION (MAXRECURSION n).
     pub max_recursion: Option<u64>,
+    /// OPTION (MAXDOP n).
+    pub max_dop: Option<u16>,
 }
 
 impl Query {
     /// A query of one body and nothing else.
     pub fn of(body: QueryBody) -> Query {
-        Query { with: Vec::new(), body, order_by: Vec::new(), offset: None, fetch: None, max_recursion: None }
+        Query {
+            with: Vec::new(),
+            body,
+            order_by: Vec::new(),
+            offset: None,
+            fetch: None,
+            max_recursion: None,
+            max_dop: None,
+        }
     }
 
     /// A query of one SELECT.

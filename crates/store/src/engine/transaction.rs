@@ -13,7 +13,7 @@ use super::allocation::{Owner, Unit};
 use super::catalogue::{CATALOGUE, Catalogue, Filled, Table, UnitKind};
 use super::check::{self, Finding};
 use super::compress::Compression;
-use super::database::{GivenUp, Shared};
+use super::database::{GivenUp, RecoveryModel, Shared};
 use super::definition;
 use super::error::EngineError;
 use super::figures::count;
@@ -96,6 +96,11 @@ impl Transaction {
     /// The transaction's number in the log.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// The recovery model that holds for its next bulk load.
+    pub fn recovery_model(&self) -> RecoveryModel {
+        self.shared.recovery_model()
     }
 
     /// The table of this name as this transaction sees it, without the rows that wait for its commit.

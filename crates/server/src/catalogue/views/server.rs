@@ -402,13 +402,13 @@ fn logins(context: &Context<'_>, view: &mut View) {
     ]);
 }
 
-fn configurations(_: &Context<'_>, view: &mut View) {
+fn configurations(context: &Context<'_>, view: &mut View) {
     let options = [
         (101, "recovery interval (min)", 0, 0, 32_767),
         (103, "user connections", 0, 0, 32_767),
         (124, "default language", 0, 0, 9_999),
         (518, "show advanced options", 0, 0, 1),
-        (1539, "max degree of parallelism", 0, 0, 32_767),
+        (1539, "max degree of parallelism", i32::from(context.facts.max_dop), 0, 32_767),
         (1544, "max server memory (MB)", i32::MAX, 128, i32::MAX),
         (16_390, "xp_cmdshell", 0, 0, 1),
     ];

@@ -6,7 +6,7 @@ use store::{StoreError, TableId};
 
 use super::{Mark, Pair, Place, SharedPair, keyed_error, store_error, waiting};
 use crate::catalogue::TableDefinition;
-use crate::session::Instance;
+use crate::session::{FinishedLoad, Instance};
 use crate::sql_error::SqlError;
 use crate::storage::{KeyRange, Scan, Transaction};
 use crate::table::TableKeys;
@@ -87,6 +87,11 @@ impl BulkWork {
     /// Keeps the keys of the table until the commit.
     pub fn give_keys(&mut self, keys: Option<(i32, TableKeys)>) {
         self.keys = keys;
+    }
+
+    /// Remembers the load, which has ended well.
+    pub fn remember(&self, load: FinishedLoad) {
+        self.instance.loads().add(load);
     }
 
     /// Commits or undoes the load.

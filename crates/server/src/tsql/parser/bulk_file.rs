@@ -57,11 +57,11 @@ impl Parser<'_> {
         Ok(BulkRowset { file, contents, options })
     }
 
-    /// The hints of an INSERT's target. Those that are not about files have no effect.
-    pub(super) fn file_hints(&mut self) -> Parsed<FileHints> {
-        let mut hints = FileHints::default();
+    /// The hints of an INSERT's target: those about files, and TABLOCK. All others have no effect.
+    pub(super) fn target_hints(&mut self) -> Parsed<(FileHints, bool)> {
+        let (mut hints, mut table_lock) = (FileHints::default(), false);
         if !(self.is_word("WITH") && self.is_symbol_ahead(1, "(")) {
-            return Ok(hints);
+            return Ok((hints, table_lock));
         }
         self.advance();
         self.advance();
@@ -71,12 +71,13 @@ impl Parser<'_> {
                 () if self.accept_word("KEEPDEFAULTS") => hints.keep_defaults = true,
                 () if self.accept_word("IGNORE_CONSTRAINTS") => hints.ignore_constraints = true,
                 () if self.accept_word("IGNORE_TRIGGERS") => hints.ignore_triggers = true,
+                () if self.accept_word("TABLOCK") => table_lock = true,
                 () if self.is_symbol("(") => self.skip_parentheses()?,
                 () if self.at_end() => return Err(self.unexpected()),
                 () => self.advance(),
             }
         }
-        Ok(hints)
+        Ok((hints, table_lock))
     }
 
     fn bulk_file_option(&mut self, options: &mut BulkFileOptions, seen: &mut HashSet<String>) -> Parsed<()> {

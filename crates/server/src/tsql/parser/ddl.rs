@@ -283,10 +283,26 @@ impl Parser<'_> {
         Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update })
     }
 
+    /// `SET MAXDOP = n` of ALTER DATABASE SCOPED CONFIGURATION; all other settings are read and without effect.
+    fn scoped_configuration(&mut self) -> Parsed<StatementKind> {
+        if self.accept_words(&["SET", "MAXDOP"]) {
+            self.expect_symbol("=")?;
+            let limit = u16::try_from(self.unsigned()?).ok().filter(|limit| *limit <= 32_767);
+            return limit.map(StatementKind::ScopedMaxDop).ok_or_else(|| self.unexpected());
+        }
+        while !self.at_end() && !self.is_symbol(";") {
+            self.advance();
+        }
+        Ok(StatementKind::Nothing)
+    }
+
     pub(crate) fn alter(&mut self) -> Parsed<StatementKind> {
         let start = self.at;
         self.advance();
         if self.accept_word("DATABASE") {
+            if self.accept_words(&["SCOPED", "CONFIGURATION"]) {
+                return self.scoped_configuration();
+            }
             let name = if self.accept_word("CURRENT") { String::new() } else { self.name()? };
             while !self.at_end() && !self.is_symbol(";") {
                 self.advance();

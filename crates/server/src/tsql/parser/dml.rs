@@ -30,12 +30,12 @@ impl Parser<'_> {
         let top = self.row_limit()?;
         self.accept_word("INTO");
         let table = self.table_name()?;
-        let from_file = self.file_hints()?;
+        let (from_file, table_lock) = self.target_hints()?;
         let columns =
             if self.is_symbol("(") && !self.at_query() { Some(self.names_in_parentheses()?) } else { None };
         let output = self.output()?;
-        let mut insert =
-            Insert { with, top, table, from_file, columns, source: InsertSource::DefaultValues, output };
+        let source = InsertSource::DefaultValues;
+        let mut insert = Insert { with, top, table, from_file, table_lock, columns, source, output };
         insert.source = if self.accept_words(&["DEFAULT", "VALUES"]) {
             InsertSource::DefaultValues
         } else if self.accept_word("VALUES") {

@@ -63,32 +63,43 @@ impl Parser<'_> {
         }
         self.accept_words(&["FOR", "BROWSE"]);
         if self.accept_word("OPTION") {
-            query.max_recursion = self.query_hints()?;
+            self.query_hints(&mut query)?;
         }
         name_windows(&mut [], &mut query.order_by, &std::mem::take(&mut self.windows))
             .map_err(|error| error.at_line(self.line()))?;
         Ok(query)
     }
 
-    /// OPTION (…): MAXRECURSION counts, everything else is read and without effect.
-    fn query_hints(&mut self) -> Parsed<Option<u64>> {
+    /// OPTION (…): MAXRECURSION and MAXDOP count, everything else is read and without effect.
+    fn query_hints(&mut self, query: &mut Query) -> Parsed<()> {
         let start = self.at;
         self.skip_parentheses()?;
         let end = self.at;
-        let position = (start..end).find(|at| {
-            matches!(self.tokens.get(*at).map(|token| &token.kind), Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("MAXRECURSION"))
-        });
-        let Some(position) = position else { return Ok(None) };
-        self.at = position + 1;
-        let limit = self.unsigned()?;
-        if limit > 32_767 {
-            let text = format!(
-                "The value {limit} specified for the MAXRECURSION option exceeds the allowed maximum of 32767."
-            );
-            return Err(SqlError::new(310, 15, 1, text).at_line(self.line()));
+        if let Some(limit) = self.numeric_hint("MAXRECURSION", start..end)? {
+            if limit > 32_767 {
+                let text = format!(
+                    "The value {limit} specified for the MAXRECURSION option exceeds the allowed maximum of 32767."
+                );
+                return Err(SqlError::new(310, 15, 1, text).at_line(self.line()));
+            }
+            query.max_recursion = Some(limit);
+        }
+        if let Some(limit) = self.numeric_hint("MAXDOP", start..end)? {
+            // SQL Server's grammar has no larger numbers here.
+            let limit = u16::try_from(limit).ok().filter(|limit| *limit <= 32_767);
+            let limit = limit.ok_or_else(|| SqlError::syntax("MAXDOP").at_line(self.line()))?;
+            query.max_dop = Some(limit);
         }
         self.at = end;
-        Ok(Some(limit))
+        Ok(())
+    }
+
+    /// The number behind a hint's name among the tokens of a range; None if the hint is not given.
+    fn numeric_hint(&mut self, name: &str, tokens: std::ops::Range<usize>) -> Parsed<Option<u64>> {
+        let named = |at: &usize| matches!(self.tokens.get(*at).map(|token| &token.kind), Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case(name));
+        let Some(position) = tokens.clone().find(named) else { return Ok(None) };
+        self.at = position + 1;
+        self.unsigned().map(Some)
     }
 
     fn query_body(&mut self) -> Parsed<QueryBody> {

@@ -109,7 +109,13 @@ impl Parser<'_> {
             "FETCH" => self.fetch_cursor(),
             "CLOSE" => self.close_cursor(),
             "DEALLOCATE" => self.deallocate_cursor(),
-            "BACKUP" | "RESTORE" | "DBCC" | "KILL" | "GOTO" | "RECONFIGURE" | "SHUTDOWN" => {
+            // What sp_configure sets holds at once.
+            "RECONFIGURE" => {
+                self.advance();
+                self.accept_words(&["WITH", "OVERRIDE"]);
+                Ok(StatementKind::Nothing)
+            }
+            "BACKUP" | "RESTORE" | "DBCC" | "KILL" | "GOTO" | "SHUTDOWN" => {
                 Err(SqlError::unsupported(&word.to_ascii_uppercase()))
             }
             _ => Err(self.unexpected()),

@@ -1,0 +1,78 @@
+//! Writers side by side: several threads fill one heap within one transaction, each in extents of its own.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use parking_lot::Mutex;
+use store::StoreError;
+use store::engine::{BulkWriter, EngineError};
+
+use super::columns::TableForm;
+
+/// One of several writers of a table, for a thread of its own. The transaction keeps what is behind it and can end it at any time;
+/// what is appended after that is refused, so that no writer outlives its statement.
+#[derive(Clone, Debug)]
+pub struct SideWriter {
+    form: Arc<TableForm>,
+    slot: Arc<Slot>,
+}
+
+/// What a transaction keeps of a side writer.
+#[derive(Debug)]
+pub(super) struct Slot {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Open(Box<BulkWriter>),
+    /// An append has failed: what was written must be undone.
+    Failed(Box<BulkWriter>),
+    Ended,
+}
+
+impl SideWriter {
+    pub(super) fn new(form: Arc<TableForm>, writer: BulkWriter) -> SideWriter {
+        SideWriter { form, slot: Arc::new(Slot { state: Mutex::new(State::Open(Box::new(writer))) }) }
+    }
+
+    pub(super) fn slot(&self) -> Arc<Slot> {
+        Arc::clone(&self.slot)
+    }
+
+    /// Adds rows. After an error the statement must be undone.
+    pub fn append(&self, batch: &RecordBatch) -> Result<(), StoreError> {
+        let batch = self.form.encode(batch)?;
+        let mut state = self.slot.state.lock();
+        match std::mem::replace(&mut *state, State::Ended) {
+            State::Open(mut writer) => {
+                let done = writer.append(&batch);
+                *state = if done.is_ok() { State::Open(writer) } else { State::Failed(writer) };
+                Ok(done?)
+            }
+            other => {
+                *state = other;
+                Err(EngineError::Doomed.into())
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// Ends the writer, waiting for an append that is under way. The flag says that it has written everything it was given.
+    pub fn end(&self) -> Option<(BulkWriter, bool)> {
+        match std::mem::replace(&mut *self.state.lock(), State::Ended) {
+            State::Open(writer) => Some((*writer, true)),
+            State::Failed(writer) => Some((*writer, false)),
+            State::Ended => None,
+        }
+    }
+
+    /// Rows written so far.
+    pub fn rows(&self) -> u64 {
+        match &*self.state.lock() {
+            State::Open(writer) | State::Failed(writer) => writer.rows(),
+            State::Ended => 0,
+        }
+    }
+}
