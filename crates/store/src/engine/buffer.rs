@@ -160,6 +160,20 @@ impl BufferCache {
         }
     }
 
+    /// Forgets the pages that are as they are on disk and that nobody holds; returns how many there were.
+    pub fn drop_clean(&self) -> u64 {
+        let mut dropped = 0;
+        for shard in &self.shards {
+            let mut frames = shard.lock();
+            let before = frames.len();
+            frames.retain(|_, frame| {
+                Arc::strong_count(frame) > 1 || frame.try_lock().is_none_or(|state| state.dirty)
+            });
+            dropped += (before - frames.len()) as u64;
+        }
+        dropped
+    }
+
     /// Pages in the cache.
     pub fn pages(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()

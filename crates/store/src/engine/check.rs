@@ -8,24 +8,16 @@ use super::catalogue::{Table, UnitKind};
 use super::compress::{self, Compression, PageInformation};
 use super::database::Shared;
 use super::error::EngineError;
+use super::finding::{Finding, FindingKind};
 use super::large::{self, FragmentSource, LargeValueReader};
 use super::layout::Layout;
 use super::maps;
-use super::page::{CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES};
+use super::page::{
+    CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES, UnitId,
+};
 use super::record::{self, BoundBatch, RecordType, RowGatherer, no_large_values, record_type};
 use super::stored::{PageRows, StoredRow};
 use super::tree;
-
-/// Something that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The table; None: the maps of a file.
-    pub table: Option<String>,
-    /// The page.
-    pub page: PageId,
-    /// What is wrong with it.
-    pub reason: String,
-}
 
 /// Entries of an index in no order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +37,7 @@ impl Entries {
 
 /// Checks everything. The caller holds every table alone.
 pub(crate) fn check(shared: &Shared, tables: &[Arc<Table>]) -> Result<Vec<Finding>, EngineError> {
-    let mut check = Check { shared, findings: Vec::new(), owners: BTreeMap::new() };
+    let mut check = Check::new(shared);
     for table in tables {
         check.table(table);
     }
@@ -53,11 +45,20 @@ pub(crate) fn check(shared: &Shared, tables: &[Arc<Table>]) -> Result<Vec<Findin
     Ok(check.findings)
 }
 
+/// Checks one table. The caller keeps others from changing it.
+pub(crate) fn check_table(shared: &Shared, table: &Table) -> Vec<Finding> {
+    let mut check = Check::new(shared);
+    check.table(table);
+    check.findings
+}
+
 struct Check<'a> {
     shared: &'a Shared,
     findings: Vec<Finding>,
     /// Who an extent belongs to.
     owners: BTreeMap<ExtentId, String>,
+    /// The unit that is being checked.
+    unit: Option<UnitId>,
 }
 
 impl FragmentSource for Check<'_> {
@@ -66,9 +67,34 @@ impl FragmentSource for Check<'_> {
     }
 }
 
-impl Check<'_> {
-    fn find(&mut self, table: Option<&str>, page: PageId, reason: impl Into<String>) {
-        self.findings.push(Finding { table: table.map(str::to_owned), page, reason: reason.into() });
+/// A failure to read is of the page that could not be read, whatever was looked for.
+fn kind_of(error: &EngineError, otherwise: FindingKind) -> FindingKind {
+    match error {
+        EngineError::DamagedPage { .. } | EngineError::Io { .. } => FindingKind::UnreadablePage,
+        _ => otherwise,
+    }
+}
+
+impl<'a> Check<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        Check { shared, findings: Vec::new(), owners: BTreeMap::new(), unit: None }
+    }
+
+    fn find(&mut self, kind: FindingKind, table: Option<&str>, page: PageId, reason: impl Into<String>) {
+        self.find_in(kind, table, page, None, reason);
+    }
+
+    fn find_in(
+        &mut self,
+        kind: FindingKind,
+        table: Option<&str>,
+        page: PageId,
+        slot: Option<u16>,
+        reason: impl Into<String>,
+    ) {
+        let unit = self.unit.filter(|_| table.is_some());
+        let table = table.map(str::to_owned);
+        self.findings.push(Finding { kind, table, unit, page, slot, reason: reason.into() });
     }
 
     fn table(&mut self, table: &Table) {
@@ -78,6 +104,7 @@ impl Check<'_> {
         let mut pointers: Vec<(PageId, Vec<u8>)> = Vec::new();
         let mut fragments: BTreeSet<RowId> = BTreeSet::new();
         for kind in table.unit_kinds() {
+            self.unit = Some(table.unit(kind).id);
             for extent in table.unit(kind).extents.iter() {
                 let group = self.shared.pager.files.file(extent.extent.file).map(|file| file.group);
                 if group.ok() != Some(table.unit(kind).group) {
@@ -86,6 +113,7 @@ impl Check<'_> {
                 }
                 if let Some(other) = self.owners.insert(extent.extent, table.name.clone()) {
                     self.find(
+                        FindingKind::Allocation,
                         Some(&table.name),
                         extent.extent.page(0),
                         format!("the extent is also {other}'s"),
@@ -117,17 +145,22 @@ impl Check<'_> {
                 }
             }
         }
+        self.unit = Some(table.unit(UnitKind::InRow).id);
         for (home, target) in &stubs {
             if forwarded.remove(target) != Some(*home) {
-                self.find(
+                self.find_in(
+                    FindingKind::Forwarding,
                     Some(&table.name),
                     home.page,
+                    Some(home.slot),
                     format!("slot {} leads to no row of its own", home.slot),
                 );
             }
         }
         for address in forwarded.keys() {
-            self.find(Some(&table.name), address.page, format!("nothing leads to slot {}", address.slot));
+            let reason = format!("nothing leads to slot {}", address.slot);
+            let (page, slot) = (address.page, Some(address.slot));
+            self.find_in(FindingKind::Forwarding, Some(&table.name), page, slot, reason);
         }
         for (page, pointer) in pointers {
             match large::fragments(self, &pointer) {
@@ -135,41 +168,59 @@ impl Check<'_> {
                     for fragment in used {
                         if !fragments.remove(&fragment) {
                             let reason = format!("a value's fragment {fragment:?} is used twice or missing");
-                            self.find(Some(&table.name), page, reason);
+                            self.find(FindingKind::OffRow, Some(&table.name), page, reason);
                         }
                     }
                 }
-                Err(error) => self.find(Some(&table.name), page, error.to_string()),
+                Err(error) => {
+                    let kind = kind_of(&error, FindingKind::OffRow);
+                    self.find(kind, Some(&table.name), page, error.to_string());
+                }
             }
         }
         for fragment in fragments {
-            self.find(
+            self.find_in(
+                FindingKind::OffRow,
                 Some(&table.name),
                 fragment.page,
+                Some(fragment.slot),
                 format!("no value has the fragment in slot {}", fragment.slot),
             );
         }
         for kind in table.unit_kinds() {
             let Some(tree) = table.tree(kind) else { continue };
+            self.unit = Some(table.unit(kind).id);
             match tree::check(tree, |id| self.shared.pager.cache.read(id)) {
                 Ok(found) if found == table.unit(kind).pages() => {}
                 Ok(found) => self.find(
+                    FindingKind::Tree,
                     Some(&table.name),
                     tree.root,
                     format!("the tree has {found} pages, its maps more or less"),
                 ),
-                Err(error) => self.find(Some(&table.name), tree.root, error.to_string()),
+                Err(error) => {
+                    let kind = kind_of(&error, FindingKind::Tree);
+                    self.find(kind, Some(&table.name), tree.root, error.to_string());
+                }
             }
         }
+        self.unit = Some(table.unit(UnitKind::InRow).id);
         if !table.indexes.is_empty()
             && let Err(error) = self.indexes(table)
         {
             let first = table.unit(UnitKind::InRow).first_iam;
-            self.find(Some(&table.name), first, format!("its indexes cannot be checked: {error}"));
+            let reason = format!("its indexes cannot be checked: {error}");
+            self.find(kind_of(&error, FindingKind::IndexEntries), Some(&table.name), first, reason);
         }
-        if rows != table.rows {
+        // What cannot be read cannot be counted.
+        let lost = |finding: &Finding| {
+            matches!(finding.kind, FindingKind::UnreadablePage | FindingKind::ForeignPage)
+                && finding.table.as_deref() == Some(&table.name)
+        };
+        if rows != table.rows && !self.findings.iter().any(lost) {
             let first = table.unit(UnitKind::InRow).first_iam;
-            self.find(Some(&table.name), first, format!("{rows} rows, the catalogue says {}", table.rows));
+            let reason = format!("{rows} rows, the catalogue says {}", table.rows);
+            self.find(FindingKind::RowCount, Some(&table.name), first, reason);
         }
     }
 
@@ -211,7 +262,8 @@ impl Check<'_> {
                 let (name, found, expected) = (index.name(), found.count, expected.count);
                 let reason =
                     format!("index {name:?} has {found} entries for {expected} rows, or others than theirs");
-                self.find(Some(&table.name), index.tree.root, reason);
+                self.unit = Some(index.unit.id);
+                self.find(FindingKind::IndexEntries, Some(&table.name), index.tree.root, reason);
             }
         }
         Ok(())
@@ -224,7 +276,7 @@ impl Check<'_> {
         let page = match self.shared.pager.cache.read(id) {
             Ok(page) => page,
             Err(error) => {
-                self.find(name, id, error.to_string());
+                self.find(kind_of(&error, FindingKind::UnreadablePage), name, id, error.to_string());
                 return None;
             }
         };
@@ -235,14 +287,18 @@ impl Check<'_> {
             (_, page_type) => matches!(page_type, Some(PageType::TextMix | PageType::TextTree)),
         };
         if !fits_unit || page.unit() != unit {
-            self.find(name, id, format!("a page of type {:?} of unit {:?}", page.page_type(), page.unit()));
+            let reason = format!("a page of type {:?} of unit {:?}", page.page_type(), page.unit());
+            self.find(FindingKind::ForeignPage, name, id, reason);
             return None;
         }
         let mut places: Vec<(usize, usize)> = Vec::new();
         for slot in 0..page.slot_count() {
             match (page.row_offset(slot), page.row(slot)) {
                 (Some(offset), Some(row)) => places.push((offset, row.len())),
-                (Some(_), None) => self.find(name, id, format!("slot {slot} leads to no record")),
+                (Some(_), None) => {
+                    let reason = format!("slot {slot} leads to no record");
+                    self.find_in(FindingKind::PageLayout, name, id, Some(slot), reason);
+                }
                 (None, _) => {}
             }
         }
@@ -251,13 +307,14 @@ impl Check<'_> {
             .windows(2)
             .any(|pair| matches!(pair, [(start, length), (next, _)] if start + length > *next))
         {
-            self.find(name, id, "two rows overlap");
+            self.find(FindingKind::PageLayout, name, id, "two rows overlap");
         }
         let used: usize = places.iter().map(|(_, length)| length).sum::<usize>()
             + SLOT_BYTES * usize::from(page.slot_count())
             + compress::information::size(page.bytes()).unwrap_or(0);
         if used + page.free_bytes() != CAPACITY_BYTES {
             self.find(
+                FindingKind::PageLayout,
                 name,
                 id,
                 format!("{used} bytes used and {} free do not make a page", page.free_bytes()),
@@ -267,7 +324,7 @@ impl Check<'_> {
         let has_rows = page.page_type() == Some(PageType::Data)
             || (page.page_type() == Some(PageType::Index) && page.level() == 0);
         if has_rows && let Err(error) = rows_of(layout, &page) {
-            self.find(name, id, error.to_string());
+            self.find(kind_of(&error, FindingKind::Record), name, id, error.to_string());
         }
         if page.is_compressed() {
             // Trees are checked for themselves.
@@ -284,10 +341,11 @@ impl Check<'_> {
                 let fullness = if in_tree { 0 } else { maps::fullness(page.free_bytes()) };
                 let (found, expected) = (maps::free_space(&map, entry), maps::ALLOCATED | fullness);
                 if found != expected {
-                    self.find(name, id, format!("its PFS entry is {found:#04x}, not {expected:#04x}"));
+                    let reason = format!("its PFS entry is {found:#04x}, not {expected:#04x}");
+                    self.find(FindingKind::FreeSpace, name, id, reason);
                 }
             }
-            Err(error) => self.find(name, id, error.to_string()),
+            Err(error) => self.find(FindingKind::UnreadablePage, None, pfs, error.to_string()),
         }
         Some(page)
     }
@@ -312,10 +370,11 @@ impl Check<'_> {
                     usize::from(free) + usize::from(mixed) + usize::from(owned) + usize::from(system);
                 if owners != 1 {
                     let reason = format!("extent: free {free}, mixed {mixed}, owned {owned}, fixed {system}");
-                    self.find(None, id.page(0), reason);
+                    self.find(FindingKind::Allocation, None, id.page(0), reason);
                 }
                 if free && entries.iter().any(|entry| entry & maps::ALLOCATED != 0) {
-                    self.find(None, id.page(0), "pages of a free extent are marked as used");
+                    let reason = "pages of a free extent are marked as used";
+                    self.find(FindingKind::Allocation, None, id.page(0), reason);
                 }
             }
         }

@@ -11,7 +11,6 @@ use parking_lot::{Mutex, RwLock};
 
 use super::allocation::{Allocator, Owner, Unit};
 use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
-use super::check::Finding;
 use super::compress::CompressionCounts;
 use super::control::Control;
 use super::definition::{Definition, StoredUnit};
@@ -19,6 +18,7 @@ use super::error::EngineError;
 use super::figures::{CounterCells, Waits, count};
 use super::file_groups::{FileLayout, PRIMARY};
 use super::files::{self, DataFiles};
+use super::finding::Finding;
 use super::governor::{Governor, ResourceLimits};
 use super::index::{Index, Tree};
 use super::key::TextOrder;
@@ -294,6 +294,11 @@ impl Engine {
     /// table alone. An empty list means that nothing was found.
     pub fn check(&self) -> Result<Vec<Finding>, EngineError> {
         self.begin().check_database()
+    }
+
+    /// Forgets the pages of the cache that are as they are on disk and that nobody holds; returns how many there were.
+    pub fn drop_clean_pages(&self) -> u64 {
+        self.shared.pager.cache.drop_clean()
     }
 
     /// How often pages of a table were compressed since the database was opened, whatever became of the transactions.

@@ -51,6 +51,7 @@ pub mod error;
 pub mod figures;
 pub mod file_groups;
 pub mod files;
+mod finding;
 mod fragments;
 pub mod governor;
 mod heap;
@@ -83,7 +84,6 @@ pub mod volume;
 pub use alter::{ColumnSource, NewColumn, RebuildOptions};
 pub use backup::{LogBackup, restore_log};
 pub use buffer::CacheCounts;
-pub use check::Finding;
 pub use compress::{Compression, CompressionCounts, SavingsEstimate};
 pub use database::{Engine, EngineOptions, RecoveryModel, Snapshot, Usage};
 pub use error::EngineError;
@@ -92,6 +92,7 @@ pub use figures::{
     WaitCount, WaitType,
 };
 pub use file_groups::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
+pub use finding::{Finding, FindingKind};
 pub use governor::{ResourceLimits, ResourceSample, ServiceTier};
 pub use index::{Index, IndexDefinition, RowLocator, Tree};
 pub use key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyText, TextOrder};

@@ -11,13 +11,14 @@ use arrow::array::RecordBatch;
 
 use super::allocation::{Owner, Unit};
 use super::catalogue::{CATALOGUE, Catalogue, Filled, Table, UnitKind};
-use super::check::{self, Finding};
+use super::check;
 use super::compress::Compression;
 use super::database::{GivenUp, RecoveryModel, Shared};
 use super::definition;
 use super::error::EngineError;
 use super::figures::count;
 use super::file_groups::Placement;
+use super::finding::Finding;
 use super::heap::HeapWriter;
 use super::index::{IndexDefinition, Tree};
 use super::layout::Column;
@@ -325,8 +326,16 @@ impl Transaction {
         self.work.given_up_units.push(unit);
     }
 
+    /// Checks the structure of one table, which nobody changes meanwhile (it is locked in S). Errors: 208, and those of locks.
+    pub fn check_table(&mut self, object: u32) -> Result<Vec<Finding>, EngineError> {
+        self.lock(object, LockMode::S)?;
+        let table = self.catalogue().tables.get(&object).cloned();
+        let table = table.ok_or_else(|| EngineError::NoSuchTable { name: object.to_string() })?;
+        Ok(check::check_table(&self.shared, &table))
+    }
+
     /// Checks the structure of the whole database, with every table held alone.
-    pub(crate) fn check_database(&mut self) -> Result<Vec<Finding>, EngineError> {
+    pub fn check_database(&mut self) -> Result<Vec<Finding>, EngineError> {
         self.lock_alone(CATALOGUE)?;
         let objects: Vec<u32> = self.catalogue().tables.keys().copied().collect();
         objects.into_iter().try_for_each(|object| self.lock_alone(object))?;
