@@ -45,6 +45,9 @@ pub enum StartError {
     /// The data directory holds something that this server does not understand.
     #[error("cannot use the data: {0}")]
     Data(SqlError),
+    /// Limits of resources for a store that counts neither log nor processor time.
+    #[error("a service objective, log rate or processor limit needs rows in pages: --storage pages")]
+    Resources,
     /// An init script failed.
     #[error(transparent)]
     Init(#[from] InitError),
@@ -102,6 +105,11 @@ impl Server {
         let files =
             FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
         let instance = Instance::new(open_store(&options)?).map_err(StartError::Data)?.with_files(files);
+        match (instance.store(), options.limits.resources) {
+            (_, None) => {}
+            (Database::Pages(store), limits) => store.engine().set_resource_limits(limits),
+            (Database::Segments(_), Some(_)) => return Err(StartError::Resources),
+        }
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("bulkwire-server")

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::storage::Form;
+use crate::storage::{Form, ResourceLimits};
 use crate::transport::CertificateSource;
 
 /// Everything that a server is told at its start.
@@ -99,6 +99,9 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Largest single row of a bulk load, in bytes.
     pub row_bytes: usize,
+    /// Log rate and processors that all databases together are held to, before a tier that ALTER DATABASE has set. Only a store of
+    /// pages can be held to them.
+    pub resources: Option<ResourceLimits>,
 }
 
 impl Default for Limits {
@@ -109,6 +112,7 @@ impl Default for Limits {
             failed_login_delay: Duration::from_millis(500),
             message_bytes: 256 << 20,
             row_bytes: 2 << 30,
+            resources: None,
         }
     }
 }

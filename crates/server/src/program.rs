@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::{fs, io};
 
-use crate::storage::Form;
+use crate::storage::{Form, ResourceLimits, ServiceTier};
 use crate::{
     CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, Server, ServerOptions, StartError,
 };
@@ -64,9 +64,33 @@ struct Arguments {
     /// Print every request on standard error
     #[arg(long)]
     log_requests: bool,
+    /// Hold all databases together to the log rate and processors of a tier as it was in 2014: Basic, S0, S1, S2, S3, P1, P2, P3, Web
+    /// (needs pages)
+    #[arg(long, value_name = "TIER", value_parser = service_tier)]
+    service_objective: Option<ServiceTier>,
+    /// Hold all databases together to so many bytes of log a second (needs pages)
+    #[arg(long, value_name = "BYTES", conflicts_with = "service_objective")]
+    log_rate_limit: Option<u64>,
+    /// Hold all databases together to so many processors, such as 0.5 (needs pages; Linux only)
+    #[arg(long, value_name = "N", conflicts_with = "service_objective", value_parser = processors)]
+    processor_limit: Option<f64>,
     /// Connections at one time
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
+}
+
+fn service_tier(name: &str) -> Result<ServiceTier, String> {
+    ServiceTier::named(name).ok_or_else(|| {
+        let names: Vec<&str> = ServiceTier::ALL.iter().map(|tier| tier.name()).collect();
+        format!("no tier: {}", names.join(", "))
+    })
+}
+
+fn processors(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("not a positive number".to_owned()),
+    }
 }
 
 /// How rows are kept.
@@ -136,6 +160,11 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         Encryption::Required => EncryptionPolicy::Required,
         Encryption::Strict => EncryptionPolicy::Strict,
     };
+    let resources = match (arguments.service_objective, arguments.log_rate_limit, arguments.processor_limit) {
+        (Some(tier), ..) => Some(tier.limits()),
+        (None, None, None) => None,
+        (None, log_rate, processors) => Some(ResourceLimits::custom(log_rate, processors)),
+    };
     let data = match arguments.in_memory {
         true => DataLocation::InMemory,
         false => DataLocation::Directory { path: arguments.data, sync: !arguments.no_sync },
@@ -155,7 +184,7 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         discard: arguments.discard,
         bulk_directories: arguments.bulk_directory,
         log_requests: arguments.log_requests,
-        limits: Limits { connections: arguments.max_connections, ..Limits::default() },
+        limits: Limits { connections: arguments.max_connections, resources, ..Limits::default() },
     }
 }
 

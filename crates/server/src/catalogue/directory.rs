@@ -12,6 +12,9 @@ pub const DIRECTORY_KEY: &str = "directory";
 pub struct Directory {
     /// In the order of their creation.
     pub databases: Vec<DatabaseEntry>,
+    /// The service objective whose limits the store is held to, if one was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_objective: Option<String>,
 }
 
 /// One database.
@@ -41,7 +44,8 @@ impl std::default::Default for Directory {
     /// The databases of every server, with the ids that they have there.
     fn default() -> Self {
         let names = ["master", "tempdb", "model", "msdb"];
-        Directory { databases: (1..).zip(names).map(|(id, name)| DatabaseEntry::new(id, name)).collect() }
+        let databases = (1..).zip(names).map(|(id, name)| DatabaseEntry::new(id, name)).collect();
+        Directory { databases, service_objective: None }
     }
 }
 

@@ -1,25 +1,39 @@
 //! The catalogue views: `sys.*` and `INFORMATION_SCHEMA.*`, made from the definitions when they are asked for.
 
+mod activity;
 mod columns;
 mod compatibility;
 mod constraints;
+mod files;
+mod functions;
 mod indexes;
 mod information_schema;
 mod loads;
+mod log;
 mod modules;
 mod objects;
+mod partitions;
+mod physical;
 mod server;
 mod types;
 mod view;
 
 use std::sync::Arc;
 
+pub(crate) use activity::{edition, service};
+pub(crate) use files::log_name;
+pub use functions::function;
+pub(crate) use indexes::index_rows;
+pub(crate) use log::recovery_model;
+pub(crate) use partitions::{index_id_of, partition_id, space_of};
+pub(crate) use physical::by_index;
 pub use types::{PRODUCT_VERSION, max_length, precision, scale, type_id_of_name, type_name_of_id};
 pub use view::View;
 
 use super::{DatabaseEntry, TableDefinition, same_name};
 use crate::engine::datum::{DAYS_TO_1970, TICKS_PER_DAY};
 use crate::engine::{Datum, Facts};
+use crate::storage::Figures;
 use crate::tsql::parse_object_name;
 
 /// `object_id` of system views: negative, as in SQL Server, by their place in the list.
@@ -44,6 +58,12 @@ impl Context<'_> {
     fn tables(&self) -> Vec<Arc<TableDefinition>> {
         let tables = self.facts.tables().iter();
         tables.filter(|table| same_name(&table.database, self.database)).cloned().collect()
+    }
+
+    /// The store's figures for a database; None: it keeps no pages, or it is the database of temporary tables, which are never
+    /// kept in pages.
+    fn figures(&self, database: &str) -> Option<&Figures> {
+        self.facts.figures().filter(|_| !same_name(database, "tempdb"))
     }
 
     fn schema_id(&self, schema: &str) -> Datum {
@@ -83,6 +103,10 @@ fn all() -> impl Iterator<Item = &'static Entry> {
         objects::ENTRIES,
         columns::ENTRIES,
         indexes::ENTRIES,
+        partitions::ENTRIES,
+        files::ENTRIES,
+        log::ENTRIES,
+        activity::ENTRIES,
         constraints::ENTRIES,
         server::ENTRIES,
         compatibility::ENTRIES,
@@ -146,7 +170,7 @@ mod tests {
         for entry in all() {
             assert!(seen.insert((entry.schema, entry.name.to_lowercase())), "{} twice", entry.name);
             for line in entry.shape.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                let (declared, _) = line.split_once(" = ").unwrap_or((line, ""));
+                let (declared, _) = view::declared_and_default(line);
                 let (name, kind) = declared.split_once(' ').unwrap_or((declared, ""));
                 let kind = kind.trim_end_matches('!');
                 let known =

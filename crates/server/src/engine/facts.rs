@@ -9,6 +9,7 @@ use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, same_name};
 use crate::session::{FinishedLoad, OpenSession};
 use crate::sql_error::SqlError;
+use crate::storage::Figures;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::parse_object_name;
 
@@ -16,6 +17,9 @@ use crate::tsql::parse_object_name;
 type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
 /// The same for modules.
 type ModuleReader = Box<dyn Fn() -> Vec<Arc<Module>> + Send + Sync>;
+
+/// Takes the store's figures when a view first asks for them.
+type FiguresReader = Box<dyn Fn() -> Option<Figures> + Send + Sync>;
 
 /// The key-value pairs of a session.
 #[derive(Debug, Clone, Default)]
@@ -98,6 +102,9 @@ pub struct Facts {
     pub identities: Box<dyn Fn(i32) -> Option<i64> + Send + Sync>,
     /// Reads views, procedures, functions, sequences and synonyms.
     pub module_reader: ModuleReader,
+    /// Takes the figures of a store of pages.
+    pub figures_reader: FiguresReader,
+    figures: OnceLock<Option<Figures>>,
     tables: OnceLock<Vec<Arc<TableDefinition>>>,
     modules: OnceLock<Vec<Arc<Module>>>,
     reader: TableReader,
@@ -139,6 +146,8 @@ impl Facts {
             error: None,
             identities: Box::new(|_| None),
             module_reader: Box::new(Vec::new),
+            figures_reader: Box::new(|| None),
+            figures: OnceLock::new(),
             tables: OnceLock::new(),
             modules: OnceLock::new(),
             reader,
@@ -153,6 +162,11 @@ impl Facts {
     /// All views, procedures, functions, sequences and synonyms.
     pub fn modules(&self) -> &[Arc<Module>] {
         self.modules.get_or_init(|| (self.module_reader)())
+    }
+
+    /// The store's figures, as of when this is first asked; None: it has none.
+    pub fn figures(&self) -> Option<&Figures> {
+        self.figures.get_or_init(|| (self.figures_reader)()).as_ref()
     }
 
     /// The current database.

@@ -19,6 +19,7 @@ use store::StoreError;
 
 use super::seek::seek;
 use crate::catalogue::TableDefinition;
+use crate::session::work::store_error;
 use crate::sql_error::SqlError;
 use crate::storage::{KeyRange, LocatedScan, RowLocator, Scan};
 
@@ -114,12 +115,12 @@ impl TableProvider for StoredTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = projected(&self.schema, projection)?;
-        let scan = self.open(projection.cloned(), filters).map_err(external)?;
+        let scan = self.open(projection.cloned(), filters).map_err(unreadable)?;
         // A limit is of the rows that satisfy the conditions, which are checked above.
         let limit = limit.filter(|_| filters.is_empty());
         let parts = scan.partitions(session.config().target_partitions()).into_iter();
         let partitions = parts.map(|scan| -> Arc<dyn PartitionStream> {
-            let rows: Batches = Box::new(scan.map(|batch| batch.map_err(external)));
+            let rows: Batches = Box::new(scan.map(|batch| batch.map_err(unreadable)));
             Arc::new(OncePartition { schema: Arc::clone(&schema), rows: Mutex::new(Some(rows)) })
         });
         let partitions = partitions.collect();
@@ -242,10 +243,10 @@ impl TableProvider for LocatedTable {
         let columns = projection.cloned().unwrap_or_else(|| (0..=number).collect());
         let read: Vec<usize> = columns.iter().copied().filter(|column| *column != number).collect();
         let range = seek(&self.keyed, filters);
-        let scan = (self.open)(Some(read), range.as_ref()).map_err(external)?;
+        let scan = (self.open)(Some(read), range.as_ref()).map_err(unreadable)?;
         let (located, target) = (Arc::clone(&self.located), Arc::clone(&schema));
         let rows = scan.map(move |found| {
-            let (batch, locators) = found.map_err(external)?;
+            let (batch, locators) = found.map_err(unreadable)?;
             let mut known = located.lock();
             let first = known.len() as i64;
             known.extend(locators);
@@ -308,6 +309,11 @@ impl PartitionStream for OncePartition {
         });
         Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
     }
+}
+
+/// The store's error under its own number, such as 824 for a page that is not what was written.
+fn unreadable(error: StoreError) -> DataFusionError {
+    external(store_error(error))
 }
 
 fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {

@@ -119,6 +119,9 @@ impl Environment for SessionEnvironment<'_> {
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
+        if let Some(function) = views::function(name, &self.session.database, &self.facts) {
+            return Ok(function);
+        }
         let function = self.session.rows_function(name, self.frame)?;
         function.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
@@ -166,6 +169,8 @@ impl Session {
         facts.error = frame.error.clone();
         let modules = self.work.view();
         facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
+        let store = self.instance.store().clone();
+        facts.figures_reader = Box::new(move || store.figures());
         facts.identities = Box::new(move |object_id| instance.last_identity(object_id));
         facts
     }

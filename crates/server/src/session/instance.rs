@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::Mutex;
+use store::engine::ServiceTier;
 use store::{TableId, TableInfo};
 
 use super::application_locks::ApplicationLocks;
@@ -88,6 +89,7 @@ impl Instance {
             max_dop: AtomicU16::new(0),
             loads: RecentLoads::default(),
         };
+        instance.restore_service();
         let mut last = OBJECT_ID_FIRST;
         for info in instance.store.snapshot().tables() {
             if let Some(definition) = instance.definition(&info)? {
@@ -99,6 +101,14 @@ impl Instance {
         }
         instance.next_object_id.store(last + 1, Ordering::Relaxed);
         Ok(instance)
+    }
+
+    /// Holds the store to the service objective that was set last, as ALTER DATABASE keeps it.
+    fn restore_service(&self) {
+        let tier = self.directory().service_objective.as_deref().and_then(ServiceTier::named);
+        if let (Some(tier), Database::Pages(store)) = (tier, &self.store) {
+            store.engine().set_resource_limits(Some(tier.limits()));
+        }
     }
 
     /// Over a store in memory.

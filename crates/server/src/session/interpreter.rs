@@ -276,9 +276,8 @@ impl Session {
                 self.scope_max_dop(*limit)?;
                 output.done(kind, command::OTHER, None).await
             }
-            StatementKind::Nothing | StatementKind::AlterDatabase(_) => {
-                output.done(kind, command::OTHER, None).await
-            }
+            StatementKind::Nothing => output.done(kind, command::OTHER, None).await,
+            StatementKind::Administration(statement) => self.administer(statement, frame, output).await?,
             StatementKind::Cursor(statement) => self.cursor_statement(statement, frame, output).await?,
             StatementKind::Unsupported(what) => return Err(SqlError::unsupported(what)),
             other => {

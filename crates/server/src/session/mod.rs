@@ -3,6 +3,7 @@
 //! The wire half calls [`Session::execute`] with a [`Request`] and forwards the [`Response`](response::Response)
 //! events; [`Session::begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
 
+mod administration;
 mod application_locks;
 mod bulk;
 mod bulk_insert;
@@ -11,6 +12,7 @@ mod cancellation;
 mod change;
 mod constraint;
 mod cursor;
+mod dbcc;
 mod ddl;
 mod definition;
 mod environment;
@@ -126,7 +128,7 @@ impl Session {
             )
         })?;
         let settings = Settings::new(login.ansi_defaults);
-        let work = Work::new(Arc::clone(&instance));
+        let work = Work::new(Arc::clone(&instance)).of_session(login.spid);
         let application_locks = application_locks::LockHolder::new(instance.application_locks());
         let place = instance.sessions().enter(&login);
         Ok(Session {

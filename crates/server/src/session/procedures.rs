@@ -12,6 +12,7 @@ mod prepared;
 mod remote;
 mod routines;
 mod shown;
+mod space;
 mod tables;
 
 use tds::SqlType;
@@ -54,6 +55,7 @@ const NAMES: &[&str] = &[
     "sp_datatype_info_90",
     "sp_describe_first_result_set",
     "sp_describe_undeclared_parameters",
+    "sp_estimate_data_compression_savings",
     "sp_execute",
     "sp_executesql",
     "sp_fkeys",
@@ -65,6 +67,7 @@ const NAMES: &[&str] = &[
     "sp_rename",
     "sp_server_info",
     "sp_set_session_context",
+    "sp_spaceused",
     "sp_special_columns",
     "sp_special_columns_100",
     "sp_special_columns_90",
@@ -248,6 +251,10 @@ impl Session {
                 Ok(Outcome::plain())
             }
             "sp_tableoption" | "sp_updatestats" | "sp_addextendedproperty" => Ok(Outcome::plain()),
+            "sp_spaceused" => {
+                self.space_used(database, arguments, output).await?;
+                Ok(Outcome::plain())
+            }
             "sp_getapplock" => self.get_application_lock(arguments).await,
             "sp_releaseapplock" => self.release_application_lock(arguments),
             "sp_rename" => {
@@ -337,6 +344,7 @@ impl Session {
             "sp_sproc_columns" | "sp_sproc_columns_90" | "sp_sproc_columns_100" => {
                 routines::procedure_columns(&shown()?, name, arguments)?
             }
+            "sp_estimate_data_compression_savings" => self.compression_savings(database, arguments)?,
             "sp_server_info" => routines::server_info(arguments)?,
             _ => return Ok(None),
         }))

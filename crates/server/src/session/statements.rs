@@ -56,6 +56,11 @@ impl StatementCache {
         self.generations.lock().keep(key, Arc::clone(&parsed));
         Ok(parsed)
     }
+
+    /// Forgets all texts.
+    pub fn forget(&self) {
+        *self.generations.lock() = Generations::default();
+    }
 }
 
 fn parsed(text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> {

@@ -100,6 +100,8 @@ pub(crate) struct Work {
     interrupt: Arc<AtomicBool>,
     /// Keys of tables written to, until the commit makes them everybody's.
     keys: HashMap<i32, TableKeys>,
+    /// The session, which the locks of its transactions are shown under.
+    session: u16,
 }
 
 /// The table variables and temporary tables that a batch or procedure has made.
@@ -134,7 +136,14 @@ impl Work {
             lock_timeout: Duration::MAX,
             interrupt: Arc::default(),
             keys: HashMap::new(),
+            session: 0,
         }
+    }
+
+    /// The same for a session.
+    pub fn of_session(mut self, session: u16) -> Work {
+        self.session = session;
+        self
     }
 
     /// For the body of a function that a statement calls: it sees what the statement sees, and changes nothing but table
@@ -308,6 +317,7 @@ impl Work {
             let mut transaction = self.instance.store().begin();
             transaction.set_lock_timeout(self.lock_timeout);
             transaction.set_interrupt(Arc::clone(&self.interrupt));
+            transaction.set_session(self.session);
             pair.shared = Some(transaction);
         }
         pair.temporary = self.temporary.as_ref().map(Database::begin);

@@ -4,8 +4,10 @@
 //! directory keeps the form that it was made in. Temporary tables and table variables are segments in memory with either.
 
 mod columns;
+mod figures;
 mod key_range;
 mod logging;
+mod owners;
 mod pages;
 mod pages_transaction;
 mod scan;
@@ -25,6 +27,9 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 
 pub use key_range::{Bound, KeyRange};
 pub use logging::{LoadLogging, LoggingCondition};
+pub use store::engine::{ResourceLimits, ServiceTier};
+
+pub use figures::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of, page_text};
 pub use pages::{PagedDatabase, PagedSnapshot};
 pub use pages_transaction::{PagedSavepoint, PagedTransaction};
 pub use scan::{LocatedScan, Scan};
@@ -181,6 +186,14 @@ impl Database {
         }
     }
 
+    /// What the management views show; None: it keeps no pages, no log records and no locks that could be shown.
+    pub fn figures(&self) -> Option<Figures> {
+        match self {
+            Database::Segments(_) => None,
+            Database::Pages(database) => Some(database.figures()),
+        }
+    }
+
     /// Makes the next opening short.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         match self {
@@ -255,6 +268,13 @@ impl Transaction {
         match self {
             Transaction::Segments(own) => own.set_lock_timeout(timeout),
             Transaction::Pages(own) => own.set_lock_timeout(timeout),
+        }
+    }
+
+    /// Shows the transaction and its locks under a session.
+    pub fn set_session(&mut self, session: u16) {
+        if let Transaction::Pages(own) = self {
+            own.set_session(session);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use store::engine::catalogue::Table;
@@ -14,7 +15,9 @@ use store::storage::OpenDirectoryError;
 use store::{StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
+use super::figures::Figures;
 use super::key_range::KeyRange;
+use super::owners::Owners;
 use super::pages_transaction::PagedTransaction;
 use super::scan::{OpenRows, PagedScan, Scan};
 use super::text_order::TEXT_ORDER;
@@ -26,6 +29,8 @@ pub struct PagedDatabase {
     engine: Engine,
     on_disk: bool,
     forms: Arc<Forms>,
+    owners: Owners,
+    opened: Instant,
 }
 
 impl PagedDatabase {
@@ -54,12 +59,23 @@ impl PagedDatabase {
     }
 
     fn new(engine: Engine, on_disk: bool) -> PagedDatabase {
-        PagedDatabase { engine, on_disk, forms: Arc::default() }
+        PagedDatabase {
+            engine,
+            on_disk,
+            forms: Arc::default(),
+            owners: Owners::default(),
+            opened: Instant::now(),
+        }
     }
 
     /// The engine, for what only it has.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What the management views show of it.
+    pub fn figures(&self) -> Figures {
+        Figures::new(&self.engine, &self.owners, self.opened)
     }
 
     /// Whether commits go to files.
@@ -69,7 +85,7 @@ impl PagedDatabase {
 
     /// Starts a transaction.
     pub fn begin(&self) -> PagedTransaction {
-        PagedTransaction::new(self.engine.begin(), Arc::clone(&self.forms))
+        PagedTransaction::new(self.engine.begin(), Arc::clone(&self.forms), self.owners.clone())
     }
 
     /// Everything committed so far, frozen.

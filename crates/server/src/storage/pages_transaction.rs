@@ -15,6 +15,7 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 use super::columns::TableForm;
 use super::key_range::KeyRange;
 use super::logging::LoadLogging;
+use super::owners::{Owners, Ownership};
 use super::pages::{Forms, id_of, info, object_of};
 use super::scan::{LocatedScan, OpenRows, PagedScan, Scan};
 use super::side_writer::{SideWriter, Slot};
@@ -43,6 +44,9 @@ pub struct PagedTransaction {
     sides: Vec<(u32, Arc<Slot>)>,
     /// How much of the rows added last went to the log, by table.
     logging: HashMap<u32, LoadLogging>,
+    owners: Owners,
+    /// The session that it is shown under.
+    ownership: Option<Ownership>,
 }
 
 /// A point of a transaction to go back to.
@@ -50,7 +54,7 @@ pub struct PagedTransaction {
 pub struct PagedSavepoint(engine::Savepoint);
 
 impl PagedTransaction {
-    pub(super) fn new(inner: engine::Transaction, forms: Arc<Forms>) -> Self {
+    pub(super) fn new(inner: engine::Transaction, forms: Arc<Forms>, owners: Owners) -> Self {
         Self {
             inner: Some(inner),
             forms,
@@ -59,7 +63,14 @@ impl PagedTransaction {
             sorted: HashSet::new(),
             sides: Vec::new(),
             logging: HashMap::new(),
+            owners,
+            ownership: None,
         }
+    }
+
+    /// Shows the transaction and its locks under a session.
+    pub fn set_session(&mut self, session: u16) {
+        self.ownership = self.inner.as_ref().map(|inner| self.owners.enter(inner.id(), session));
     }
 
     /// How long changes wait for their locks from now on.

@@ -2,6 +2,7 @@
 
 use tds::SqlType;
 
+use super::administration::Administration;
 use super::bulk_file::{BulkInsert, FileHints};
 use super::cursor::CursorStatement;
 use super::expression::Expr;
@@ -122,10 +123,10 @@ pub enum StatementKind {
         /// IF EXISTS.
         if_exists: bool,
     },
-    /// ALTER DATABASE: accepted, nothing to change.
-    AlterDatabase(String),
     /// ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP; 0 leaves it to the server.
     ScopedMaxDop(u16),
+    /// ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
+    Administration(Box<Administration>),
     /// CREATE or ALTER of a view, procedure or function.
     CreateModule(Box<CreateModule>),
     /// CREATE SEQUENCE.
@@ -231,7 +232,7 @@ pub enum StatementKind {
     Rollback(Option<String>),
     /// SAVE TRANSACTION.
     Save(String),
-    /// Accepted and without effect here (CHECKPOINT, UPDATE STATISTICS and the like).
+    /// Accepted and without effect here (GRANT, UPDATE STATISTICS and the like).
     Nothing,
     /// DECLARE CURSOR, OPEN, FETCH, CLOSE, DEALLOCATE.
     Cursor(Box<CursorStatement>),

@@ -1,5 +1,6 @@
 //! T-SQL text to statements: lexer, syntax tree, parser. Nothing here knows tables or types of columns.
 
+pub mod administration;
 pub mod ast;
 pub mod bulk_file;
 pub mod cursor;

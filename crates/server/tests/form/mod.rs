@@ -16,5 +16,10 @@ pub fn form() -> Form {
 
 /// An empty server in memory.
 pub fn instance() -> Instance {
-    Instance::new(Database::in_memory_of(form()).unwrap()).unwrap()
+    instance_of(form())
+}
+
+/// The same of one form.
+pub fn instance_of(form: Form) -> Instance {
+    Instance::new(Database::in_memory_of(form).unwrap()).unwrap()
 }

@@ -109,7 +109,7 @@ impl<'a> Check<'a> {
                 let group = self.shared.pager.files.file(extent.extent.file).map(|file| file.group);
                 if group.ok() != Some(table.unit(kind).group) {
                     let reason = format!("an extent outside of file group {}", table.unit(kind).group);
-                    self.find(Some(&table.name), extent.extent.page(0), reason);
+                    self.find(FindingKind::Allocation, Some(&table.name), extent.extent.page(0), reason);
                 }
                 if let Some(other) = self.owners.insert(extent.extent, table.name.clone()) {
                     self.find(
@@ -149,7 +149,7 @@ impl<'a> Check<'a> {
         for (home, target) in &stubs {
             if forwarded.remove(target) != Some(*home) {
                 self.find_in(
-                    FindingKind::Forwarding,
+                    FindingKind::ForwardingStub,
                     Some(&table.name),
                     home.page,
                     Some(home.slot),
@@ -160,7 +160,7 @@ impl<'a> Check<'a> {
         for address in forwarded.keys() {
             let reason = format!("nothing leads to slot {}", address.slot);
             let (page, slot) = (address.page, Some(address.slot));
-            self.find_in(FindingKind::Forwarding, Some(&table.name), page, slot, reason);
+            self.find_in(FindingKind::ForwardedRow, Some(&table.name), page, slot, reason);
         }
         for (page, pointer) in pointers {
             match large::fragments(self, &pointer) {
@@ -330,7 +330,8 @@ impl<'a> Check<'a> {
             // Trees are checked for themselves.
             let by_mistake = table.tree(kind).is_none() && layout.compression != Compression::Page;
             if by_mistake || PageInformation::read(page.bytes()).is_none() {
-                self.find(name, id, "compression information that is damaged, or should not be there");
+                let reason = "compression information that is damaged, or should not be there";
+                self.find(FindingKind::PageLayout, name, id, reason);
             }
         }
         let (pfs, entry) = maps::pfs_of(id);

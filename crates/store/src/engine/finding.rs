@@ -30,8 +30,10 @@ pub enum FindingKind {
     PageLayout,
     /// A record that is none.
     Record,
-    /// A stub that leads to no row, or a moved row that no stub leads to.
-    Forwarding,
+    /// A stub that leads to no row.
+    ForwardingStub,
+    /// A moved row that no stub leads to.
+    ForwardedRow,
     /// Values outside of their rows: missing, shared, or nobody's.
     OffRow,
     /// Pages, links or order of a tree.

@@ -1,9 +1,8 @@
 //! Indexes, statistics and partitions.
 
-use super::view::{bit, int, kind, optional, text};
+use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View};
 use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::Datum;
 
 const INDEXES: &str = "
     object_id int!
@@ -58,35 +57,6 @@ const STATS: &str = "
     stats_generation_method_desc varchar(80)
     auto_drop bit = 0";
 
-const PARTITIONS: &str = "
-    partition_id bigint!
-    object_id int!
-    index_id int!
-    partition_number int! = 1
-    hobt_id bigint!
-    rows bigint
-    filestream_filegroup_id smallint! = 0
-    data_compression tinyint! = 0
-    data_compression_desc nvarchar(60) = NONE
-    xml_compression bit = 0
-    xml_compression_desc varchar(3) = OFF";
-
-const PARTITION_STATS: &str = "
-    partition_id bigint
-    object_id int!
-    index_id int!
-    partition_number int! = 1
-    in_row_data_page_count bigint = 0
-    in_row_used_page_count bigint = 0
-    in_row_reserved_page_count bigint = 0
-    lob_used_page_count bigint = 0
-    lob_reserved_page_count bigint = 0
-    row_overflow_used_page_count bigint = 0
-    row_overflow_reserved_page_count bigint = 0
-    used_page_count bigint = 0
-    reserved_page_count bigint = 0
-    row_count bigint";
-
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("indexes", INDEXES, indexes),
     Entry::new("index_columns", INDEX_COLUMNS, index_columns),
@@ -96,8 +66,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         "object_id int!\nstats_id int!\nstats_column_id int!\ncolumn_id int!",
         stats_columns,
     ),
-    Entry::new("partitions", PARTITIONS, partitions),
-    Entry::new("dm_db_partition_stats", PARTITION_STATS, partition_stats),
     Entry::empty(
         "xml_indexes",
         "object_id int!\nname sysname\nindex_id int!\ntype tinyint!\ntype_desc nvarchar(60)\nusing_xml_index_id int\nsecondary_type char(1)",
@@ -120,11 +88,11 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 /// An index as the views show it.
-struct IndexRow<'t> {
-    name: Option<&'t str>,
-    id: i32,
+pub(crate) struct IndexRow<'t> {
+    pub name: Option<&'t str>,
+    pub id: i32,
     /// `sys.indexes.type`.
-    kind: u8,
+    pub kind: u8,
     unique: bool,
     primary: bool,
     constraint: bool,
@@ -134,7 +102,7 @@ struct IndexRow<'t> {
 }
 
 /// All indexes of a table; a table without a clustered one is a heap, index 0.
-fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
+pub(crate) fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
     let mut rows = Vec::new();
     if !table.is_clustered() {
         rows.push(IndexRow {
@@ -264,46 +232,4 @@ fn stats_columns(context: &Context<'_>, view: &mut View) {
             }
         }
     }
-}
-
-/// An index's only partition.
-fn partition_id(table: &TableDefinition, row: &IndexRow<'_>) -> Datum {
-    Datum::Int(i64::from(table.object_id) << 16 | i64::from(row.id))
-}
-
-fn partitions(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
-        for row in index_rows(&table) {
-            view.add([
-                ("partition_id", partition_id(&table, &row)),
-                ("object_id", int(table.object_id)),
-                ("index_id", int(row.id)),
-                ("hobt_id", partition_id(&table, &row)),
-                ("rows", int((context.rows)(table.object_id))),
-            ]);
-        }
-    }
-}
-
-fn partition_stats(context: &Context<'_>, view: &mut View) {
-    for table in context.tables() {
-        for row in index_rows(&table) {
-            view.add([
-                ("partition_id", partition_id(&table, &row)),
-                ("object_id", int(table.object_id)),
-                ("index_id", int(row.id)),
-                ("row_count", int((context.rows)(table.object_id))),
-            ]);
-        }
-    }
-}
-
-/// The one filegroup.
-pub(super) fn filegroup() -> [(&'static str, Datum); 4] {
-    [
-        ("name", text("PRIMARY")),
-        ("data_space_id", int(1)),
-        ("type", kind("FG")),
-        ("type_desc", text("ROWS_FILEGROUP")),
-    ]
 }

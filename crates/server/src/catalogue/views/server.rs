@@ -2,7 +2,7 @@
 
 use super::types::SYSTEM_TYPES;
 use super::view::{bit, int, optional, text};
-use super::{Context, Entry, View, moment};
+use super::{Context, Entry, View, log, moment};
 use crate::catalogue::DEFAULT_COLLATION;
 use crate::engine::Datum;
 
@@ -222,34 +222,6 @@ const CONFIGURATIONS: &str = "
     is_dynamic bit! = 1
     is_advanced bit! = 0";
 
-const FILES: &str = "
-    database_id int
-    file_id int!
-    file_guid uniqueidentifier
-    type tinyint! = 0
-    type_desc nvarchar(60) = ROWS
-    data_space_id int! = 1
-    name sysname!
-    physical_name nvarchar(260)!
-    state tinyint = 0
-    state_desc nvarchar(60) = ONLINE
-    size int! = 0
-    max_size int! = -1
-    growth int! = 0
-    is_read_only bit! = 0";
-
-const FILEGROUPS: &str = "
-    name sysname!
-    data_space_id int!
-    type char(2)!
-    type_desc nvarchar(60)
-    is_default bit = 1
-    is_system bit = 0
-    filegroup_guid uniqueidentifier
-    log_filegroup_id int
-    is_read_only bit = 0
-    is_autogrow_all_files bit = 0";
-
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("databases", DATABASES, databases),
     Entry::new("types", TYPES, types),
@@ -269,10 +241,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         "class tinyint!\nclass_desc nvarchar(60)\nmajor_id int!\nminor_id int!\ngrantee_principal_id int!\ngrantor_principal_id int!\ntype char(4)!\npermission_name nvarchar(128)\nstate char(1)!\nstate_desc nvarchar(60)",
     ),
     Entry::new("configurations", CONFIGURATIONS, configurations),
-    Entry::new("filegroups", FILEGROUPS, |_, view| view.add(super::indexes::filegroup())),
-    Entry::new("data_spaces", FILEGROUPS, |_, view| view.add(super::indexes::filegroup())),
-    Entry::new("database_files", FILES, database_files),
-    Entry::new("master_files", FILES, master_files),
     Entry::new("dm_exec_sessions", SESSIONS, sessions),
     Entry::new("dm_exec_connections", CONNECTIONS, connections),
     Entry::new(
@@ -347,6 +315,14 @@ fn databases(context: &Context<'_>, view: &mut View) {
             ("collation_name", text(DEFAULT_COLLATION)),
             ("physical_database_name", text(&database.name)),
         ]);
+        if let Some(figures) = context.figures(&database.name) {
+            let (model, description) = log::recovery_model(figures);
+            let (wait, wait_description) = log::reuse_wait(figures);
+            view.set("recovery_model", int(model));
+            view.set("recovery_model_desc", text(description));
+            view.set("log_reuse_wait", int(wait));
+            view.set("log_reuse_wait_desc", text(wait_description));
+        }
     }
 }
 
@@ -422,28 +398,6 @@ fn configurations(context: &Context<'_>, view: &mut View) {
             ("value_in_use", int(value)),
             ("description", text(name)),
         ]);
-    }
-}
-
-fn file(view: &mut View, database: &str, id: i32) {
-    view.add([
-        ("database_id", int(id)),
-        ("file_id", int(1)),
-        ("name", text(database)),
-        // Rows are in the server's data directory, whose place is nobody's business.
-        ("physical_name", text(database)),
-    ]);
-}
-
-fn database_files(context: &Context<'_>, view: &mut View) {
-    if let Some(database) = context.database() {
-        file(view, &database.name, database.id);
-    }
-}
-
-fn master_files(context: &Context<'_>, view: &mut View) {
-    for database in &context.facts.directory.databases {
-        file(view, &database.name, database.id);
     }
 }
 

@@ -31,11 +31,11 @@ impl View {
     }
 
     /// A view of columns that are written one a line as `name type`, and `name type = value` where rows that say
-    /// nothing else have that value rather than NULL.
+    /// nothing else have that value rather than NULL (`name type =`: the empty text).
     pub fn shaped(shape: &str) -> View {
         let (mut columns, mut defaults) = (Vec::new(), Vec::new());
         for line in shape.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let (declared, default) = line.split_once(" = ").map_or((line, None), |(d, v)| (d, Some(v)));
+            let (declared, default) = declared_and_default(line);
             let (name, kind) = declared.split_once(' ').unwrap_or((declared, "int"));
             let column = column(name, kind);
             defaults.push(default.map_or(Datum::Null, |value| constant(value, &column.sql_type)));
@@ -101,6 +101,14 @@ impl View {
         let provider =
             MemoryTable::provider(batch.schema().as_ref(), vec![batch]).map_err(SqlError::internal)?;
         Ok(BoundTable { columns: self.columns, provider: Arc::clone(&provider) })
+    }
+}
+
+/// The two sides of a line of a shape; nothing behind the sign is the empty text.
+pub(super) fn declared_and_default(line: &str) -> (&str, Option<&str>) {
+    match line.split_once(" = ") {
+        Some((declared, default)) => (declared, Some(default)),
+        None => line.strip_suffix(" =").map_or((line, None), |declared| (declared, Some(""))),
     }
 }
 

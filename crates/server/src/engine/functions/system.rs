@@ -49,10 +49,13 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             name_type(),
             facts,
             |facts, database, property| {
-                facts.directory.database(database.as_text()?)?;
+                let database = facts.directory.database(database.as_text()?)?;
+                let figures = facts.figures().filter(|_| database.name != "tempdb");
                 let value = match property.as_text()?.to_ascii_lowercase().as_str() {
                     "collation" => crate::catalogue::DEFAULT_COLLATION,
-                    "recovery" => "SIMPLE",
+                    "recovery" => figures.map_or("SIMPLE", |figures| views::recovery_model(figures).1),
+                    "edition" => views::service(figures?)?.0,
+                    "serviceobjective" => views::service(figures?)?.1,
                     "status" => "ONLINE",
                     "updateability" => "READ_WRITE",
                     "useraccess" => "MULTI_USER",

@@ -303,11 +303,7 @@ impl Parser<'_> {
             if self.accept_words(&["SCOPED", "CONFIGURATION"]) {
                 return self.scoped_configuration();
             }
-            let name = if self.accept_word("CURRENT") { String::new() } else { self.name()? };
-            while !self.at_end() && !self.is_symbol(";") {
-                self.advance();
-            }
-            return Ok(StatementKind::AlterDatabase(name));
+            return self.alter_database();
         }
         if self.accept_word("INDEX") {
             return self.alter_index();

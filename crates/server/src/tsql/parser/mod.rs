@@ -4,6 +4,7 @@
 //! every word that begins a statement is reserved. The whole batch is parsed before anything runs, so that a
 //! syntax error (102, 156) leaves no effect, as in SQL Server.
 
+mod administration;
 mod bulk;
 mod bulk_file;
 mod cursor;

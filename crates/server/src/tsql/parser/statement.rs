@@ -98,7 +98,9 @@ impl Parser<'_> {
             "THROW" => self.throw(),
             "EXEC" | "EXECUTE" => self.execute(),
             "BULK" => self.bulk_insert(),
-            "CHECKPOINT" => self.simple(StatementKind::Nothing),
+            "CHECKPOINT" => self.checkpoint(),
+            "BACKUP" => self.backup(),
+            "DBCC" => self.dbcc(),
             "WAITFOR" => {
                 self.advance();
                 self.expect_word("DELAY")?;
@@ -115,7 +117,7 @@ impl Parser<'_> {
                 self.accept_words(&["WITH", "OVERRIDE"]);
                 Ok(StatementKind::Nothing)
             }
-            "BACKUP" | "RESTORE" | "DBCC" | "KILL" | "GOTO" | "SHUTDOWN" => {
+            "RESTORE" | "KILL" | "GOTO" | "SHUTDOWN" => {
                 Err(SqlError::unsupported(&word.to_ascii_uppercase()))
             }
             _ => Err(self.unexpected()),

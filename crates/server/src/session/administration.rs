@@ -1,0 +1,300 @@
+//! ALTER DATABASE, CHECKPOINT, BACKUP LOG.
+//!
+//! All databases share one store, so its recovery model, its log and the limits of its service tier are those of each of them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use store::engine::page::PAGE_BYTES;
+use store::engine::{EngineError, LogBackup, RecoveryModel, ServiceTier};
+
+use super::Session;
+use super::interpreter::Frame;
+use super::output::Output;
+use super::response::{Response, command};
+use super::work::{store_error, waiting};
+use crate::catalogue::{same_name, views};
+use crate::engine::convert::display;
+use crate::sql_error::SqlError;
+use crate::storage::{Database, Figures};
+use crate::tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
+use crate::tsql::expression::Expr;
+
+/// Names of files into which nothing is written: the log is given up, and no backup is kept.
+const NOWHERE: &[&str] = &["nul", "/dev/null"];
+
+impl Session {
+    /// Runs a statement of an administrator.
+    pub(super) async fn administer(
+        &mut self,
+        statement: &Administration,
+        frame: &mut Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        if self.settings.format_only {
+            return Ok(());
+        }
+        let kind = frame.done_kind();
+        match statement {
+            Administration::AlterDatabase { database, changes } => {
+                self.alter_database(database.as_deref(), changes, frame, output).await?;
+            }
+            Administration::Checkpoint => {
+                waiting(|| self.instance.store().checkpoint()).map_err(store_error)?;
+            }
+            Administration::BackupLog(backup) => self.backup_log(backup, frame, output).await?,
+            Administration::Dbcc(dbcc) => return self.dbcc(dbcc, frame, output).await,
+        }
+        self.last.error = 0;
+        output.done(kind, command::OTHER, None).await;
+        Ok(())
+    }
+
+    async fn alter_database(
+        &mut self,
+        name: Option<&str>,
+        changes: &[DatabaseChange],
+        frame: &Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let wanted = name.unwrap_or(&self.database).to_string();
+        let directory = self.work.directory();
+        let Some(database) = directory.database(&wanted) else {
+            let text = format!(
+                "User does not have permission to alter database '{wanted}', the database does not exist, or the database is not in a state that allows access checks."
+            );
+            return Err(self.alter_failed(SqlError::new(5011, 14, 9, text), frame, output).await);
+        };
+        for change in changes {
+            let result = match change {
+                DatabaseChange::Recovery(model) => self.set_recovery(&database.name, *model, output).await,
+                DatabaseChange::Service { edition, objective } => {
+                    self.set_service(edition.as_deref(), objective.as_deref())
+                }
+                DatabaseChange::Other => Ok(()),
+            };
+            if let Err(error) = result {
+                return Err(self.alter_failed(error, frame, output).await);
+            }
+        }
+        Ok(())
+    }
+
+    /// The reason is told first; the statement's own error follows it.
+    async fn alter_failed(&mut self, reason: SqlError, frame: &Frame, output: &mut Output) -> SqlError {
+        self.complain(reason, frame, output).await;
+        SqlError::new(5069, 16, 1, "ALTER DATABASE statement failed.")
+    }
+
+    /// Sends an error that is not the statement's last. In a TRY block the last one alone is caught, and none is sent.
+    pub(super) async fn complain(&self, error: SqlError, frame: &Frame, output: &mut Output) {
+        if frame.tries == 0 {
+            output.send(Response::Error(super::output::message(error, &self.instance))).await;
+        }
+    }
+
+    async fn set_recovery(
+        &mut self,
+        database: &str,
+        model: Recovery,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        if self.work.depth() > 0 {
+            let text = "ALTER DATABASE statement not allowed within multi-statement transaction.";
+            return Err(SqlError::new(226, 16, 6, text));
+        }
+        if same_name(database, "tempdb") {
+            let text = format!("Option 'RECOVERY' cannot be set in database '{database}'.");
+            return Err(SqlError::new(5058, 16, 1, text));
+        }
+        let Database::Pages(store) = self.instance.store() else {
+            if model != Recovery::Simple {
+                let text = "The recovery model stays SIMPLE: this server keeps rows in segments, which have no log of changes (see --storage pages).";
+                self.inform(SqlError::new(0, 0, 1, text), output).await;
+            }
+            return Ok(());
+        };
+        let model = match model {
+            Recovery::Full => RecoveryModel::Full,
+            Recovery::BulkLogged => RecoveryModel::BulkLogged,
+            Recovery::Simple => RecoveryModel::Simple,
+        };
+        waiting(|| store.engine().set_recovery_model(model)).map_err(|error| store_error(error.into()))
+    }
+
+    /// Holds the store to a tier's limits, or to none. They are kept for the next start of the server.
+    fn set_service(&mut self, edition: Option<&str>, objective: Option<&str>) -> Result<(), SqlError> {
+        let Database::Pages(store) = self.instance.store() else {
+            return Err(SqlError::unsupported("A service objective for rows that are kept in segments"));
+        };
+        let invalid = |name: &str| {
+            SqlError::new(40804, 16, 1, format!("The specified service objective '{name}' is invalid."))
+        };
+        let tier = match (objective, edition) {
+            // The way back to no limits is this server's own.
+            (Some(name), _) if name.eq_ignore_ascii_case("None") => None,
+            (Some(name), _) => Some(ServiceTier::named(name).ok_or_else(|| invalid(name))?),
+            (None, Some(edition)) => Some(least_of(edition).ok_or_else(|| invalid(edition))?),
+            (None, None) => return Ok(()),
+        };
+        if let (Some(tier), Some(edition), Some(name)) = (tier, edition, objective)
+            && !edition.eq_ignore_ascii_case(views::edition(tier))
+        {
+            let text = format!("The edition '{edition}' does not support the service objective '{name}'.");
+            return Err(SqlError::new(40808, 16, 1, text));
+        }
+        store.engine().set_resource_limits(tier.map(ServiceTier::limits));
+        self.keep_service(tier.map(ServiceTier::name))
+    }
+
+    fn keep_service(&mut self, objective: Option<&str>) -> Result<(), SqlError> {
+        let mark = self.work.start_statement()?;
+        let mut directory = self.work.directory().as_ref().clone();
+        directory.service_objective = objective.map(str::to_string);
+        let result = self.work.set_directory(&directory);
+        self.work.end_statement(&mark, result.is_ok())?;
+        result
+    }
+
+    async fn backup_log(
+        &mut self,
+        backup: &BackupLog,
+        frame: &Frame,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let database = self.text_value(&backup.database, frame).await?;
+        let file = self.text_value(&backup.file, frame).await?;
+        match self.back_up(&database, &file, backup.replaces) {
+            Ok((name, backup, elapsed)) => {
+                let pages = backup.bytes.div_ceil(PAGE_BYTES as u64);
+                let text = format!(
+                    "Processed {pages} pages for database '{name}', file '{}' on file 1.",
+                    views::log_name(&name)
+                );
+                self.inform(SqlError::new(4035, 0, 1, text), output).await;
+                let seconds = elapsed.as_secs_f64().max(0.001);
+                let rate = backup.bytes as f64 / 1_048_576.0 / seconds;
+                let text = format!(
+                    "BACKUP LOG successfully processed {pages} pages in {seconds:.3} seconds ({rate:.3} MB/sec)."
+                );
+                self.inform(SqlError::new(3014, 0, 1, text), output).await;
+                Ok(())
+            }
+            Err(error) => {
+                self.complain(error, frame, output).await;
+                Err(SqlError::new(3013, 16, 1, "BACKUP LOG is terminating abnormally."))
+            }
+        }
+    }
+
+    fn back_up(
+        &self,
+        database: &str,
+        file: &str,
+        replaces: bool,
+    ) -> Result<(String, LogBackup, std::time::Duration), SqlError> {
+        let directory = self.work.directory();
+        let Some(database) = directory.database(database) else {
+            return Err(SqlError::unknown_database(database));
+        };
+        if self.work.depth() > 0 {
+            let text = "Cannot perform a backup or restore operation within a transaction.";
+            return Err(SqlError::new(3021, 16, 0, text));
+        }
+        let figures = self.instance.store().figures().filter(|_| !same_name(&database.name, "tempdb"));
+        let Some(figures) = figures else { return Err(simple()) };
+        let start = Instant::now();
+        let result = waiting(|| {
+            if NOWHERE.iter().any(|name| file.eq_ignore_ascii_case(name)) {
+                return figures.engine().backup_log(&mut io::sink()).map_err(backup_error);
+            }
+            let path = match (replaces, self.instance.files().existing(file)) {
+                (true, Ok(path)) => path,
+                _ => self.instance.files().fresh(file).map_err(|error| device(file, &error.message))?,
+            };
+            write_backup(&figures, &path, file)
+        });
+        Ok((database.name.clone(), result?, start.elapsed()))
+    }
+
+    /// The text of an expression that is a literal or a variable.
+    async fn text_value(&mut self, expr: &Expr, frame: &Frame) -> Result<String, SqlError> {
+        let (value, sql_type) = self.value(expr, frame).await?;
+        Ok(if value.is_null() { String::new() } else { display(&value, &sql_type) })
+    }
+}
+
+/// The least tier of an edition.
+fn least_of(edition: &str) -> Option<ServiceTier> {
+    ServiceTier::ALL.into_iter().find(|tier| {
+        let business = *tier == ServiceTier::WebBusiness && edition.eq_ignore_ascii_case("Business");
+        business || views::edition(*tier).eq_ignore_ascii_case(edition)
+    })
+}
+
+/// Writes a backup beside its final name, so that no half of one is ever found under it.
+fn write_backup(figures: &Figures, path: &Path, name: &str) -> Result<LogBackup, SqlError> {
+    let failed = |error: io::Error| device(name, &error.to_string());
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = Path::new(&partial);
+    let result = File::create(partial).map_err(failed).and_then(|file| {
+        let mut out = BackupFile { out: BufWriter::new(file), from: partial, to: path, complete: false };
+        figures.engine().backup_log(&mut out).map_err(backup_error)
+    });
+    if result.is_err() {
+        // Nothing of a failed backup is of use.
+        let _ = std::fs::remove_file(partial);
+    }
+    result
+}
+
+/// A backup being written. The engine flushes it once, at its end, and gives up the log after that: by then the file is on disk
+/// under its name.
+struct BackupFile<'a> {
+    out: BufWriter<File>,
+    from: &'a Path,
+    to: &'a Path,
+    complete: bool,
+}
+
+impl Write for BackupFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.out.get_ref().sync_all()?;
+        if !self.complete {
+            std::fs::rename(self.from, self.to)?;
+            if let Some(directory) = self.to.parent() {
+                File::open(directory)?.sync_all()?;
+            }
+            self.complete = true;
+        }
+        Ok(())
+    }
+}
+
+fn device(name: &str, reason: &str) -> SqlError {
+    SqlError::new(3201, 16, 1, format!("Cannot open backup device '{name}'. Operating system error {reason}"))
+}
+
+fn simple() -> SqlError {
+    SqlError::new(
+        4208,
+        16,
+        1,
+        "The statement BACKUP LOG is not allowed while the recovery model is SIMPLE. Use BACKUP DATABASE or change the recovery model using ALTER DATABASE.",
+    )
+}
+
+fn backup_error(error: EngineError) -> SqlError {
+    match error {
+        EngineError::NoLogBackup => simple(),
+        other => store_error(other.into()),
+    }
+}

@@ -1,0 +1,135 @@
+//! What the management views, DBCC and the procedures about space show of a database of pages.
+//!
+//! All databases of a server share one store: its files, its log, its cache. What is counted for these is the same in each database.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use store::engine::catalogue::Table;
+use store::engine::page::{PageId, UnitId};
+use store::engine::{
+    AllocationUnitSpace, Compression, Engine, EngineError, PageStatistics, SavingsEstimate, ScanDetail,
+    Snapshot,
+};
+
+use super::owners::Owners;
+use crate::catalogue::{TableDefinition, store_key};
+
+/// Figures of a database of pages: those of tables as of one commit, the others as of the moment when they are asked for.
+#[derive(Debug)]
+pub struct Figures {
+    engine: Engine,
+    snapshot: Snapshot,
+    owners: Owners,
+    opened: Instant,
+    spaces: Mutex<HashMap<u32, Arc<Vec<AllocationUnitSpace>>>>,
+}
+
+/// Which of a table's indexes pages belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexPages<'t> {
+    /// The heap or the clustered tree, with what is outside of its rows.
+    Rows,
+    /// The nonclustered index of this name.
+    Index(&'t str),
+}
+
+impl Figures {
+    pub(super) fn new(engine: &Engine, owners: &Owners, opened: Instant) -> Figures {
+        Figures {
+            engine: engine.clone(),
+            snapshot: engine.snapshot(),
+            owners: owners.clone(),
+            opened,
+            spaces: Mutex::default(),
+        }
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// How long it has been open.
+    pub fn uptime(&self) -> Duration {
+        self.opened.elapsed()
+    }
+
+    /// The session of a transaction; None: it is over, or the engine's own.
+    pub fn session_of(&self, transaction: u64) -> Option<u16> {
+        self.owners.of(transaction)
+    }
+
+    /// All tables of all databases, the directory and modules among them.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.snapshot.tables()
+    }
+
+    /// The table of a definition; None: it is not committed, or a temporary one.
+    pub fn table(&self, definition: &TableDefinition) -> Option<&Arc<Table>> {
+        self.snapshot.table(&store_key(&definition.database, &definition.schema, &definition.name))
+    }
+
+    /// The table of the engine's number.
+    pub fn table_of(&self, object: u32) -> Option<&Arc<Table>> {
+        self.snapshot.table_of(object)
+    }
+
+    /// Pages of all allocation units of a table; none if they cannot be read, which DBCC CHECKTABLE explains.
+    pub fn spaces(&self, table: &Table) -> Arc<Vec<AllocationUnitSpace>> {
+        if let Some(known) = self.spaces.lock().get(&table.object) {
+            return Arc::clone(known);
+        }
+        let spaces = Arc::new(self.snapshot.allocation_units(&table.name).unwrap_or_default());
+        self.spaces.lock().insert(table.object, Arc::clone(&spaces));
+        spaces
+    }
+
+    /// Density and order of a table's pages. Errors: pages that cannot be read.
+    pub fn statistics(&self, table: &Table, detail: ScanDetail) -> Result<Vec<PageStatistics>, EngineError> {
+        self.snapshot.physical_statistics(&table.name, detail)
+    }
+
+    /// What another compression would make of a table's rows, or of one of its nonclustered indexes.
+    pub fn estimate(
+        &self,
+        table: &Table,
+        index: Option<&str>,
+        compression: Compression,
+    ) -> Result<SavingsEstimate, EngineError> {
+        match index {
+            None => self.snapshot.estimate_compression(&table.name, compression),
+            Some(index) => self.snapshot.estimate_index_compression(&table.name, index, compression),
+        }
+    }
+}
+
+/// Which index of a table an allocation unit belongs to; None: none that the table has now.
+pub fn index_of(table: &Table, unit: UnitId) -> Option<IndexPages<'_>> {
+    // The engine numbers units as SQL Server does: 256 and four numbers for each index.
+    match unit.index.checked_sub(256)? {
+        0..4 => Some(IndexPages::Rows),
+        offset => {
+            let index = table.indexes.iter().find(|index| index.id == offset / 4)?;
+            Some(IndexPages::Index(index.name()))
+        }
+    }
+}
+
+/// The number of a data file as SQL Server counts files: the log is number 2.
+pub fn file_id(number: u16) -> i32 {
+    match number {
+        0 | 1 => i32::from(number),
+        later => i32::from(later) + 1,
+    }
+}
+
+/// The number of the log among the files.
+pub const LOG_FILE_ID: i32 = 2;
+
+/// A page as messages name it: `(1:79)`.
+pub fn page_text(page: PageId) -> String {
+    format!("({}:{})", file_id(page.file), page.page)
+}

@@ -1,0 +1,36 @@
+//! Which session an open transaction of the engine belongs to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+/// Sessions by their transactions' numbers. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Owners(Arc<Mutex<BTreeMap<u64, u16>>>);
+
+impl Owners {
+    /// Notes a transaction until the answer is dropped.
+    pub fn enter(&self, transaction: u64, session: u16) -> Ownership {
+        self.0.lock().insert(transaction, session);
+        Ownership { owners: self.clone(), transaction }
+    }
+
+    /// The session of a transaction; None: it is over, or the engine's own.
+    pub fn of(&self, transaction: u64) -> Option<u16> {
+        self.0.lock().get(&transaction).copied()
+    }
+}
+
+/// An entry; gone when it is dropped.
+#[derive(Debug)]
+pub struct Ownership {
+    owners: Owners,
+    transaction: u64,
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        self.owners.0.lock().remove(&self.transaction);
+    }
+}

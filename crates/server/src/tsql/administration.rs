@@ -1,0 +1,86 @@
+//! Statements of administrators: ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
+
+use super::expression::Expr;
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Administration {
+    /// ALTER DATABASE.
+    AlterDatabase {
+        /// Its name; None: CURRENT.
+        database: Option<String>,
+        /// What changes, in the order of the statement.
+        changes: Vec<DatabaseChange>,
+    },
+    /// CHECKPOINT.
+    Checkpoint,
+    /// BACKUP LOG.
+    BackupLog(BackupLog),
+    /// DBCC.
+    Dbcc(Dbcc),
+}
+
+/// What ALTER DATABASE changes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DatabaseChange {
+    /// SET RECOVERY.
+    Recovery(Recovery),
+    /// MODIFY (EDITION = …, SERVICE_OBJECTIVE = …).
+    Service {
+        /// The edition, if written.
+        edition: Option<String>,
+        /// The service objective, if written.
+        objective: Option<String>,
+    },
+    /// Read, and without effect here.
+    Other,
+}
+
+/// A recovery model as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// FULL.
+    Full,
+    /// BULK_LOGGED.
+    BulkLogged,
+    /// SIMPLE.
+    Simple,
+}
+
+/// BACKUP LOG … TO DISK.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BackupLog {
+    /// The database: a name or a variable.
+    pub database: Expr,
+    /// The file: a text or a variable.
+    pub file: Expr,
+    /// INIT or FORMAT: a file that is there is replaced.
+    pub replaces: bool,
+}
+
+/// A DBCC statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dbcc {
+    /// The word after DBCC, in upper case.
+    pub command: String,
+    /// What stands in parentheses.
+    pub arguments: Vec<DbccArgument>,
+    /// What stands behind WITH, in upper case, values left out.
+    pub options: Vec<String>,
+}
+
+impl Dbcc {
+    /// Whether an option is written.
+    pub fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|own| own == option)
+    }
+}
+
+/// An argument of DBCC.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DbccArgument {
+    /// A name without quotes: a table, an index, a word such as LOGSPACE.
+    Name(String),
+    /// A text, a number, a variable, NULL.
+    Value(Expr),
+}

@@ -1,0 +1,233 @@
+//! ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::administration::{Administration, BackupLog, DatabaseChange, Dbcc, DbccArgument, Recovery};
+use crate::tsql::ast::StatementKind;
+use crate::tsql::expression::{Expr, Literal};
+use crate::tsql::lexer::TokenKind;
+
+/// Words that begin the next statement where options are read without being known.
+const STATEMENTS: &[&str] = &[
+    "ALTER",
+    "BACKUP",
+    "BEGIN",
+    "CHECKPOINT",
+    "CREATE",
+    "DBCC",
+    "DECLARE",
+    "DROP",
+    "EXEC",
+    "EXECUTE",
+    "IF",
+    "INSERT",
+    "PRINT",
+    "SELECT",
+    "USE",
+];
+
+impl Parser<'_> {
+    fn administration(kind: Administration) -> Parsed<StatementKind> {
+        Ok(StatementKind::Administration(Box::new(kind)))
+    }
+
+    /// After `ALTER DATABASE`.
+    pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
+        let database = if self.accept_word("CURRENT") { None } else { Some(self.name()?) };
+        let mut changes = Vec::new();
+        if self.accept_word("SET") {
+            loop {
+                changes.push(self.database_option()?);
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+            if self.accept_word("WITH") {
+                self.termination()?;
+            }
+        } else if self.is_word("MODIFY") && self.is_symbol_ahead(1, "(") {
+            self.advance();
+            self.advance();
+            changes.push(self.service()?);
+        } else {
+            self.skip_to_statement(&[]);
+            changes.push(DatabaseChange::Other);
+        }
+        Self::administration(Administration::AlterDatabase { database, changes })
+    }
+
+    fn database_option(&mut self) -> Parsed<DatabaseChange> {
+        if !self.accept_word("RECOVERY") {
+            self.skip_to_statement(&["WITH"]);
+            return Ok(DatabaseChange::Other);
+        }
+        let model = match () {
+            () if self.accept_word("FULL") => Recovery::Full,
+            () if self.accept_word("BULK_LOGGED") => Recovery::BulkLogged,
+            () if self.accept_word("SIMPLE") => Recovery::Simple,
+            () => return Err(self.unexpected()),
+        };
+        Ok(DatabaseChange::Recovery(model))
+    }
+
+    /// What becomes of other connections: nothing, since an option here waits for nobody.
+    fn termination(&mut self) -> Parsed<()> {
+        if self.accept_word("NO_WAIT") {
+            return Ok(());
+        }
+        self.expect_word("ROLLBACK")?;
+        if self.accept_word("IMMEDIATE") {
+            return Ok(());
+        }
+        self.expect_word("AFTER")?;
+        self.unsigned()?;
+        self.accept_word("SECONDS");
+        Ok(())
+    }
+
+    /// After `MODIFY (`.
+    fn service(&mut self) -> Parsed<DatabaseChange> {
+        let (mut edition, mut objective) = (None, None);
+        loop {
+            let option = self.name()?.to_ascii_uppercase();
+            self.expect_symbol("=")?;
+            match option.as_str() {
+                "EDITION" => edition = Some(self.setting()?),
+                "SERVICE_OBJECTIVE" if self.is_word("ELASTIC_POOL") => {
+                    return Err(SqlError::unsupported("An elastic pool").at_line(self.line()));
+                }
+                "SERVICE_OBJECTIVE" => objective = Some(self.setting()?),
+                "MAXSIZE" => {
+                    self.unsigned()?;
+                    self.name()?;
+                }
+                _ => {
+                    self.setting()?;
+                }
+            }
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(match (&edition, &objective) {
+            (None, None) => DatabaseChange::Other,
+            _ => DatabaseChange::Service { edition, objective },
+        })
+    }
+
+    /// A setting's value, with or without quotes.
+    fn setting(&mut self) -> Parsed<String> {
+        match self.kind().cloned() {
+            Some(TokenKind::Text { value, .. }) => {
+                self.advance();
+                Ok(value)
+            }
+            _ => self.name(),
+        }
+    }
+
+    /// `CHECKPOINT [duration]`.
+    pub(super) fn checkpoint(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if matches!(self.kind(), Some(TokenKind::Integer(_))) {
+            self.unsigned()?;
+        }
+        Self::administration(Administration::Checkpoint)
+    }
+
+    /// `BACKUP LOG x TO DISK = 'file' [WITH …]`.
+    pub(super) fn backup(&mut self) -> Parsed<StatementKind> {
+        let line = self.line();
+        self.advance();
+        if !self.accept_word("LOG") {
+            return Err(SqlError::unsupported("BACKUP of a database").at_line(line));
+        }
+        let database = match self.kind().cloned() {
+            Some(TokenKind::Variable(name)) => {
+                self.advance();
+                Expr::Variable(name)
+            }
+            _ => Expr::Literal(Literal::Text { value: self.name()?, unicode: true }),
+        };
+        self.expect_word("TO")?;
+        if !self.accept_word("DISK") {
+            return Err(SqlError::unsupported("A backup device other than DISK").at_line(self.line()));
+        }
+        self.expect_symbol("=")?;
+        let file = self.expression()?;
+        if self.is_symbol(",") {
+            return Err(SqlError::unsupported("A backup on several devices").at_line(self.line()));
+        }
+        let mut replaces = false;
+        if self.accept_word("WITH") {
+            loop {
+                let option = self.name()?.to_ascii_uppercase();
+                if self.accept_symbol("=") {
+                    self.expression()?;
+                }
+                replaces |= matches!(option.as_str(), "INIT" | "FORMAT");
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+        }
+        Self::administration(Administration::BackupLog(BackupLog { database, file, replaces }))
+    }
+
+    /// `DBCC command [(arguments)] [WITH options]`.
+    pub(super) fn dbcc(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let command = self.name()?.to_ascii_uppercase();
+        let mut arguments = Vec::new();
+        if self.accept_symbol("(") && !self.accept_symbol(")") {
+            loop {
+                arguments.push(self.dbcc_argument()?);
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+            self.expect_symbol(")")?;
+        }
+        let mut options = Vec::new();
+        if self.accept_word("WITH") {
+            loop {
+                options.push(self.name()?.to_ascii_uppercase());
+                if self.accept_symbol("=") {
+                    self.unsigned()?;
+                }
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+        }
+        Self::administration(Administration::Dbcc(Dbcc { command, arguments, options }))
+    }
+
+    fn dbcc_argument(&mut self) -> Parsed<DbccArgument> {
+        let is_name = match self.kind() {
+            Some(TokenKind::Quoted(_)) => true,
+            Some(TokenKind::Word(word)) => !word.eq_ignore_ascii_case("NULL"),
+            _ => false,
+        };
+        if is_name {
+            let start = self.start();
+            self.object_name()?;
+            return Ok(DbccArgument::Name(self.text_since(start)));
+        }
+        Ok(DbccArgument::Value(self.expression()?))
+    }
+
+    /// Skips what is not known, up to a comma, one of `ends`, or the next statement.
+    fn skip_to_statement(&mut self, ends: &[&str]) {
+        while !self.at_end() && !self.is_symbol(";") && !self.is_symbol(",") {
+            if STATEMENTS.iter().chain(ends).any(|word| self.is_word(word)) {
+                return;
+            }
+            if self.is_symbol("(") && self.skip_parentheses().is_ok() {
+                continue;
+            }
+            self.advance();
+        }
+    }
+}
