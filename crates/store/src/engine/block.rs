@@ -151,6 +151,11 @@ impl PageBlock {
         self.pages
     }
 
+    /// Bytes that it takes.
+    pub fn buffer_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Whether no row is in it.
     pub fn is_empty(&self) -> bool {
         self.pages == 0 && self.compressor.as_ref().is_none_or(|compressor| compressor.waiting() == 0)
@@ -181,8 +186,10 @@ impl PageBlock {
 
     /// Starts anew.
     pub fn clear(&mut self) {
-        let used = self.pages * PAGE_BYTES;
-        self.bytes.get_mut(..used).unwrap_or_default().fill(0);
+        if self.compressor.is_some() {
+            let used = self.pages * PAGE_BYTES;
+            self.bytes.get_mut(..used).unwrap_or_default().fill(0);
+        }
         self.pages = 0;
         self.slots = 0;
         self.used = 0;
@@ -196,6 +203,8 @@ impl PageBlock {
         let Some(last) = self.pages.checked_sub(1) else { return };
         let Some(bytes) = self.bytes.as_chunks_mut::<PAGE_BYTES>().0.get_mut(last) else { return };
         page::format(bytes, PageId::NONE, self.page_type, 0, self.unit, self.fixed_length);
+        // What neither rows nor slots take may be left from the block before.
+        bytes.get_mut(self.used..PAGE_BYTES - self.slots * SLOT_BYTES).unwrap_or_default().fill(0);
         let free = CAPACITY_BYTES - (self.used - HEADER_BYTES) - self.slots * SLOT_BYTES;
         page::set_fill(bytes, self.slots as u16, self.used, free);
     }

@@ -10,7 +10,7 @@ use super::error::EngineError;
 use super::figures::WaitType;
 use super::files::DataFiles;
 use super::log::Log;
-use super::page::{EXTENT_PAGES, ExtentId, Page, PageId};
+use super::page::{self, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId};
 
 const SHARDS: usize = 16;
 
@@ -21,6 +21,9 @@ pub struct BufferCache {
     log: Arc<Log>,
     shards: [Mutex<HashMap<PageId, Arc<Frame>>>; SHARDS],
     frames_per_shard: usize,
+    /// Frames of all shards, and the most that there have been.
+    frames: AtomicU64,
+    most_frames: AtomicU64,
     lookups: AtomicU64,
     misses: AtomicU64,
     evictions: AtomicU64,
@@ -36,6 +39,8 @@ pub struct CacheCounts {
     pub dirty_pages: u64,
     /// Most pages that it holds, but for those in use.
     pub limit_pages: u64,
+    /// Most pages that it has held at any time.
+    pub most_pages: u64,
     /// Pages asked of it ("Page lookups").
     pub lookups: u64,
     /// Those that had to be read ("Page reads"); the hit ratio is what is left.
@@ -83,6 +88,8 @@ impl BufferCache {
             log: Arc::clone(log),
             shards: std::array::from_fn(|_| Mutex::default()),
             frames_per_shard: (pages / SHARDS).max(4),
+            frames: AtomicU64::new(0),
+            most_frames: AtomicU64::new(0),
             lookups: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
@@ -101,8 +108,15 @@ impl BufferCache {
     pub fn peek(&self, id: PageId) -> Option<Arc<Page>> {
         let frame = self.shard(id).lock().get(&id).cloned()?;
         let page = frame.lock().page.clone()?;
+        frame.recently_used.store(true, Ordering::Relaxed);
         self.lookups.fetch_add(1, Ordering::Relaxed);
         Some(page)
+    }
+
+    /// The pages if all of them are in the cache; else those that are.
+    pub fn peek_all(&self, ids: &[PageId]) -> Result<Vec<Arc<Page>>, Vec<Option<Arc<Page>>>> {
+        let found: Vec<_> = ids.iter().map(|id| self.peek(*id)).collect();
+        if found.iter().any(Option::is_none) { Err(found) } else { Ok(found.into_iter().flatten().collect()) }
     }
 
     /// Fills a locked frame from disk if it is empty; `wait` says who waits for that.
@@ -117,6 +131,34 @@ impl BufferCache {
         Ok(page)
     }
 
+    /// Pages of one extent, in rising order. Those that are missing are read at once, and stay.
+    pub fn read_extent(&self, ids: &[PageId], wait: WaitType) -> Result<Vec<Arc<Page>>, EngineError> {
+        // First all frames, then their locks: whoever waits for a frame may hold its shard.
+        let frames = ids.iter().map(|id| self.frame(*id)).collect::<Result<Vec<_>, _>>()?;
+        let mut states: Vec<_> = frames.iter().map(|frame| frame.lock()).collect();
+        let missing = |state: &MutexGuard<'_, FrameState>| state.page.is_none();
+        if let (Some(first), Some(last)) = (states.iter().position(missing), states.iter().rposition(missing))
+            && let (Some(first), Some(last)) = (ids.get(first), ids.get(last))
+        {
+            let mut bytes = vec![0; (last.page - first.page + 1) as usize * PAGE_BYTES];
+            self.files.file(first.file)?.read(first.page, &mut bytes, wait)?;
+            for (id, state) in ids.iter().zip(&mut states).filter(|(_, state)| state.page.is_none()) {
+                self.lookups.fetch_add(1, Ordering::Relaxed);
+                self.misses.fetch_add(1, Ordering::Relaxed);
+                let index = id.page.wrapping_sub(first.page) as usize;
+                let bytes = bytes.as_chunks::<PAGE_BYTES>().0.get(index).unwrap_or(&[0; PAGE_BYTES]);
+                page::verify(bytes, *id).map_err(|reason| EngineError::DamagedPage { page: *id, reason })?;
+                state.page = Some(Arc::new(Page::from_bytes(*bytes)));
+            }
+        }
+        Ok(states.iter().filter_map(|state| state.page.clone()).collect())
+    }
+
+    /// Most pages that the cache holds, but for those in use.
+    pub fn limit_pages(&self) -> usize {
+        self.frames_per_shard * SHARDS
+    }
+
     /// The frame for a page, empty if it is new. It stays in the cache as long as it is held.
     pub fn frame(&self, id: PageId) -> Result<Arc<Frame>, EngineError> {
         let mut frames = self.shard(id).lock();
@@ -129,6 +171,8 @@ impl BufferCache {
         }
         let frame = Arc::new(Frame { id, state: Mutex::default(), recently_used: AtomicBool::new(true) });
         frames.insert(id, Arc::clone(&frame));
+        let held = self.frames.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_frames.fetch_max(held, Ordering::Relaxed);
         Ok(frame)
     }
 
@@ -155,6 +199,7 @@ impl BufferCache {
         for index in 0..EXTENT_PAGES {
             let id = extent.page(index);
             if let Some(frame) = self.shard(id).lock().remove(&id) {
+                self.frames.fetch_sub(1, Ordering::Relaxed);
                 *frame.lock() = FrameState::default();
             }
         }
@@ -185,7 +230,8 @@ impl BufferCache {
         CacheCounts {
             pages: self.pages() as u64,
             dirty_pages: self.dirty().len() as u64,
-            limit_pages: (self.frames_per_shard * SHARDS) as u64,
+            limit_pages: self.limit_pages() as u64,
+            most_pages: count(&self.most_frames),
             lookups: count(&self.lookups),
             misses: count(&self.misses),
             evictions: count(&self.evictions),
@@ -212,7 +258,9 @@ impl BufferCache {
         victims.truncate((self.frames_per_shard / 8).max(1));
         for victim in victims {
             self.write_back(&victim)?;
-            frames.remove(&victim.id);
+            if frames.remove(&victim.id).is_some() {
+                self.frames.fetch_sub(1, Ordering::Relaxed);
+            }
             self.evictions.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())

@@ -127,6 +127,11 @@ impl TreeBuilder {
         Ok(())
     }
 
+    /// Bytes of leaves and of large values that are not written yet.
+    pub fn buffer_bytes(&self) -> usize {
+        self.block.buffer_bytes() + self.fragments.buffer_bytes()
+    }
+
     /// Writes what is left, and the root. Returns what was filled; the extents given meanwhile come in any case.
     pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
         let done = self.finish_pages().and_then(|()| self.fragments.finish());

@@ -64,6 +64,11 @@ impl HeapLoad {
         self.filled.rows + self.rows_in_block
     }
 
+    /// Bytes of pages that are not written yet.
+    pub fn buffer_bytes(&self) -> usize {
+        self.block.buffer_bytes() + self.fragments.buffer_bytes()
+    }
+
     /// Adds rows. After an error the writer is of no more use, and its transaction must be undone.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         let table = Arc::clone(&self.table);

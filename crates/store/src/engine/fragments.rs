@@ -48,6 +48,11 @@ impl FragmentWriter {
         }
     }
 
+    /// Bytes of pages that are not written yet.
+    pub fn buffer_bytes(&self) -> usize {
+        (self.open.len() + self.done.len()) * PAGE_BYTES
+    }
+
     /// Writes all pages.
     pub fn finish(&mut self) -> Result<(), EngineError> {
         for (unit, _, page) in std::mem::take(&mut self.open) {

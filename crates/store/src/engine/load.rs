@@ -172,6 +172,15 @@ impl BulkWriter {
         }
     }
 
+    /// Bytes of pages that it holds until they are written. Rows that wait to be sorted are limited by
+    /// [`BulkOptions::sort_memory_bytes`], and are not among them.
+    pub fn buffer_bytes(&self) -> usize {
+        match &self.target {
+            Target::Heap(load) => load.buffer_bytes(),
+            Target::Tree(load) => load.builder.as_ref().map_or(0, TreeBuilder::buffer_bytes),
+        }
+    }
+
     /// Adds rows. After an error the writer is of no more use, and must be [given up](Transaction::abandon_bulk).
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         match &mut self.target {

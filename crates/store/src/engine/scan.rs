@@ -14,7 +14,7 @@ use super::figures::WaitType;
 use super::index::RowLocator;
 use super::large::{FragmentSource, LargeValueReader};
 use super::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, PageType, RowId};
-use super::record::RowGatherer;
+use super::record::{BatchBuilder, ExpectedSizes, RowGatherer};
 use super::tree;
 
 /// Which state of the pages a scan reads.
@@ -43,44 +43,23 @@ impl PageReader {
         }
     }
 
-    /// The used pages of an extent. What is not in the cache is read past it, all at once.
-    fn extent(&self, extent: ExtentUse, buffer: &mut Vec<u8>) -> Result<Vec<Arc<Page>>, EngineError> {
+    /// The used pages of an extent. What is not in the cache is read at once: into the cache if it `keeps` what is read, past it otherwise.
+    fn extent(
+        &self,
+        extent: ExtentUse,
+        keeps: bool,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Vec<Arc<Page>>, EngineError> {
         let pager = &self.shared.pager;
         let epoch = pager.versions.epoch();
-        let cached: Vec<(PageId, Option<Arc<Page>>)> =
-            extent.pages().map(|id| (id, pager.cache.peek(id))).collect();
-        if cached.iter().any(|(_, page)| page.is_none()) {
-            let first = extent.extent.page(0);
-            // Up to the last page in use: the file may end there.
-            let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
-            if buffer.len() < EXTENT_BYTES {
-                *buffer = vec![0; EXTENT_BYTES];
-            }
-            let bytes = buffer.get_mut(..used * PAGE_BYTES).unwrap_or_default();
-            pager.files.file(first.file)?.read(first.page, bytes, WaitType::PageIoLatchShared)?;
-        }
-        let mut pages = Vec::with_capacity(cached.len());
-        for (id, page) in cached {
-            pages.push(match page {
-                Some(page) => page,
-                None => {
-                    let index = (id.page % EXTENT_PAGES) as usize;
-                    let bytes = buffer.as_chunks::<PAGE_BYTES>().0.get(index).unwrap_or(&[0; PAGE_BYTES]);
-                    match page::verify(bytes, id) {
-                        Ok(()) => Arc::new(Page::from_bytes(*bytes)),
-                        // It may have been written meanwhile; the cache knows.
-                        Err(_) => self.read(id)?,
-                    }
-                }
-            });
-        }
+        let ids: Vec<PageId> = extent.pages().collect();
+        let mut pages = match pager.cache.peek_all(&ids) {
+            Ok(pages) => pages,
+            Err(_) if keeps => pager.cache.read_extent(&ids, WaitType::PageIoLatchShared)?,
+            Err(cached) => self.read_past_cache(extent, &ids, cached, buffer)?,
+        };
         if let View::Snapshot(snapshot) = &self.view {
-            let sequence = snapshot.sequence();
-            for page in &mut pages {
-                if let Some(version) = pager.versions.read(page.id(), sequence) {
-                    *page = version;
-                }
-            }
+            pager.versions.read_all(&mut pages, snapshot.sequence());
             if pager.versions.epoch() != epoch {
                 for page in &mut pages {
                     *page = self.read(page.id())?;
@@ -88,6 +67,36 @@ impl PageReader {
             }
         }
         Ok(pages)
+    }
+
+    /// Pages of an extent of which the cache has some.
+    fn read_past_cache(
+        &self,
+        extent: ExtentUse,
+        ids: &[PageId],
+        cached: Vec<Option<Arc<Page>>>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Vec<Arc<Page>>, EngineError> {
+        let first = extent.extent.page(0);
+        // Up to the last page in use: the file may end there.
+        let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
+        buffer.resize(EXTENT_BYTES, 0);
+        let bytes = buffer.get_mut(..used * PAGE_BYTES).unwrap_or_default();
+        let file = self.shared.pager.files.file(first.file)?;
+        file.read(first.page, bytes, WaitType::PageIoLatchShared)?;
+        let read = buffer.as_chunks::<PAGE_BYTES>().0;
+        let pages = ids.iter().zip(cached).map(|(id, cached)| {
+            let bytes = read.get((id.page % EXTENT_PAGES) as usize);
+            match (cached, bytes) {
+                (Some(page), _) => Ok(page),
+                (None, Some(bytes)) if page::verify(bytes, *id).is_ok() => {
+                    Ok(Arc::new(Page::from_bytes(*bytes)))
+                }
+                // It may have been written meanwhile; the cache knows.
+                (None, _) => self.read(*id),
+            }
+        });
+        pages.collect()
     }
 }
 
@@ -108,11 +117,17 @@ pub struct Scan {
     batch_rows: usize,
     /// Every so many extents are read.
     step: usize,
+    /// What is read stays in the cache: the table does not take much of it.
+    keeps: bool,
     buffer: Vec<u8>,
+    /// Sizes of the batch before.
+    expected: ExpectedSizes,
 }
 
 /// Rows of a batch are aimed at this; a batch ends with an extent.
 const BATCH_ROWS: usize = 8192;
+/// A scan leaves a table in the cache that takes at most one in so many parts of it; larger ones would push out everything else.
+const KEPT_SHARE: usize = 2;
 
 impl Scan {
     pub(crate) fn new(
@@ -128,6 +143,10 @@ impl Scan {
         });
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, EngineError>>()?));
         let extents = 0..table.unit(UnitKind::InRow).extents.len();
+        // Extents that a snapshot reads are given to nobody else before it ends.
+        let is_snapshot = matches!(reader.view, View::Snapshot(_));
+        let limit_extents = reader.shared.pager.cache.limit_pages() / (EXTENT_PAGES as usize * KEPT_SHARE);
+        let keeps = is_snapshot && extents.len() <= limit_extents;
         Ok(Self {
             reader,
             table,
@@ -136,7 +155,9 @@ impl Scan {
             schema,
             batch_rows: BATCH_ROWS,
             step: 1,
+            keeps,
             buffer: Vec::new(),
+            expected: ExpectedSizes::default(),
         })
     }
 
@@ -159,7 +180,9 @@ impl Scan {
                 schema: Arc::clone(&self.schema),
                 batch_rows: self.batch_rows,
                 step: self.step,
+                keeps: self.keeps,
                 buffer: Vec::new(),
+                expected: ExpectedSizes::default(),
             })
             .collect()
     }
@@ -173,45 +196,65 @@ impl Scan {
 
     /// The next batch with the address of each row.
     pub fn next_with_addresses(&mut self) -> Option<Result<(RecordBatch, Vec<RowId>), EngineError>> {
-        self.gather(|_, gatherer| Ok(gatherer.addresses())).transpose()
+        let mut addresses = Vec::new();
+        let batch = self.gather(|_, rows| {
+            addresses.append(&mut rows.addresses());
+            Ok(())
+        });
+        batch.transpose().map(|batch| Ok((batch?, addresses)))
     }
 
     /// The next batch with what leads to each row, in a table of either form.
     pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
-        self.gather(|table, gatherer| match &table.clustered {
-            Some(tree) => {
-                let keys = gatherer.keys(&tree.key);
-                let keys = keys.ok_or_else(|| tree::damaged(tree.root, "a key cannot be read"))?;
-                Ok(keys.into_iter().map(|key| RowLocator::Key(key.into())).collect())
+        let mut locators = Vec::new();
+        let batch = self.gather(|table, rows| {
+            match &table.clustered {
+                Some(tree) => {
+                    let keys = rows.keys(&tree.key);
+                    let keys = keys.ok_or_else(|| tree::damaged(tree.root, "a key cannot be read"))?;
+                    locators.extend(keys.into_iter().map(|key| RowLocator::Key(key.into())));
+                }
+                None => locators.extend(rows.addresses().into_iter().map(RowLocator::Address)),
             }
-            None => Ok(gatherer.addresses().into_iter().map(RowLocator::Address).collect()),
-        })
-        .transpose()
+            Ok(())
+        });
+        batch.transpose().map(|batch| Ok((batch?, locators)))
     }
 
-    fn gather<T>(
+    /// The next batch; `note` sees the rows of each extent before they are read.
+    fn gather(
         &mut self,
-        note: impl FnOnce(&Table, &RowGatherer<'_>) -> Result<T, EngineError>,
-    ) -> Result<Option<(RecordBatch, T)>, EngineError> {
+        mut note: impl FnMut(&Table, &RowGatherer<'_>) -> Result<(), EngineError>,
+    ) -> Result<Option<RecordBatch>, EngineError> {
         let table = Arc::clone(&self.table);
-        let mut gatherer = RowGatherer::new(&table.layout);
-        while gatherer.rows() < self.batch_rows {
+        let mut batch = BatchBuilder::new(&table.layout, &self.projection, &self.expected)?;
+        let mut rows = RowGatherer::new(&table.layout);
+        while batch.rows() < self.batch_rows {
             let Some(index) = self.extents.next() else { break };
             self.extents.start = self.extents.start.saturating_add(self.step - 1).min(self.extents.end);
             let Some(extent) = table.unit(UnitKind::InRow).extents.get(index) else { break };
-            for page in self.reader.extent(*extent, &mut self.buffer)? {
+            // One extent at a time stays in the processor's cache until it is read.
+            for page in self.reader.extent(*extent, self.keeps, &mut self.buffer)? {
                 if table.clustered.is_some() && page.page_type() == Some(PageType::Index) {
                     continue;
                 }
-                gatherer.push_page(&page)?;
+                rows.push_page(&page)?;
             }
+            note(&table, &rows)?;
+            rows.read_into(&mut batch, &LargeValueReader { source: &self.reader })?;
         }
-        if gatherer.rows() == 0 {
+        if batch.rows() == 0 {
             return Ok(None);
         }
-        let noted = note(&table, &gatherer)?;
-        let batch = gatherer.finish(&self.projection, &LargeValueReader { source: &self.reader })?;
-        Ok(Some((batch, noted)))
+        let expected = batch.sizes();
+        let batch = batch.finish(&LargeValueReader { source: &self.reader })?;
+        // Batches differ a little.
+        let more = |size: usize| size + size / 16;
+        self.expected = ExpectedSizes {
+            rows: more(expected.rows),
+            text_bytes: expected.text_bytes.into_iter().map(more).collect(),
+        };
+        Ok(Some(batch))
     }
 }
 
@@ -219,6 +262,6 @@ impl Iterator for Scan {
     type Item = Result<RecordBatch, EngineError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.gather(|_, _| Ok(())).transpose()?.map(|(batch, ())| batch))
+        self.gather(|_, _| Ok(())).transpose()
     }
 }

@@ -57,10 +57,20 @@ impl Versions {
 
     /// What a snapshot that stands at `sequence` reads instead of the page; None: the page itself.
     pub fn read(&self, id: PageId, sequence: u64) -> Option<Arc<Page>> {
+        self.state.lock().version(id, sequence)
+    }
+
+    /// The same for some pages at once: puts the versions in their places.
+    pub fn read_all(&self, pages: &mut [Arc<Page>], sequence: u64) {
         let state = self.state.lock();
-        let versions = state.pages.get(&id)?;
-        let version = versions.iter().find(|version| version.until.is_none_or(|until| sequence < until))?;
-        Some(Arc::clone(&version.page))
+        if state.pages.is_empty() {
+            return;
+        }
+        for page in pages {
+            if let Some(version) = state.version(page.id(), sequence) {
+                *page = version;
+            }
+        }
     }
 
     /// The page is given to a new owner: nobody reads what it was.
@@ -136,6 +146,12 @@ impl Versions {
 }
 
 impl State {
+    fn version(&self, id: PageId, sequence: u64) -> Option<Arc<Page>> {
+        let versions = self.pages.get(&id)?;
+        let version = versions.iter().find(|version| version.until.is_none_or(|until| sequence < until))?;
+        Some(Arc::clone(&version.page))
+    }
+
     /// Drops versions that no open snapshot reads.
     fn prune(&mut self, id: PageId, oldest: u64) {
         if let Some(versions) = self.pages.get_mut(&id) {

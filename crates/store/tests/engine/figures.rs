@@ -201,7 +201,7 @@ fn files_and_waits_have_what_was_written() {
         let count = waits.iter().find(|count| count.wait == wait).unwrap();
         assert!(count.count > 0 && count.longest <= count.total && count.signal <= count.total);
     }
-    // Every page is read once past the cache, which keeps none of them.
+    // Every page is read once.
     let reads = engine.file_io();
     let rows: usize = engine.snapshot().scan("t", None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
     assert_eq!(rows, 79_000);

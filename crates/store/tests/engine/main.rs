@@ -11,6 +11,7 @@ mod figures;
 mod groups;
 mod index;
 mod kill;
+mod loads;
 mod sizes;
 #[path = "../support/mod.rs"]
 mod support;

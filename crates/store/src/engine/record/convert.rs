@@ -13,12 +13,16 @@ const TICKS_PER_DAY: i64 = 864_000_000_000;
 const OUTSIDE: &str = "the value is outside the range of its type";
 const FINER: &str = "the value is finer than its type";
 
-/// Ten to the power of `digits`, which is at most 7.
+/// Ten to the power of `digits`, which is at most 9.
+#[inline]
 pub fn power_of_ten(digits: u8) -> i64 {
-    10_i64.pow(u32::from(digits.min(18)))
+    const POWERS: [i64; 10] =
+        [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+    POWERS.get(usize::from(digits)).copied().unwrap_or(1_000_000_000)
 }
 
 /// Fractional digits that Arrow's unit of a time or timestamp of this scale has.
+#[inline]
 pub fn unit_digits(scale: u8) -> u8 {
     match scale {
         0 => 0,
@@ -109,36 +113,41 @@ pub fn money(kind: Kind, value: i128) -> Result<i64, &'static str> {
     }
 }
 
-/// The reverse of [`put_integer`]; None for bytes that it never writes.
-pub fn integer(kind: Kind, bytes: &[u8]) -> Option<i64> {
-    match kind {
-        Kind::Date => Some(days(bytes)? - DAYS_TO_1970),
-        Kind::Time { scale } => {
-            let units = unsigned(bytes) as i64;
-            (units < DAY_SECONDS * power_of_ten(scale))
-                .then(|| units * power_of_ten(unit_digits(scale) - scale))
-        }
-        Kind::DateTime2 { scale } => {
-            let (time, date) = bytes.split_at_checked(time_bytes(scale))?;
-            let day = DAY_SECONDS * power_of_ten(scale);
-            let units = (days(date)? - DAYS_TO_1970) * day + unsigned(time) as i64;
-            (unsigned(time) < day as u64).then_some(())?;
-            units.checked_mul(power_of_ten(unit_digits(scale) - scale))
-        }
-        Kind::SmallDateTime => {
-            let (time, date) = bytes.split_at_checked(2)?;
-            let days = unsigned(date) as i64 + DAYS_TO_1900 - DAYS_TO_1970;
-            Some(days * DAY_SECONDS + unsigned(time) as i64 * 60)
-        }
-        Kind::DateTime => {
-            let (time, date) = bytes.split_at_checked(4)?;
-            let days = i64::from(unsigned(date) as u32 as i32) + DAYS_TO_1900 - DAYS_TO_1970;
-            Some(days * DAY_SECONDS * 1000 + tick_milliseconds(unsigned(time) as i64))
-        }
-        Kind::SmallMoney => Some(i64::from(unsigned(bytes) as u32 as i32)),
-        Kind::Money => Some(unsigned(bytes) as i64),
-        _ => None,
-    }
+/// Days since 1970-01-01 of a date's bytes; None beyond the calendar.
+#[inline]
+pub fn date(bytes: [u8; 3]) -> Option<i32> {
+    let days = days(&bytes)?;
+    Some((days - DAYS_TO_1970) as i32)
+}
+
+/// Arrow's units since midnight of a time's bytes; None for a day or more.
+#[inline]
+pub fn time<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i64> {
+    let units = unsigned(&bytes) as i64;
+    (units < DAY_SECONDS * power_of_ten(scale)).then(|| units * power_of_ten(unit_digits(scale) - scale))
+}
+
+/// Arrow's units since 1970 of the bytes of a `datetime2` of a scale below 7; None for bytes that are never written.
+#[inline]
+pub fn datetime2<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i64> {
+    let (units, days) = units_and_days(&bytes)?;
+    let day = DAY_SECONDS * power_of_ten(scale);
+    let factor = power_of_ten(unit_digits(scale).saturating_sub(scale));
+    (units < day).then(|| ((days - DAYS_TO_1970) * day + units).checked_mul(factor))?
+}
+
+/// Seconds since 1970 of the bytes of a `smalldatetime`.
+#[inline]
+pub fn small_datetime([a, b, c, d]: [u8; 4]) -> i64 {
+    let days = i64::from(u16::from_le_bytes([c, d])) + DAYS_TO_1900 - DAYS_TO_1970;
+    days * DAY_SECONDS + i64::from(u16::from_le_bytes([a, b])) * 60
+}
+
+/// Milliseconds since 1970 of the bytes of a `datetime`.
+#[inline]
+pub fn datetime([a, b, c, d, e, f, g, h]: [u8; 8]) -> i64 {
+    let days = i64::from(i32::from_le_bytes([e, f, g, h])) + DAYS_TO_1900 - DAYS_TO_1970;
+    days * DAY_SECONDS * 1000 + tick_milliseconds(u32::from_le_bytes([a, b, c, d]).into())
 }
 
 /// `datetime2(7)` and `datetimeoffset` from the exact form: a big-endian count of 100 ns since 0001-01-01, then for the latter the
@@ -166,21 +175,21 @@ pub fn put_ticks(kind: Kind, value: &[u8], out: &mut [u8]) -> Result<(), &'stati
     Ok(())
 }
 
-/// The reverse of [`put_ticks`], appended to `out`.
-pub fn ticks(kind: Kind, bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let scale = match kind {
-        Kind::DateTime2 { scale } | Kind::DateTimeOffset { scale } => scale,
-        _ => return None,
-    };
-    let (time, rest) = bytes.split_at_checked(time_bytes(scale))?;
-    let (date, offset) = rest.split_at_checked(3)?;
-    let count = (unsigned(time) as i64).checked_mul(power_of_ten(7 - scale.min(7)))?;
-    (count < TICKS_PER_DAY).then_some(())?;
-    out.extend_from_slice(&(days(date)? * TICKS_PER_DAY + count).to_be_bytes());
-    if let [low, high] = offset {
-        out.extend_from_slice(&[high ^ 0x80, *low]);
-    }
-    Some(())
+/// The reverse of [`put_ticks`] without an offset: 100 ns since 0001-01-01, big-endian, of a time and a date. None for bytes that are
+/// never written.
+#[inline]
+pub fn ticks(scale: u8, time_and_date: &[u8]) -> Option<[u8; 8]> {
+    let (units, days) = units_and_days(time_and_date)?;
+    let count = units.checked_mul(power_of_ten(7_u8.saturating_sub(scale)))?;
+    (count < TICKS_PER_DAY).then(|| (days * TICKS_PER_DAY + count).to_be_bytes())
+}
+
+/// The same with the offset in minutes behind it, its sign bit flipped.
+#[inline]
+pub fn offset_ticks(scale: u8, bytes: &[u8]) -> Option<[u8; 10]> {
+    let (time_and_date, [low, high]) = bytes.split_last_chunk()?;
+    let [a, b, c, d, e, f, g, h] = ticks(scale, time_and_date)?;
+    Some([a, b, c, d, e, f, g, h, high ^ 0x80, *low])
 }
 
 /// Sign byte (1: not negative) and magnitude.
@@ -197,6 +206,7 @@ pub fn put_decimal(value: i128, out: &mut [u8]) -> Result<(), &'static str> {
 }
 
 /// The reverse of [`put_decimal`].
+#[inline]
 pub fn decimal(bytes: &[u8]) -> Option<i128> {
     let (sign, rest) = bytes.split_first()?;
     let mut magnitude = [0; 16];
@@ -226,9 +236,9 @@ pub fn utf16(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// UTF-8 from UTF-16, appended to `out`. None: not UTF-16.
+/// UTF-8 from UTF-16, little-endian, appended to `out`. None, and anything may have been appended: not UTF-16.
 pub fn utf8(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let (units, rest) = bytes.as_chunks::<2>();
+    let (mut units, rest) = bytes.as_chunks::<2>();
     if !rest.is_empty() {
         return None;
     }
@@ -236,11 +246,51 @@ pub fn utf8(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
         out.extend(units.iter().map(|[low, _]| *low));
         return Some(());
     }
-    let mut buffer = [0; 4];
-    for char in char::decode_utf16(units.iter().map(|unit| u16::from_le_bytes(*unit))) {
-        out.extend_from_slice(char.ok()?.encode_utf8(&mut buffer).as_bytes());
+    // A unit takes three bytes at most, a pair of them four.
+    out.reserve(units.len() * 3);
+    while let Some((unit, after)) = units.split_first() {
+        units = after;
+        match u16::from_le_bytes(*unit) {
+            unit @ 0..0x80 => out.push(unit as u8),
+            unit @ 0x80..0x800 => {
+                out.extend_from_slice(&[0xC0 | (unit >> 6) as u8, continuation(unit.into())])
+            }
+            unit @ (0x800..0xD800 | 0xE000..) => out.extend_from_slice(&[
+                0xE0 | (unit >> 12) as u8,
+                continuation(u32::from(unit) >> 6),
+                continuation(unit.into()),
+            ]),
+            high @ 0xD800..0xDC00 => {
+                let (low, after) = units.split_first()?;
+                units = after;
+                let low = u16::from_le_bytes(*low);
+                if !(0xDC00..0xE000).contains(&low) {
+                    return None;
+                }
+                let code = 0x1_0000 + ((u32::from(high) & 0x3FF) << 10 | u32::from(low) & 0x3FF);
+                out.extend_from_slice(&[
+                    0xF0 | (code >> 18) as u8,
+                    continuation(code >> 12),
+                    continuation(code >> 6),
+                    continuation(code),
+                ]);
+            }
+            0xDC00..0xE000 => return None,
+        }
     }
     Some(())
+}
+
+/// A byte of UTF-8 behind the first of its character: the lowest six bits.
+fn continuation(bits: u32) -> u8 {
+    0x80 | (bits & 0x3F) as u8
+}
+
+/// A time and, in the last three bytes, a date: units since midnight, and days since 0001-01-01.
+#[inline]
+fn units_and_days(bytes: &[u8]) -> Option<(i64, i64)> {
+    let (time, date) = bytes.split_last_chunk::<3>()?;
+    Some((unsigned(time) as i64, days(date)?))
 }
 
 fn put_days(days: i64, out: &mut [u8]) -> Result<(), &'static str> {
@@ -251,6 +301,7 @@ fn put_days(days: i64, out: &mut [u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
+#[inline]
 fn days(bytes: &[u8]) -> Option<i64> {
     let days = unsigned(bytes) as i64;
     (0..CALENDAR_DAYS).contains(&days).then_some(days)
@@ -261,6 +312,7 @@ fn put_unsigned(value: u64, out: &mut [u8]) {
     out.iter_mut().zip(value.to_le_bytes()).for_each(|(place, byte)| *place = byte);
 }
 
+#[inline]
 fn unsigned(bytes: &[u8]) -> u64 {
     let mut value = [0; 8];
     value.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);

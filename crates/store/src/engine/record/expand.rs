@@ -13,7 +13,7 @@ use super::super::compress::scsu;
 use super::super::compress::value::expand_fixed;
 use super::super::error::EngineError;
 use super::super::kind::{Kind, Place};
-use super::gather::{FixedValues, converted, strings};
+use super::values::{Packed, Values};
 use super::{LargeValueSource, convert};
 
 /// Why a column cannot be read.
@@ -73,7 +73,7 @@ pub fn column(
             cells.primitive::<Float64Type>(nulls, |cell| Some(f64::from_bits(cell.to_float(8)?)))?
         }
         Kind::VarChar(_) | Kind::NVarChar(_) | Kind::VarBinary(_) => cells.variable(nulls, large)?,
-        _ => converted(kind, nulls, &cells)?,
+        _ => cells.fixed(nulls)?,
     })
 }
 
@@ -138,32 +138,41 @@ impl<'a> Cells<'a> {
                 }
             };
             read.ok_or(ColumnError::Damaged { row })?;
-            ends.push(data.len());
+            ends.push(data.len() as i32);
         }
-        Ok(strings(self.kind, data, &ends, nulls)?)
-    }
-}
-
-impl FixedValues for Cells<'_> {
-    type Error = ColumnError;
-
-    fn rows(&self) -> usize {
-        self.view.codes.len()
+        Values::Variable { data, ends }.finish(self.kind, nulls)
     }
 
-    fn each(&self, mut take: impl FnMut(Option<&[u8]>) -> Option<()>) -> Result<(), ColumnError> {
-        let width = if let Place::Fixed(width) = self.kind.place() { width } else { 0 };
-        let mut bytes = vec![0; width];
-        for (row, cell) in self.iter().enumerate() {
-            let taken = if cell.code == NULL {
-                take(None)
-            } else {
-                let long = if cell.is_long() { self.view.long(cell) } else { &[] };
-                let known = !cell.is_complex() && expand_fixed(self.kind, cell, long, &mut bytes).is_some();
-                if known { take(Some(&bytes)) } else { None }
+    /// Values whose uncompressed bytes are not Arrow's.
+    fn fixed(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ColumnError> {
+        let width = if let Place::Fixed(width) = self.kind.place() { width } else { 0 }.max(1);
+        let rows = self.view.codes.len();
+        // Zeros, which stand for nulls, are a value of every such type.
+        let mut bytes = vec![0; rows * width];
+        for ((row, cell), value) in self.iter().enumerate().zip(bytes.chunks_exact_mut(width)) {
+            let long = if cell.is_long() { self.view.long(cell) } else { &[] };
+            let known = cell.code == NULL
+                || !cell.is_complex() && expand_fixed(self.kind, cell, long, value).is_some();
+            if !known {
+                return Err(ColumnError::Damaged { row });
+            }
+        }
+        let mut values = Values::with_capacity(self.kind, rows, bytes.len());
+        if let Values::Variable { data, ends } = &mut values {
+            for ((row, cell), value) in self.iter().enumerate().zip(bytes.chunks_exact(width)) {
+                let value = if cell.code == NULL { &[] } else { value };
+                match self.kind {
+                    Kind::NChar(_) => convert::utf8(value, data).ok_or(ColumnError::Damaged { row })?,
+                    _ => data.extend_from_slice(value),
+                }
+                ends.push(data.len() as i32);
+            }
+        } else if !values.append_fixed(self.kind, &Packed(&bytes)) {
+            let bad = |value: &[u8]| {
+                !Values::with_capacity(self.kind, 1, 0).append_fixed(self.kind, &Packed(value))
             };
-            taken.ok_or(ColumnError::Damaged { row })?;
+            return Err(ColumnError::Damaged { row: bytes.chunks_exact(width).position(bad).unwrap_or(0) });
         }
-        Ok(())
+        values.finish(self.kind, nulls)
     }
 }

@@ -1,15 +1,19 @@
 //! Records: how a row lies in a page.
 //!
 //! Tables without compression have the record form of `docs/store-engine.md`, "A record"; the others have CD records ([`compress`]), of
-//! which this module knows where they begin. [`BoundBatch`] scatters the columns of an Arrow batch into records, [`RowGatherer`] gathers columns from records; both go
-//! column by column. Values that do not fit a record go through [`LargeValueSink`] and come back through [`LargeValueSource`].
+//! which this module knows where they begin. [`BoundBatch`] scatters the columns of an Arrow batch into records; [`RowGatherer`] finds and
+//! checks the records of pages, [`BatchBuilder`] gathers columns from them. Both go column by column, within what the processor's cache holds. Values that do not fit a record go through [`LargeValueSink`] and come back through [`LargeValueSource`].
 
+mod batch;
 mod cells;
+mod columns;
 mod convert;
 mod expand;
 mod gather;
 mod scatter;
+mod values;
 
+pub use batch::{BatchBuilder, ExpectedSizes};
 pub(crate) use convert::{decimal, put_decimal};
 pub use gather::RowGatherer;
 pub use scatter::BoundBatch;

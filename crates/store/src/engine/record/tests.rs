@@ -407,4 +407,121 @@ proptest! {
         let _ = changed.replace(1, &[0x10, 0, 8, 0, 1, 2, 3, 4, 3, 0, 0]);
         prop_assert!(page.rows().all(|(_, row)| row.len() <= 8192));
     }
+
+    #[test]
+    fn damaged_records_of_any_columns_give_an_error_or_arrays_that_are_whole(
+        (kinds, columns) in prop::collection::vec(kinds(), 1..12).prop_flat_map(|kinds| {
+            let columns: Vec<_> = kinds.iter().map(|kind| column(*kind, 12)).collect();
+            (Just(kinds), columns)
+        }),
+        // Most of it in the first records, where there is something to damage.
+        damage in prop::collection::vec((prop_oneof![96_usize..600, 96_usize..8192], any::<u8>()), 1..8),
+        subset in any::<u16>(),
+    ) {
+        let layout = layout_of(&kinds);
+        let batch = RecordBatch::try_new(layout.schema.clone(), columns).unwrap();
+        let mut values = MemoryValues::default();
+        let Ok(bound) = BoundBatch::new(&layout, &batch, &mut values) else { return Ok(()) };
+        let mut block = PageBlock::new(UnitId::default(), &layout, 20, 100);
+        block.append(&bound, 0);
+        let mut builder = BatchBuilder::new(&layout, &[], &ExpectedSizes::default()).unwrap();
+        for bytes in block.finish() {
+            for (place, byte) in &damage {
+                bytes[*place] = *byte;
+            }
+            let page = Arc::new(Page::from_bytes(*bytes));
+            let all: Vec<usize> = (0..kinds.len()).collect();
+            let some: Vec<usize> = all.iter().copied().filter(|column| subset >> column & 1 == 1).collect();
+            for projection in [&all, &some] {
+                let mut gatherer = RowGatherer::new(&layout);
+                if gatherer.push_page(&page).is_err() {
+                    continue;
+                }
+                let rows = gatherer.rows();
+                prop_assert_eq!(gatherer.addresses().len(), rows);
+                match gatherer.finish(projection, &empty_large_values()) {
+                    Ok(batch) => {
+                        prop_assert_eq!(batch.num_rows(), rows);
+                        for array in batch.columns() {
+                            prop_assert!(array.to_data().validate_full().is_ok());
+                        }
+                    }
+                    Err(error) => prop_assert!(matches!(error, EngineError::DamagedRow { .. }), "{}", error),
+                }
+                // Rows that were not asked for may be damaged as they like.
+                let mut gatherer = RowGatherer::new(&layout);
+                gatherer.push_page(&page).unwrap();
+                gatherer.read_into(&mut builder, &empty_large_values()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn utf_16_is_read_as_the_standard_library_reads_it(
+        units in prop::collection::vec(
+            prop_oneof![
+                4 => 0_u16..0x80,
+                2 => 0x80_u16..0x800,
+                2 => any::<u16>(),
+                1 => 0xD800_u16..0xE000,
+            ],
+            0..24,
+        ),
+        pairs in "[a𝄞é]{0,8}",
+    ) {
+        let paired: Vec<u16> = pairs.encode_utf16().chain(units.iter().copied().filter(|unit| unit >> 11 != 0x1B)).collect();
+        for units in [units, paired] {
+            let bytes: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+            let mut found = b"before".to_vec();
+            match (String::from_utf16(&units), convert::utf8(&bytes, &mut found)) {
+                (Ok(expected), Some(())) => prop_assert_eq!(&found[6..], expected.as_bytes()),
+                (Err(_), None) => {}
+                (expected, read) => prop_assert!(false, "{:?}, {:?}", expected, read),
+            }
+            prop_assert!(convert::utf8(&[&bytes[..], b"!"].concat(), &mut found).is_none());
+        }
+    }
+}
+
+#[test]
+fn a_damaged_value_is_named_with_its_page_and_place() {
+    // Five rows of 4 + 3 + 4 bytes of values; the third is damaged, where it is not null.
+    let layout = layout_of(&[Kind::Date, Kind::VarChar(Some(10))]);
+    let dates: ArrayRef = Arc::new(Date32Array::from(vec![Some(0), Some(1), None, Some(3), Some(4)]));
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["abcd"; 5]));
+    let batch = RecordBatch::try_new(layout.schema.clone(), vec![dates.clone(), texts]).unwrap();
+    let bound = BoundBatch::new(&layout, &batch, &mut NoLargeValues).unwrap();
+    let mut block = PageBlock::new(UnitId::default(), &layout, 1, 100);
+    block.append(&bound, 0);
+    let mut sound = block.finish()[0];
+    set_address(&mut sound, PageId::new(1, 77), PageId::NONE, PageId::NONE);
+    let length = usize::from(bound.lengths()[0]);
+    // Header 4, date 3, count 2, bitmap 1, count of variable columns 2, one end 2, text 4.
+    assert_eq!(length, 18);
+    let read = |bytes: [u8; 8192], projection: &[usize]| {
+        let mut gatherer = RowGatherer::new(&layout);
+        gatherer.push_page(&Arc::new(Page::from_bytes(bytes))).unwrap();
+        gatherer.finish(projection, &NoLargeValues)
+    };
+    let offset = |row: usize| 96 + row * length;
+    let damaged = |row: usize, place: usize, bytes: &[u8]| {
+        let mut damaged = sound;
+        damaged[offset(row) + place..][..bytes.len()].copy_from_slice(bytes);
+        damaged
+    };
+    let refused = |page: [u8; 8192], row: usize| match read(page, &[0, 1]) {
+        Err(EngineError::DamagedRow { page, offset: found, .. }) => {
+            assert_eq!((page, found), (PageId::new(1, 77), offset(row)));
+        }
+        other => panic!("{other:?}"),
+    };
+    // A day beyond the calendar.
+    refused(damaged(3, 4, &[0xFF; 3]), 3);
+    // The last byte of one text and the first of the next would be a character, were they one text.
+    let mut split = damaged(1, 14 + 3, &[0xC3]);
+    split[offset(2) + 14] = 0xA9;
+    refused(split, 1);
+    assert!(read(split, &[0]).is_ok(), "the text is not asked for");
+    // Under the null anything may stand.
+    assert_eq!(read(damaged(2, 4, &[0xFF; 3]), &[0]).unwrap().column(0), &dates);
 }
