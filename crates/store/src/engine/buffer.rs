@@ -257,11 +257,17 @@ impl BufferCache {
         }
         victims.truncate((self.frames_per_shard / 8).max(1));
         for victim in victims {
-            self.write_back(&victim)?;
-            if frames.remove(&victim.id).is_some() {
-                self.frames.fetch_sub(1, Ordering::Relaxed);
+            match self.write_back(&victim) {
+                // It stays, and the cache becomes larger than it should, until there is space: others go on reading.
+                Err(error) if error.wants_space() => {}
+                written => {
+                    written?;
+                    if frames.remove(&victim.id).is_some() {
+                        self.frames.fetch_sub(1, Ordering::Relaxed);
+                    }
+                    self.evictions.fetch_add(1, Ordering::Relaxed);
+                }
             }
-            self.evictions.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ use super::lsn::Lsn;
 use super::memory::MemoryVolume;
 use super::ordered::OrderedScan;
 use super::page::{ExtentId, PageId, UnitId};
-use super::pager::{NO_TRANSACTION, Pager};
+use super::pager::{LogPosition, NO_TRANSACTION, Pager};
 use super::recovery;
 use super::scan::{PageReader, Scan, View};
 use super::sort;
@@ -115,6 +115,8 @@ pub(crate) struct Shared {
     pub row_counts: Mutex<BTreeMap<u32, u64>>,
     /// Extents and pages that committed transactions gave up, and until which commit snapshots may read them.
     pub given_up: Mutex<Vec<GivenUp>>,
+    /// Extents of undone loads, and what must be durable before anybody else is given them.
+    undone: Mutex<Vec<(Lsn, Vec<ExtentId>)>>,
     /// Held by a commit that changes what others may change at the same time.
     pub commits: Mutex<()>,
     pub counters: CounterCells,
@@ -364,6 +366,7 @@ impl Shared {
             next_sort: AtomicU64::new(0),
             row_counts: Mutex::new(control.row_counts.iter().copied().collect()),
             given_up: Mutex::default(),
+            undone: Mutex::default(),
             commits: Mutex::default(),
             counters: CounterCells::default(),
             backups: Mutex::default(),
@@ -436,7 +439,14 @@ impl Shared {
         drop(dirty);
         self.pager.files.sync()?;
         self.pager.log.flush(control.redo_start)?;
-        control.write(&self.volume)?;
+        if let Err(error) = control.write(&self.volume) {
+            if !error.wants_space() {
+                return Err(error);
+            }
+            // The log that this checkpoint gives up is worth more than the room it keeps.
+            self.pager.log.give_up_room();
+            control.write(&self.volume)?;
+        }
         self.pager.log.truncate_before(control.keep_from)
     }
 
@@ -465,8 +475,42 @@ impl Shared {
         if due { self.checkpoint() } else { Ok(()) }
     }
 
+    /// What is due after a commit, which stands whatever becomes of that: what fails now is tried again after a later one.
+    pub fn after_commit(&self) {
+        self.release_given_up().and_then(|()| self.checkpoint_if_due()).ok();
+    }
+
+    /// Takes back a commit that could not be made durable for want of space: the transaction is open again. False: it is durable.
+    pub fn withdraw_commit(
+        &self,
+        transaction: u64,
+        ended: LogPosition,
+        row_counts: &[(u32, i64)],
+    ) -> Result<bool, EngineError> {
+        // A checkpoint that has seen the transaction ended must not become one that counts.
+        let _no_checkpoint = self.checkpoint.lock();
+        if !self.pager.log.withdraw(ended.last)? {
+            return Ok(false);
+        }
+        self.pager.resume(transaction, ended);
+        let mut counts = self.row_counts.lock();
+        for (object, difference) in row_counts {
+            let rows = counts.entry(*object).or_default();
+            *rows = rows.saturating_add_signed(difference.saturating_neg());
+        }
+        Ok(true)
+    }
+
+    /// Extents of an undone load that are free as soon as the undoing is durable.
+    pub fn release_when_durable(&self, undone: Lsn, extents: Vec<ExtentId>) {
+        self.undone.lock().push((undone, extents));
+    }
+
     /// Gives extents back that no snapshot can read any more.
     pub fn release_given_up(&self) -> Result<(), EngineError> {
+        let durable = self.pager.log.durable();
+        let undone: Vec<_> = self.undone.lock().extract_if(.., |(undone, _)| *undone < durable).collect();
+        undone.into_iter().for_each(|(_, extents)| self.allocator.release(extents));
         let oldest = self.pager.versions.oldest_snapshot().unwrap_or(u64::MAX);
         let free: Vec<GivenUp> = {
             let mut given_up = self.given_up.lock();
@@ -666,7 +710,9 @@ impl Snapshot {
 impl Drop for Held {
     fn drop(&mut self) {
         self.shared.pager.versions.close_snapshot(self.catalogue.sequence);
-        if let Err(error) = self.shared.release_given_up() {
+        if let Err(error) = self.shared.release_given_up()
+            && !error.wants_space()
+        {
             self.shared.pager.log.shut(error.to_string());
         }
     }

@@ -89,6 +89,16 @@ pub enum EngineError {
         /// What keeps it from being truncated, as `log_reuse_wait_desc` spells it.
         reason: &'static str,
     },
+    /// The disk has no room for more log. What the transaction did is undone; when there is room again, all goes on.
+    #[error("the log is full, since the disk is: cannot write {}: {source} ({reason})", .path.display())]
+    LogDiskFull {
+        /// The virtual log file.
+        path: PathBuf,
+        /// What keeps the log from being truncated, as `log_reuse_wait_desc` spells it.
+        reason: &'static str,
+        /// The operating system's error.
+        source: io::Error,
+    },
     /// The log or the control file could not be written, so that the outcome of a commit is not known. No further change is made
     /// until the database is opened again, which finds the transaction committed or not, wholly.
     #[error("the database is shut after a failed write to its log: {reason}")]
@@ -236,12 +246,25 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Whether the log has no room, for now.
+    pub fn is_log_full(&self) -> bool {
+        matches!(self, Self::LogFull { .. } | Self::LogDiskFull { .. })
+    }
+
+    /// Whether the disk has no room, for the log or for anything else, for now.
+    pub(crate) fn wants_space(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => wants_space(source),
+            _ => self.is_log_full(),
+        }
+    }
+
     /// SQL Server's error number for this failure, where it has one.
     pub fn sql_error(&self) -> Option<i32> {
         Some(match self {
             Self::DamagedPage { .. } | Self::DamagedRow { .. } => 824,
             Self::RowTooLarge { .. } => 511,
-            Self::LogFull { .. } => 9002,
+            Self::LogFull { .. } | Self::LogDiskFull { .. } => 9002,
             Self::Shut { .. } => 9001,
             Self::FileGroupFull { .. } => 1105,
             Self::NoSuchFileGroup { .. } => 1921,

@@ -37,7 +37,12 @@ impl DataFile {
     /// Makes the file longer, filled with zeros.
     pub fn grow(&self, extents: u32) -> Result<(), EngineError> {
         let length_bytes = u64::from(extents) * EXTENT_BYTES as u64;
-        let grown = self.waits.during(WaitType::WriteFileGather, || self.file.set_length(length_bytes));
+        let old_bytes = u64::from(self.extents()) * EXTENT_BYTES as u64;
+        let grown = self.waits.during(WaitType::WriteFileGather, || {
+            self.file.set_length(length_bytes)?;
+            // Pages that are in memory alone must find room when they are written back.
+            self.file.reserve(old_bytes, length_bytes.saturating_sub(old_bytes))
+        });
         grown.map_err(|source| self.io_error("grow", source))?;
         self.unsynced.store(true, Ordering::Release);
         self.extents.fetch_max(extents, Ordering::AcqRel);

@@ -213,6 +213,10 @@ impl VolumeFile for UnsyncedFile {
         self.0.set_length(length_bytes)
     }
 
+    fn reserve(&self, offset: u64, length_bytes: u64) -> io::Result<()> {
+        self.0.reserve(offset, length_bytes)
+    }
+
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }

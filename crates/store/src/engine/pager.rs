@@ -237,25 +237,24 @@ impl Pager {
         Ok(lsn)
     }
 
-    /// Ends a transaction with its last record; `publish` runs while no checkpoint can come in between. Returns the position of
-    /// the record, which is not durable yet; None if the transaction has changed nothing.
+    /// Ends a transaction with its last record; `publish` runs while no checkpoint can come in between. Returns where it then stands;
+    /// its last record is not durable yet. None if the transaction has changed nothing.
     pub fn end(
         &self,
         transaction: u64,
         operation: Operation,
         publish: impl FnOnce(),
-    ) -> Result<Option<Lsn>, EngineError> {
+    ) -> Result<Option<LogPosition>, EngineError> {
         let _gate = self.gate.read();
         if !self.state.lock().active.contains_key(&transaction) {
             publish();
             return Ok(None);
         }
-        let lsn = self.append(transaction, LogPlace::default(), operation, Space::Reserved)?;
-        if let Some(position) = self.state.lock().active.remove(&transaction) {
-            self.log.release(position.reserved_bytes);
-        }
+        self.append(transaction, LogPlace::default(), operation, Space::Reserved)?;
+        let ended = self.state.lock().active.remove(&transaction);
+        self.log.release(ended.map_or(0, |position| position.reserved_bytes));
         publish();
-        Ok(Some(lsn))
+        Ok(ended)
     }
 
     /// Where a transaction stands; zero if it has changed nothing.
@@ -268,8 +267,9 @@ impl Pager {
         self.state.lock().active.values().map(|position| position.first).min()
     }
 
-    /// Makes a transaction known that a recovery found open.
+    /// Makes a transaction known that a recovery found open, or whose commit was withdrawn.
     pub fn resume(&self, transaction: u64, position: LogPosition) {
+        self.log.reserve(position.reserved_bytes);
         self.state.lock().active.insert(transaction, position);
     }
 
@@ -314,7 +314,10 @@ impl Pager {
                     }
                     record.previous
                 }
-                Operation::Begin | Operation::Commit { .. } | Operation::End => record.previous,
+                Operation::Begin
+                | Operation::Commit { .. }
+                | Operation::Withdrawn { .. }
+                | Operation::End => record.previous,
             };
         }
         Ok(())

@@ -46,7 +46,7 @@ pub(crate) fn recover(
             position.last = lsn;
         }
         match operation {
-            Operation::Begin => Ok(()),
+            Operation::Begin | Operation::Withdrawn { .. } => Ok(()),
             Operation::Commit { row_counts: differences } => {
                 open.remove(&transaction);
                 for (object, difference) in differences {

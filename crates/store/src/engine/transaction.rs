@@ -392,19 +392,30 @@ impl Transaction {
             .filter(|(_, table)| table.is_none())
             .map(|(object, _)| *object)
             .collect();
-        let commit = Operation::Commit { row_counts: differences };
+        let commit = Operation::Commit { row_counts: differences.clone() };
         let logged = shared.pager.end(self.id, commit, || {
             let mut counts = shared.row_counts.lock();
             for (object, difference) in counted {
                 let rows = counts.entry(object).or_default();
                 *rows = rows.saturating_add_signed(difference);
             }
-            counts.retain(|object, _| !dropped.contains(object));
         });
-        let flushed = logged.and_then(|lsn| match lsn {
-            Some(lsn) => shared.pager.log.flush(lsn).map(|()| true),
-            None => Ok(false),
-        });
+        let mut flushed = match &logged {
+            Ok(Some(ended)) => shared.pager.log.flush(ended.last).map(|()| true),
+            Ok(None) => Ok(false),
+            Err(error) => Err(EngineError::Shut { reason: error.to_string() }),
+        };
+        if let (Err(error), Ok(Some(ended))) = (&flushed, &logged)
+            && error.is_log_full()
+        {
+            match shared.withdraw_commit(self.id, *ended, &differences) {
+                Ok(true) => {
+                    self.roll_back_all();
+                    return flushed.map(|_| 0);
+                }
+                withdrawn => flushed = withdrawn.map(|_| true),
+            }
+        }
         self.ended = true;
         if !matches!(flushed, Ok(false)) {
             count(&shared.counters.write_transactions, 1);
@@ -415,11 +426,11 @@ impl Transaction {
             shared.locks.release_all(self.id);
             return Err(EngineError::Shut { reason: error.to_string() });
         }
+        shared.row_counts.lock().retain(|object, _| !dropped.contains(object));
         let sequence = self.publish();
         drop(together);
         self.shared.locks.release_all(self.id);
-        self.shared.release_given_up()?;
-        self.shared.checkpoint_if_due()?;
+        self.shared.after_commit();
         Ok(sequence)
     }
 
@@ -526,6 +537,10 @@ impl Transaction {
         }
         self.shared.pager.versions.roll_back(self.id);
         self.shared.locks.release_all(self.id);
+        if self.shared.pager.log.lacks_space() && self.shared.pager.log.is_shut().is_none() {
+            // It may give up old log. If it fails, there is no more room than before.
+            self.shared.checkpoint().ok();
+        }
     }
 
     fn undo(&self, until: Lsn) -> Result<(), EngineError> {
@@ -536,9 +551,15 @@ impl Transaction {
         if !extents.is_empty() {
             // A minimally logged load may fill them at once, past the log. If then the power goes, this undoing must be known:
             // done once more, it would find pages that are no longer what they were.
-            self.shared.pager.log.flush(self.shared.pager.log.position())?;
+            let undone = self.shared.pager.log.position();
+            match self.shared.pager.log.flush(undone) {
+                Err(error) if error.is_log_full() => self.shared.release_when_durable(undone, extents),
+                flushed => {
+                    flushed?;
+                    self.shared.allocator.release(extents);
+                }
+            }
         }
-        self.shared.allocator.release(extents);
         self.shared.allocator.take_back_undone(self.id)
     }
 

@@ -36,6 +36,11 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Cuts the file or fills it up with zeros.
     fn set_length(&self, length_bytes: u64) -> io::Result<()>;
+    /// Makes sure that writes to this part of the file do not fail for want of space, as far as the file system can. Content and length
+    /// stay as they are.
+    fn reserve(&self, _offset: u64, _length_bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
     /// Makes content and length durable.
     fn sync(&self) -> io::Result<()>;
     /// What the range holds is of no use any more: it may read as anything. Whole extents in memory are given back.
@@ -110,6 +115,20 @@ impl VolumeFile for DirectoryFile {
 
     fn set_length(&self, length_bytes: u64) -> io::Result<()> {
         self.0.set_len(length_bytes)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&self, offset: u64, length_bytes: u64) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        if length_bytes == 0 {
+            return Ok(());
+        }
+        let reserve = || fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length_bytes);
+        match rustix::io::retry_on_intr(reserve) {
+            // A file system that cannot: writes will tell.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+            reserved => Ok(reserved?),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {

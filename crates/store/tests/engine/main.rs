@@ -6,6 +6,7 @@ mod basics;
 mod build;
 mod compressed;
 mod crash;
+mod disk_full;
 mod faults;
 mod figures;
 mod groups;

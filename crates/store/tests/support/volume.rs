@@ -198,13 +198,33 @@ struct State {
     recording: bool,
     /// The operation with this number fails, and all after it if `stays`.
     fault: Option<(u64, bool, io::ErrorKind)>,
+    /// From the operation with this number on, whatever takes space fails for want of it.
+    full_from: Option<u64>,
     /// Reads of this part of a file fail.
     unreadable: Option<(String, std::ops::Range<u64>)>,
     operations: u64,
 }
 
 impl State {
+    fn is_full(&self) -> bool {
+        self.full_from.is_some_and(|from| self.operations >= from)
+    }
+
     fn run(&mut self, operation: Operation) -> io::Result<()> {
+        let takes_space = match &operation {
+            Operation::Create { .. } | Operation::Write { .. } => true,
+            Operation::SetLength { file, length } => *length > self.disk.files[*file].seen.length,
+            _ => false,
+        };
+        if takes_space && self.is_full() {
+            // Of a write any part may have arrived.
+            if let Operation::Write { file, offset, bytes } = &operation {
+                let arrived = (self.operations + *offset / 512) as usize % 4 * bytes.len() / 4;
+                let bytes = Arc::new(bytes[..arrived].to_vec());
+                self.disk.apply(&Operation::Write { file: *file, offset: *offset, bytes });
+            }
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let number = self.operations;
         self.operations += 1;
         if let Some((at, stays, kind)) = self.fault
@@ -250,6 +270,11 @@ impl MemoryVolume {
 
     pub fn set_fault(&self, fault: Option<(u64, bool, io::ErrorKind)>) {
         self.state.lock().unwrap().fault = fault;
+    }
+
+    /// The disk is full from the operation with this number on; None: it has room.
+    pub fn set_full(&self, from: Option<u64>) {
+        self.state.lock().unwrap().full_from = from;
     }
 
     /// Reads that touch this part of a file fail from now on.
@@ -355,7 +380,19 @@ impl VolumeFile for MemoryFile {
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {
-        self.state.lock().unwrap().run(Operation::SetLength { file: self.file, length })
+        let mut state = self.state.lock().unwrap();
+        if state.disk.files[self.file].seen.length == length {
+            return Ok(());
+        }
+        state.run(Operation::SetLength { file: self.file, length })
+    }
+
+    /// Nothing that a power cut could tell: no operation of its own.
+    fn reserve(&self, _offset: u64, _length: u64) -> io::Result<()> {
+        match self.state.lock().unwrap().is_full() {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -1,5 +1,7 @@
 //! Blocks: what is written to the log at once. A multiple of 512 bytes, with a checksum.
 
+use std::ops::Range;
+
 use super::super::error::EngineError;
 use super::super::lsn::Lsn;
 use super::super::volume::VolumeFile;
@@ -85,6 +87,11 @@ impl OpenBlock {
         nth_record(self.bytes.get(HEADER_BYTES..)?, number)
     }
 
+    /// Puts another record of the same length in the place of one.
+    pub fn replace(&mut self, number: u16, record: &[u8]) -> bool {
+        self.bytes.get_mut(HEADER_BYTES..).is_some_and(|records| replace_nth(records, number, record))
+    }
+
     /// Appends the block to `out`, unless it is empty, and starts the next one behind it.
     pub fn close(&mut self, out: &mut Vec<u8>) {
         if self.records == 0 {
@@ -103,10 +110,7 @@ impl OpenBlock {
         if let Some(place) = self.bytes.get_mut(..HEADER_BYTES) {
             place.copy_from_slice(&header);
         }
-        let sum = crc32fast::hash(self.bytes.get(8..).unwrap_or_default());
-        if let Some(place) = self.bytes.get_mut(4..8) {
-            place.copy_from_slice(&sum.to_le_bytes());
-        }
+        seal(&mut self.bytes);
         out.extend_from_slice(&self.bytes);
         self.position += (self.bytes.len() / UNIT_BYTES) as u32;
         self.bytes.clear();
@@ -166,6 +170,24 @@ pub fn record_in(bytes: &[u8], number: u16) -> Option<Vec<u8>> {
     nth_record(bytes.get(HEADER_BYTES..HEADER_BYTES.checked_add(length)?)?, number)
 }
 
+/// Puts another record of the same length in the place of one of a block at the start of `bytes` that was closed in this process.
+pub fn replace_in(bytes: &mut [u8], number: u16, record: &[u8]) -> bool {
+    let length = u32_at(bytes, 16).map_or(0, |length| length as usize);
+    let end = (HEADER_BYTES + length).next_multiple_of(UNIT_BYTES);
+    let Some(block) = bytes.get_mut(..end) else { return false };
+    let done = block.get_mut(HEADER_BYTES..).is_some_and(|records| replace_nth(records, number, record));
+    seal(block);
+    done
+}
+
+/// Writes the checksum of a block.
+fn seal(block: &mut [u8]) {
+    let sum = crc32fast::hash(block.get(8..).unwrap_or_default());
+    if let Some(place) = block.get_mut(4..8) {
+        place.copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
 /// Reads the whole block at `lsn`, with header and padding.
 pub fn read_block(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineError> {
     let damaged =
@@ -196,13 +218,29 @@ pub fn read_record(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineErr
     block.records().nth(index).map(<[u8]>::to_vec).ok_or_else(|| damaged("no such record"))
 }
 
-fn nth_record(mut rest: &[u8], number: u16) -> Option<Vec<u8>> {
-    for _ in 1..number {
-        let (length, tail) = rest.split_first_chunk::<4>()?;
-        rest = tail.get(u32::from_le_bytes(*length) as usize..)?;
+fn nth_record(records: &[u8], number: u16) -> Option<Vec<u8>> {
+    records.get(place_of(records, number)?).map(<[u8]>::to_vec)
+}
+
+fn replace_nth(records: &mut [u8], number: u16, record: &[u8]) -> bool {
+    let place = place_of(records, number).and_then(|place| records.get_mut(place));
+    let Some(place) = place.filter(|place| place.len() == record.len()) else { return false };
+    place.copy_from_slice(record);
+    true
+}
+
+/// Where record `number` lies, from 1.
+fn place_of(records: &[u8], number: u16) -> Option<Range<usize>> {
+    let mut start = 0_usize;
+    for left in (0..number).rev() {
+        let length = u32_at(records, start)? as usize;
+        let place = start + 4..(start + 4).checked_add(length)?;
+        if left == 0 {
+            return Some(place);
+        }
+        start = place.end;
     }
-    let (length, tail) = rest.split_first_chunk::<4>()?;
-    tail.get(..u32::from_le_bytes(*length) as usize).map(<[u8]>::to_vec)
+    None
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

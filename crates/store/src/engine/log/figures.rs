@@ -11,6 +11,8 @@ pub enum LogOperation {
     BeginTransaction,
     /// A transaction's last, committed.
     CommitTransaction,
+    /// One that would have been a commit, had there been space for it. The name is this engine's own.
+    WithdrawnCommit,
     /// A transaction's last, undone.
     AbortTransaction,
     /// A row was added.
@@ -33,9 +35,10 @@ pub enum LogOperation {
 
 impl LogOperation {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::BeginTransaction,
         Self::CommitTransaction,
+        Self::WithdrawnCommit,
         Self::AbortTransaction,
         Self::InsertRows,
         Self::DeleteRows,
@@ -52,6 +55,7 @@ impl LogOperation {
         match self {
             Self::BeginTransaction => "LOP_BEGIN_XACT",
             Self::CommitTransaction => "LOP_COMMIT_XACT",
+            Self::WithdrawnCommit => "LOP_COMMIT_WITHDRAWN",
             Self::AbortTransaction => "LOP_ABORT_XACT",
             Self::InsertRows => "LOP_INSERT_ROWS",
             Self::DeleteRows => "LOP_DELETE_ROWS",
@@ -69,6 +73,7 @@ impl LogOperation {
         match &record.operation {
             Operation::Begin => Self::BeginTransaction,
             Operation::Commit { .. } => Self::CommitTransaction,
+            Operation::Withdrawn { .. } => Self::WithdrawnCommit,
             Operation::End => Self::AbortTransaction,
             Operation::Change(change) | Operation::Compensation { change, .. } => match change {
                 Change::Image { .. } => Self::PageImage,

@@ -6,6 +6,7 @@ mod header;
 mod reader;
 mod record;
 mod scan;
+mod shortage;
 
 pub use figures::{LogContext, LogCount, LogOperation, LogPlace};
 pub(crate) use header::LogFileHeader;
@@ -78,8 +79,11 @@ struct State {
     pending_start: u32,
     /// Everything before this position is synced.
     durable: Lsn,
+    /// Length up to which writes to the current file find room on the disk, as far as that can be made sure of.
+    allocated_bytes: u64,
     /// Space kept for rollbacks of open transactions.
     reserved_bytes: u64,
+    lacks_space: bool,
     /// Log written since the database was opened.
     written_bytes: u64,
     counts: LogCounts,
@@ -162,7 +166,9 @@ impl Log {
             pending: Vec::new(),
             pending_start: 1,
             durable: Lsn { file: number, block: 1, record: 0 },
+            allocated_bytes: 0,
             reserved_bytes: 0,
+            lacks_space: false,
             written_bytes: 0,
             counts: LogCounts::default(),
             flushes: LogFlushes::default(),
@@ -197,11 +203,18 @@ impl Log {
         if !state.block.fits(bytes.len()) {
             state.close_block();
             if state.pending.len() >= SPILL_BYTES {
-                self.waits.during(WaitType::LogBuffer, || state.write_pending(self))?;
+                match self.waits.during(WaitType::LogBuffer, || state.write_pending(self)) {
+                    // What ends or undoes something waits in memory until there is space.
+                    Err(error) if space == Space::Reserved && error.is_log_full() => {}
+                    written => written?,
+                }
             }
             if u64::from(state.block.position()) * UNIT_BYTES as u64 >= self.options.file_bytes {
                 self.next_file(&mut state)?;
             }
+        }
+        if space == Space::Ordinary {
+            self.make_room(&mut state, needed + reserve)?;
         }
         state.reserved_bytes += reserve;
         state.written_bytes += bytes.len() as u64;
@@ -234,15 +247,19 @@ impl Log {
 
     fn flush_now(&self, lsn: Lsn) -> Result<(), EngineError> {
         let _flusher = self.flusher.lock();
-        let (file, end) = {
+        let (file, end, written) = {
             let mut state = self.state.lock();
             state.check()?;
             if state.durable > lsn {
                 return Ok(());
             }
             state.close_block();
-            state.write_pending(self)?;
-            (Arc::clone(&state.current), state.block.start())
+            let written = state.write_pending(self);
+            if written.as_ref().is_err_and(|error| !error.is_log_full()) {
+                return written;
+            }
+            let end = Lsn { block: state.pending_start, ..state.block.start() };
+            (Arc::clone(&state.current), end, written)
         };
         let synced = self.io.sync(|| file.sync());
         let mut state = self.state.lock();
@@ -252,7 +269,7 @@ impl Log {
                 state.durable = durable;
                 state.flushes.flushes += 1;
                 state.block.set_durable(durable);
-                Ok(())
+                if durable > lsn { Ok(()) } else { written }
             }
             Err(source) => Err(state.fail(self, "sync", end.file, source)),
         }
@@ -380,9 +397,13 @@ impl Log {
         self.io.figures(None, name, size_bytes)
     }
 
-    /// A reader of the records that are in the log now, from `from` on. All of them are made durable first.
+    /// A reader of the records that are in the log now, from `from` on. All of them are made durable first, but for those that a full
+    /// disk has no room for.
     pub fn reader(&self, from: Lsn) -> Result<LogReader, EngineError> {
-        self.flush(self.position())?;
+        match self.flush(self.position()) {
+            Err(error) if error.is_log_full() => {}
+            flushed => flushed?,
+        }
         let state = self.state.lock();
         let first = state.files.front().map_or(0, |file| file.number);
         let numbers = state.files.iter().map(|file| (file.number, file.used_bytes)).collect();
@@ -399,27 +420,6 @@ impl Log {
     /// Why nothing more is accepted; None: all is well.
     pub fn is_shut(&self) -> Option<String> {
         self.state.lock().failed.clone()
-    }
-
-    fn next_file(&self, state: &mut State) -> Result<(), EngineError> {
-        state.write_pending(self)?;
-        let end = state.block.start();
-        // Before another file says that this one is complete.
-        let synced = self.io.sync(|| state.current.sync());
-        synced.map_err(|source| state.fail(self, "sync", end.file, source))?;
-        let number = end.file + 1;
-        let file = create_file(&self.volume, number, end.block);
-        let file = file.inspect_err(|error| state.failed = Some(error.to_string()))?;
-        if let Some(last) = state.files.back_mut() {
-            last.used_bytes = u64::from(end.block) * UNIT_BYTES as u64;
-        }
-        state.files.push_back(LogFile { number, used_bytes: UNIT_BYTES as u64 });
-        state.current = file;
-        state.durable = Lsn { file: number, block: 1, record: 0 };
-        state.block = OpenBlock::new(number, 1);
-        state.pending_start = 1;
-        state.flushes.growths += 1;
-        Ok(())
     }
 
     fn io_error(&self, operation: &'static str, number: u32, source: std::io::Error) -> EngineError {
@@ -448,6 +448,20 @@ impl State {
         EngineError::Shut { reason: error.to_string() }
     }
 
+    /// Goes on in file `number`, the one before having ended at `end`.
+    fn begin(&mut self, file: Arc<dyn VolumeFile>, number: u32, end: Lsn, allocated_bytes: u64) {
+        if let Some(last) = self.files.back_mut() {
+            last.used_bytes = u64::from(end.block) * UNIT_BYTES as u64;
+        }
+        self.files.push_back(LogFile { number, used_bytes: UNIT_BYTES as u64 });
+        self.current = file;
+        self.allocated_bytes = allocated_bytes;
+        self.durable = Lsn { file: number, block: 1, record: 0 };
+        self.block = OpenBlock::new(number, 1);
+        self.pending_start = 1;
+        self.flushes.growths += 1;
+    }
+
     fn close_block(&mut self) {
         self.block.close(&mut self.pending);
     }
@@ -459,9 +473,9 @@ impl State {
         let offset = u64::from(self.pending_start) * UNIT_BYTES as u64;
         if let Err(source) = log.io.write(self.pending.len(), || self.current.write_at(offset, &self.pending))
         {
-            let number = self.block.start().file;
-            return Err(self.fail(log, "write", number, source));
+            return Err(self.short_of_space(log, "write", source));
         }
+        self.lacks_space = false;
         self.flushes.flushed_bytes += self.pending.len() as u64;
         self.pending_start += (self.pending.len() / UNIT_BYTES) as u32;
         self.pending.clear();

@@ -40,7 +40,9 @@ impl LogRow {
     fn new(lsn: Lsn, length_bytes: u32, record: &LogRecord) -> Self {
         let change = match &record.operation {
             Operation::Change(change) | Operation::Compensation { change, .. } => Some(change),
-            Operation::Begin | Operation::Commit { .. } | Operation::End => None,
+            Operation::Begin | Operation::Commit { .. } | Operation::Withdrawn { .. } | Operation::End => {
+                None
+            }
         };
         let slot = match change {
             Some(

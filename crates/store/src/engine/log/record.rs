@@ -29,6 +29,11 @@ pub enum Operation {
         /// Object id and difference.
         row_counts: Vec<(u32, i64)>,
     },
+    /// The transaction would have been committed, had there been space for the record: it says nothing. As long as a commit.
+    Withdrawn {
+        /// What the commit said.
+        row_counts: Vec<(u32, i64)>,
+    },
     /// The transaction has been undone completely.
     End,
     /// A page changed.
@@ -152,8 +157,9 @@ impl LogRecord {
         }
         match &self.operation {
             Operation::Begin => out.u8(1),
-            Operation::Commit { row_counts } => {
-                out.u8(2);
+            Operation::Commit { row_counts } | Operation::Withdrawn { row_counts } => {
+                let withdrawn = matches!(self.operation, Operation::Withdrawn { .. });
+                out.u8(if withdrawn { 6 } else { 2 });
                 out.count(row_counts.len());
                 for (object, difference) in row_counts {
                     out.u32(*object);
@@ -189,12 +195,12 @@ impl LogRecord {
         let place = LogPlace { unit, context };
         let operation = match reader.u8("operation")? {
             1 => Operation::Begin,
-            2 => {
+            kind @ (2 | 6) => {
                 let count = reader.count(12, "row counts")?;
                 let row_counts = (0..count)
                     .map(|_| Ok((reader.u32("object")?, reader.u64("difference")? as i64)))
                     .collect::<Result<_, CodecError>>()?;
-                Operation::Commit { row_counts }
+                if kind == 2 { Operation::Commit { row_counts } } else { Operation::Withdrawn { row_counts } }
             }
             3 => Operation::End,
             4 => Operation::Change(Change::decode(&mut reader)?),
