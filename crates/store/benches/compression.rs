@@ -1,9 +1,10 @@
 //! Loading a table with and without compression, in one run: the shape of an INSERT … SELECT of 3,000,000 rows of a cached table
 //! into an empty one.
 //!
-//! `cargo bench -p bulkwire-store --bench compression [-- ROWS]`. The directory is that of `TMPDIR`. The source is a heap of the
+//! `cargo bench -p bulkwire-store --bench compression [-- ROWS [ROUNDS]]`. The directory is that of `TMPDIR`. The source is a heap of the
 //! same database in the cache of the operating system; it is scanned in every load. A load ends when its commit is on disk. In each of
-//! seven rounds all settings take turns, with one writer and with two; the rows and a checksum of every loaded table are compared with
+//! seven rounds all settings take turns: a heap with one writer and with two, and a table with a clustered key, in the order of which the
+//! rows come. The rows and a checksum of every loaded table are compared with
 //! the source's. Beside them stand the processor time of all threads, the pages, and the disk's own sequential write of as many bytes as
 //! the table without compression has, synced. Every ratio is taken within its round, in which what else the machine does is much alike.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -20,9 +21,11 @@ use arrow::array::{
 };
 use arrow::datatypes::{Decimal128Type, Int32Type, TimestampMillisecondType};
 use bulkwire_store::engine::layout::Layout;
-use bulkwire_store::engine::{Column, Compression, Engine, EngineOptions, Kind, ScanDetail};
+use bulkwire_store::engine::{
+    BulkOptions, BulkWriter, Column, Compression, Engine, EngineOptions, IndexDefinition, Kind, Scan,
+    ScanDetail,
+};
 
-const ROUNDS: usize = 7;
 const BATCH_ROWS: usize = 8192;
 const PAGE_BYTES: u64 = 8192;
 const SETTINGS: [Compression; 3] = [Compression::None, Compression::Row, Compression::Page];
@@ -32,7 +35,8 @@ fn main() {
     if arguments.iter().any(|argument| argument == "--test") {
         return;
     }
-    let rows = arguments.iter().filter_map(|argument| argument.parse().ok()).next().unwrap_or(3_000_000);
+    let mut numbers = arguments.iter().filter_map(|argument| argument.parse::<usize>().ok());
+    let (rows, rounds) = (numbers.next().unwrap_or(3_000_000), numbers.next().unwrap_or(7));
     let directory = tempfile::tempdir().unwrap();
     let engine = Engine::open(&directory.path().join("database"), EngineOptions::default()).unwrap();
     let mut transaction = engine.begin();
@@ -43,14 +47,15 @@ fn main() {
     assert_eq!(expected.0, rows);
     let source_bytes = engine.snapshot().table("source").unwrap().data_pages() * PAGE_BYTES;
     let mut plain = Vec::new();
-    let mut cases: Vec<Case> = [1, 2].into_iter().flat_map(Case::all).collect();
-    for _ in 0..ROUNDS {
+    let shapes = [Shape::Heap { writers: 1 }, Shape::Heap { writers: 2 }, Shape::Clustered];
+    let mut cases: Vec<Case> = shapes.into_iter().flat_map(Case::all).collect();
+    for _ in 0..rounds {
         plain.push(plain_write(&directory.path().join("plain"), source_bytes));
         for case in &mut cases {
             case.run(&engine, expected);
         }
     }
-    println!("\n{rows} rows into an empty heap, medians of {ROUNDS} rounds (least..most)");
+    println!("\n{rows} rows into an empty table, medians of {rounds} rounds (least..most)");
     let megabytes = source_bytes as f64 / 1e6;
     println!(
         "disk alone, {megabytes:.0} MB: {:.3} s, {:.0} MB/s",
@@ -58,15 +63,21 @@ fn main() {
         megabytes / median(&plain)
     );
     for group in cases.chunks(SETTINGS.len()) {
-        println!("{} writer(s)", group[0].writers);
+        println!("{:?}", group[0].shape);
         group.iter().for_each(|case| case.report(&group[0]));
     }
 }
 
-/// Loads with one setting and so many writers.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    Heap { writers: usize },
+    Clustered,
+}
+
+/// Loads of one shape with one setting.
 struct Case {
     setting: Compression,
-    writers: usize,
+    shape: Shape,
     times: Vec<Duration>,
     processor: Vec<Duration>,
     pages: u64,
@@ -74,10 +85,10 @@ struct Case {
 }
 
 impl Case {
-    fn all(writers: usize) -> [Self; 3] {
+    fn all(shape: Shape) -> [Self; 3] {
         SETTINGS.map(|setting| Self {
             setting,
-            writers,
+            shape,
             times: Vec::new(),
             processor: Vec::new(),
             pages: 0,
@@ -87,19 +98,33 @@ impl Case {
 
     fn run(&mut self, engine: &Engine, expected: (usize, u64)) {
         let mut transaction = engine.begin();
-        transaction.create_compressed_table("target", columns(), self.setting, "").unwrap();
+        match self.shape {
+            Shape::Heap { .. } => {
+                transaction.create_compressed_table("target", columns(), self.setting, "").unwrap();
+            }
+            Shape::Clustered => {
+                let key = IndexDefinition {
+                    compression: Some(self.setting),
+                    ..IndexDefinition::unique("target_key", &[0])
+                };
+                transaction.create_tree("target", columns(), &key, "").unwrap();
+            }
+        }
         transaction.commit().unwrap();
         let (start, before) = (Instant::now(), processor_time());
         let snapshot = engine.snapshot();
         let mut transaction = engine.begin();
-        let parts = snapshot.scan("source", None).unwrap().partitions(self.writers);
-        let writers: Vec<_> =
-            parts.into_iter().map(|part| (part, transaction.bulk_writer("target").unwrap())).collect();
-        let fill =
-            |(part, mut writer): (bulkwire_store::engine::Scan, bulkwire_store::engine::BulkWriter)| {
-                part.for_each(|batch| writer.append(&batch.unwrap()).unwrap());
-                writer
-            };
+        let options = BulkOptions { sorted: true, ..BulkOptions::default() };
+        let writers = if let Shape::Heap { writers } = self.shape { writers } else { 1 };
+        let parts = snapshot.scan("source", None).unwrap().partitions(writers);
+        let writers: Vec<_> = parts
+            .into_iter()
+            .map(|part| (part, transaction.bulk_writer_with("target", options).unwrap()))
+            .collect();
+        let fill = |(part, mut writer): (Scan, BulkWriter)| {
+            part.for_each(|batch| writer.append(&batch.unwrap()).unwrap());
+            writer
+        };
         let filled: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> =
                 writers.into_iter().map(|writer| scope.spawn(move || fill(writer))).collect();
@@ -115,6 +140,7 @@ impl Case {
         assert_eq!(checksum(engine, "target"), expected, "{}", self.setting);
         let snapshot = engine.snapshot();
         let statistics = snapshot.physical_statistics("target", ScanDetail::Detailed).unwrap();
+        // Leaves come first, and there is nothing above those of a heap.
         self.pages = statistics[0].pages;
         self.compressed_pages = statistics[0].contents.unwrap().compressed_pages;
         drop(snapshot);

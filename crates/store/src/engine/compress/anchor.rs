@@ -44,20 +44,24 @@ impl<'p> Anchor<'p> {
         let samples: [Cell; SAMPLES] =
             std::array::from_fn(|index| view.cell((2 * index + 1) * rows / (2 * SAMPLES)));
         let before: usize = samples.iter().map(|cell| cell.cost()).sum();
-        let mut best: Option<(usize, Anchor<'_>)> = None;
+        let any_long = samples.iter().any(|cell| cell.is_long());
+        let mut best = (0, Cell::NULL);
         for index in 0..CANDIDATES {
             let candidate = samples.get(index * SAMPLES / CANDIDATES).copied().unwrap_or(Cell::NULL);
             if !has_bytes(candidate) {
                 continue;
             }
-            let anchor = Anchor::new(bytes_of(view, candidate));
-            let after: usize = samples.iter().map(|cell| usize::from(anchor.code(*cell, view).cost)).sum();
+            let after: usize = if any_long {
+                samples.iter().map(|cell| cost_beside(candidate, *cell, view)).sum()
+            } else {
+                samples.iter().map(|cell| cost_beside_short(candidate, *cell)).sum()
+            };
             let saved = before.saturating_sub(after);
-            if saved > best.as_ref().map_or(0, |(saved, _)| *saved) {
-                best = Some((saved, anchor));
+            if saved > best.0 {
+                best = (saved, candidate);
             }
         }
-        best.map(|(_, anchor)| Anchor { bytes: Cow::Owned(anchor.bytes.into_owned()), word: anchor.word })
+        has_bytes(best.1).then(|| Anchor::new(Cow::Owned(bytes_of(view, best.1).into_owned())))
     }
 
     /// Its bytes.
@@ -182,6 +186,34 @@ fn bytes_of<'v>(view: &CellView<'v>, cell: Cell) -> Cow<'v, [u8]> {
         LONG => Cow::Borrowed(view.long(cell)),
         _ => Cow::Owned(cell.word.to_le_bytes().iter().copied().take(cell.short_bytes()).collect()),
     }
+}
+
+/// What a value costs its record beside an anchor, both short.
+#[inline(always)]
+fn cost_beside_short(anchor: Cell, cell: Cell) -> usize {
+    let (length, other) = (cell.short_bytes(), anchor.short_bytes());
+    let same = ((cell.word ^ anchor.word).trailing_zeros() as usize / 8).min(length).min(other);
+    let stored = if same == length && length == other { 0 } else { 1 + length - same };
+    // Nine bytes are long, and have an end offset.
+    let stored = if stored > SHORT_LIMIT_BYTES { stored + 2 } else { stored };
+    if matches!(cell.code, NULL | TRUE | SYMBOL) { length } else { stored }
+}
+
+/// The same for values of any length.
+fn cost_beside(anchor: Cell, cell: Cell, view: &CellView<'_>) -> usize {
+    if matches!(cell.code, NULL | TRUE | SYMBOL) || cell.is_complex() {
+        return cell.cost();
+    }
+    let (left, right) = (cell.word.to_le_bytes(), anchor.word.to_le_bytes());
+    let left = if cell.is_long() { view.long(cell) } else { left.get(..cell.short_bytes()).unwrap_or(&[]) };
+    let right =
+        if anchor.is_long() { view.long(anchor) } else { right.get(..anchor.short_bytes()).unwrap_or(&[]) };
+    let same = shared(left, right);
+    if same == left.len() && left.len() == right.len() {
+        return 0;
+    }
+    let stored = head_bytes(same).1 + left.len() - same;
+    if stored > SHORT_LIMIT_BYTES { stored + 2 } else { stored }
 }
 
 /// How many bytes two values begin with alike.

@@ -53,8 +53,8 @@ impl Cell {
     /// An integer: big-endian, biased, without the leading bytes that it does not need. Zero takes none.
     #[inline]
     pub fn integer(value: i64) -> Self {
-        let bits = 65 - (value ^ (value >> 63)).leading_zeros();
-        let bytes = bits.div_ceil(8);
+        // One bit more than the number has, for the sign, in whole bytes.
+        let bytes = (((value ^ (value >> 63)) as u64 | 1).ilog2() + 9) / 8;
         let unused = 64 - 8 * bytes;
         let word = (((value as u64) << unused) ^ (1 << 63)).swap_bytes();
         match value {

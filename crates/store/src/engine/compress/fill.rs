@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::grid::{CellView, Grid};
 use super::plan::Planner;
 use super::record::CdRecord;
-use super::row::RowWriter;
+use super::row::{RowWriter, Stage};
 use super::{CompressionCounts, information, pays};
 use crate::engine::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, PageType, SLOT_BYTES};
 
@@ -25,6 +25,7 @@ pub struct PageCompressor {
     waiting: Grid,
     waiting_lengths: Vec<u16>,
     planner: Planner,
+    stage: Stage,
     /// Rows with which the next page is begun; 0: nothing is known of how many it will take.
     expected: usize,
     /// Rows that must be there for it.
@@ -44,6 +45,7 @@ impl PageCompressor {
             waiting: Grid::new(columns),
             waiting_lengths: Vec::new(),
             planner: Planner::default(),
+            stage: Stage::default(),
             expected: 0,
             target: FIRST_ROWS,
             limits: Limits { page_bytes: page_limit_bytes, row_bytes: least_row_bytes },
@@ -121,7 +123,7 @@ impl PageCompressor {
 
     /// Fills a formatted page and returns how many rows it took. None: more rows would fit, and more may come (not `last`).
     fn fill(&mut self, bytes: &mut [u8; PAGE_BYTES], rows: Rows<'_>, last: bool) -> Option<usize> {
-        let Self { planner, limits, .. } = self;
+        let Self { planner, limits, stage, .. } = self;
         let available = rows.lengths.len();
         // A page takes at least one row, whatever the fill factor.
         let plain = limits.fitting(rows.lengths.iter().map(|length| usize::from(*length)));
@@ -155,7 +157,7 @@ impl PageCompressor {
                     self.counts.successes += 1;
                     kept = true;
                     taken = fill.rows;
-                    lay_out(bytes, planner.information(), &planner.views(rows.views), &fill);
+                    lay_out(bytes, planner.information(), &planner.views(rows.views), &fill, stage);
                 }
             }
             self.counts.attempts += 1;
@@ -164,7 +166,7 @@ impl PageCompressor {
         if !kept {
             let lengths = rows.lengths.iter().take(plain_rows);
             let plain = Limits::NONE.fitting(lengths.map(|length| usize::from(*length)));
-            lay_out(bytes, &[], rows.views, &plain);
+            lay_out(bytes, &[], rows.views, &plain, stage);
         }
         self.expected = taken - taken / 32;
         self.target = taken + taken / 8 + 2;
@@ -207,7 +209,13 @@ pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts
     let mut compressed =
         Page::formatted(page.id(), page_type, page.level(), page.unit(), page.fixed_length() as u16);
     compressed.set_links(page.previous(), page.next());
-    lay_out(compressed.bytes_mut(), planner.information(), &planner.views(&views), &fill);
+    lay_out(
+        compressed.bytes_mut(),
+        planner.information(),
+        &planner.views(&views),
+        &fill,
+        &mut Stage::default(),
+    );
     counts.successes += 1;
     Some(compressed)
 }
@@ -277,7 +285,13 @@ fn plan(planner: &mut Planner, rows: Rows<'_>, count: usize, limits: Limits) -> 
 }
 
 /// Writes rows and their slots into a formatted page, behind the information if there is any.
-fn lay_out(bytes: &mut [u8; PAGE_BYTES], information: &[u8], views: &[CellView<'_>], fill: &Fill) {
+fn lay_out(
+    bytes: &mut [u8; PAGE_BYTES],
+    information: &[u8],
+    views: &[CellView<'_>],
+    fill: &Fill,
+    stage: &mut Stage,
+) {
     let mut at = HEADER_BYTES;
     let in_index = page::page_type(bytes) == Some(PageType::Index);
     if !information.is_empty() {
@@ -289,7 +303,7 @@ fn lay_out(bytes: &mut [u8; PAGE_BYTES], information: &[u8], views: &[CellView<'
     }
     let end = (at + fill.record_bytes).min(PAGE_BYTES);
     let (records, slots) = bytes.split_at_mut(end);
-    let writer = RowWriter::new(views, 0..fill.rows, in_index);
+    let mut writer = RowWriter::new(views, 0..fill.rows, in_index, stage);
     for (row, slot) in (0..fill.rows).zip(slots.as_rchunks_mut::<SLOT_BYTES>().1.iter_mut().rev()) {
         *slot = (at as u16).to_le_bytes();
         at += writer.write(row, records.get_mut(at..).unwrap_or_default());

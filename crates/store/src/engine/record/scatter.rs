@@ -15,7 +15,7 @@ use arrow::datatypes::DataType;
 
 use super::super::compress;
 use super::super::compress::grid::CellView;
-use super::super::compress::row::RowWriter;
+use super::super::compress::row::{RowWriter, Stage};
 use super::super::error::EngineError;
 use super::super::kind::Kind;
 use super::super::layout::{Layout, Position, RecordForm};
@@ -198,22 +198,11 @@ impl<'a> BoundBatch<'a> {
     fn write_compressed(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
         let views = self.cells();
         let in_index = self.layout.form == RecordForm::IndexLeaf;
-        let writer = RowWriter::new(&views, rows.clone(), in_index);
-        // Rows that lie one after the other may write over the next one's place, which is written after them; the last may not.
-        let mut run = 0..0;
-        for (index, (row, offset)) in rows.clone().zip(offsets).enumerate() {
-            let start = *offset as usize;
-            if start >= run.end {
-                let lengths = self.lengths.get(row..rows.end).unwrap_or_default();
-                run = start..start;
-                for (length, offset) in lengths.iter().zip(offsets.get(index..).unwrap_or_default()) {
-                    if *offset as usize != run.end {
-                        break;
-                    }
-                    run.end += usize::from(*length);
-                }
-            }
-            if let Some(place) = out.get_mut(start..run.end) {
+        let mut stage = Stage::default();
+        let mut writer = RowWriter::new(&views, rows.clone(), in_index, &mut stage);
+        for (row, offset) in rows.zip(offsets) {
+            let (start, length) = (*offset as usize, self.lengths.get(row).copied().unwrap_or(0));
+            if let Some(place) = out.get_mut(start..start + usize::from(length)) {
                 writer.write(row, place);
             }
         }
