@@ -38,16 +38,19 @@ impl<'p> Anchor<'p> {
         Self { bytes, word }
     }
 
-    /// The value of a column that saves most among some of its values. None: none saves anything.
-    pub fn choose(view: &CellView<'_>) -> Option<Anchor<'static>> {
+    /// The value of a column that saves most among some of its values. None: none saves anything. `few`: so many are not tried, since the
+    /// page before had an anchor in this column.
+    pub fn choose(view: &CellView<'_>, few: bool) -> Option<Anchor<'static>> {
         let rows = view.codes.len();
         let samples: [Cell; SAMPLES] =
             std::array::from_fn(|index| view.cell((2 * index + 1) * rows / (2 * SAMPLES)));
         let before: usize = samples.iter().map(|cell| cell.cost()).sum();
         let any_long = samples.iter().any(|cell| cell.is_long());
         let mut best = (0, Cell::NULL);
-        for index in 0..CANDIDATES {
-            let candidate = samples.get(index * SAMPLES / CANDIDATES).copied().unwrap_or(Cell::NULL);
+        let candidates = if few { CANDIDATES / 2 } else { CANDIDATES };
+        for index in 0..candidates {
+            let candidate = samples.get((2 * index + 1) * SAMPLES / (2 * candidates)).copied();
+            let candidate = candidate.unwrap_or(Cell::NULL);
             if !has_bytes(candidate) {
                 continue;
             }
@@ -103,8 +106,13 @@ impl<'p> Anchor<'p> {
         if cell.is_complex() {
             return Coded { cell, head: WHOLE, cost: (length + 2) as u16 };
         }
-        let bytes = view.long(cell);
-        let same = shared(bytes, &self.bytes);
+        // Most values differ early.
+        let word = word_at(view.data, start, length.min(SHORT_LIMIT_BYTES));
+        let same = (word ^ self.word).trailing_zeros() as usize / 8;
+        let same = match same {
+            SHORT_LIMIT_BYTES => shared(view.long(cell), &self.bytes),
+            _ => same.min(length).min(self.bytes.len()),
+        };
         let (rest, (head, head_length)) = (length.saturating_sub(same), head_bytes(same));
         if rest == 0 && same == self.bytes.len() {
             return Coded { cell: Cell::EMPTY, head: WHOLE, cost: 0 };

@@ -98,7 +98,7 @@ impl Dictionary {
 
     /// The symbol of a value, if it has one.
     pub fn find(&self, view: &CellView<'_>, row: usize, views: &[CellView<'_>]) -> Option<u8> {
-        let value = stored(view, row)?;
+        let value = stored(view.cell(row), view, row)?;
         let mask = self.slots.len() - 1;
         let first = slot_of(&value);
         for at in first..first + PROBES {
@@ -144,7 +144,7 @@ impl Dictionary {
                 places.push(last.1);
                 continue;
             }
-            let Some(value) = stored(view, row) else {
+            let Some(value) = stored(cell, view, row) else {
                 places.push(NOWHERE);
                 continue;
             };
@@ -220,7 +220,7 @@ impl Symbols<'_> {
 
 impl Entry {
     /// Whether it is this value, which is one of `view`.
-    #[inline]
+    #[inline(always)]
     fn is(&self, value: &Stored, view: &CellView<'_>, views: &[CellView<'_>]) -> bool {
         let (own, other) = (&self.value, value);
         let alike = (own.key, own.length, own.head) == (other.key, other.length, other.head);
@@ -266,9 +266,8 @@ impl Stored {
 }
 
 /// A value that may be worth a symbol; None: nothing that takes two bytes, or a pointer.
-#[inline]
-fn stored(view: &CellView<'_>, row: usize) -> Option<Stored> {
-    let cell = view.cell(row);
+#[inline(always)]
+fn stored(cell: Cell, view: &CellView<'_>, row: usize) -> Option<Stored> {
     if cell.code != LONG {
         let length = cell.short_bytes();
         return (length > 1).then_some(Stored {

@@ -9,6 +9,9 @@ use super::grid::{CellView, WHOLE};
 use super::information::InformationWriter;
 use super::row::{RowLengths, push_costs};
 
+/// A column in which so many pages in a row had no anchor gets a new chance every so many pages.
+const MISSES_LIMIT: u32 = 4;
+
 /// Plans pages; kept from page to page for its memory, and for what it has learnt of the columns.
 #[derive(Debug, Default)]
 pub struct Planner {
@@ -35,6 +38,9 @@ struct CodedColumn {
     heads: Vec<u16>,
     /// What each value costs its row.
     costs: Vec<u16>,
+    /// Pages so far, and how many of the last had no anchor in this column.
+    pages: u32,
+    misses: u32,
 }
 
 impl Planner {
@@ -68,6 +74,10 @@ impl Planner {
     /// Learns from the page that was planned last what need not be tried for the next ones.
     pub fn learn(&mut self) {
         self.dictionary.learn(self.planned);
+        for column in &mut self.columns {
+            column.pages = column.pages.saturating_add(1);
+            column.misses = if column.anchor.is_some() { 0 } else { column.misses.wrapping_add(1) };
+        }
     }
 
     /// Adds rows to those that the page was planned for, up to `rows` of all.
@@ -134,7 +144,10 @@ impl CodedColumn {
         self.anchor = None;
         self.has_symbols = false;
         push_costs(view, &mut self.costs);
-        let Some(anchor) = Anchor::choose(view) else { return };
+        if self.misses >= MISSES_LIMIT && !self.misses.is_multiple_of(MISSES_LIMIT) {
+            return;
+        }
+        let Some(anchor) = Anchor::choose(view, self.misses == 0 && self.pages > 0) else { return };
         let before = total(&self.costs) as usize;
         self.costs.clear();
         self.code(&anchor, view);
