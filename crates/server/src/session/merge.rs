@@ -82,7 +82,7 @@ impl Session {
             SelectItem::Wildcard(vec![alias.clone()]),
         ];
         let select = Select { items, from: target.from.clone(), ..Select::default() };
-        let (chosen, candidates) = self.choose(&target, select, frame).await?;
+        let (chosen, candidates) = self.choose(&target, select, true, frame).await?;
         let acts = self.acts(merge, &chosen, candidates.rows.num_rows(), frame).await?;
         let mut changes = RowChanges::new(table, candidates);
         let mut inserts: Vec<(Vec<Act>, InputRows)> = Vec::new();

@@ -56,7 +56,8 @@ impl Session {
         let items = super::output_clause::further_items(delete.output.as_ref());
         let select =
             Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
-        let (chosen, candidates) = self.choose(&target, select, frame).await?;
+        let reads = delete.output.is_some() || !self.referring(&table.definition)?.is_empty();
+        let (chosen, candidates) = self.choose(&target, select, reads, frame).await?;
         let count = candidates.rows.num_rows();
         let first = self.first_matches(&chosen, count, delete.top.as_ref(), frame).await?;
         let mut changes = RowChanges::new(table, candidates);
@@ -151,7 +152,7 @@ impl Session {
         items.extend(super::output_clause::further_items(update.output.as_ref()));
         let select =
             Select { items, from: target.from.clone(), filter: update.filter.clone(), ..Select::default() };
-        let (chosen, candidates) = self.choose(&target, select, frame).await?;
+        let (chosen, candidates) = self.choose(&target, select, true, frame).await?;
         let count = candidates.rows.num_rows();
         let matches = self.first_matches(&chosen, count, update.top.as_ref(), frame).await?;
         let picks: Vec<usize> = matches.iter().map(|(_, index)| *index).collect();

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
 use tds::SqlType;
 
 use super::Session;
@@ -256,11 +257,13 @@ impl Session {
         Ok((real, Some(names)))
     }
 
-    /// Which rows of the target, which is locked alone, match, and for each match the values of `items`.
+    /// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows
+    /// themselves, they may be without columns.
     pub(super) async fn choose(
         &mut self,
         target: &Target,
         select: Select,
+        reads: bool,
         frame: &Frame,
     ) -> Result<(Chosen, Candidates), SqlError> {
         let definition = &target.table.definition;
@@ -291,7 +294,14 @@ impl Session {
             .enumerate()
             .filter_map(|(number, locator)| wanted.next_if_eq(&number).map(|_| locator))
             .collect();
-        let rows = self.work.rows_at(&target.table, &locators)?;
+        let rows = match reads {
+            true => self.work.rows_at(&target.table, &locators)?,
+            false => {
+                let options = RecordBatchOptions::new().with_row_count(Some(locators.len()));
+                RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+                    .map_err(SqlError::internal)?
+            }
+        };
         Ok((chosen, Candidates { rows, locators: Some(locators) }))
     }
 

@@ -2,7 +2,8 @@
 
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View};
-use crate::catalogue::{TableDefinition, same_name};
+use crate::catalogue::{IndexOptions, TableDefinition, same_name};
+use crate::tsql::index::DataCompression;
 
 const INDEXES: &str = "
     object_id int!
@@ -99,6 +100,8 @@ pub(crate) struct IndexRow<'t> {
     columns: &'t [(String, bool)],
     include: &'t [String],
     filter: Option<&'t str>,
+    options: IndexOptions,
+    pub compression: DataCompression,
 }
 
 /// All indexes of a table; a table without a clustered one is a heap, index 0.
@@ -115,8 +118,15 @@ pub(crate) fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
             columns: &[],
             include: &[],
             filter: None,
+            options: IndexOptions::default(),
+            compression: table.compression,
         });
     }
+    // A clustered index is its table's rows.
+    let compression = |clustered: bool, options: &IndexOptions| match clustered {
+        true => table.compression,
+        false => options.compression,
+    };
     rows.extend(table.keys.iter().map(|key| IndexRow {
         name: Some(&key.name),
         id: key.index_id,
@@ -127,6 +137,8 @@ pub(crate) fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
         columns: &key.columns,
         include: &[],
         filter: None,
+        options: key.options,
+        compression: compression(key.clustered, &key.options),
     }));
     rows.extend(table.indexes.iter().map(|index| IndexRow {
         name: Some(&index.name),
@@ -143,6 +155,8 @@ pub(crate) fn index_rows(table: &TableDefinition) -> Vec<IndexRow<'_>> {
         columns: &index.columns,
         include: &index.include,
         filter: index.filter.as_deref(),
+        options: index.options,
+        compression: compression(index.clustered, &index.options),
     }));
     rows.sort_by_key(|row| row.id);
     rows
@@ -167,6 +181,9 @@ fn indexes(context: &Context<'_>, view: &mut View) {
                 ("is_unique", bit(row.unique)),
                 ("is_primary_key", bit(row.primary)),
                 ("is_unique_constraint", bit(row.constraint)),
+                ("fill_factor", int(row.options.fill_factor)),
+                ("is_padded", bit(row.options.pad_index)),
+                ("is_disabled", bit(row.options.disabled)),
                 ("has_filter", bit(row.filter.is_some())),
                 ("filter_definition", optional(row.filter)),
             ]);

@@ -169,6 +169,8 @@ fn partitions(context: &Context<'_>, view: &mut View) {
                 ("index_id", int(row.id)),
                 ("hobt_id", id),
                 ("rows", int((context.rows)(table.object_id))),
+                ("data_compression", int(row.compression.number())),
+                ("data_compression_desc", text(row.compression.description())),
             ]);
             let Some((_, pages)) = stored else { continue };
             let layout = match store_index(&row) {

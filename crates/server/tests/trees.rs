@@ -1,0 +1,292 @@
+//! Keys and indexes in pages: what trees there are and how full, what a change of rows and a lookup touch, and the same answers as of the
+//! other form whatever statements come.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod answers;
+
+use std::sync::Arc;
+
+use answers::{answer, login};
+use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::storage::{Database, Form};
+use store::engine::{Engine, ScanDetail};
+
+struct Server {
+    instance: Arc<Instance>,
+    session: Session,
+}
+
+/// The lowest level of the rows of a table, or of an index.
+struct Leaves {
+    pages: u64,
+    records: u64,
+    density_percent: f64,
+    forwarded: u64,
+    compressed_pages: u64,
+}
+
+impl Server {
+    fn new(form: Form) -> Server {
+        let instance = Arc::new(Instance::new(Database::in_memory_of(form).unwrap()).unwrap());
+        let session = Session::open(Arc::clone(&instance), login(51)).unwrap();
+        Server { instance, session }
+    }
+
+    fn engine(&self) -> &Engine {
+        match self.instance.store() {
+            Database::Pages(pages) => pages.engine(),
+            Database::Segments(_) => panic!("segments have no engine"),
+        }
+    }
+
+    /// Rows and errors.
+    async fn lines(&mut self, batch: &str) -> Vec<String> {
+        let lines = answer(&mut self.session, batch).await;
+        lines.into_iter().filter(|line| !line.starts_with('[') && !line.starts_with("affected")).collect()
+    }
+
+    async fn run(&mut self, batch: &str) {
+        assert_eq!(self.lines(batch).await, [""; 0], "{batch}");
+    }
+
+    /// Ten thousand rows of 107 bytes: 4 of header, 4 + 96 of columns, 3 of the NULL bitmap.
+    async fn fill(&mut self, table: &str) {
+        self.run("CREATE TABLE digits (n int NOT NULL)").await;
+        self.run("INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)").await;
+        self.run(&format!("CREATE TABLE {table} (id int NOT NULL, text char(96) NOT NULL)")).await;
+        self.run(&format!(
+            "INSERT INTO {table} SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n, 'x' FROM digits a CROSS JOIN digits b CROSS JOIN digits c CROSS JOIN digits d"
+        ))
+        .await;
+    }
+
+    /// Figures of the lowest level of the rows or of an index, and what is in them.
+    fn leaves(&self, table: &str, index: Option<&str>) -> Leaves {
+        let snapshot = self.engine().snapshot();
+        let table = snapshot.tables().find(|known| known.name.ends_with(&format!(".{table}"))).unwrap();
+        let unit = match index {
+            Some(index) => 256 + 4 * table.index(index).unwrap().id,
+            None => 256,
+        };
+        let statistics = snapshot.physical_statistics(&table.name, ScanDetail::Detailed).unwrap();
+        let leaves = statistics.iter().find(|level| level.unit.index == unit && level.level == 0).unwrap();
+        let contents = leaves.contents.unwrap();
+        Leaves {
+            pages: leaves.pages,
+            records: contents.records,
+            density_percent: contents.density_percent,
+            forwarded: contents.forwarded_records,
+            compressed_pages: contents.compressed_pages,
+        }
+    }
+}
+
+/// Pages by the documented estimate: rows of `row` bytes and a slot each, whole rows left out below a fill factor of 100.
+fn estimate(rows: u64, row: u64, fill: u64) -> u64 {
+    let (full, free) = (8096 / (row + 2), 8096 * (100 - fill) / 100 / (row + 2));
+    rows.div_ceil(full - free)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fill_factors_show_in_pages() {
+    let mut server = Server::new(Form::Pages);
+    server.fill("t").await;
+    assert_eq!(server.leaves("t", None).pages, estimate(10_000, 107, 100));
+    server.run("CREATE UNIQUE CLUSTERED INDEX cx ON t (id) WITH (FILLFACTOR = 50)").await;
+    let half = server.leaves("t", None);
+    assert_eq!((half.pages, half.records), (estimate(10_000, 107, 50), 10_000));
+    assert!((45.0..55.0).contains(&half.density_percent), "{}", half.density_percent);
+    server.run("ALTER INDEX cx ON t REBUILD WITH (FILLFACTOR = 100)").await;
+    assert_eq!(server.leaves("t", None).pages, estimate(10_000, 107, 100));
+    // A row of the index: 1 of status, 4 of the key (which leads to the row, too), no bitmap as nothing is nullable.
+    server.run("CREATE INDEX ix ON t (id) WITH (FILLFACTOR = 25)").await;
+    let quarter = server.leaves("t", Some("ix"));
+    server.run("ALTER INDEX ix ON t REBUILD WITH (FILLFACTOR = 100)").await;
+    let full = server.leaves("t", Some("ix"));
+    assert_eq!((quarter.records, full.records), (10_000, 10_000));
+    assert!((20.0..30.0).contains(&quarter.density_percent), "{}", quarter.density_percent);
+    assert!(quarter.pages >= 3 * full.pages, "{} pages and {}", quarter.pages, full.pages);
+    // Compression is of the pages, and goes again.
+    server.run("ALTER TABLE t REBUILD WITH (DATA_COMPRESSION = PAGE)").await;
+    let compressed = server.leaves("t", None);
+    assert!(compressed.pages < estimate(10_000, 107, 100) / 4, "{}", compressed.pages);
+    assert!(compressed.compressed_pages > 0);
+    server.run("ALTER INDEX cx ON t REBUILD WITH (DATA_COMPRESSION = NONE)").await;
+    assert_eq!(server.leaves("t", None).pages, estimate(10_000, 107, 100));
+    assert_eq!(server.lines("SELECT COUNT(*), SUM(id) FROM t").await, ["10000 | 49995000"]);
+    assert_eq!(server.engine().check().unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_is_found_and_changed_by_its_key_alone() {
+    let mut server = Server::new(Form::Pages);
+    server.fill("t").await;
+    server.run("ALTER TABLE t ADD CONSTRAINT pk PRIMARY KEY (id)").await;
+    server.run("CREATE TABLE big (id int NOT NULL PRIMARY KEY NONCLUSTERED, text char(96) NOT NULL)").await;
+    server.run("INSERT INTO big SELECT id, text FROM t").await;
+    let lookups = |server: &Server| server.engine().cache_counts().lookups;
+    let records =
+        |server: &Server| server.engine().log_counts().iter().map(|count| count.records).sum::<u64>();
+    for table in ["t", "big"] {
+        let before = lookups(&server);
+        let select = format!("SELECT id FROM {table} WHERE id = 7777");
+        assert_eq!(server.lines(&select).await, ["7777"]);
+        assert!(lookups(&server) - before < 40, "{} pages for one row", lookups(&server) - before);
+        let before = (lookups(&server), records(&server));
+        server.run(&format!("UPDATE {table} SET text = 'y' WHERE id = 7777")).await;
+        server.run(&format!("DELETE FROM {table} WHERE id = 7778")).await;
+        let (looked, logged) = (lookups(&server) - before.0, records(&server) - before.1);
+        assert!(looked < 200, "{table}: {looked} pages for two rows");
+        assert!(logged < 40, "{table}: {logged} log records for two rows");
+        let select = format!("SELECT COUNT(*) FROM {table} WHERE text = 'y'");
+        assert_eq!(server.lines(&select).await, ["1"]);
+    }
+    assert_eq!(server.engine().check().unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_outgrow_their_pages_are_forwarded_and_come_back() {
+    let mut server = Server::new(Form::Pages);
+    server.run("CREATE TABLE t (id int NOT NULL, text varchar(8000) NULL, large varchar(max) NULL)").await;
+    for id in 0..300 {
+        server.run(&format!("INSERT INTO t VALUES ({id}, REPLICATE('a', 50), NULL)")).await;
+    }
+    server.run("CREATE INDEX ix ON t (id)").await;
+    assert_eq!(server.leaves("t", None).forwarded, 0);
+    server.run("UPDATE t SET text = REPLICATE('b', 4000) WHERE id % 10 = 0").await;
+    let forwarded = server.leaves("t", None).forwarded;
+    assert!((20..=30).contains(&forwarded), "{forwarded}");
+    // The index still leads to them, through their old places.
+    assert_eq!(server.lines("SELECT LEN(text) FROM t WHERE id = 290").await, ["4000"]);
+    server.run("UPDATE t SET text = REPLICATE('c', 7000), large = REPLICATE(CAST('d' AS varchar(max)), 30000) WHERE id = 290").await;
+    assert_eq!(server.lines("SELECT LEN(text), LEN(large) FROM t WHERE id = 290").await, ["7000 | 30000"]);
+    server.run("BEGIN TRANSACTION; UPDATE t SET text = NULL, large = NULL; DELETE FROM t WHERE id > 100; ROLLBACK").await;
+    assert_eq!(
+        server.lines("SELECT COUNT(*), SUM(LEN(text)), SUM(LEN(large)) FROM t").await,
+        ["300 | 136500 | 30000"]
+    );
+    server.run("DELETE FROM t WHERE id % 10 = 0 AND id <> 290").await;
+    server.run("ALTER TABLE t REBUILD").await;
+    let leaves = server.leaves("t", None);
+    assert_eq!((leaves.forwarded, leaves.records), (0, 271));
+    assert_eq!(server.lines("SELECT LEN(text), LEN(large) FROM t WHERE id = 290").await, ["7000 | 30000"]);
+    assert_eq!(server.engine().check().unwrap(), []);
+}
+
+/// Numbers that look random and are the same every time (Marsaglia's xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+/// A table's shape, and another one that refers to its key.
+const SHAPES: &[&str] = &[
+    "CREATE TABLE t (id int NOT NULL CONSTRAINT pk PRIMARY KEY, a int NULL, b varchar(20) NULL, c varchar(max) NULL)",
+    "CREATE TABLE t (id int NOT NULL CONSTRAINT pk PRIMARY KEY NONCLUSTERED WITH (FILLFACTOR = 60), a int NULL, b varchar(20) NULL, c varchar(max) NULL) WITH (DATA_COMPRESSION = ROW); CREATE INDEX ix ON t (b, a DESC)",
+    "CREATE TABLE t (id int NOT NULL, a int NULL, b varchar(20) NULL, c varchar(max) NULL, CONSTRAINT pk UNIQUE (id)); CREATE CLUSTERED INDEX cx ON t (a DESC, b) WITH (FILLFACTOR = 80); CREATE INDEX ix ON t (b) INCLUDE (a)",
+    "CREATE TABLE t (id int NOT NULL CONSTRAINT pk PRIMARY KEY (id DESC), a int NULL, b varchar(20) NULL, c varchar(max) NULL) WITH (DATA_COMPRESSION = PAGE); CREATE UNIQUE INDEX ux ON t (b, id) WITH (DATA_COMPRESSION = PAGE)",
+];
+
+fn statement(random: &mut Random) -> String {
+    let id = random.below(60);
+    let a = random.below(8);
+    let b = ["NULL", "'x'", "'X '", "'longer text'", "'é'", "''"][random.below(6) as usize];
+    let c = ["NULL", "'s'", "REPLICATE('m', 900)", "REPLICATE(CAST('l' AS varchar(max)), 9000)"]
+        [random.below(4) as usize];
+    let condition = match random.below(9) {
+        0 | 1 => format!("id = {id}"),
+        2 => format!("id BETWEEN {id} AND {}", id + 9),
+        3 => format!("id >= {id} AND id < {}", id + 5),
+        4 => format!("a = {a}"),
+        5 => format!("a > {a} AND b = {b}"),
+        6 => format!("b = {b}"),
+        7 => format!("b = {b} AND a = {a}"),
+        _ => format!("id % 7 = {}", random.below(7)),
+    };
+    match random.below(26) {
+        0..=4 => format!("INSERT INTO t VALUES ({id}, {a}, {b}, {c})"),
+        5 => {
+            format!("INSERT INTO t VALUES ({id}, {a}, {b}, {c}), ({}, NULL, {b}, 'second')", random.below(60))
+        }
+        6 => "INSERT INTO t SELECT id + 60, a, b, c FROM t WHERE id < 60 AND id % 5 = 1".to_owned(),
+        7..=9 => format!("UPDATE t SET a = {a}, c = {c} WHERE {condition}"),
+        10 => format!("UPDATE t SET b = {b} WHERE {condition}"),
+        11 => format!("UPDATE t SET id = id + {} WHERE {condition}", 1 + random.below(20)),
+        12 => {
+            format!("UPDATE t SET id = 59 - id WHERE id BETWEEN {} AND {}", id.min(59 - id), id.max(59 - id))
+        }
+        13 => format!("DELETE FROM t WHERE {condition}"),
+        14 => format!("DELETE FROM t WHERE id > 59 OR {condition}"),
+        15 => format!(
+            "MERGE t USING (VALUES ({id}, {a}), ({}, {a})) AS s (id, a) ON t.id = s.id WHEN MATCHED AND t.a = {a} THEN DELETE WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, s.a);",
+            random.below(60)
+        ),
+        16 => "BEGIN TRANSACTION".to_owned(),
+        17 => "IF @@TRANCOUNT > 0 SAVE TRANSACTION s".to_owned(),
+        18 if a == 0 => "IF @@TRANCOUNT > 0 ROLLBACK".to_owned(),
+        18 => "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION s".to_owned(),
+        19 => "IF @@TRANCOUNT > 0 COMMIT".to_owned(),
+        20 => format!("DELETE t FROM t JOIN t o ON o.id = t.id + 1 WHERE o.a = {a} AND t.id < {id}"),
+        21 => "ALTER INDEX ALL ON t REBUILD".to_owned(),
+        22 => "CREATE UNIQUE INDEX extra ON t (a, b, id)".to_owned(),
+        23 => "DROP INDEX IF EXISTS extra ON t".to_owned(),
+        24 => format!(
+            "CREATE UNIQUE INDEX strict ON t (b) WHERE b IS NULL; DROP INDEX strict ON t; SELECT id, a FROM t WHERE {condition} ORDER BY id"
+        ),
+        _ => format!("SELECT id, a, b, LEN(c) FROM t WHERE {condition} ORDER BY id"),
+    }
+}
+
+/// Errors by their numbers: which of several duplicates is found first is not promised.
+fn comparable(lines: Vec<String>) -> Vec<String> {
+    let number = |line: String| match line.strip_prefix("error ").and_then(|rest| rest.split(':').next()) {
+        Some("2601" | "2627") => "error: duplicate".to_owned(),
+        Some(number) => format!("error {number}"),
+        None => line,
+    };
+    lines.into_iter().map(number).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_forms_answer_random_statements_alike() {
+    let mut changed = 0;
+    let seeds = std::env::var("BULKWIRE_RANDOM_SEEDS").map_or(1, |seeds| seeds.parse().unwrap());
+    for (number, shape) in SHAPES.iter().enumerate() {
+        for seed in 0..seeds {
+            let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ (number as u64 + 1) << 32 ^ (seed + 1));
+            let (mut segments, mut pages) = (Server::new(Form::Segments), Server::new(Form::Pages));
+            segments.run(shape).await;
+            pages.run(shape).await;
+            let mut history = vec![(*shape).to_owned()];
+            for _ in 0..60 {
+                let text = statement(&mut random);
+                history.push(text.clone());
+                let expected = comparable(answer(&mut segments.session, &text).await);
+                let found = comparable(answer(&mut pages.session, &text).await);
+                changed += usize::from(
+                    expected.iter().any(|line| line.starts_with("affected") && line != "affected 0"),
+                );
+                assert_eq!(found, expected, "after\n{}", history.join("\n"));
+                let all = "SELECT id, a, b, LEN(c) FROM t ORDER BY id; SELECT COUNT(*) FROM t";
+                let (expected, found) = (segments.lines(all).await, pages.lines(all).await);
+                assert_eq!(found, expected, "after\n{}", history.join("\n"));
+            }
+            for server in [&mut segments, &mut pages] {
+                server.run("WHILE @@TRANCOUNT > 0 COMMIT").await;
+            }
+            let rows = pages.lines("SELECT COUNT(*) FROM t").await;
+            let stored = pages
+                .lines("SELECT rows FROM sys.partitions WHERE object_id = OBJECT_ID('t') AND index_id < 2")
+                .await;
+            assert_eq!(stored, rows);
+            assert_eq!(pages.engine().check().unwrap(), [], "after\n{}", history.join("\n"));
+        }
+    }
+    assert!(changed > 60, "{changed} statements changed rows");
+}
