@@ -141,6 +141,29 @@ async fn a_row_is_found_and_changed_by_its_key_alone() {
         let select = format!("SELECT COUNT(*) FROM {table} WHERE text = 'y'");
         assert_eq!(server.lines(&select).await, ["1"]);
     }
+    server.run("CREATE TABLE names (name varchar(20) NOT NULL PRIMARY KEY, id int NOT NULL, at datetime2(3) NOT NULL)").await;
+    server
+        .run("INSERT INTO names SELECT CONCAT('Name ', id), id, DATEADD(minute, id, '2024-01-01') FROM t")
+        .await;
+    server.run("CREATE INDEX ix ON names (at)").await;
+    // Through the planner, too: a larger table, a sort, and values of other types than the columns'.
+    for (condition, expected) in [
+        ("name = 'NAME 4242'", "4242"),
+        ("name = N'name 4242 '", "4242"),
+        ("name >= 'name 4242' AND name < 'name 4243'", "4242"),
+        ("at = '2024-01-01 00:05'", "5"),
+        ("at = DATEADD(minute, 5, CAST('20240101' AS datetime2(3)))", "5"),
+    ] {
+        let before = lookups(&server);
+        let select = format!("SELECT id FROM names WHERE {condition} ORDER BY id");
+        assert_eq!(server.lines(&select).await, [expected], "{condition}");
+        assert!(lookups(&server) - before < 40, "{condition}: {} pages", lookups(&server) - before);
+    }
+    // An index that leads to most of a table is not followed.
+    server.run("UPDATE names SET at = '2025-01-01' WHERE id > 10").await;
+    let before = lookups(&server);
+    assert_eq!(server.lines("SELECT SUM(id) FROM names WHERE at = '2025-01-01'").await, ["49987167"]);
+    assert!(lookups(&server) - before < 2000, "{} pages", lookups(&server) - before);
     assert_eq!(server.engine().check().unwrap(), []);
 }
 

@@ -17,7 +17,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 use store::StoreError;
 
-use super::seek::seek;
+use super::seek::{is_seekable, seek};
 use crate::catalogue::TableDefinition;
 use crate::session::work::store_error;
 use crate::sql_error::SqlError;
@@ -84,13 +84,13 @@ fn projected(schema: &SchemaRef, projection: Option<&Vec<usize>>) -> Result<Sche
     })
 }
 
-/// Conditions that a table with keys wants to see. It gives more rows than they allow: they are still checked.
+/// Which conditions a table wants to see: comparisons that a key may answer. It gives more rows than they allow: they are still checked.
 fn wanted(keyed: Option<&Arc<TableDefinition>>, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
-    let support = match keyed.is_some_and(|table| table.has_indexes()) {
+    let support = |filter: &&Expr| match keyed.is_some_and(|table| is_seekable(table, filter)) {
         true => TableProviderFilterPushDown::Inexact,
         false => TableProviderFilterPushDown::Unsupported,
     };
-    vec![support; filters.len()]
+    filters.iter().map(support).collect()
 }
 
 #[async_trait]

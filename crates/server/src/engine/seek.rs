@@ -29,6 +29,15 @@ pub(super) fn seek(table: &TableDefinition, conditions: &[Expr]) -> Option<KeyRa
     best(key_trees(table), &terms)
 }
 
+/// Whether a condition compares a column of a table that has keys with a constant.
+pub(super) fn is_seekable(table: &TableDefinition, condition: &Expr) -> bool {
+    let mut terms = Vec::new();
+    if table.has_indexes() {
+        collect(table, condition, &mut terms);
+    }
+    !terms.is_empty()
+}
+
 /// The range of the rows whose columns (positions) have these values, if a key begins with them.
 pub(crate) fn seek_values(
     table: &TableDefinition,
