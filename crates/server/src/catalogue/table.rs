@@ -11,6 +11,7 @@ use super::definition_text::definition_text;
 use super::index_options::IndexOptions;
 use super::names::same_name;
 use crate::sql_error::KeyKind;
+use crate::tsql::administration::FileGroups;
 use crate::tsql::ast::ReferentialAction;
 use crate::tsql::index::DataCompression;
 
@@ -47,6 +48,9 @@ pub struct TableDefinition {
     /// DATA_COMPRESSION of its rows: of the heap, or of the clustered index.
     #[serde(default)]
     pub compression: DataCompression,
+    /// Where its pages go.
+    #[serde(default)]
+    pub file_groups: FileGroups,
 }
 
 /// A column.

@@ -74,6 +74,7 @@ impl Session {
                     self.set_service(edition.as_deref(), objective.as_deref())
                 }
                 DatabaseChange::Other => Ok(()),
+                files => self.change_files(files, output).await,
             };
             if let Err(error) = result {
                 return Err(self.alter_failed(error, frame, output).await);
@@ -204,6 +205,7 @@ impl Session {
             return Err(SqlError::new(3021, 16, 0, text));
         }
         let figures = self.instance.store().figures().filter(|_| !same_name(&database.name, "tempdb"));
+        let figures = figures.filter(|figures| figures.engine().recovery_model() != RecoveryModel::Simple);
         let Some(figures) = figures else { return Err(simple()) };
         let start = Instant::now();
         let result = waiting(|| {
@@ -212,7 +214,11 @@ impl Session {
             }
             let path = match (replaces, self.instance.files().existing(file)) {
                 (true, Ok(path)) => path,
-                _ => self.instance.files().fresh(file).map_err(|error| device(file, &error.message))?,
+                (false, Ok(_)) => return Err(device(file, "80(The file exists.)")),
+                (_, Err(_)) => {
+                    let fresh = self.instance.files().fresh(file);
+                    fresh.map_err(|_| device(file, "5(Access is denied.)"))?
+                }
             };
             write_backup(&figures, &path, file)
         });
@@ -236,7 +242,8 @@ fn least_of(edition: &str) -> Option<ServiceTier> {
 
 /// Writes a backup beside its final name, so that no half of one is ever found under it.
 fn write_backup(figures: &Figures, path: &Path, name: &str) -> Result<LogBackup, SqlError> {
-    let failed = |error: io::Error| device(name, &error.to_string());
+    let failed =
+        |error: io::Error| device(name, &format!("{}({error})", error.raw_os_error().unwrap_or_default()));
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = Path::new(&partial);

@@ -101,6 +101,7 @@ impl Session {
         }
         let mut definition = self.new_definition(&create.name, Vec::new())?;
         definition.compression = create.compression;
+        definition.file_groups = create.file_groups.clone();
         // Computed columns may name columns after them.
         let (plain, computed): (Vec<&ColumnClause>, Vec<&ColumnClause>) =
             create.columns.iter().partition(|column| column.computed.is_none());

@@ -12,6 +12,7 @@ mod cancellation;
 mod change;
 mod constraint;
 mod cursor;
+mod database_file;
 mod dbcc;
 mod ddl;
 mod definition;

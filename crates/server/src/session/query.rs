@@ -323,6 +323,7 @@ impl Session {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             compression: Default::default(),
+            file_groups: Default::default(),
         })
     }
 

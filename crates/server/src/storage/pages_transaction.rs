@@ -19,7 +19,7 @@ use super::owners::{Owners, Ownership};
 use super::pages::{Forms, id_of, info, object_of};
 use super::scan::{LocatedScan, OpenRows, PagedScan, Scan};
 use super::side_writer::{SideWriter, Slot};
-use super::trees::TableTrees;
+use super::trees::{TableTrees, placement};
 
 /// Rows of one statement that are not worth extents of their own.
 const WAITING_ROWS_MAX: usize = 512;
@@ -201,11 +201,20 @@ impl PagedTransaction {
         let trees = TableTrees::of_properties(properties);
         let inner = self.open()?;
         match &trees {
-            Some(TableTrees { clustered: Some(key), .. }) => {
-                inner.create_tree(name, columns, key, properties)?;
-            }
-            Some(TableTrees { compression, .. }) => {
-                inner.create_compressed_table(name, columns, *compression, properties)?;
+            Some(TableTrees { clustered, compression, .. }) => {
+                let placement = &placement(properties);
+                let compression = match clustered {
+                    Some(key) => key.compression.unwrap_or_default(),
+                    None => *compression,
+                };
+                inner.create_table_on(
+                    name,
+                    columns,
+                    clustered.as_ref(),
+                    compression,
+                    placement,
+                    properties,
+                )?;
             }
             None => inner.create_table(name, columns, properties)?,
         }

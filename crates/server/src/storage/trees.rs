@@ -3,11 +3,13 @@
 use store::engine::catalogue::Table;
 use store::engine::kind::Place;
 use store::engine::{
-    Compression, EngineError, INDEX_KEY_LIMIT_BYTES, IndexDefinition, KEY_LIMIT_BYTES, KeyColumn, Transaction,
+    Compression, EngineError, INDEX_KEY_LIMIT_BYTES, IndexDefinition, KEY_LIMIT_BYTES, KeyColumn, Placement,
+    Transaction,
 };
 
 use super::columns::kind_of_column;
 use crate::catalogue::{DEFAULT_COLLATION, IndexOptions, TableDefinition};
+use crate::tsql::administration::FileGroups;
 use crate::tsql::index::DataCompression;
 
 /// The trees of a table, and how its rows are compressed.
@@ -120,6 +122,13 @@ impl TableTrees {
             compression: table.layout.compression,
         }
     }
+}
+
+/// Where a new table's pages go, by the text kept with it.
+pub(super) fn placement(properties: &str) -> Placement {
+    let groups = serde_json::from_str::<TableDefinition>(properties).map(|definition| definition.file_groups);
+    let FileGroups { rows, large_values } = groups.unwrap_or_default();
+    Placement { rows, large_values }
 }
 
 /// A key by which rows can be found.

@@ -32,8 +32,56 @@ pub enum DatabaseChange {
         /// The service objective, if written.
         objective: Option<String>,
     },
+    /// ADD FILEGROUP.
+    AddFileGroup(String),
+    /// REMOVE FILEGROUP.
+    RemoveFileGroup(String),
+    /// MODIFY FILEGROUP … DEFAULT.
+    DefaultFileGroup(String),
+    /// ADD FILE.
+    AddFiles {
+        /// The files.
+        files: Vec<FileSpec>,
+        /// Their group; None: the default.
+        group: Option<String>,
+    },
+    /// MODIFY FILE.
+    ModifyFile(FileSpec),
     /// Read, and without effect here.
     Other,
+}
+
+/// Where the pages of a table go; None: to the default file group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FileGroups {
+    /// Of its rows and indexes (`ON`).
+    pub rows: Option<String>,
+    /// Of its large values (`TEXTIMAGE_ON`); None: where its rows go.
+    pub large_values: Option<String>,
+}
+
+/// What is said of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileSpec {
+    /// Its logical name.
+    pub name: String,
+    /// FILENAME.
+    pub file_name: Option<String>,
+    /// SIZE.
+    pub size_bytes: Option<u64>,
+    /// MAXSIZE; None within: UNLIMITED.
+    pub limit_bytes: Option<Option<u64>>,
+    /// FILEGROWTH.
+    pub growth: Option<Growth>,
+}
+
+/// FILEGROWTH.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// By so many bytes; 0: not at all.
+    Bytes(u64),
+    /// By this share of the size.
+    Percent(u16),
 }
 
 /// A recovery model as written.

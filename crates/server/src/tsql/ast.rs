@@ -2,7 +2,7 @@
 
 use tds::SqlType;
 
-use super::administration::Administration;
+use super::administration::{Administration, FileGroups};
 use super::bulk_file::{BulkInsert, FileHints};
 use super::cursor::CursorStatement;
 use super::expression::Expr;
@@ -415,6 +415,8 @@ pub struct CreateTable {
     pub constraints: Vec<ConstraintClause>,
     /// WITH (DATA_COMPRESSION = …).
     pub compression: DataCompression,
+    /// ON and TEXTIMAGE_ON.
+    pub file_groups: FileGroups,
 }
 
 /// One column of CREATE TABLE.

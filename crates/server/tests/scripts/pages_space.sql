@@ -126,7 +126,7 @@ error 15661
 -- Files: one of data, the log is number 2.
 SELECT file_id, type_desc, name, physical_name, data_space_id, state_desc FROM sys.database_files ORDER BY file_id
 ----
-1 | ROWS | master | data-1.pages | 1 | ONLINE
+1 | ROWS | data-1 | data-1.pages | 1 | ONLINE
 2 | LOG | mastlog | log-*.vlf | 0 | ONLINE
 
 SELECT COUNT(DISTINCT database_id), MIN(file_id), MAX(file_id) FROM sys.master_files

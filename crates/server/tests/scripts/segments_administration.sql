@@ -75,3 +75,9 @@ error 2532
 DBCC CHECKDB (nosuch)
 ----
 error 2520
+
+ALTER DATABASE CURRENT ADD FILEGROUP archive; SELECT name FROM sys.filegroups; SELECT file_id, name FROM sys.database_files
+----
+info: No file or file group is changed: this server keeps rows in segments (see --storage pages).
+PRIMARY
+1 | master

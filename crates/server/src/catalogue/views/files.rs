@@ -3,7 +3,7 @@
 //! All databases share the files of the data directory, so each of them shows the same; tempdb has none, since temporary tables
 //! are kept in memory.
 
-use store::engine::DataFileSpace;
+use store::engine::{DataFileSpace, FileGroup, FileGrowth};
 
 use super::view::{kind, text};
 use super::{Context, Entry, View};
@@ -84,8 +84,8 @@ const FILE_SPACE: &str = "
     modified_extent_page_count bigint";
 
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("filegroups", FILEGROUPS, |_, view| view.add(filegroup())),
-    Entry::new("data_spaces", DATA_SPACES, |_, view| view.add(filegroup())),
+    Entry::new("filegroups", FILEGROUPS, file_groups),
+    Entry::new("data_spaces", DATA_SPACES, file_groups),
     Entry::new("database_files", DATABASE_FILES, |context, view| {
         if let Some(database) = context.database() {
             files(context, database, &mut |file| file.show(view));
@@ -102,14 +102,22 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("dm_db_file_space_usage", FILE_SPACE, space_usage),
 ];
 
-/// The one file group.
-fn filegroup() -> [(&'static str, Datum); 4] {
-    [
-        ("name", text("PRIMARY")),
-        ("data_space_id", Datum::Int(1)),
-        ("type", kind("FG")),
-        ("type_desc", text("ROWS_FILEGROUP")),
-    ]
+/// PRIMARY, and those that were added.
+fn file_groups(context: &Context<'_>, view: &mut View) {
+    let figures = context.database().and_then(|database| context.figures(&database.name));
+    let groups = match figures {
+        Some(figures) => figures.engine().file_groups(),
+        None => vec![FileGroup { id: 1, name: "PRIMARY".to_string(), is_default: true }],
+    };
+    for group in groups {
+        view.add([
+            ("name", text(&group.name)),
+            ("data_space_id", Datum::Int(i64::from(group.id))),
+            ("type", kind("FG")),
+            ("type_desc", text("ROWS_FILEGROUP")),
+            ("is_default", Datum::Bit(group.is_default)),
+        ]);
+    }
 }
 
 /// A file as the views show it.
@@ -118,8 +126,13 @@ struct File {
     is_log: bool,
     name: String,
     physical_name: String,
+    /// 0: the log.
+    group: u16,
     size_pages: i64,
-    growth_pages: i64,
+    limit_pages: Option<i64>,
+    /// Pages, or a share of its size.
+    growth: i64,
+    grows_by_percent: bool,
 }
 
 impl File {
@@ -129,12 +142,14 @@ impl File {
             ("name", text(&self.name)),
             ("physical_name", text(&self.physical_name)),
             ("size", Datum::Int(self.size_pages)),
-            ("growth", Datum::Int(self.growth_pages)),
+            ("data_space_id", Datum::Int(i64::from(self.group))),
+            ("max_size", Datum::Int(self.limit_pages.unwrap_or(-1))),
+            ("growth", Datum::Int(self.growth)),
+            ("is_percent_growth", Datum::Bit(self.grows_by_percent)),
         ]);
         if self.is_log {
             view.set("type", Datum::Int(1));
             view.set("type_desc", text("LOG"));
-            view.set("data_space_id", Datum::Int(0));
         }
     }
 }
@@ -147,8 +162,11 @@ fn files(context: &Context<'_>, database: &DatabaseEntry, each: &mut dyn FnMut(F
             is_log: false,
             name: database.name.clone(),
             physical_name: database.name.clone(),
+            group: 1,
             size_pages: 0,
-            growth_pages: 0,
+            limit_pages: None,
+            growth: 0,
+            grows_by_percent: false,
         });
         return;
     };
@@ -157,8 +175,11 @@ fn files(context: &Context<'_>, database: &DatabaseEntry, each: &mut dyn FnMut(F
         is_log: true,
         name: log_name(&database.name),
         physical_name: "log-*.vlf".to_string(),
+        group: 0,
         size_pages: (figures.engine().log_space().total_bytes / 8192) as i64,
-        growth_pages: figures.engine().log_files().first().map_or(0, |file| file.size_bytes / 8192) as i64,
+        limit_pages: None,
+        growth: figures.engine().log_files().first().map_or(0, |file| file.size_bytes / 8192) as i64,
+        grows_by_percent: false,
     };
     let mut log = Some(log);
     for file in figures.engine().data_files() {
@@ -166,19 +187,27 @@ fn files(context: &Context<'_>, database: &DatabaseEntry, each: &mut dyn FnMut(F
         if id > LOG_FILE_ID {
             log.take().into_iter().for_each(&mut *each);
         }
-        each(data_file(&database.name, id, &file));
+        each(data_file(id, &file));
     }
     log.take().into_iter().for_each(each);
 }
 
-fn data_file(database: &str, id: i32, file: &DataFileSpace) -> File {
+fn data_file(id: i32, file: &DataFileSpace) -> File {
+    let (growth, grows_by_percent) = match file.growth {
+        FileGrowth::None => (0, false),
+        FileGrowth::Percent(percent) => (i64::from(percent), true),
+        FileGrowth::Automatic | FileGrowth::Bytes(_) => (file.growth_pages as i64, false),
+    };
     File {
         id,
         is_log: false,
-        name: if file.file == 1 { database.to_string() } else { format!("{database}_{}", file.file) },
+        name: file.logical_name.clone(),
         physical_name: file.name.clone(),
+        group: file.group,
         size_pages: file.size_pages as i64,
-        growth_pages: file.growth_pages as i64,
+        limit_pages: file.limit_pages.map(|pages| pages as i64),
+        growth,
+        grows_by_percent,
     }
 }
 
@@ -198,6 +227,7 @@ fn space_usage(context: &Context<'_>, view: &mut View) {
         view.add([
             ("database_id", Datum::Int(i64::from(database.id))),
             ("file_id", Datum::Int(i64::from(file_id(file.file)))),
+            ("filegroup_id", Datum::Int(i64::from(file.group))),
             ("total_page_count", pages(file.size_pages)),
             ("allocated_extent_page_count", pages(file.size_pages.saturating_sub(file.free_pages))),
             ("unallocated_extent_page_count", pages(file.free_pages)),

@@ -1,8 +1,10 @@
 //! Indexes, statistics and partitions.
 
+use super::partitions::store_index;
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View};
 use crate::catalogue::{IndexOptions, TableDefinition, same_name};
+use crate::storage::{IndexPages, index_of};
 use crate::tsql::index::DataCompression;
 
 const INDEXES: &str = "
@@ -187,8 +189,18 @@ fn indexes(context: &Context<'_>, view: &mut View) {
                 ("has_filter", bit(row.filter.is_some())),
                 ("filter_definition", optional(row.filter)),
             ]);
+            if let Some(group) = group_of(context, &table, &row) {
+                view.set("data_space_id", int(group));
+            }
         }
     }
+}
+
+/// The file group of an index's pages; None: it has none.
+fn group_of(context: &Context<'_>, table: &TableDefinition, row: &IndexRow<'_>) -> Option<u16> {
+    let pages = context.figures(&table.database)?.table(table)?;
+    let wanted = store_index(row).map_or(IndexPages::Rows, IndexPages::Index);
+    pages.all_units().find(|unit| index_of(pages, unit.id) == Some(wanted)).map(|unit| unit.group)
 }
 
 /// Column ids of an index: of its keys with their order, then of the included columns.

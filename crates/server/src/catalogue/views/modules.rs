@@ -203,6 +203,7 @@ pub(super) fn views_as_tables(context: &Context<'_>) -> Vec<Arc<TableDefinition>
                 checks: Vec::new(),
                 foreign_keys: Vec::new(),
                 compression: Default::default(),
+                file_groups: Default::default(),
             })
         })
         .collect()

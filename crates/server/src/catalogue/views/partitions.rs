@@ -72,8 +72,12 @@ const SYSTEM_ALLOCATION_UNITS: &str = "
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("partitions", PARTITIONS, partitions),
     Entry::new("dm_db_partition_stats", PARTITION_STATS, partition_stats),
-    Entry::new("allocation_units", ALLOCATION_UNITS, allocation_units),
-    Entry::new("system_internals_allocation_units", SYSTEM_ALLOCATION_UNITS, allocation_units),
+    Entry::new("allocation_units", ALLOCATION_UNITS, |context, view| {
+        allocation_units(context, "data_space_id", view);
+    }),
+    Entry::new("system_internals_allocation_units", SYSTEM_ALLOCATION_UNITS, |context, view| {
+        allocation_units(context, "filegroup_id", view);
+    }),
 ];
 
 /// Pages of an index of a table, by what they hold.
@@ -211,8 +215,8 @@ fn partition_stats(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Those that hold pages, and that of the rows in any case.
-fn allocation_units(context: &Context<'_>, view: &mut View) {
+/// Those that hold pages, and that of the rows in any case; `group` is the column of their file group.
+fn allocation_units(context: &Context<'_>, group: &str, view: &mut View) {
     for table in context.tables() {
         let Some((figures, pages)) = stored(context, &table) else { continue };
         let rows = index_rows(&table);
@@ -239,6 +243,7 @@ fn allocation_units(context: &Context<'_>, view: &mut View) {
                 ("used_pages", Datum::Int(unit.used_pages as i64)),
                 ("data_pages", Datum::Int(unit.data_pages as i64)),
             ]);
+            view.set(group, Datum::Int(i64::from(unit.group)));
         }
     }
 }

@@ -49,6 +49,8 @@ impl Parser<'_> {
             self.advance();
             self.advance();
             changes.push(self.service()?);
+        } else if let Some(change) = self.files_and_groups()? {
+            changes.push(change);
         } else {
             self.skip_to_statement(&[]);
             changes.push(DatabaseChange::Other);
@@ -117,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// A setting's value, with or without quotes.
-    fn setting(&mut self) -> Parsed<String> {
+    pub(super) fn setting(&mut self) -> Parsed<String> {
         match self.kind().cloned() {
             Some(TokenKind::Text { value, .. }) => {
                 self.advance();

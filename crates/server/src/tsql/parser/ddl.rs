@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
+use crate::tsql::administration::FileGroups;
 use crate::tsql::ast::{
     AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateTable, ReferentialAction, SourceText,
     StatementKind,
@@ -58,22 +59,27 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let (columns, constraints) = self.table_elements()?;
         self.expect_symbol(")")?;
-        let compression = self.table_options("CREATE TABLE")?.compression.unwrap_or_default();
-        Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints, compression }))
+        let mut file_groups = FileGroups::default();
+        let settings = self.placed_options("CREATE TABLE", &mut file_groups)?;
+        let compression = settings.compression.unwrap_or_default();
+        Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints, compression, file_groups }))
     }
 
-    /// `WITH (DATA_COMPRESSION = PAGE, …)`; `ON [PRIMARY]`, `TEXTIMAGE_ON …`, which are read and without effect.
+    /// The same where `ON` has no effect: indexes lie where their table does.
     pub(crate) fn table_options(&mut self, statement: &str) -> Parsed<IndexSettings> {
+        self.placed_options(statement, &mut FileGroups::default())
+    }
+
+    /// `WITH (DATA_COMPRESSION = PAGE, …)`, `ON group`, `TEXTIMAGE_ON group`.
+    fn placed_options(&mut self, statement: &str, groups: &mut FileGroups) -> Parsed<IndexSettings> {
         let mut settings = IndexSettings::default();
         loop {
-            if self.accept_word("ON") || self.accept_word("TEXTIMAGE_ON") || self.accept_word("FILESTREAM_ON")
-            {
-                if !self.accept_word("PRIMARY") {
-                    self.name()?;
-                }
-                if self.is_symbol("(") {
-                    self.skip_parentheses()?;
-                }
+            if self.accept_word("ON") {
+                groups.rows = self.table_group()?;
+            } else if self.accept_word("TEXTIMAGE_ON") {
+                groups.large_values = self.table_group()?;
+            } else if self.accept_word("FILESTREAM_ON") {
+                self.table_group()?;
             } else if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
                 self.advance();
                 settings = self.index_settings(statement)?;
@@ -85,6 +91,16 @@ impl Parser<'_> {
                 return Ok(settings);
             }
         }
+    }
+
+    /// The group of a table; None for `"default"`, and for a partition scheme, since a table has one partition.
+    fn table_group(&mut self) -> Parsed<Option<String>> {
+        let name = self.group_name()?;
+        if self.is_symbol("(") {
+            self.skip_parentheses()?;
+            return Ok(None);
+        }
+        Ok(Some(name).filter(|name| !name.eq_ignore_ascii_case("default")))
     }
 
     pub(crate) fn table_elements(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {

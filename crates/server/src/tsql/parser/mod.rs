@@ -8,6 +8,7 @@ mod administration;
 mod bulk;
 mod bulk_file;
 mod cursor;
+mod database_file;
 mod ddl;
 mod dml;
 mod expression;

@@ -123,6 +123,7 @@ impl Parser<'_> {
             columns,
             constraints,
             compression: Default::default(),
+            file_groups: Default::default(),
         })
     }
 

@@ -1,0 +1,85 @@
+//! ALTER DATABASE: file groups and files of the store that all databases share.
+
+use store::engine::{DataFileOptions, EngineError, FileGrowth};
+
+use super::Session;
+use super::output::Output;
+use super::work::{store_error, waiting};
+use crate::sql_error::SqlError;
+use crate::storage::Database;
+use crate::tsql::administration::{DatabaseChange, FileSpec, Growth};
+
+impl Session {
+    /// Adds, changes or removes a file group or a file.
+    pub(super) async fn change_files(
+        &mut self,
+        change: &DatabaseChange,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let Database::Pages(store) = self.instance.store() else {
+            let text =
+                "No file or file group is changed: this server keeps rows in segments (see --storage pages).";
+            self.inform(SqlError::new(0, 0, 1, text), output).await;
+            return Ok(());
+        };
+        let engine = store.engine();
+        let done = |result: Result<(), EngineError>| result.map_err(|error| store_error(error.into()));
+        match change {
+            DatabaseChange::AddFileGroup(name) => done(waiting(|| engine.add_file_group(name).map(|_| ()))),
+            DatabaseChange::RemoveFileGroup(name) => done(waiting(|| engine.remove_file_group(name))),
+            DatabaseChange::DefaultFileGroup(name) => done(waiting(|| engine.set_default_file_group(name))),
+            DatabaseChange::AddFiles { files, group } => {
+                let mut notices = Vec::new();
+                for file in files {
+                    let number = waiting(|| engine.add_data_file_to(group.as_deref(), &options(file)))
+                        .map_err(|error| store_error(error.into()))?;
+                    let added = engine.data_files().into_iter().find(|file| file.file == number);
+                    if let (Some(added), Some(_)) = (added, &file.file_name) {
+                        notices.push(format!(
+                            "File '{}' is kept in the data directory as {}.",
+                            added.logical_name, added.name
+                        ));
+                    }
+                }
+                for notice in notices {
+                    self.inform(SqlError::new(0, 0, 1, notice), output).await;
+                }
+                Ok(())
+            }
+            DatabaseChange::ModifyFile(file) => {
+                if file.size_bytes.is_some() || file.file_name.is_some() {
+                    return Err(SqlError::unsupported("MODIFY FILE of a size or a file name"));
+                }
+                let files = engine.data_files();
+                let Some(known) =
+                    files.iter().find(|known| known.logical_name.eq_ignore_ascii_case(&file.name))
+                else {
+                    let text = format!("MODIFY FILE failed. File '{}' does not exist.", file.name);
+                    return Err(SqlError::new(5041, 16, 1, text));
+                };
+                let page = store::engine::page::PAGE_BYTES as u64;
+                let limit = file.limit_bytes.unwrap_or(known.limit_pages.map(|pages| pages * page));
+                let growth = file.growth.map_or(known.growth, growth);
+                done(waiting(|| engine.alter_data_file(&file.name, limit, growth)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn options(file: &FileSpec) -> DataFileOptions {
+    DataFileOptions {
+        name: file.name.clone(),
+        size_bytes: file.size_bytes.unwrap_or(0),
+        limit_bytes: file.limit_bytes.flatten(),
+        growth: file.growth.map_or(FileGrowth::Automatic, growth),
+    }
+}
+
+fn growth(growth: Growth) -> FileGrowth {
+    match growth {
+        Growth::Bytes(0) | Growth::Percent(0) => FileGrowth::None,
+        Growth::Bytes(bytes) => FileGrowth::Bytes(bytes),
+        Growth::Percent(percent) => FileGrowth::Percent(percent),
+    }
+}

@@ -1,0 +1,133 @@
+//! ALTER DATABASE: file groups and files.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::administration::{DatabaseChange, FileSpec, Growth};
+use crate::tsql::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// From ADD, REMOVE or MODIFY on, where a file or a file group follows; None: something else follows.
+    pub(super) fn files_and_groups(&mut self) -> Parsed<Option<DatabaseChange>> {
+        let group = self.is_word_ahead(1, "FILEGROUP");
+        let file = self.is_word_ahead(1, "FILE");
+        if self.is_word("ADD") && self.is_word_ahead(1, "LOG") {
+            return Err(SqlError::unsupported("ADD LOG FILE").at_line(self.line()));
+        }
+        if !group && !file {
+            return Ok(None);
+        }
+        let change = match () {
+            () if self.accept_word("ADD") => self.add(group)?,
+            () if self.accept_word("REMOVE") => {
+                self.advance();
+                let name = self.name()?;
+                if !group {
+                    return Err(SqlError::unsupported("REMOVE FILE").at_line(self.line()));
+                }
+                DatabaseChange::RemoveFileGroup(name)
+            }
+            () if self.accept_word("MODIFY") => {
+                self.advance();
+                if group { self.modify_group()? } else { DatabaseChange::ModifyFile(self.file_spec()?) }
+            }
+            () => return Ok(None),
+        };
+        Ok(Some(change))
+    }
+
+    /// After ADD.
+    fn add(&mut self, group: bool) -> Parsed<DatabaseChange> {
+        self.advance();
+        if group {
+            let name = self.name()?;
+            if self.accept_word("CONTAINS") {
+                return Err(SqlError::unsupported("A file group of another kind").at_line(self.line()));
+            }
+            return Ok(DatabaseChange::AddFileGroup(name));
+        }
+        let mut files = vec![self.file_spec()?];
+        while self.accept_symbol(",") {
+            files.push(self.file_spec()?);
+        }
+        let group = match self.accept_words(&["TO", "FILEGROUP"]) {
+            true => Some(self.group_name()?),
+            false => None,
+        };
+        Ok(DatabaseChange::AddFiles { files, group })
+    }
+
+    /// After MODIFY FILEGROUP.
+    fn modify_group(&mut self) -> Parsed<DatabaseChange> {
+        let name = self.group_name()?;
+        if self.accept_word("DEFAULT") {
+            return Ok(DatabaseChange::DefaultFileGroup(name));
+        }
+        // Files of a group are always filled and grown together in proportion.
+        if self.accept_word("READ_WRITE") || self.accept_word("READWRITE") {
+            return Ok(DatabaseChange::Other);
+        }
+        Err(SqlError::unsupported("This change of a file group").at_line(self.line()))
+    }
+
+    /// The name of a file group; PRIMARY is a reserved word.
+    pub(super) fn group_name(&mut self) -> Parsed<String> {
+        if self.accept_word("PRIMARY") { Ok("PRIMARY".to_string()) } else { self.name() }
+    }
+
+    /// `(NAME = x, FILENAME = 'y', SIZE = 10 MB, MAXSIZE = UNLIMITED, FILEGROWTH = 10%)`.
+    fn file_spec(&mut self) -> Parsed<FileSpec> {
+        self.expect_symbol("(")?;
+        let mut spec = FileSpec::default();
+        loop {
+            let option = self.name()?.to_ascii_uppercase();
+            if option == "OFFLINE" {
+                return Err(SqlError::unsupported("OFFLINE").at_line(self.line()));
+            }
+            self.expect_symbol("=")?;
+            match option.as_str() {
+                "NAME" => spec.name = self.setting()?,
+                "FILENAME" => spec.file_name = Some(self.setting()?),
+                "SIZE" => spec.size_bytes = Some(self.bytes()?),
+                "MAXSIZE" if self.accept_word("UNLIMITED") => spec.limit_bytes = Some(None),
+                "MAXSIZE" => spec.limit_bytes = Some(Some(self.bytes()?)),
+                "FILEGROWTH" => spec.growth = Some(self.growth()?),
+                "NEWNAME" => return Err(SqlError::unsupported("NEWNAME").at_line(self.line())),
+                _ => return Err(SqlError::syntax(&option).at_line(self.line())),
+            }
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        if spec.name.is_empty() {
+            return Err(self.unexpected());
+        }
+        Ok(spec)
+    }
+
+    /// A number with a unit; without one it is of megabytes.
+    fn bytes(&mut self) -> Parsed<u64> {
+        let number = self.unsigned()?;
+        let unit: u64 = match () {
+            () if self.accept_word("KB") => 1 << 10,
+            () if self.accept_word("GB") => 1 << 30,
+            () if self.accept_word("TB") => 1 << 40,
+            () => {
+                self.accept_word("MB");
+                1 << 20
+            }
+        };
+        number.checked_mul(unit).ok_or_else(|| self.unexpected())
+    }
+
+    fn growth(&mut self) -> Parsed<Growth> {
+        if let (Some(TokenKind::Integer(digits)), true) = (self.kind().cloned(), self.is_symbol_ahead(1, "%"))
+        {
+            let percent = digits.parse().map_err(|_| self.unexpected())?;
+            self.advance();
+            self.advance();
+            return Ok(Growth::Percent(percent));
+        }
+        Ok(Growth::Bytes(self.bytes()?))
+    }
+}
