@@ -14,7 +14,7 @@ ALTER DATABASE CURRENT ADD FILEGROUP ARCHIVE
 error 5035
 error 5069
 
-ALTER DATABASE CURRENT ADD FILE (NAME = old_rows, FILENAME = 'D:\old.ndf', SIZE = 5MB, MAXSIZE = 20 MB, FILEGROWTH = 10%), (NAME = more_rows, FILEGROWTH = 1024 KB) TO FILEGROUP archive
+ALTER DATABASE CURRENT ADD FILE (NAME = old_rows, FILENAME = 'D:\old.ndf', SIZE = 5MB, MAXSIZE = 20 MB, FILEGROWTH = 10%), (NAME = more_rows, SIZE = 2048 KB, FILEGROWTH = 1024 KB) TO FILEGROUP archive
 ----
 info: File 'old_rows' is kept in the data directory as data-2.pages.
 
@@ -22,7 +22,7 @@ info: File 'old_rows' is kept in the data directory as data-2.pages.
 SELECT file_id, data_space_id, name, physical_name, size, max_size, growth, is_percent_growth FROM sys.database_files WHERE file_id > 2 ORDER BY file_id
 ----
 3 | 2 | old_rows | data-2.pages | 640 | 2560 | 10 | 1
-4 | 2 | more_rows | data-3.pages | 136 | -1 | 128 | 0
+4 | 2 | more_rows | data-3.pages | 256 | -1 | 128 | 0
 
 ALTER DATABASE CURRENT ADD FILE (NAME = old_rows)
 ----
