@@ -1,6 +1,6 @@
 //! A database: a directory of data files and a log, opened by one process at a time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -30,6 +30,7 @@ use super::ordered::OrderedScan;
 use super::page::{ExtentId, PageId, UnitId};
 use super::pager::{LogPosition, NO_TRANSACTION, Pager};
 use super::recovery;
+use super::room::Room;
 use super::scan::{PageReader, Scan, View};
 use super::sort;
 use super::transaction::Transaction;
@@ -128,8 +129,7 @@ pub(crate) struct Shared {
     checkpoint: Mutex<CheckpointState>,
     /// Pages that were tried and kept compressed, by table, since the database was opened.
     compression: Mutex<BTreeMap<UnitId, CompressionCounts>>,
-    /// Pages that had rows removed, by unit. Only hints.
-    room: Mutex<HashMap<UnitId, Vec<PageId>>>,
+    pub room: Room,
 }
 
 #[derive(Debug)]
@@ -379,7 +379,7 @@ impl Shared {
                 redo_start: control.redo_start,
             }),
             compression: Mutex::default(),
-            room: Mutex::default(),
+            room: Room::default(),
         }
     }
 
@@ -523,25 +523,6 @@ impl Shared {
         Ok(())
     }
 
-    /// A page of a unit that may have room.
-    pub fn room(&self, unit: UnitId) -> Option<PageId> {
-        self.room.lock().get(&unit)?.last().copied()
-    }
-
-    pub fn note_room(&self, unit: UnitId, page: PageId) {
-        let mut room = self.room.lock();
-        let pages = room.entry(unit).or_default();
-        if pages.last() != Some(&page) && pages.len() < 1024 {
-            pages.push(page);
-        }
-    }
-
-    pub fn forget_room(&self, unit: UnitId, page: PageId) {
-        if let Some(pages) = self.room.lock().get_mut(&unit) {
-            pages.retain(|known| *known != page);
-        }
-    }
-
     /// Adds to a table's counts of compressed pages.
     pub fn note_compression(&self, unit: UnitId, counts: CompressionCounts) {
         if counts != CompressionCounts::default() {
@@ -551,10 +532,6 @@ impl Shared {
 
     fn compression_counts(&self, unit: UnitId) -> CompressionCounts {
         self.compression.lock().get(&unit).copied().unwrap_or_default()
-    }
-
-    pub fn forget_all_room(&self, unit: UnitId) {
-        self.room.lock().remove(&unit);
     }
 
     fn load_catalogue(self: &Arc<Self>) -> Result<(), EngineError> {

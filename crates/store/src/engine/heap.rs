@@ -10,7 +10,7 @@ use super::error::EngineError;
 use super::large::{self, FragmentSink, FragmentSource};
 use super::log::Change;
 use super::maps;
-use super::page::{ExtentId, Page, PageId, PageType, RowId, STUB_BYTES};
+use super::page::{ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES, STUB_BYTES};
 use super::record;
 use super::tree;
 
@@ -124,20 +124,24 @@ impl HeapWriter<'_> {
         if !self.shared.pager.change(self.transaction, change)? {
             return Err(no_row(at));
         }
-        self.shared.note_room(self.table.unit(unit).id, at.page);
+        self.shared.room.note(self.table.unit(unit).id, at.page);
         self.note_fullness(at.page)
     }
 
-    /// Puts a record where there is room: a page that had rows removed, the last page, or a new one.
+    /// Puts a record where there is room: a page that had rows removed, one that the PFS says has room, the last page, or a new one.
     fn place(&mut self, kind: UnitKind, page_type: PageType, record: &[u8]) -> Result<RowId, EngineError> {
         let unit = self.table.unit(kind).clone();
-        while let Some(page) = self.shared.room(unit.id) {
+        let room = &self.shared.room;
+        let wanted = record.len().max(STUB_BYTES) + SLOT_BYTES;
+        while room.page(unit.id).is_some() || room.search(&self.shared.pager, &unit, wanted)? {
+            let Some(page) = room.page(unit.id) else { break };
             if self.shared.allocator.owns(&unit, page)?
                 && let Some(address) = self.try_place(page, page_type, record)?
             {
+                room.note_found(unit.id);
                 return Ok(address);
             }
-            self.shared.forget_room(unit.id, page);
+            room.forget(unit.id, page);
         }
         let last = unit.extents.iter().rev().take(2).filter_map(|extent| extent.pages().last());
         for page in last.collect::<Vec<_>>() {

@@ -24,6 +24,16 @@ pub const MIXED: u8 = 0x20;
 /// PFS: the page is an IAM page.
 pub const IAM: u8 = 0x10;
 
+/// PFS: how full the page is, see [`fullness`].
+pub const FULLNESS: u8 = 0x07;
+/// Bytes that are free at least in a page of each fullness but the last: 0 to 3.
+pub const FULLNESS_WITH_ROOM: [usize; 4] = [
+    super::page::CAPACITY_BYTES,
+    super::page::CAPACITY_BYTES / 2,
+    super::page::CAPACITY_BYTES / 5,
+    super::page::CAPACITY_BYTES / 20,
+];
+
 /// How full a page is, as a PFS entry says it: 0 empty, 1 to 50 %, 2 to 80 %, 3 to 95 %, 4 more.
 pub fn fullness(free_bytes: usize) -> u8 {
     let used = super::page::CAPACITY_BYTES.saturating_sub(free_bytes) * 100;

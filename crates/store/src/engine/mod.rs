@@ -71,6 +71,7 @@ pub mod page;
 pub mod pager;
 pub mod record;
 mod recovery;
+mod room;
 mod rows;
 pub mod scan;
 mod sort;

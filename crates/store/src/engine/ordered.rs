@@ -15,6 +15,9 @@ use super::scan::PageReader;
 use super::stored::PageRows;
 use super::tree;
 
+/// A leaf and the slots of it that are wanted.
+type PartOfLeaf = (Arc<Page>, Range<u16>);
+
 /// Rows in the order of a clustered key or of a nonclustered index.
 #[derive(Debug)]
 pub struct OrderedScan {
@@ -110,7 +113,7 @@ impl OrderedScan {
     }
 
     /// The next leaf that has rows within the bounds, and their slots.
-    fn leaf(&mut self) -> Result<Option<(Arc<Page>, Range<u16>)>, EngineError> {
+    fn leaf(&mut self) -> Result<Option<PartOfLeaf>, EngineError> {
         let tree = Arc::clone(&self.tree);
         let most = self.table.unit(tree.unit).extents.len() * EXTENT_PAGES as usize;
         while self.next.is_some() {

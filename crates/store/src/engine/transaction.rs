@@ -312,7 +312,7 @@ impl Transaction {
         self.give_up_extents(old.all_units());
         for kind in table.unit_kinds() {
             let unit = table.unit_mut(kind);
-            self.shared.forget_all_room(unit.id);
+            self.shared.room.forget_all(unit.id);
             unit.extents = Arc::default();
         }
         table.rows = 0;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, Int32Array, RecordBatch, StringArray};
+use bulkwire_store::engine::catalogue::UnitKind;
 use bulkwire_store::engine::{
-    Column, Engine, EngineOptions, Kind, LogContext, LogOperation, LogReuseWait, Lsn, PageStatistics,
-    RecoveryModel, ResourceLimits, ScanDetail, WaitType,
+    Column, Compression, Engine, EngineOptions, IndexDefinition, Kind, LogContext, LogOperation,
+    LogReuseWait, Lsn, PageStatistics, RecoveryModel, ResourceLimits, ScanDetail, WaitType,
 };
 
 use crate::support::volume::MemoryVolume;
@@ -316,4 +317,107 @@ fn a_database_held_to_a_log_rate_waits_for_it_and_loses_nothing() {
     engine.set_resource_limits(None);
     let rows: usize = engine.snapshot().scan("t", None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
     assert_eq!(rows, 15_800);
+}
+
+#[test]
+fn an_index_is_a_unit_of_its_own() {
+    let engine = engine(RecoveryModel::Simple);
+    create(&engine, &[]);
+    let rows = 184 * 60;
+    let mut transaction = engine.begin();
+    // Every second id, so that others fit between.
+    let even: ArrayRef = Arc::new(Int32Array::from_iter_values((0..rows).map(|id| id * 2)));
+    let texts = Arc::clone(batch(0..rows).column(1));
+    let even =
+        RecordBatch::try_from_iter_with_nullable([("id", even, false), ("text", texts, false)]).unwrap();
+    transaction.bulk_load("t", &[even]).unwrap();
+    let index = IndexDefinition { fill_factor_percent: 50, ..IndexDefinition::new("i", &[0]) };
+    transaction.create_index("t", &index).unwrap();
+    transaction.commit().unwrap();
+    let unit = engine.snapshot().table("t").unwrap().unit(UnitKind::Index(2)).id;
+    let of_index = |detail| {
+        let all = engine.snapshot().physical_statistics("t", detail).unwrap();
+        all.into_iter().filter(|row| row.unit == unit).collect::<Vec<_>>()
+    };
+    let [leaf, root] = of_index(ScanDetail::Detailed).try_into().unwrap();
+    assert_eq!((leaf.unit_kind, leaf.depth, leaf.level), ("IN_ROW_DATA", 2, 0));
+    // A status byte, the key, 2 columns and their bitmap 3, a row's address as a variable column 2 + 2 + 8: 20 bytes and a slot. Of the
+    // 368 that fit a page half stay out.
+    assert_eq!(leaf.pages, 60);
+    let contents = leaf.contents.unwrap();
+    assert_eq!(
+        (contents.records, contents.least_record_bytes, contents.longest_record_bytes),
+        (rows as u64, 20, 20)
+    );
+    assert_eq!(contents.density_percent, 50.0);
+    assert!(leaf.fragmentation_percent < 2.0 && leaf.scan_density_percent() > 95.0, "{leaf:?}");
+    assert_eq!((root.depth, root.level, root.pages), (2, 1, 1));
+    // The entries above have the address too, since the key alone is not unique, and six bytes of the child's.
+    let entries = root.contents.unwrap();
+    assert_eq!((entries.records, entries.longest_record_bytes), (60, 1 + 4 + 12 + 6));
+    let [limited] = of_index(ScanDetail::Limited).try_into().unwrap();
+    assert_eq!((limited.pages, limited.depth, limited.contents), (60, 2, None));
+    // Twice as many: each leaf is full and splits, its second half to the end of the index.
+    let mut transaction = engine.begin();
+    for part in 0..8 {
+        let ids: ArrayRef =
+            Arc::new(Int32Array::from_iter_values((0..rows).skip(part).step_by(8).map(|id| id * 2 + 1)));
+        let texts = Arc::clone(batch(0..ids.len() as i32).column(1));
+        let odd =
+            RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("text", texts, false)]).unwrap();
+        transaction.insert("t", &odd).unwrap();
+    }
+    let more = RecordBatch::try_from_iter_with_nullable([
+        ("id", Arc::new(Int32Array::from_iter_values((0..rows).step_by(3))) as ArrayRef, false),
+        ("text", batch(0..(rows + 2) / 3).column(1).clone(), false),
+    ])
+    .unwrap();
+    transaction.insert("t", &more).unwrap();
+    transaction.commit().unwrap();
+    let leaf = of_index(ScanDetail::Sampled).remove(0);
+    assert!(leaf.fragmentation_percent > 30.0 && leaf.extent_fragmentation_percent > 30.0, "{leaf:?}");
+    assert!(leaf.scan_density_percent() < 70.0, "{leaf:?}");
+    assert_eq!(leaf.contents.unwrap().records, (rows + rows + (rows + 2) / 3) as u64);
+}
+
+#[test]
+fn room_in_old_pages_is_found_after_an_opening() {
+    for compression in [Compression::None, Compression::Row] {
+        let volume = MemoryVolume::default();
+        let open = || Engine::open_on(Arc::new(volume.clone()), EngineOptions::default()).unwrap();
+        let engine = open();
+        let mut transaction = engine.begin();
+        let columns =
+            vec![Column::required("id", Kind::Int), Column::required("text", Kind::VarChar(Some(2000)))];
+        transaction.create_compressed_table("t", columns, compression, "").unwrap();
+        let rows = |count: i32, length: usize| {
+            let ids: ArrayRef = Arc::new(Int32Array::from_iter_values(0..count));
+            let texts: ArrayRef =
+                Arc::new((0..count).map(|_| Some("x".repeat(length))).collect::<StringArray>());
+            RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("text", texts, false)]).unwrap()
+        };
+        // Seven rows in a page; three of them go.
+        transaction.bulk_load("t", &[rows(7 * 1600, 1100)]).unwrap();
+        let mut scan = transaction.scan("t", None).unwrap();
+        let mut addresses = Vec::new();
+        while let Some(batch) = scan.next_with_addresses() {
+            addresses.extend(batch.unwrap().1);
+        }
+        let gone: Vec<_> = addresses.iter().filter(|address| address.slot < 3).copied().collect();
+        assert_eq!(gone.len(), 3 * 1600);
+        drop(scan);
+        transaction.delete("t", &gone).unwrap();
+        transaction.commit().unwrap();
+        let pages = engine.snapshot().table("t").unwrap().data_pages();
+        drop(engine);
+        let engine = open();
+        // Also rows that do not fit what is left by the first ones leave none of the others out.
+        for (count, length) in [(1, 2000), (3 * 1600 - 10, 1100)] {
+            let mut transaction = engine.begin();
+            transaction.insert("t", &rows(count, length)).unwrap();
+            transaction.commit().unwrap();
+        }
+        assert_eq!(engine.snapshot().table("t").unwrap().data_pages(), pages, "{compression:?}");
+        assert_eq!(engine.check().unwrap(), []);
+    }
 }

@@ -15,11 +15,11 @@ use super::super::tree;
 /// How much is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanDetail {
-    /// Maps and upper levels only: what is known of the pages themselves stays None.
+    /// Maps and upper levels only, of a tree one row about its leaves: what is known of the pages themselves stays None.
     Limited,
-    /// One page of a hundred where there are 10,000 or more, and what they hold times as many.
+    /// One page of a hundred where there are 10,000 or more, and what they hold times as many; of a tree its leaves.
     Sampled,
-    /// Every page.
+    /// Every page of every level.
     Detailed,
 }
 
@@ -42,7 +42,8 @@ pub struct PageStatistics {
     pub extent_switches: u64,
     /// Of a tree: the share of pages that do not follow the page before them on disk. Of a heap: of its extents likewise.
     pub fragmentation_percent: f64,
-    /// The share of extents that do not follow the extent before them on disk.
+    /// The share of extents that do not follow the extent before them on disk, in the order in which the pages are read: that of the keys
+    /// of a tree, that of the maps of anything else.
     pub extent_fragmentation_percent: f64,
     /// Runs of pages that follow one another on disk.
     pub fragments: u64,
@@ -119,7 +120,8 @@ pub(super) fn statistics(
                 let mut levels = levels(&reader, tree)?;
                 levels.reverse();
                 let depth = levels.len() as u8;
-                for (level, pages) in (0..).zip(&levels) {
+                let wanted = if detail == ScanDetail::Detailed { levels.len() } else { 1 };
+                for (level, pages) in (0..).zip(&levels).take(wanted) {
                     let order = Order::Linked { depth, level };
                     rows.push(row(&reader, unit, kind, order, pages, detail)?);
                 }
@@ -184,8 +186,9 @@ fn row(
     let pairs = || pages.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
     let breaks = pairs().filter(|(a, b)| (a.file, a.page.saturating_add(1)) != (b.file, b.page)).count();
     let extents: BTreeSet<_> = pages.iter().map(|page| page.extent()).collect();
-    let list: Vec<_> = extents.iter().collect();
-    let gaps = list
+    let mut visited: Vec<_> = pages.iter().map(|page| page.extent()).collect();
+    visited.dedup();
+    let gaps = visited
         .windows(2)
         .filter(|pair| match pair {
             [a, b] => (a.file, a.extent.saturating_add(1)) != (b.file, b.extent),
@@ -193,7 +196,7 @@ fn row(
         })
         .count();
     let share = |part: usize, whole: usize| if whole < 2 { 0.0 } else { 100.0 * part as f64 / whole as f64 };
-    let extent_fragmentation_percent = share(gaps, extents.len());
+    let extent_fragmentation_percent = share(gaps, visited.len());
     let (depth, level, fragmentation_percent, fragments) = match (order, kind) {
         (Order::Linked { depth, level }, _) => (depth, level, share(breaks, pages.len()), breaks + 1),
         (Order::Allocated, UnitKind::InRow) => (1, 0, extent_fragmentation_percent, gaps + 1),
@@ -207,7 +210,7 @@ fn row(
         level,
         pages: pages.len() as u64,
         extents: extents.len() as u64,
-        extent_switches: pairs().filter(|(a, b)| a.extent() != b.extent()).count() as u64,
+        extent_switches: visited.len().saturating_sub(1) as u64,
         fragmentation_percent,
         extent_fragmentation_percent,
         fragments: if pages.is_empty() { 0 } else { fragments as u64 },
