@@ -193,3 +193,7 @@ impl<'p> PageRows<'p> {
         Some(StoredRow::within(self.page.row(slot)?, self.information.as_ref()))
     }
 }
+
+#[cfg(test)]
+#[path = "stored_tests.rs"]
+mod tests;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
 use bulkwire_store::engine::{
-    BulkOptions, Column, Engine, EngineError, EngineOptions, IndexDefinition, KeyColumn, KeyText, Kind,
-    MinimalLoggingCondition, RecoveryModel, TextOrder,
+    BulkOptions, Column, Compression, Engine, EngineError, EngineOptions, IndexDefinition, KeyColumn,
+    KeyText, Kind, MinimalLoggingCondition, RecoveryModel, TextOrder,
 };
 
 use crate::basics::{MODELS, options};
@@ -395,8 +395,11 @@ fn keys_descend_and_text_follows_its_collation() {
     let volume = MemoryVolume::default();
     let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
     let text = KeyColumn { collation: Some("no_case".to_owned()), ..KeyColumn::new(1) };
-    let key =
-        IndexDefinition { key: vec![text, KeyColumn::descending(0)], ..IndexDefinition::unique("pk", &[]) };
+    let key = IndexDefinition {
+        key: vec![text, KeyColumn::descending(0)],
+        compression: Some(Compression::Page),
+        ..IndexDefinition::unique("pk", &[])
+    };
     create(&engine, "t", &key);
     let words = ["b", "A", "äb", "a", "AB", "B ", "c"];
     let given: Vec<(i32, String)> = (0..).zip(words).map(|(id, word)| (id, word.to_owned())).collect();

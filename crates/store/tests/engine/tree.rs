@@ -7,7 +7,9 @@ use arrow::array::{
     TimestampMillisecondArray, UInt32Array,
 };
 use arrow::compute::{SortColumn, SortOptions, concat_batches, lexsort_to_indices, take_record_batch};
-use bulkwire_store::engine::{Column, Engine, EngineError, Kind, RecoveryModel};
+use bulkwire_store::engine::{
+    Column, Compression, Engine, EngineError, IndexDefinition, Kind, RecoveryModel,
+};
 
 use crate::basics::options;
 use crate::support::Random;
@@ -139,7 +141,7 @@ fn keys_order_as_their_types_do() {
         ),
     ];
     let unique: ArrayRef = Arc::new(Int32Array::from_iter_values((0..rows).rev()));
-    for (kind, array) in cases {
+    for (number, (kind, array)) in cases.into_iter().enumerate() {
         let engine = engine();
         let columns =
             vec![Column::new("a", kind), Column::required("b", Kind::Int), Column::new("c", Kind::Bit)];
@@ -148,7 +150,10 @@ fn keys_order_as_their_types_do() {
         let given = RecordBatch::try_new(layout.schema, vec![Arc::clone(&array), Arc::clone(&unique), flags])
             .unwrap();
         let mut transaction = engine.begin();
-        transaction.create_clustered_table("t", columns, &[0, 1], "").unwrap();
+        let compression = [Compression::Row, Compression::None, Compression::Page][number % 3];
+        let key =
+            IndexDefinition { compression: Some(compression), ..IndexDefinition::unique("pk", &[0, 1]) };
+        transaction.create_tree("t", columns, &key, "").unwrap();
         transaction.insert("t", &given).unwrap();
         transaction.commit().unwrap();
         let snapshot = engine.snapshot();
