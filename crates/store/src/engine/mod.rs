@@ -66,6 +66,7 @@ pub mod log;
 pub mod lsn;
 pub mod maps;
 pub mod memory;
+mod merge;
 pub mod ordered;
 pub mod page;
 pub mod pager;

@@ -222,7 +222,7 @@ impl HeapWriter<'_> {
         };
         let bound = BoundBatch::new(&tree.layout, &batch, &mut LargeValueWriter { sink: &mut *self })?;
         let full = tree::keys_of_bound(&tree.key, &tree.layout, &bound)?;
-        self.insert_rising(tree, full.iter().flatten().zip((0..bound.rows()).map(|row| bound.record(row))))?;
+        self.insert_rising(tree, &bound, &full)?;
         drop(bound);
         Ok(batch)
     }

@@ -37,13 +37,18 @@ impl HeapWriter<'_> {
     }
 
     /// Compresses the rows of a full leaf together. False: it is compressed already and not worn, or it does not pay.
-    fn compress_leaf(&mut self, tree: &Tree, page: &Arc<Page>) -> Result<bool, EngineError> {
+    pub(super) fn compress_leaf(&self, tree: &Tree, page: &Arc<Page>) -> Result<bool, EngineError> {
+        let Some(after) = self.compressed(tree, page) else { return Ok(false) };
+        self.reformat(page, after)?;
+        Ok(true)
+    }
+
+    /// A full leaf with its rows compressed together, likewise.
+    pub(super) fn compressed(&self, tree: &Tree, page: &Page) -> Option<Page> {
         let mut counts = CompressionCounts::default();
         let compressed = compress_page(page, tree.layout.columns.len(), &mut counts);
         self.shared.note_compression(self.table.unit(tree.unit).id, counts);
-        let Some(after) = compressed else { return Ok(false) };
-        self.reformat(page, after)?;
-        Ok(true)
+        compressed
     }
 
     /// Without rows, what a compressed page has kept of those that it had makes way.
@@ -55,8 +60,11 @@ impl HeapWriter<'_> {
         }
     }
 
-    fn reformat(&self, page: &Arc<Page>, after: Page) -> Result<(), EngineError> {
-        let (before, after) = (Box::new((**page).clone()), Box::new(after));
+    pub(super) fn reformat(&self, page: &Arc<Page>, after: Page) -> Result<(), EngineError> {
+        let (mut before, mut after) = (Box::new((**page).clone()), Box::new(after));
+        // The log has both.
+        before.clear_unlogged();
+        after.clear_unlogged();
         self.must_change(Change::Reformat { page: page.id(), before, after })
     }
 
@@ -75,13 +83,25 @@ impl HeapWriter<'_> {
     /// Moves the upper part of a full page to a new one: half of its bytes, or nothing if the row that did not fit belongs at the very
     /// end of the tree, so that ascending keys leave full pages behind. Where nothing moves, the row's own key divides the two.
     fn split(&mut self, tree: &Tree, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
-        let (id, count) = (page.id(), page.slot_count());
+        let count = page.slot_count();
         let first = match count {
             // A single row makes way for one before it, and stays for one behind it.
             1 => slot.min(1),
             _ if slot == count && !page.next().is_some() => count,
             _ => middle(page),
         };
+        self.split_at(tree, page, first, row)
+    }
+
+    /// Moves the rows of a page from slot `first` on to a new one. If there are none, the new page begins with `row`.
+    pub(super) fn split_at(
+        &mut self,
+        tree: &Tree,
+        page: &Arc<Page>,
+        first: u16,
+        row: &[u8],
+    ) -> Result<(), EngineError> {
+        let (id, count) = (page.id(), page.slot_count());
         let new = self.new_tree_page(tree, page.level())?;
         let mut image = self.empty_page(tree, new, page.level());
         image.set_links(id, page.next());
@@ -104,10 +124,15 @@ impl HeapWriter<'_> {
             (true, _) => tree.key.index_record_of(row, new),
         };
         let unreadable = || damaged(id, "a key cannot be read");
-        let entry = entry.ok_or_else(unreadable)?;
+        self.insert_entry(tree, page.level() + 1, &entry.ok_or_else(unreadable)?)
+    }
+
+    /// Adds an entry to an upper level.
+    pub(super) fn insert_entry(&mut self, tree: &Tree, level: u8, entry: &[u8]) -> Result<(), EngineError> {
         let mut key = Vec::new();
-        tree.key.write_of_index(&tree.layout, &entry, &mut key).ok_or_else(unreadable)?;
-        self.insert_at(tree, page.level() + 1, &key, &entry)
+        let read = tree.key.write_of_index(&tree.layout, entry, &mut key);
+        read.ok_or_else(|| damaged(tree.root, "a key cannot be read"))?;
+        self.insert_at(tree, level, &key, entry)
     }
 
     pub(super) fn new_tree_page(&mut self, tree: &Tree, level: u8) -> Result<PageId, EngineError> {

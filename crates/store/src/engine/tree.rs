@@ -378,63 +378,10 @@ impl HeapWriter<'_> {
         }
         self.shared.pager.change(self.transaction, Change::Insert { page: page.id(), slot, shift: true, row })
     }
-
-    /// Adds rows with keys that rise: as long as they belong in the same leaf, the tree is not descended again.
-    pub fn insert_rising<'k>(
-        &mut self,
-        tree: &Tree,
-        rows: impl Iterator<Item = (&'k [u8], Vec<u8>)>,
-    ) -> Result<(), EngineError> {
-        // A leaf, and the least key that does not belong there.
-        let mut known: Option<(PageId, Option<Vec<u8>>)> = None;
-        for (key, row) in rows {
-            loop {
-                let within =
-                    known.take().filter(|(_, end)| end.as_ref().is_none_or(|end| key < end.as_slice()));
-                let (id, end) = match within {
-                    Some(within) => within,
-                    None => self.leaf_for(tree, key)?,
-                };
-                let page = self.shared.pager.cache.read(id)?;
-                let slot = match find(tree, &page, key)? {
-                    Place::At(_) => return Err(duplicate(tree, &row)),
-                    Place::Before(slot) => slot,
-                };
-                if self.insert_into(&page, slot, &row)? {
-                    known = Some((id, end));
-                    break;
-                }
-                self.make_room(tree, &page, slot, &row)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The leaf in which a key belongs, and the least key that does not belong there.
-    fn leaf_for(&self, tree: &Tree, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
-        let mut end = None;
-        let mut page = self.shared.pager.cache.read(tree.root)?;
-        while page.level() > 0 {
-            let keys = PageKeys::new(tree, &page)?;
-            let slot = match keys.find(key)? {
-                Place::At(slot) => slot + 1,
-                Place::Before(slot) => slot.max(1),
-            };
-            if slot < page.slot_count() {
-                end = Some(keys.at(slot)?);
-            }
-            let below = self.shared.pager.cache.read(child(tree, &page, key)?)?;
-            if below.level().checked_add(1) != Some(page.level()) {
-                return Err(damaged(below.id(), "it is not one level below the page that leads to it"));
-            }
-            page = below;
-        }
-        Ok((page.id(), end))
-    }
 }
 
 /// The bytes that a row takes in a page of a tree.
-fn stored(page: &Page, row: &[u8]) -> Result<Vec<u8>, EngineError> {
+pub(super) fn stored(page: &Page, row: &[u8]) -> Result<Vec<u8>, EngineError> {
     let stored = page.stored(row).ok_or_else(|| damaged(page.id(), "a row cannot be compressed"))?;
     Ok(stored.into_owned())
 }

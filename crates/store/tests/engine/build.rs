@@ -207,6 +207,45 @@ fn a_tree_that_has_rows_takes_more() {
     }
 }
 
+/// Where many rows belong between two that are there, they get leaves of their own, which the log has as pages.
+#[test]
+fn rows_that_belong_together_are_logged_by_the_page() {
+    for compression in [Compression::None, Compression::Page] {
+        let engine = engine(RecoveryModel::Full);
+        let key = IndexDefinition { compression: Some(compression), ..IndexDefinition::unique("pk", &[0]) };
+        create(&engine, "t", &key);
+        // At first in the root alone.
+        let mut expected = rows((0..50).chain(100_000..100_020));
+        load(&engine, "t", &expected, SORTED).unwrap();
+        for ids in [200_000..212_000, 40_000..46_000, 300_000..300_010, 1000..1900] {
+            let before =
+                (engine.usage().log_written_bytes, engine.snapshot().table("t").unwrap().data_pages());
+            let given = rows(ids);
+            load(&engine, "t", &given, SORTED).unwrap();
+            expected.extend(given.iter().cloned());
+            let logged = engine.usage().log_written_bytes - before.0;
+            let pages = engine.snapshot().table("t").unwrap().data_pages() - before.1;
+            // 83 rows in a page, as when a tree is built; one leaf is split, and another one gets the rows that it has room for.
+            if compression == Compression::None {
+                assert!(pages <= (given.len() as u64).div_ceil(83) + 3, "{pages} for {}", given.len());
+            }
+            // Every new page once, and what was there before where a page gets other contents: with compression, those of the last
+            // leaf of each part, of which there are as many as pages.
+            let pages = if compression == Compression::Page { 2 * pages } else { pages };
+            assert!(logged < (pages + 10) * 8400, "{logged} for {pages} pages");
+            assert_eq!(engine.check().unwrap(), []);
+        }
+        // One that is there in the middle of them: nothing of it stays.
+        let twice = rows((60_000..64_000).chain(100_005..100_006));
+        assert!(matches!(load(&engine, "t", &twice, SORTED), Err(EngineError::DuplicateKey { .. })));
+        let twice: Vec<_> = rows(500_000..503_000).into_iter().chain(rows(502_999..503_000)).collect();
+        assert!(matches!(load(&engine, "t", &twice, SORTED), Err(EngineError::DuplicateKey { .. })));
+        expected.sort();
+        assert_eq!(read(&engine, "t"), expected);
+        assert_eq!(engine.check().unwrap(), []);
+    }
+}
+
 #[test]
 fn a_load_says_which_condition_for_minimal_logging_failed() {
     use MinimalLoggingCondition::{EmptyTable, RecoveryModel as Model, TableLock};
