@@ -99,6 +99,11 @@ impl HeapLoad {
         self.flush_rows(true)
     }
 
+    /// Leaves what it has written to be undone. Returns the extents that it was given.
+    pub fn give_up(self) -> Vec<ExtentId> {
+        self.fragments.allocated
+    }
+
     /// Writes what is left. Returns what was filled; the extents given meanwhile are in `allocated`.
     pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
         let done = self.flush_rows(true).and_then(|()| self.fragments.finish());

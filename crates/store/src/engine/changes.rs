@@ -25,6 +25,7 @@ impl Transaction {
     /// Adds rows to a table beside other transactions that do the same. They wait in memory: the commit inserts them one by one,
     /// each logged. [`scan`](Self::scan) does not show them; [`pending`](Self::pending) does.
     pub fn insert_at_commit(&mut self, name: &str, batch: &RecordBatch) -> Result<(), EngineError> {
+        self.settle();
         self.check()?;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         self.lock_for_adding(table.object)?;

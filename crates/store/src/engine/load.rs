@@ -14,7 +14,7 @@ use super::index::{Index, Tree};
 use super::page::{ExtentId, RowId};
 use super::rows::{self, Columns};
 use super::sort::{Sorted, Sorter};
-use super::transaction::{Savepoint, Transaction, no_table};
+use super::transaction::{Leftover, Leftovers, Savepoint, Transaction, no_table};
 
 /// How a bulk load is done.
 #[derive(Debug, Clone, Copy)]
@@ -91,13 +91,19 @@ pub(crate) fn is_fresh(shared: &Shared, tree: &Tree) -> Result<bool, EngineError
 }
 
 /// Loads rows into one table for one transaction; [`Transaction::finish_bulk`](super::Transaction::finish_bulk) adds them to the table.
+/// Dropped without that it is [given up](Transaction::abandon_bulk), as soon as its transaction does anything else.
 #[derive(Debug)]
 pub struct BulkWriter {
-    target: Target,
+    /// None: it has ended.
+    target: Option<Target>,
     pub(crate) indexes: Vec<IndexLoad>,
     minimal_logging: MinimalLogging,
     /// The transaction when it began, and how many savepoints that had set: if nothing else has happened since, the load alone is undone.
     pub(crate) start: Option<(Savepoint, u64)>,
+    /// Savepoints that the transaction had set when it began.
+    began: u64,
+    /// What it leaves if it is dropped; None: nobody would undo it alone.
+    leftovers: Option<Arc<Leftovers>>,
 }
 
 #[derive(Debug)]
@@ -151,7 +157,8 @@ impl BulkWriter {
             index: index.clone(),
             sorter: Sorter::new(shared, options.sort_memory_bytes),
         });
-        Ok(Self { target, indexes: indexes.collect(), minimal_logging, start: None })
+        let (target, indexes) = (Some(target), indexes.collect());
+        Ok(Self { target, indexes, minimal_logging, start: None, began: 0, leftovers: None })
     }
 
     /// Whether only extents are logged, and the pages are forced at commit.
@@ -167,8 +174,9 @@ impl BulkWriter {
     /// Rows added so far.
     pub fn rows(&self) -> u64 {
         match &self.target {
-            Target::Heap(load) => load.rows(),
-            Target::Tree(load) => load.rows,
+            Some(Target::Heap(load)) => load.rows(),
+            Some(Target::Tree(load)) => load.rows,
+            None => 0,
         }
     }
 
@@ -184,29 +192,43 @@ impl BulkWriter {
     /// Adds rows. After an error the writer is of no more use, and must be [given up](Transaction::abandon_bulk).
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
         match &mut self.target {
-            Target::Heap(load) => {
+            Some(Target::Heap(load)) => {
                 load.append(batch)?;
                 note_located(load, &mut self.indexes)
             }
-            Target::Tree(load) => match load.append(batch)? {
+            Some(Target::Tree(load)) => match load.append(batch)? {
                 Some(rows) => note_rows(&rows, &[], &mut self.indexes),
                 None => Ok(()),
             },
+            None => Ok(()),
         }
     }
 
     /// Writes what can be written without the table in hand.
-    pub(crate) fn finish(self) -> Finished {
-        let Self { target, mut indexes, minimal_logging, start } = self;
-        let (filled, allocated, pending) = match target {
-            Target::Heap(mut load) => {
+    pub(crate) fn finish(mut self) -> Finished {
+        let mut indexes = std::mem::take(&mut self.indexes);
+        let (filled, allocated, pending) = match self.target.take() {
+            Some(Target::Heap(mut load)) => {
                 let flushed = load.flush().and_then(|()| note_located(&mut load, &mut indexes));
                 let (filled, allocated) = load.finish();
                 (flushed.and(filled), allocated, None)
             }
-            Target::Tree(load) => load.finish(&mut indexes),
+            Some(Target::Tree(load)) => load.finish(&mut indexes),
+            None => (Ok(Filled::default()), Vec::new(), None),
         };
+        let (minimal_logging, start) = (self.minimal_logging.clone(), self.start.take());
         Finished { filled, allocated, pending, indexes, minimal_logging, start }
+    }
+}
+
+impl Drop for BulkWriter {
+    fn drop(&mut self) {
+        let (Some(target), Some(leftovers)) = (self.target.take(), &self.leftovers) else { return };
+        let allocated = match target {
+            Target::Heap(load) => load.give_up(),
+            Target::Tree(load) => load.builder.map(|builder| builder.fragments.allocated).unwrap_or_default(),
+        };
+        leftovers.leave(Leftover { allocated, start: self.start.take(), began: self.began });
     }
 }
 
@@ -320,12 +342,15 @@ impl Transaction {
 
     /// A bulk writer for any table. Those of a heap without indexes work side by side; all others have the table alone.
     pub fn bulk_writer_with(&mut self, name: &str, options: BulkOptions) -> Result<BulkWriter, EngineError> {
+        self.settle();
         self.check()?;
         let table = self.table_for_load(name)?;
         let mut writer = BulkWriter::new(&self.shared, &table, self.id, options)?;
         if self.open_writers == 0 {
             writer.start = Some((self.savepoint(), self.savepoints));
         }
+        writer.began = self.savepoints;
+        writer.leftovers = Some(Arc::clone(&self.leftovers));
         self.open_writers += 1;
         Ok(writer)
     }
@@ -360,7 +385,7 @@ impl Transaction {
     }
 
     /// Undoes a load that has failed.
-    fn undo_load(&mut self, start: Option<(Savepoint, u64)>) {
+    pub(super) fn undo_load(&mut self, start: Option<(Savepoint, u64)>) {
         let alone = start.filter(|(_, savepoints)| self.open_writers == 0 && *savepoints == self.savepoints);
         self.failed = match alone {
             Some((savepoint, _)) if !self.failed => self.rollback_to(&savepoint).is_err(),
@@ -442,10 +467,8 @@ impl Transaction {
 
     /// Gives up a bulk writer: what it wrote is undone, as when [`finish_bulk`](Self::finish_bulk) fails.
     pub fn abandon_bulk(&mut self, writer: BulkWriter) {
-        let finished = writer.finish();
-        self.allocated.extend(finished.allocated);
-        self.open_writers = self.open_writers.saturating_sub(1);
-        self.undo_load(finished.start);
+        drop(writer);
+        self.settle();
     }
 
     /// Loads batches through one bulk writer.

@@ -1,5 +1,6 @@
 //! A unit of work: everything in it happens, durably, or nothing of it.
 
+mod leftover;
 mod locks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use super::lock::LockMode;
 use super::log::Operation;
 use super::lsn::Lsn;
 use super::page::{ExtentId, PageId, RowId, UnitId};
+pub(crate) use leftover::{Leftover, Leftovers};
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
 ///
@@ -46,6 +48,7 @@ pub struct Transaction {
     pub(super) savepoints: u64,
     /// Bulk writers that have not ended.
     pub(super) open_writers: u64,
+    pub(super) leftovers: Arc<Leftovers>,
     lock_timeout: Duration,
     deadlock_priority: i8,
     interrupt: Option<Arc<AtomicBool>>,
@@ -71,6 +74,8 @@ pub(super) struct Work {
 #[derive(Debug, Clone)]
 pub struct Savepoint {
     transaction: u64,
+    /// Savepoints that the transaction had set before and with it.
+    number: u64,
     position: Lsn,
     work: Work,
     allocated: usize,
@@ -78,6 +83,7 @@ pub struct Savepoint {
 
 impl Transaction {
     pub(crate) fn new(shared: Arc<Shared>, id: u64) -> Self {
+        let leftovers = Leftovers::new(&shared);
         Self {
             lock_timeout: shared.options.lock_timeout,
             deadlock_priority: 0,
@@ -91,6 +97,7 @@ impl Transaction {
             ended: false,
             savepoints: 0,
             open_writers: 0,
+            leftovers,
         }
     }
 
@@ -345,9 +352,11 @@ impl Transaction {
 
     /// Marks a point to go back to. No bulk writer may be open.
     pub fn savepoint(&mut self) -> Savepoint {
+        self.settle();
         self.savepoints += 1;
         Savepoint {
             transaction: self.id,
+            number: self.savepoints,
             position: self.shared.pager.log_position(self.id).last,
             work: self.work.clone(),
             allocated: self.allocated.len(),
@@ -359,6 +368,9 @@ impl Transaction {
         if savepoint.transaction != self.id || savepoint.allocated > self.allocated.len() {
             return Err(EngineError::Schema { reason: "the savepoint is of another transaction".to_owned() });
         }
+        if !self.settle_since(savepoint) {
+            return Err(EngineError::Doomed);
+        }
         self.undo(savepoint.position)?;
         let allocated = self.allocated.split_off(savepoint.allocated);
         self.give_back(allocated)?;
@@ -367,9 +379,14 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes everything durable, then visible, at once. Returns the commit's number.
+    /// Makes everything durable, then visible, at once. Returns the commit's number. Bulk writers must have ended.
     pub fn commit(mut self) -> Result<u64, EngineError> {
+        self.settle();
         self.check()?;
+        if self.open_writers > 0 {
+            let reason = format!("{} bulk writers of the transaction have not ended", self.open_writers);
+            return Err(EngineError::Schema { reason });
+        }
         let shared = Arc::clone(&self.shared);
         let forced = if self.forced { shared.pager.files.sync() } else { Ok(()) };
         // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
@@ -525,6 +542,7 @@ impl Transaction {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
+        self.settle_all();
         let allocated = std::mem::take(&mut self.allocated);
         let undone = self
             .undo(Lsn::ZERO)
@@ -600,6 +618,7 @@ impl Transaction {
         &mut self,
         operation: impl FnOnce(&mut Self) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
+        self.settle();
         self.check()?;
         let savepoint = self.savepoint();
         let result = operation(self);
@@ -618,6 +637,7 @@ impl Transaction {
     }
 
     pub(super) fn alone_in(&mut self, name: &str, mode: LockMode) -> Result<u32, EngineError> {
+        self.settle();
         self.check()?;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         self.lock_in(table.object, mode)?;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkwire_store::engine::{Compression, Engine, EngineOptions, LogOptions, RecoveryModel};
+use bulkwire_store::engine::{
+    BulkOptions, Compression, Engine, EngineError, EngineOptions, LogOptions, RecoveryModel,
+};
 
 use crate::support::Random;
 use crate::support::volume::MemoryVolume;
@@ -142,5 +144,80 @@ fn extents_of_dropped_tables_and_undone_loads_come_back() {
         assert_eq!(engine.usage().free_extents, free);
         load(false);
         assert_eq!(engine.usage().free_extents, free);
+    }
+}
+
+/// A writer that is dropped is given up: its extents come back, whatever becomes of its transaction.
+#[test]
+fn a_dropped_bulk_writer_gives_its_extents_back() {
+    for model in MODELS {
+        let volume = MemoryVolume::default();
+        let engine = Engine::open_on(Arc::new(volume.clone()), options(model)).unwrap();
+        let mut transaction = engine.begin();
+        transaction.create_table("heap", columns(), "").unwrap();
+        transaction.create_clustered_table("tree", columns(), &[0], "").unwrap();
+        transaction.commit().unwrap();
+        let rows: Vec<Row> =
+            (0..4000).map(|id| (id, Some("w".repeat(900)), (id % 500 == 0).then(|| vec![1; 9000]))).collect();
+        let given = batch(&rows);
+        let in_use = |engine: &Engine| engine.usage().extents - engine.usage().free_extents;
+        let before = in_use(&engine);
+        for name in ["heap", "tree"] {
+            let sorted = BulkOptions { sorted: true, ..BulkOptions::default() };
+            let begin = || {
+                let mut transaction = engine.begin();
+                let mut writer = transaction.bulk_writer_with(name, sorted).unwrap();
+                writer.append(&given).unwrap();
+                assert!(in_use(&engine) > before + 16);
+                (transaction, writer)
+            };
+            // The rest of the transaction stands.
+            let (mut transaction, writer) = begin();
+            drop(writer);
+            transaction.insert_at_commit("heap", &batch(&rows[..3])).unwrap();
+            assert!(in_use(&engine) <= before + 1, "{name}");
+            transaction.commit().unwrap();
+            let (transaction, writer) = begin();
+            drop(writer);
+            transaction.commit().unwrap();
+            let (transaction, writer) = begin();
+            drop(writer);
+            transaction.rollback().unwrap();
+            assert!(in_use(&engine) <= before + 1, "{name}");
+            // It outlives its transaction.
+            let (transaction, writer) = begin();
+            drop(transaction);
+            drop(writer);
+            assert!(in_use(&engine) <= before + 1, "{name}");
+            // It has not ended.
+            let (transaction, writer) = begin();
+            assert!(matches!(transaction.commit(), Err(EngineError::Schema { .. })));
+            drop(writer);
+            // A savepoint before it.
+            let mut transaction = engine.begin();
+            let savepoint = transaction.savepoint();
+            let mut writer = transaction.bulk_writer_with(name, sorted).unwrap();
+            writer.append(&given).unwrap();
+            drop(writer);
+            transaction.rollback_to(&savepoint).unwrap();
+            transaction.commit().unwrap();
+            assert!(in_use(&engine) <= before + 1, "{name}");
+        }
+        // Two of them: only undoing everything is left.
+        let mut transaction = engine.begin();
+        let mut writers = [(); 2].map(|()| transaction.bulk_writer("heap").unwrap());
+        writers.iter_mut().for_each(|writer| writer.append(&given).unwrap());
+        drop(writers);
+        assert!(matches!(transaction.insert_at_commit("heap", &given), Err(EngineError::Doomed)));
+        drop(transaction);
+        assert!(in_use(&engine) <= before + 1);
+        let loaded = |engine: &Engine| scanned(engine.snapshot().scan("heap", None).unwrap()).unwrap();
+        assert_eq!(loaded(&engine).len(), 6);
+        assert_eq!(engine.check().unwrap(), []);
+        drop(engine);
+        let engine = Engine::open_on(Arc::new(volume), options(model)).unwrap();
+        assert_eq!(loaded(&engine).len(), 6);
+        assert!(in_use(&engine) <= before + 1);
+        assert_eq!(engine.check().unwrap(), []);
     }
 }
