@@ -184,8 +184,9 @@ impl BulkWriter {
     /// [`BulkOptions::sort_memory_bytes`], and are not among them.
     pub fn buffer_bytes(&self) -> usize {
         match &self.target {
-            Target::Heap(load) => load.buffer_bytes(),
-            Target::Tree(load) => load.builder.as_ref().map_or(0, TreeBuilder::buffer_bytes),
+            Some(Target::Heap(load)) => load.buffer_bytes(),
+            Some(Target::Tree(load)) => load.builder.as_ref().map_or(0, TreeBuilder::buffer_bytes),
+            None => 0,
         }
     }
 
