@@ -35,6 +35,25 @@ pub enum Case {
     Export,
 }
 
+/// How a server keeps rows, as `bulkwire serve --storage` takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Storage {
+    /// Append-only segments and a journal.
+    Segments,
+    /// Pages, extents and a write-ahead log.
+    Pages,
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Storage::Segments => "segments",
+            Storage::Pages => "pages",
+        })
+    }
+}
+
 impl Case {
     /// All cases.
     pub const ALL: [Case; 4] = [Case::Sink, Case::Memory, Case::Disk, Case::Export];
@@ -57,6 +76,8 @@ pub struct Settings {
     pub rows: u64,
     /// Where the on-disk case keeps its data.
     pub directory: Option<PathBuf>,
+    /// The form in which servers keep rows; None: their default.
+    pub storage: Option<Storage>,
 }
 
 /// One verified run.
@@ -100,11 +121,14 @@ pub fn measure(case: Case, settings: &Settings) -> Outcome<Measurement> {
     };
     let data = folder.path().join("data");
     let data = data.to_string_lossy();
-    let server = match case {
-        Case::Sink => ServerProcess::start(&["--in-memory", "--discard"])?,
-        Case::Memory | Case::Export => ServerProcess::start(&["--in-memory"])?,
-        Case::Disk => ServerProcess::start(&["--data", &data])?,
-    };
+    let storage = settings.storage.map(|storage| storage.to_string());
+    let mut arguments: Vec<&str> = storage.iter().flat_map(|storage| ["--storage", storage]).collect();
+    match case {
+        Case::Sink => arguments.extend(["--in-memory", "--discard"]),
+        Case::Memory | Case::Export => arguments.push("--in-memory"),
+        Case::Disk => arguments.extend(["--data", &data]),
+    }
+    let server = ServerProcess::start(&arguments)?;
     let source = Source::new(settings.rows)?;
     let mut client = Client::connect(&Config::parse(&server.url())?)?;
     client.execute(&eleven_columns::create_table(TABLE))?;

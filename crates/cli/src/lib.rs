@@ -20,6 +20,7 @@ mod loaded_file;
 mod progress;
 mod query_command;
 mod rejects;
+mod server_log;
 mod server_side;
 mod sniff_command;
 mod table;

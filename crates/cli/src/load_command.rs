@@ -24,6 +24,7 @@ use crate::failure::{FailedLoad, Failure};
 use crate::host_file::HostLayout;
 use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
+use crate::server_log::{Logged, ServerLog};
 use crate::{connection, file_format, progress, rejects, server_side};
 
 /// Rows of a batch as it is read from a file.
@@ -72,6 +73,7 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     let mut refused_before = 0;
     for (index, source) in sources.iter().enumerate() {
         let truncate = arguments.truncate && index == 0;
+        let server_log = if arguments.dry_run { None } else { ServerLog::open(&mut client) };
         let loaded = load_file(&mut client, &table, source, truncate, arguments, rejects.as_ref());
         // Also after a failure: the refused rows are known.
         let refused = rejects.as_ref().map_or(0, Rejects::count);
@@ -79,7 +81,8 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
             rejects.finish().map_err(|source| rejects_failure(arguments, source))?;
         }
         if let Some(report) = loaded? {
-            show(&report, refused - refused_before, source, arguments)?;
+            let logged = server_log.map(|log| log.since(&mut client)).unwrap_or_default();
+            show(&report, &logged, refused - refused_before, source, arguments)?;
         }
         refused_before = refused;
     }
@@ -362,7 +365,13 @@ fn described(rejected: &Rejected<'_>) -> String {
     }
 }
 
-fn show(report: &LoadReport, refused: u64, source: &Source, arguments: &LoadArgs) -> Result<(), Failure> {
+fn show(
+    report: &LoadReport,
+    logged: &[Logged],
+    refused: u64,
+    source: &Source,
+    arguments: &LoadArgs,
+) -> Result<(), Failure> {
     if arguments.json {
         let phases = report.phases;
         let line = json!({
@@ -380,10 +389,14 @@ fn show(report: &LoadReport, refused: u64, source: &Source, arguments: &LoadArgs
             },
             "client_cpu_seconds": report.client_cpu.map(|cpu| cpu.as_secs_f64()),
             "messages": report.messages,
+            "logging": logged.iter().map(Logged::json).collect::<Vec<_>>(),
         });
         writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })?;
     } else if !arguments.quiet {
         eprintln!("{}: {report}", source.name);
+        for logged in logged {
+            eprintln!("logging: {}", logged.line());
+        }
         if refused > 0 {
             eprintln!("{}: {} rows were refused", source.name, grouped(refused));
         }

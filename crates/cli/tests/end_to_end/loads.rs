@@ -31,6 +31,27 @@ fn truncates_first_and_reports_as_json() {
 }
 
 #[test]
+fn says_how_much_of_a_load_into_pages_went_to_the_log() {
+    let form = Some(bulkwire_server::storage::Form::Pages);
+    let fixture = Fixture::with(|options| options.storage = form);
+    fixture.sql("CREATE TABLE t (n int NOT NULL, s varchar(10) NULL)");
+    let lines = |rows: std::ops::Range<u32>| rows.map(|row| format!("{row},x\n")).collect::<String>();
+    fixture.file("many.csv", format!("n,s\n{}", lines(0..2000)));
+    fixture.file("few.csv", format!("n,s\n{}", lines(0..3)));
+    let ran = fixture.ok(&["load", "t", "many.csv", "--batch-rows", "1000"]);
+    assert!(
+        ran.stderr.contains("logging: 2 batches, 2,000 rows, SIMPLE: minimally logged"),
+        "{}",
+        ran.stderr
+    );
+    let ran = fixture.ok(&["load", "t", "many.csv", "--table-lock=off", "--json"]);
+    let expected = "\"failed_conditions\":[\"TABLE_LOCK\"],\"minimally_logged\":false";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    let ran = fixture.ok(&["load", "t", "few.csv"]);
+    assert!(ran.stderr.contains("1 batch, 3 rows, SIMPLE: fully logged: MANY_ROWS"), "{}", ran.stderr);
+}
+
+#[test]
 fn maps_columns_by_name_position_and_pairs() {
     let fixture = Fixture::new();
     fixture.sql("CREATE TABLE t (a int NULL, b varchar(10) NULL, c int NULL)");

@@ -7,9 +7,6 @@ use super::bulk_receiver::RowSink;
 use crate::session::BulkWriter;
 use crate::sql_error::SqlError;
 
-/// Rows gathered into one batch for the table.
-const BATCH_ROWS: usize = 64 << 10;
-
 /// Decodes rows into batches of the lossless form and appends them to the target.
 pub(super) struct StoreSink {
     writer: Result<BulkWriter, SqlError>,
@@ -35,10 +32,13 @@ impl StoreSink {
 
 impl RowSink for StoreSink {
     fn columns(&mut self, columns: &[Column]) -> Result<(), SqlError> {
-        match &mut self.writer {
-            Ok(writer) => writer.columns(columns)?,
+        let batch_rows = match &mut self.writer {
+            Ok(writer) => {
+                writer.columns(columns)?;
+                writer.batch_rows()
+            }
             Err(error) => return Err(error.clone()),
-        }
+        };
         self.columns = columns.to_vec();
         // A NULL for a NOT NULL column is the table's to refuse, by error 515.
         let nullable = columns.iter().cloned().map(|mut column| {
@@ -47,7 +47,7 @@ impl RowSink for StoreSink {
         });
         let decoder = Decoder::new(&nullable.collect::<Vec<_>>(), Form::Exact);
         self.decoder =
-            Some(decoder.map_err(|error| SqlError::bulk_column(&error))?.with_batch_rows(BATCH_ROWS));
+            Some(decoder.map_err(|error| SqlError::bulk_column(&error))?.with_batch_rows(batch_rows));
         Ok(())
     }
 

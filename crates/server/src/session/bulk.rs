@@ -12,10 +12,11 @@ use super::interpreter::Frame;
 use super::loads::{LoadClock, Writing};
 use super::output::Output;
 use super::response::Response;
-use super::work::{BulkWork, OpenTable};
+use super::work::{BulkWork, OpenTable, Place};
 use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, SerialReason};
 use crate::sql_error::SqlError;
+use crate::storage::Database;
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ast::{BulkHints, InsertBulk, ObjectName};
 
@@ -43,6 +44,7 @@ pub struct BulkWriter {
     types: Vec<SqlType>,
     finished: bool,
     clock: LoadClock,
+    in_pages: bool,
 }
 
 impl Session {
@@ -147,6 +149,7 @@ impl Session {
             types: Vec::new(),
             finished: false,
             clock: self.load_clock(command),
+            in_pages: matches!(self.instance.store(), Database::Pages(_)) && table.place == Place::Shared,
         })
     }
 
@@ -201,7 +204,17 @@ impl Session {
     }
 }
 
+/// Rows of a batch that is kept as it is.
+const SEGMENT_BATCH_ROWS: usize = 64 << 10;
+/// Rows of a batch that is written into pages: it is read again at once, and should still be in the processor's cache.
+const PAGES_BATCH_ROWS: usize = 16 << 10;
+
 impl BulkWriter {
+    /// Rows that are best given at once.
+    pub fn batch_rows(&self) -> usize {
+        if self.in_pages { PAGES_BATCH_ROWS } else { SEGMENT_BATCH_ROWS }
+    }
+
     /// Takes the stream's columns: as many as INSERT BULK declared, in its order. Their types may be others; values are
     /// converted.
     ///

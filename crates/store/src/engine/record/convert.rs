@@ -230,7 +230,10 @@ pub fn guid(bytes: [u8; 16]) -> [u8; 16] {
 pub fn utf16(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     if bytes.is_ascii() {
-        out.extend(bytes.iter().flat_map(|byte| [*byte, 0]));
+        let start = out.len();
+        out.resize(start + 2 * bytes.len(), 0);
+        let units = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<2>().0;
+        units.iter_mut().zip(bytes).for_each(|(unit, byte)| *unit = [*byte, 0]);
     } else {
         out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
     }

@@ -8,7 +8,7 @@ use arrow::array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt64Type,
 };
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -358,8 +358,34 @@ fn template(layout: &Layout) -> Vec<u8> {
     template
 }
 
-/// Writes the bytes of a row's value, or says why it has none.
-type Conversion<'a> = dyn Fn(usize, &mut [u8]) -> Result<(), &'static str> + 'a;
+/// `width` bytes for each of `rows` rows, as `convert` writes them; rows that are null are left out. Errors: the first row that it refuses.
+fn converted<'a>(
+    (width, rows, nulls): (usize, usize, Option<&NullBuffer>),
+    convert: impl Fn(usize, &mut [u8]) -> Result<(), &'static str>,
+) -> Result<Values<'a>, (usize, &'static str)> {
+    let mut out = vec![0; width * rows];
+    if width > 0 {
+        for (row, place) in out.chunks_exact_mut(width).enumerate() {
+            if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                convert(row, place).map_err(|reason| (row, reason))?;
+            }
+        }
+    }
+    Ok(Values::Converted(out))
+}
+
+/// A column of ASCII text as UTF-16 and its ends, all at once; None: it is not, or too long for that.
+fn ascii_as_utf16(values: &StringArray) -> Option<(Vec<u8>, Vec<i32>)> {
+    let offsets = values.offsets();
+    let (first, last) = (*offsets.first()?, *offsets.last()?);
+    let bytes = values.value_data().get(first as usize..last as usize).filter(|bytes| bytes.is_ascii())?;
+    i32::try_from(bytes.len().checked_mul(2)?).ok()?;
+    let mut data = vec![0; 2 * bytes.len()];
+    for (unit, byte) in data.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *unit = [*byte, 0];
+    }
+    Some((data, offsets.iter().map(|offset| 2 * (offset - first)).collect()))
+}
 
 fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source<'a>, EngineError> {
     let (Some(column), Some(position)) = (layout.columns.get(index), layout.positions.get(index)) else {
@@ -380,16 +406,12 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
         let row = nulls.iter().position(|valid| !valid).unwrap_or(0);
         return Err(refuse(row, "null in a column that allows none".to_owned()));
     }
-    let converted = |convert: &Conversion<'_>| {
-        let Position::Fixed { width, .. } = *position else { return Ok(Values::Converted(Vec::new())) };
-        let mut out = vec![0; width * array.len()];
-        for (row, place) in out.chunks_exact_mut(width).enumerate() {
-            if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
-                convert(row, place).map_err(|reason| refuse(row, reason.to_owned()))?;
-            }
-        }
-        Ok::<_, EngineError>(Values::Converted(out))
+    let width = match *position {
+        Position::Fixed { width, .. } => width,
+        Position::Bit { .. } | Position::Variable { .. } => 0,
     };
+    let fixed = (width, array.len(), nulls);
+    let told = |(row, reason): (usize, &'static str)| refuse(row, reason.to_owned());
     let integers = |array: &ArrayRef| -> Result<ArrayRef, EngineError> { Ok(cast(array, &DataType::Int64)?) };
     let values = match column.kind {
         Kind::Bit => Values::Bits(array.as_boolean()),
@@ -405,47 +427,54 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
         }
         Kind::SmallMoney | Kind::Money => {
             let values = array.as_primitive::<Decimal128Type>();
-            converted(&|row, out| {
+            converted(fixed, |row, out| {
                 let value = i64::try_from(values.value(row))
                     .map_err(|_| "the value is outside the range of its type")?;
                 convert::put_integer(column.kind, value, out)
-            })?
+            })
+            .map_err(told)?
         }
         Kind::Decimal { precision, .. } => {
             let values = array.as_primitive::<Decimal128Type>();
             let limit = 10_i128.checked_pow(u32::from(precision)).unwrap_or(i128::MAX);
-            converted(&|row, out| match values.value(row) {
+            converted(fixed, |row, out| match values.value(row) {
                 value if value > -limit && value < limit => convert::put_decimal(value, out),
                 _ => Err("the value has more digits than its type"),
-            })?
+            })
+            .map_err(told)?
         }
         Kind::Date => {
             let values = array.as_primitive::<Date32Type>();
-            converted(&|row, out| convert::put_integer(Kind::Date, values.value(row).into(), out))?
+            converted(fixed, |row, out| convert::put_integer(Kind::Date, values.value(row).into(), out))
+                .map_err(told)?
         }
         Kind::DateTime2 { scale: 7 } | Kind::DateTimeOffset { .. } => {
             let values = array.as_fixed_size_binary();
-            converted(&|row, out| convert::put_ticks(column.kind, values.value(row), out))?
+            converted(fixed, |row, out| convert::put_ticks(column.kind, values.value(row), out))
+                .map_err(told)?
         }
         Kind::Time { .. } | Kind::SmallDateTime | Kind::DateTime | Kind::DateTime2 { .. } => {
             let integers = integers(array)?;
             let values = integers.as_primitive::<Int64Type>();
-            converted(&|row, out| convert::put_integer(column.kind, values.value(row), out))?
+            converted(fixed, |row, out| convert::put_integer(column.kind, values.value(row), out))
+                .map_err(told)?
         }
         Kind::UniqueIdentifier => {
             let values = array.as_fixed_size_binary();
-            converted(&|row, out| {
+            converted(fixed, |row, out| {
                 let value = values.value(row).first_chunk().ok_or("the value is too short")?;
                 out.copy_from_slice(&convert::guid(*value));
                 Ok(())
-            })?
+            })
+            .map_err(told)?
         }
         Kind::RowVersion => {
             let values = array.as_primitive::<UInt64Type>();
-            converted(&|row, out| {
+            converted(fixed, |row, out| {
                 out.copy_from_slice(&values.value(row).to_be_bytes());
                 Ok(())
-            })?
+            })
+            .map_err(told)?
         }
         Kind::Char(length) if layout.is_compressed() => {
             let values = array.as_string::<i32>();
@@ -460,19 +489,20 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
         }
         Kind::Char(_) => {
             let values = array.as_string::<i32>();
-            converted(&|row, out| pad(values.value(row).as_bytes(), b" ", out))?
+            converted(fixed, |row, out| pad(values.value(row).as_bytes(), b" ", out)).map_err(told)?
         }
         Kind::NChar(_) => {
             let values = array.as_string::<i32>();
-            converted(&|row, out| {
+            converted(fixed, |row, out| {
                 let mut units = Vec::with_capacity(out.len());
                 convert::utf16(values.value(row), &mut units);
                 pad(&units, b" \0", out)
-            })?
+            })
+            .map_err(told)?
         }
         Kind::Binary(_) => {
             let values = array.as_binary::<i32>();
-            converted(&|row, out| pad(values.value(row), &[0], out))?
+            converted(fixed, |row, out| pad(values.value(row), &[0], out)).map_err(told)?
         }
         Kind::VarChar(_) => {
             let values = array.as_string::<i32>();
@@ -484,18 +514,22 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
         }
         Kind::NVarChar(_) => {
             let values = array.as_string::<i32>();
-            let mut data = Vec::with_capacity(2 * values.value_data().len());
-            let mut ends = Vec::with_capacity(array.len() + 1);
-            ends.push(0);
-            for row in 0..array.len() {
-                if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
-                    convert::utf16(values.value(row), &mut data);
+            let (data, ends) = match ascii_as_utf16(values) {
+                Some(converted) => converted,
+                None => {
+                    let mut data = Vec::with_capacity(2 * values.value_data().len());
+                    let mut ends = Vec::with_capacity(array.len() + 1);
+                    ends.push(0);
+                    for row in 0..array.len() {
+                        if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                            convert::utf16(values.value(row), &mut data);
+                        }
+                        let end = i32::try_from(data.len());
+                        ends.push(end.map_err(|_| refuse(row, "more than 2 GiB in one batch".to_owned()))?);
+                    }
+                    (data, ends)
                 }
-                ends.push(
-                    i32::try_from(data.len())
-                        .map_err(|_| refuse(row, "more than 2 GiB in one batch".to_owned()))?,
-                );
-            }
+            };
             Values::Variable { data: data.into(), ends: ends.into() }
         }
     };

@@ -1,0 +1,232 @@
+//! A table into another one, as SELECT INTO does it: scan partitions that write through private extents of one transaction, at one and
+//! two tasks, with 1, 2, 8 and 32 data files, under BULK_LOGGED.
+//!
+//! `cargo bench -p bulkwire-store --bench select_into`. The directory is that of `TMPDIR`; all configurations take turns, each round
+//! beginning with another; counts and a checksum are verified after every run. CPU time is the operating system's account (Linux).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::Int64Type;
+use bulkwire_store::engine::layout::Layout;
+use bulkwire_store::engine::{Column, Engine, EngineOptions, Kind, RecoveryModel};
+
+const ROUNDS: usize = 5;
+const ROWS: usize = 2_000_000;
+const BATCH_ROWS: usize = 8192;
+const FILES: [u16; 4] = [1, 2, 8, 32];
+const TASKS: [usize; 2] = [1, 2];
+
+/// What one run cost.
+struct Run {
+    elapsed: Duration,
+    cpu: Duration,
+    /// Number and time of waits by type.
+    waits: BTreeMap<&'static str, (u64, Duration)>,
+    /// Records and bytes of log by operation and context.
+    log: BTreeMap<(&'static str, &'static str), (u64, u64)>,
+    pages: u64,
+}
+
+fn main() {
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    let configurations: Vec<(u16, usize)> =
+        FILES.iter().flat_map(|files| TASKS.map(|tasks| (*files, tasks))).collect();
+    let mut runs: BTreeMap<(u16, usize), Vec<Run>> = BTreeMap::new();
+    for round in 0..ROUNDS {
+        for turn in 0..configurations.len() {
+            let (files, tasks) = configurations[(round + turn) % configurations.len()];
+            let directory = tempfile::tempdir().unwrap();
+            runs.entry((files, tasks)).or_default().push(run(directory.path(), files, tasks));
+        }
+    }
+    report(&runs);
+}
+
+fn run(directory: &Path, files: u16, tasks: usize) -> Run {
+    let options =
+        EngineOptions { files, recovery_model: RecoveryModel::BulkLogged, ..EngineOptions::default() };
+    let engine = Engine::open(&directory.join("database"), options).unwrap();
+    let (columns, batch) = source();
+    let mut transaction = engine.begin();
+    transaction.create_table("source", columns.clone(), "").unwrap();
+    let mut writer = transaction.bulk_writer("source").unwrap();
+    for _ in 0..ROWS.div_ceil(BATCH_ROWS) {
+        writer.append(&batch).unwrap();
+    }
+    transaction.finish_bulk("source", writer).unwrap();
+    transaction.commit().unwrap();
+    engine.checkpoint().unwrap();
+
+    let (waits, log, cpu) = (engine.waits(), engine.log_counts(), cpu_time());
+    let start = Instant::now();
+    let parts = engine.snapshot().scan("source", None).unwrap().partitions(tasks);
+    let mut transaction = engine.begin();
+    transaction.create_table("target", columns, "").unwrap();
+    let writers: Vec<_> = parts.iter().map(|_| transaction.bulk_writer("target").unwrap()).collect();
+    let filled = std::thread::scope(|scope| {
+        let tasks = parts.into_iter().zip(writers).map(|(part, mut writer)| {
+            scope.spawn(move || {
+                for batch in part {
+                    writer.append(&batch.unwrap()).unwrap();
+                }
+                writer
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        tasks.into_iter().map(|task| task.join().unwrap()).collect::<Vec<_>>()
+    });
+    for writer in filled {
+        assert!(writer.minimal_logging().granted());
+        transaction.finish_bulk("target", writer).unwrap();
+    }
+    transaction.commit().unwrap();
+    let (elapsed, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
+
+    let mut waited: BTreeMap<&'static str, (u64, Duration)> = BTreeMap::new();
+    for (before, after) in waits.iter().zip(engine.waits()) {
+        assert_eq!(before.wait, after.wait);
+        waited.insert(after.wait.name(), (after.count - before.count, after.total - before.total));
+    }
+    let mut logged: BTreeMap<(&'static str, &'static str), (u64, u64)> = BTreeMap::new();
+    for count in engine.log_counts() {
+        let before =
+            log.iter().find(|known| (known.operation, known.context) == (count.operation, count.context));
+        let (records, bytes) = before.map_or((0, 0), |known| (known.records, known.bytes));
+        if count.records > records {
+            let key = (count.operation.name(), count.context.name());
+            logged.insert(key, (count.records - records, count.bytes - bytes));
+        }
+    }
+    let snapshot = engine.snapshot();
+    assert_eq!(snapshot.table("target").unwrap().rows, snapshot.table("source").unwrap().rows);
+    assert_eq!(checksum(&engine, "target"), checksum(&engine, "source"));
+    let pages = snapshot.table("target").unwrap().data_pages();
+    Run { elapsed, cpu, waits: waited, log: logged, pages }
+}
+
+/// Of all columns of all rows, whatever their order.
+fn checksum(engine: &Engine, table: &str) -> (u64, u64) {
+    let (mut sum, mut text) = (0_u64, 0_u64);
+    for batch in engine.snapshot().scan(table, None).unwrap() {
+        let batch = batch.unwrap();
+        for value in batch.column(0).as_primitive::<Int64Type>().values() {
+            sum = sum.wrapping_add((*value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        }
+        let names = batch.column(8).as_string::<i32>();
+        for (value, id) in names.iter().zip(batch.column(0).as_primitive::<Int64Type>().values()) {
+            for byte in value.unwrap_or_default().bytes() {
+                text = text.wrapping_add(u64::from(byte).wrapping_mul(*id as u64 | 1));
+            }
+        }
+    }
+    (sum, text)
+}
+
+fn report(runs: &BTreeMap<(u16, usize), Vec<Run>>) {
+    let median = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let seconds = |runs: &[Run]| runs.iter().map(|run| run.elapsed.as_secs_f64()).collect::<Vec<_>>();
+    let base = seconds(&runs[&(1, 1)]);
+    println!("| files | tasks | seconds (min-max) | of 1 file, 1 task (min-max) | CPU s | MB/s of pages |");
+    println!("|---|---|---|---|---|---|");
+    for ((files, tasks), all) in runs {
+        let times = seconds(all);
+        // A ratio is of the runs of one round, in which the machine was the same.
+        let mut ratios: Vec<f64> = times.iter().zip(&base).map(|(time, base)| time / base).collect();
+        let ratio = median(&mut ratios);
+        let (low, high) = (ratios[0], ratios[ratios.len() - 1]);
+        let mut times = times;
+        let middle = median(&mut times);
+        let cpu = median(&mut all.iter().map(|run| run.cpu.as_secs_f64()).collect());
+        let rate = all[0].pages as f64 * 8192.0 / middle / 1e6;
+        println!(
+            "| {files} | {tasks} | {middle:.3} ({:.3}-{:.3}) | {ratio:.2} ({low:.2}-{high:.2}) | {cpu:.2} | {rate:.0} |",
+            times[0],
+            times[times.len() - 1]
+        );
+    }
+    println!("\n| files | tasks | waits: number, milliseconds (of the median run) |\n|---|---|---|");
+    for ((files, tasks), all) in runs {
+        let waits = middle_run(all).waits.iter().filter(|(_, (count, _))| *count > 0);
+        let shown: Vec<String> = waits
+            .map(|(name, (count, time))| format!("{name} {count}, {:.1}", time.as_secs_f64() * 1e3))
+            .collect();
+        println!("| {files} | {tasks} | {} |", shown.join("; "));
+    }
+    println!("\n| files | tasks | log: operation, context, records, bytes |\n|---|---|---|");
+    for ((files, tasks), all) in runs {
+        let log = middle_run(all).log.iter();
+        let shown: Vec<String> = log
+            .map(|((operation, context), (records, bytes))| {
+                format!("{operation} {context} {records}, {bytes}")
+            })
+            .collect();
+        println!("| {files} | {tasks} | {} |", shown.join("; "));
+    }
+}
+
+fn middle_run(runs: &[Run]) -> &Run {
+    let mut order: Vec<&Run> = runs.iter().collect();
+    order.sort_by_key(|run| run.elapsed);
+    order[order.len() / 2]
+}
+
+/// User and system time of this process.
+fn cpu_time() -> Duration {
+    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return Duration::ZERO };
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+    Duration::from_millis(ticks * 10)
+}
+
+/// Eight fixed columns and three of text, about 105 bytes a row.
+fn source() -> (Vec<Column>, RecordBatch) {
+    let mut columns = vec![
+        Column::required("id", Kind::BigInt),
+        Column::new("a", Kind::Int),
+        Column::new("b", Kind::Int),
+        Column::new("c", Kind::Float),
+        Column::new("d", Kind::Float),
+        Column::new("e", Kind::BigInt),
+        Column::new("f", Kind::BigInt),
+        Column::new("g", Kind::Int),
+    ];
+    columns.extend((0..3).map(|index| Column::new(format!("v{index}"), Kind::VarChar(Some(40)))));
+    let schema = Layout::new(columns.clone()).unwrap().schema;
+    let rows = BATCH_ROWS as i32;
+    let int = |divisor: i32| -> ArrayRef {
+        Arc::new(Int32Array::from_iter_values((0..rows).map(|row| row / divisor)))
+    };
+    let big = |factor: i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values((0..i64::from(rows)).map(|row| row * factor)))
+    };
+    let float = |divisor: f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values((0..rows).map(|row| f64::from(row) / divisor)))
+    };
+    let text = |width: usize| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values((0..rows).map(|row| format!("{row:0>width$}"))))
+    };
+    let arrays = vec![
+        big(1),
+        int(3),
+        int(7),
+        float(3.0),
+        float(7.0),
+        big(11),
+        big(13),
+        int(1),
+        text(12),
+        text(16),
+        text(10),
+    ];
+    (columns, RecordBatch::try_new(schema, arrays).unwrap())
+}
