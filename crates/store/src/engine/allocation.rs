@@ -332,7 +332,7 @@ impl Allocator {
         self.must_change(transaction, iam)
     }
 
-    /// Notes in the PFS that pages are in use: `entries` for the pages from `first` on, which were not in use.
+    /// Notes in the PFS what pages are: `entries` for those from `first` on, of which nothing was noted.
     pub fn set_used(&self, transaction: u64, first: PageId, entries: Vec<u8>) -> Result<(), EngineError> {
         let (page, entry) = maps::pfs_of(first);
         let before = vec![0; entries.len()];
@@ -612,7 +612,9 @@ impl Allocator {
                 let (sgam, _) = maps::sgam_of(extent);
                 let marked = self.pager.system_transaction(|id| {
                     self.must_change(id, Change::SetBits { page: gam, first, count: 1, value: false })?;
-                    self.must_change(id, Change::SetBits { page: sgam, first, count: 1, value: true })
+                    self.must_change(id, Change::SetBits { page: sgam, first, count: 1, value: true })?;
+                    // Also when all its pages are given to transactions that a recovery undoes, it is known what it is.
+                    self.set_used(id, extent.page(0), vec![maps::MIXED; EXTENT_PAGES as usize])
                 });
                 if let Err(error) = marked {
                     state.give_back(run);

@@ -15,7 +15,7 @@ const STEPS: u64 = 14;
 /// Cuts at distinct moments; the environment can ask for more, for a soak.
 fn wanted_points() -> u64 {
     let asked = std::env::var("BULKWIRE_CRASH_POINTS").ok().and_then(|points| points.parse().ok());
-    asked.unwrap_or(20_000)
+    asked.unwrap_or(40_000)
 }
 
 /// The first workload, to look at one that failed.
