@@ -17,7 +17,8 @@ const MISSES_LIMIT: u32 = 4;
 pub struct Planner {
     columns: Vec<CodedColumn>,
     dictionary: Dictionary,
-    lengths: RowLengths,
+    lengths: Vec<u32>,
+    adder: RowLengths,
     information: InformationWriter,
     /// Rows for which anchors and dictionary were chosen, and those with the ones that were added.
     planned: usize,
@@ -103,7 +104,7 @@ impl Planner {
             }
         }
         self.rows = rows;
-        self.measure(views, 0..rows);
+        self.measure(views, added);
     }
 
     /// The rows as the page would have them, from those that it was planned for.
@@ -118,7 +119,7 @@ impl Planner {
 
     /// Bytes of each row's record in the page.
     pub fn lengths(&self) -> &[u32] {
-        &self.lengths.bytes
+        &self.lengths
     }
 
     /// The information record.
@@ -126,14 +127,18 @@ impl Planner {
         self.information.bytes()
     }
 
+    /// Lengths of these rows, behind those of the rows before them.
     fn measure(&mut self, views: &[CellView<'_>], rows: Range<usize>) {
-        let Self { columns, lengths, .. } = self;
-        lengths.start(columns.len(), rows.len());
+        let Self { columns, lengths, adder, .. } = self;
+        adder.start(columns.len(), rows.len());
         for (column, view) in columns.iter().zip(views) {
             let codes = if column.changed { &column.codes } else { view.codes };
-            lengths.add(codes.get(rows.clone()).unwrap_or_default(), &column.costs);
+            let costs = column.costs.get(rows.clone()).unwrap_or_default();
+            adder.add(codes.get(rows.clone()).unwrap_or_default(), costs);
         }
-        lengths.finish(columns.len());
+        adder.finish(columns.len());
+        lengths.truncate(rows.start);
+        lengths.extend_from_slice(&adder.bytes);
     }
 }
 
