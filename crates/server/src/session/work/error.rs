@@ -9,6 +9,13 @@ use crate::table::shown;
 
 /// The store's error as T-SQL's.
 pub(crate) fn store_error(error: StoreError) -> SqlError {
+    if let StoreError::Engine(EngineError::FileGroupFull { group, table, index, reason }) = &error {
+        let index = index.as_ref().map(|index| format!(".'{index}'")).unwrap_or_default();
+        let text = format!(
+            "Could not allocate space for object '{table}'{index} because the '{group}' filegroup is full: {reason}. The statement was rolled back; nothing that was committed is lost."
+        );
+        return SqlError::new(1105, 17, 2, text);
+    }
     if error.is_disk_full() {
         return SqlError::new(
             1105,
