@@ -183,10 +183,11 @@ impl PagedTransaction {
         let table = self.alone(table)?;
         self.insert_waiting(&table)?;
         let inner = self.open()?;
-        Ok(match index {
+        match index {
             Some(index) => inner.rebuild_index(&table.name, index, None)?,
             None => inner.rebuild_table(&table.name, None)?,
-        })
+        }
+        Ok(())
     }
 
     /// Creates a table of the Exact form.
