@@ -13,6 +13,10 @@ use super::super::stored::PageRows;
 use super::batch::{BatchBuilder, ExpectedSizes};
 use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeValueSource, RecordType, record_type, u16_at};
 
+const CACHE_LINE_BYTES: usize = 64;
+/// Pages with less rows than that have such long ones that reading them leaps.
+const FEW_ROWS: u16 = 40;
+
 /// Gathers rows from pages, then makes a batch of them, or adds them to one.
 #[derive(Debug)]
 pub struct RowGatherer<'a> {
@@ -49,6 +53,9 @@ impl<'a> RowGatherer<'a> {
     /// Takes all rows of a page, but for forwarding stubs: a row is read where it lies. Each record is checked here, so that its parts
     /// are known to lie within the page.
     pub fn push_page(&mut self, page: &Arc<Page>) -> Result<(), EngineError> {
+        if page.slot_count() < FEW_ROWS {
+            fetch(page);
+        }
         self.push_rows(page, 0..page.slot_count())
     }
 
@@ -158,6 +165,13 @@ impl<'a> RowGatherer<'a> {
             (&span.page, rows)
         })
     }
+}
+
+/// Reads a page from its beginning to its end, which memory answers several times faster than the leaps from one long row to the next
+/// that follow.
+fn fetch(page: &Page) {
+    let lines = page.bytes().iter().step_by(CACHE_LINE_BYTES);
+    std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
 }
 
 /// Whether a record has this layout's form and lies within its page; its NULL bitmap.
