@@ -229,6 +229,23 @@ impl<'a> BoundBatch<'a> {
             };
             let any_moved = self.moved.range((column, 0)..(column + 1, 0)).next().is_some();
             let counts = self.variable_counts.get(rows.clone()).unwrap_or_default();
+            let entry = array + 2 + 2 * index;
+            if !any_moved && source.nulls.is_none() && counts.iter().all(|count| usize::from(*count) > index)
+            {
+                // As most columns are: a value in every row.
+                let ends = ends.get(rows.start..=rows.end).unwrap_or_default();
+                for ((start, cursor), pair) in offsets.iter().zip(&mut cursors).zip(ends.windows(2)) {
+                    let [first, end] = *pair else { continue };
+                    let value = data.get(first as usize..end as usize).unwrap_or_default();
+                    put_short(out, *cursor, value);
+                    *cursor += value.len();
+                    let start = *start as usize;
+                    if let Some(place) = out.get_mut(start + entry..).and_then(<[u8]>::first_chunk_mut) {
+                        *place = ((*cursor - start) as u16).to_le_bytes();
+                    }
+                }
+                continue;
+            }
             for (((row, start), cursor), count) in rows.clone().zip(offsets).zip(&mut cursors).zip(counts) {
                 if index >= usize::from(*count) {
                     continue;
@@ -247,7 +264,7 @@ impl<'a> BoundBatch<'a> {
                     *cursor += value.len();
                 }
                 let end = (*cursor - *start as usize) as u16 | flag;
-                put(out, *start as usize + array + 2 + 2 * index, &end.to_le_bytes());
+                put(out, *start as usize + entry, &end.to_le_bytes());
             }
         }
     }
@@ -608,6 +625,28 @@ fn pad(value: &[u8], padding: &[u8], out: &mut [u8]) -> Result<(), &'static str>
     head.copy_from_slice(value);
     tail.iter_mut().zip(padding.iter().cycle()).for_each(|(place, byte)| *place = *byte);
     Ok(())
+}
+
+/// As [`put`], without a call where the value is short: its first and last bytes, which may overlap.
+#[inline]
+fn put_short(out: &mut [u8], at: usize, value: &[u8]) {
+    let Some(place) = out.get_mut(at..at + value.len()) else { return };
+    let copied = match value.len() {
+        8..16 => put_ends::<8>(place, value),
+        16..32 => put_ends::<16>(place, value),
+        32..=64 => put_ends::<32>(place, value),
+        _ => None,
+    };
+    if copied.is_none() {
+        place.copy_from_slice(value);
+    }
+}
+
+#[inline]
+fn put_ends<const COUNT: usize>(place: &mut [u8], value: &[u8]) -> Option<()> {
+    *place.first_chunk_mut::<COUNT>()? = *value.first_chunk()?;
+    *place.last_chunk_mut::<COUNT>()? = *value.last_chunk()?;
+    Some(())
 }
 
 fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
