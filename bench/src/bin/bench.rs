@@ -94,7 +94,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
         [] => vec![None],
         asked => asked.iter().copied().map(Some).collect(),
     };
-    let mut measured: BTreeMap<(Case, Option<Storage>), Vec<(Measurement, f64)>> = BTreeMap::new();
+    let mut measured: BTreeMap<(Case, Option<Storage>), Vec<Run>> = BTreeMap::new();
     for turn in 0..arguments.runs {
         for &case in &cases {
             // What keeps no rows is the same whatever they would be kept in.
@@ -116,6 +116,9 @@ fn run(arguments: &Arguments) -> Outcome<()> {
     }
     Ok(())
 }
+
+/// A run, and the bytes a second of the bare connection beside it.
+type Run = (Measurement, f64);
 
 /// What a case is called in tables.
 fn name_of(case: Case, storage: Option<Storage>) -> String {
@@ -141,7 +144,7 @@ fn measure_in_a_process(case: Case, storage: Option<Storage>, arguments: &Argume
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-fn summary(case: Case, storage: Option<Storage>, runs: Vec<(Measurement, f64)>) -> Summary {
+fn summary(case: Case, storage: Option<Storage>, runs: Vec<Run>) -> Summary {
     let spread = |figure: &dyn Fn(&Measurement) -> f64| Spread::of(runs.iter().map(|(run, _)| figure(run)));
     let per_row =
         |seconds: Option<f64>, run: &Measurement| seconds.unwrap_or(f64::NAN) * 1e9 / run.rows as f64;
