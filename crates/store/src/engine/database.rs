@@ -437,7 +437,7 @@ impl Shared {
         }
         dirty.iter().try_for_each(|frame| self.pager.cache.write_back(frame))?;
         drop(dirty);
-        self.pager.files.sync()?;
+        self.pager.sync_files()?;
         self.pager.log.flush(control.redo_start)?;
         if let Err(error) = control.write(&self.volume) {
             if !error.wants_space() {

@@ -76,6 +76,17 @@ impl Pager {
         }
     }
 
+    /// Makes all pages durable that were written so far. After a failure nobody knows which of them the disk has, and asking again may
+    /// be answered by a success that is none: the next opening makes them anew from the log, and until then nothing is accepted.
+    pub fn sync_files(&self) -> Result<(), EngineError> {
+        self.files.sync().inspect_err(|error| {
+            // Room for pages was reserved when their file grew: what wants some now is no page that was written before.
+            if !error.wants_space() {
+                self.log.shut(error.to_string());
+            }
+        })
+    }
+
     /// Notes whether a table is a clustered tree.
     pub fn note_tree(&self, object: u32, is_tree: bool) {
         if self.trees.read().contains(&object) != is_tree {

@@ -388,7 +388,7 @@ impl Transaction {
             return Err(EngineError::Schema { reason });
         }
         let shared = Arc::clone(&self.shared);
-        let forced = if self.forced { shared.pager.files.sync() } else { Ok(()) };
+        let forced = if self.forced { shared.pager.sync_files() } else { Ok(()) };
         // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
         let together = self.work.is_together().then(|| shared.commits.lock());
         let prepared = forced.and_then(|()| self.write_definitions()).and_then(|()| {

@@ -18,7 +18,7 @@ fn a_failing_disk_fails_transactions_and_loses_nothing() {
     let (mut points, mut failures, mut shut) = (0, 0, 0);
     for seed in 0..6 {
         let options = options(MODELS[seed as usize % 3]);
-        let whole = MemoryVolume::default();
+        let whole = MemoryVolume::recording();
         let created = {
             let engine = Engine::open_on(Arc::new(whole.clone()), options).unwrap();
             let created = whole.operations();
@@ -31,12 +31,15 @@ fn a_failing_disk_fails_transactions_and_loses_nothing() {
             }
             created
         };
-        for at in (created..whole.operations()).step_by(7) {
+        // Any operation, and each sync: what that was for is lost if it fails, though it can be read.
+        let any = (created..whole.operations()).step_by(7);
+        let syncs = whole.syncs().into_iter().filter(|&at| at >= created);
+        let any = any.map(|at| (at, if at % 2 == 0 { ErrorKind::StorageFull } else { ErrorKind::Other }));
+        for (at, kind) in any.chain(syncs.map(|at| (at, ErrorKind::Other))) {
             for stays in [false, true] {
                 points += 1;
                 let volume = MemoryVolume::default();
                 let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
-                let kind = if at % 2 == 0 { ErrorKind::StorageFull } else { ErrorKind::Other };
                 volume.set_fault(Some((at, stays, kind)));
                 let (mut model, mut random) = (Model::new(), Random(seed));
                 let mut in_doubt = None;

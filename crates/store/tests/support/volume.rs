@@ -80,6 +80,8 @@ struct File {
     seen: Bytes,
     durable: Bytes,
     unsynced: Vec<Operation>,
+    /// A sync has failed: what it was for is seen, and will never be durable.
+    has_lost: bool,
 }
 
 /// The state of a disk: what is seen, what is durable, and what is in between.
@@ -124,10 +126,25 @@ impl Disk {
             }
             Operation::Sync { file } => {
                 let file = &mut self.files[*file];
-                file.durable = file.seen.clone();
-                file.unsynced.clear();
+                if !file.has_lost {
+                    file.durable = file.seen.clone();
+                    file.unsynced.clear();
+                }
+                for operation in std::mem::take(&mut file.unsynced) {
+                    match operation {
+                        Operation::Write { offset, bytes, .. } => file.durable.write(offset, &bytes),
+                        Operation::SetLength { length, .. } => file.durable.set_length(length),
+                        _ => unreachable!("no change of a file"),
+                    }
+                }
             }
         }
+    }
+
+    /// A sync of a file fails as it does on Linux: what it was for is taken for written, and the next sync knows nothing of it.
+    fn lose_unsynced(&mut self, file: usize) {
+        self.files[file].unsynced.clear();
+        self.files[file].has_lost = true;
     }
 
     /// What is found after the power comes back: everything synced, and any part of the rest.
@@ -167,7 +184,7 @@ impl Disk {
                     _ => {}
                 }
             }
-            files.push(File { seen: left.clone(), durable: left, unsynced: Vec::new() });
+            files.push(File { seen: left.clone(), durable: left, ..File::default() });
         }
         Self { files, seen: names.clone(), durable: names, unsynced: Vec::new() }
     }
@@ -235,6 +252,9 @@ impl State {
                 let bytes = Arc::new(bytes[..(number % 3) as usize * bytes.len() / 3].to_vec());
                 self.disk.apply(&Operation::Write { file: *file, offset: *offset, bytes });
             }
+            if let (Operation::Sync { file }, io::ErrorKind::Other) = (&operation, kind) {
+                self.disk.lose_unsynced(*file);
+            }
             return Err(kind.into());
         }
         self.disk.apply(&operation);
@@ -284,6 +304,16 @@ impl MemoryVolume {
 
     pub fn disk(&self) -> Disk {
         self.state.lock().unwrap().disk.clone()
+    }
+
+    /// Numbers of the operations that were syncs of files, of a volume that remembers.
+    pub fn syncs(&self) -> Vec<u64> {
+        let state = self.state.lock().unwrap();
+        let journal = (0..).zip(&state.journal);
+        journal
+            .filter(|(_, operation)| matches!(operation, Operation::Sync { .. }))
+            .map(|(at, _)| at)
+            .collect()
     }
 
     /// Calls `each` with the number of operations done and the disk at that moment, the last one not synced.
