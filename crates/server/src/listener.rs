@@ -22,7 +22,7 @@ use crate::init_script::{self, InitError};
 use crate::options::{DataLocation, ServerOptions};
 use crate::session::Instance;
 use crate::sql_error::SqlError;
-use crate::storage::{Database, OpenError};
+use crate::storage::{Database, Form, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 
 /// Why a server could not start.
@@ -222,7 +222,7 @@ fn work_runtime(connections: usize) -> io::Result<Runtime> {
 
 fn open_store(options: &ServerOptions) -> Result<Database, OpenError> {
     match &options.data {
-        DataLocation::InMemory => Database::in_memory_of(options.storage.unwrap_or_default()),
+        DataLocation::InMemory => Database::in_memory_of(options.storage.unwrap_or(Form::OF_MEMORY)),
         DataLocation::Directory { path, sync } => Database::open(path, options.storage, *sync),
     }
 }

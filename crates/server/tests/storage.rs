@@ -47,6 +47,12 @@ async fn a_directory_keeps_its_form_and_is_not_opened_as_the_other() {
 }
 
 #[test]
+fn a_new_directory_is_one_of_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(Database::open(folder.path(), None, true).unwrap(), Database::Pages(_)));
+}
+
+#[test]
 fn a_directory_of_both_forms_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(Database::open(folder.path(), Some(Form::Segments), true).unwrap());

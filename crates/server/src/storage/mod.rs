@@ -38,16 +38,20 @@ pub use store::engine::RowLocator;
 pub(crate) use trees::{KeyTree, holds, key_trees};
 
 /// How a data directory, or memory, keeps its tables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Append-only segments and a journal.
-    #[default]
     Segments,
     /// Pages, extents and a write-ahead log by SQL Server's rules.
     Pages,
 }
 
 impl Form {
+    /// The form of a new data directory that is told none.
+    pub const OF_DIRECTORIES: Form = Form::Pages;
+    /// The form of memory that is told none: batches stay what they came as, which is faster.
+    pub const OF_MEMORY: Form = Form::Segments;
+
     /// The form of the database in a directory; None: there is none. Errors: the directory cannot be read, or it has both.
     fn of(directory: &Path) -> Result<Option<Form>, OpenError> {
         let has = |name: &str| match directory.join(name).try_exists() {
@@ -139,7 +143,7 @@ impl Database {
             let (found, wanted) = (found.to_string(), wanted.to_string());
             return Err(OpenError::OtherForm { path: directory.to_owned(), found, wanted });
         }
-        match found.or(form).unwrap_or_default() {
+        match found.or(form).unwrap_or(Form::OF_DIRECTORIES) {
             Form::Segments => {
                 let sync = if sync { store::Sync::Full } else { store::Sync::None };
                 let options = store::Options { sync, ..store::Options::default() };
