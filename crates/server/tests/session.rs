@@ -191,6 +191,39 @@ async fn a_bulk_load_is_whole_or_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn loads_of_a_transaction_know_the_keys_of_those_before_until_it_is_undone() {
+    async fn loaded(session: &mut Session, ids: &[i32]) -> Result<u64, i32> {
+        let target = expect_bulk(session, "INSERT BULK t (id int)").await;
+        let mut writer = session.begin_bulk(target).unwrap();
+        let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
+        if let Err(error) = load(&mut writer, &[int_column("id")], vec![ids]) {
+            writer.abort();
+            return Err(error.number);
+        }
+        writer.finish().map_err(|error| error.number)
+    }
+    let instance = Arc::new(form::instance());
+    let mut session = open(&instance);
+    batch(&mut session, TABLE).await;
+    batch(&mut session, "BEGIN TRAN").await;
+    assert_eq!(loaded(&mut session, &[1, 2]).await, Ok(2));
+    assert_eq!(loaded(&mut session, &[3, 1]).await, Err(2627));
+    assert_eq!(loaded(&mut session, &[3]).await, Ok(1));
+    batch(&mut session, "SAVE TRAN here").await;
+    assert_eq!(loaded(&mut session, &[4]).await, Ok(1));
+    batch(&mut session, "ROLLBACK TRAN here").await;
+    assert_eq!(loaded(&mut session, &[4]).await, Ok(1));
+    batch(&mut session, "COMMIT").await;
+    assert_eq!(loaded(&mut session, &[4]).await, Err(2627));
+    batch(&mut session, "BEGIN TRAN").await;
+    assert_eq!(loaded(&mut session, &[5]).await, Ok(1));
+    batch(&mut session, "ROLLBACK").await;
+    assert_eq!(loaded(&mut session, &[5, 6]).await, Ok(2));
+    let ids = rows_of(&mut session, "SELECT id FROM t ORDER BY id").await;
+    assert_eq!(ids, ["1", "2", "3", "4", "5", "6"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn hints_decide_about_nulls_and_checks() {
     let instance = Arc::new(form::instance());
     let mut session = open(&instance);

@@ -12,8 +12,8 @@ use arrow::array::RecordBatch;
 use parking_lot::Mutex;
 use store::{LockMode, StoreError, TableId, TableInfo};
 
-use access::return_to;
 pub(crate) use access::{BulkWork, WorkAccess};
+use access::{KeptKeys, return_to};
 pub(crate) use error::{keyed_error, store_error};
 
 use super::Instance;
@@ -99,7 +99,7 @@ pub(crate) struct Work {
     /// Ends waits for locks.
     interrupt: Arc<AtomicBool>,
     /// Keys of tables written to, until the commit makes them everybody's.
-    keys: HashMap<i32, TableKeys>,
+    keys: KeptKeys,
     /// The session, which the locks of its transactions are shown under.
     session: u16,
 }
@@ -135,7 +135,7 @@ impl Work {
             in_statement: false,
             lock_timeout: Duration::MAX,
             interrupt: Arc::default(),
-            keys: HashMap::new(),
+            keys: KeptKeys::default(),
             session: 0,
         }
     }
@@ -250,7 +250,7 @@ impl Work {
             return Ok(false);
         };
         self.savepoints.truncate(position + 1);
-        self.keys.clear();
+        self.keys.lock().clear();
         if let Some((_, mark)) = self.savepoints.last() {
             self.return_to(mark)?;
         }
@@ -263,13 +263,13 @@ impl Work {
         if alone {
             self.open();
         }
-        // Within a transaction the load's keys are not kept: the next writer reads them again.
         Ok(BulkWork {
             instance: Arc::clone(&self.instance),
             pair: self.pair(),
             alone,
             mark: self.mark()?,
             keys: None,
+            kept: Arc::clone(&self.keys),
         })
     }
 
@@ -307,7 +307,7 @@ impl Work {
         if succeeded {
             return Ok(());
         }
-        self.keys.clear();
+        self.keys.lock().clear();
         self.return_to(mark)
     }
 
@@ -338,7 +338,7 @@ impl Work {
                 transaction.rollback();
             }
         }
-        for (object_id, keys) in self.keys.drain() {
+        for (object_id, keys) in self.keys.lock().drain() {
             if commit {
                 self.instance.keys.put(object_id, keys);
             }
@@ -349,25 +349,25 @@ impl Work {
     /// Keeps the keys of a table that a statement has written to.
     pub fn keep_keys(&mut self, keys: Option<(i32, TableKeys)>) {
         if let Some((object_id, keys)) = keys {
-            self.keys.insert(object_id, keys);
+            self.keys.lock().insert(object_id, keys);
         }
     }
 
     /// Whether a table's keys are known, so that its next writer need not read them.
     pub fn has_keys(&self, object_id: i32) -> bool {
-        self.keys.contains_key(&object_id) || self.instance.keys.has(object_id)
+        self.keys.lock().contains_key(&object_id) || self.instance.keys.has(object_id)
     }
 
     /// Gives kept keys to the next writer of the table.
     pub fn offer_keys(&mut self, object_id: i32) {
-        if let Some(keys) = self.keys.remove(&object_id) {
+        if let Some(keys) = self.keys.lock().remove(&object_id) {
             self.instance.keys.put(object_id, keys);
         }
     }
 
     /// Forgets the keys of a table that was truncated, dropped or altered.
     pub fn forget_keys(&mut self, object_id: i32) {
-        self.keys.remove(&object_id);
+        self.keys.lock().remove(&object_id);
         self.instance.keys.forget(object_id);
     }
 

@@ -1,7 +1,9 @@
 //! The session's transactions for those who write on other threads.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use store::{StoreError, TableId};
 
 use super::{Mark, Pair, Place, SharedPair, keyed_error, store_error, waiting};
@@ -81,7 +83,12 @@ pub(crate) struct BulkWork {
     pub(super) alone: bool,
     pub(super) mark: Mark,
     pub(super) keys: Option<(i32, TableKeys)>,
+    /// Those of the transaction that the load is part of.
+    pub(super) kept: KeptKeys,
 }
+
+/// Keys of tables that a transaction has written to, by object id, until it ends.
+pub(super) type KeptKeys = Arc<Mutex<HashMap<i32, TableKeys>>>;
 
 impl BulkWork {
     /// Keeps the keys of the table until the commit.
@@ -97,7 +104,11 @@ impl BulkWork {
     /// Commits or undoes the load.
     pub fn end(&mut self, succeeded: bool) -> Result<(), SqlError> {
         if !self.alone {
-            return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
+            if !succeeded {
+                return return_to(&self.pair, &self.mark);
+            }
+            self.kept.lock().extend(self.keys.take());
+            return Ok(());
         }
         let Pair { shared, temporary, variables, .. } = std::mem::take(&mut *self.pair.lock());
         for transaction in [shared, temporary, variables].into_iter().flatten() {
