@@ -69,8 +69,8 @@ impl Logged {
         let count = |number: i64| grouped(u64::try_from(number).unwrap_or(0));
         let how = match (minimal, failed.is_empty()) {
             (true, true) => "minimally logged".to_owned(),
-            (true, false) => format!("rows minimally logged, indexes not: {failed}"),
-            (false, _) => format!("fully logged: {failed}"),
+            (true, false) => format!("rows minimally logged, indexes not: {}", reasons(failed)),
+            (false, _) => format!("fully logged: {}", reasons(failed)),
         };
         format!("{} batch{plural}, {} rows, {model}: {how}", count(*batches), count(*rows))
     }
@@ -105,4 +105,16 @@ fn text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         _ => String::new(),
     }
+}
+
+/// The conditions of `sys.dm_bulkwire_loads` in words; what is not known here keeps its name.
+fn reasons(failed: &str) -> String {
+    let words = failed.split(", ").map(|name| match name {
+        "RECOVERY_MODEL" => "the recovery model is FULL",
+        "TABLE_LOCK" => "no TABLOCK",
+        "EMPTY_TABLE" => "the table has an index and has held rows",
+        "MANY_ROWS" => "too few rows for extents of their own",
+        other => other,
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
