@@ -354,8 +354,9 @@ impl Blocks {
                 Err((self.error_at(self.start, Reason::Ragged { expected, found }), None))
             }
             Stop::TooLong => Err((self.too_long(), None)),
-            Stop::TextAfterQuote { at, field } => {
-                self.check_row_bytes(at - self.start)?;
+            Stop::TextAfterQuote { at, told_at, field } => {
+                // Read in small blocks, the row would have been too long before this was known.
+                self.check_row_bytes(told_at - self.start)?;
                 Err((self.error_at(at, Reason::TextAfterQuote), Some(field)))
             }
             Stop::UnterminatedQuote { field } => {

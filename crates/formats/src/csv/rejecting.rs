@@ -2,8 +2,8 @@
 
 use super::reader::{Advance, Blocks, CsvReader};
 use super::splitter::{Rows, Split, Stop};
-use crate::FormatError;
 use crate::bcp::{RejectReason, RejectedField, RejectedRow};
+use crate::{FormatError, Reason};
 
 impl CsvReader {
     /// Hands back the row at which splitting stopped and goes on behind it, if someone collects such rows and it is one
@@ -17,7 +17,9 @@ impl CsvReader {
         let Some(rejects) = self.rejects.clone() else { return Err(error) };
         let (searched, problem) = match split.stop {
             Stop::Ragged { .. } => (0, error.reason.to_string()),
-            Stop::TextAfterQuote { at, .. } => (at - split.next, error.reason.to_string()),
+            Stop::TextAfterQuote { at, .. } if matches!(*error.reason, Reason::TextAfterQuote) => {
+                (at - split.next, error.reason.to_string())
+            }
             _ => return Err(error),
         };
         let byte_offset = self.blocks.start_offset();
@@ -60,14 +62,15 @@ impl Blocks {
         }
         loop {
             let rest = self.text.get(self.start + searched..).unwrap_or_default();
-            if let Some(end) = self.splitter.terminator_end(rest) {
+            let end = self.splitter.terminator_end(rest);
+            if end.unwrap_or(rest.len()) > self.splitter.row_bytes_max() {
+                return Err(self.too_long());
+            }
+            if let Some(end) = end {
                 return Ok(Some(self.start + searched + end));
             }
             if self.input.end().is_some() {
                 return Ok(Some(self.text.len()));
-            }
-            if rest.len() > self.splitter.row_bytes_max() {
-                return Err(self.too_long());
             }
             if matches!(self.refill()?, Advance::Finished) {
                 return Ok(Some(self.text.len()));

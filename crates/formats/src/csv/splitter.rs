@@ -64,8 +64,9 @@ pub(super) enum Stop {
     Text,
     /// The row at [`Split::next`] has the wrong number of fields.
     Ragged { expected: usize, found: usize },
-    /// The row at [`Split::next`] has text behind a closing quote, at this byte.
-    TextAfterQuote { at: usize, field: usize },
+    /// The row at [`Split::next`] has text behind a closing quote, at byte `at`. The byte at `told_at` (perhaps the end
+    /// of the text) was the first that told it from a delimiter or terminator.
+    TextAfterQuote { at: usize, told_at: usize, field: usize },
     /// The row at [`Split::next`] is longer than allowed.
     TooLong,
     /// The last row ends inside quotes.
@@ -185,7 +186,11 @@ impl Splitter {
                         return Split {
                             next: row_start,
                             lines,
-                            stop: Stop::TextAfterQuote { at: after, field },
+                            stop: Stop::TextAfterQuote {
+                                at: after,
+                                told_at: self.told_at(text, after),
+                                field,
+                            },
                         };
                     }
                 } else {
@@ -321,6 +326,14 @@ impl Splitter {
             }
         }
         None
+    }
+
+    /// Up to where text must be known to see that neither a delimiter nor a terminator stands at `position`.
+    fn told_at(&self, text: &[u8], position: usize) -> usize {
+        let rest = text.get(position..).unwrap_or_default();
+        let alike = |wanted: &[u8]| rest.iter().zip(wanted).take_while(|(a, b)| a == b).count();
+        let of_return = if self.trim_return { alike(b"\r\n") } else { 0 };
+        position + alike(&self.delimiter).max(alike(&self.terminator)).max(of_return)
     }
 
     /// What stands at `position`.

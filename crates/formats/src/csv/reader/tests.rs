@@ -28,10 +28,36 @@ fn read(
     batch_rows: usize,
 ) -> (Cells, Option<FormatError>) {
     let input = Box::new(Cursor::new(bytes.to_vec()));
-    let reader = match CsvReader::with_block_bytes(input, "t.csv", options, batch_rows, block_bytes) {
-        Ok(reader) => reader,
-        Err(error) => return (Vec::new(), Some(error)),
-    };
+    match CsvReader::with_block_bytes(input, "t.csv", options, batch_rows, block_bytes) {
+        Ok(reader) => cells_of(reader, batch_rows),
+        Err(error) => (Vec::new(), Some(error)),
+    }
+}
+
+/// Row, byte offset, text and reason.
+type Refused = (u64, u64, Vec<u8>, String);
+
+/// What [`read`] gives if someone collects the rows of another shape, and those rows.
+fn read_collecting(
+    bytes: &[u8],
+    options: &CsvOptions,
+    block_bytes: usize,
+    batch_rows: usize,
+) -> ((Cells, Option<FormatError>), Vec<Refused>) {
+    use crate::BatchReader as _;
+    let input = Box::new(Cursor::new(bytes.to_vec()));
+    match CsvReader::with_block_bytes(input, "t.csv", options, batch_rows, block_bytes) {
+        Ok(mut reader) => {
+            let rejects = reader.rejects().unwrap();
+            let read = cells_of(reader, batch_rows);
+            let refused = rejects.take().into_iter();
+            (read, refused.map(|row| (row.row, row.byte_offset, row.raw, row.reason.to_string())).collect())
+        }
+        Err(error) => ((Vec::new(), Some(error)), Vec::new()),
+    }
+}
+
+fn cells_of(reader: CsvReader, batch_rows: usize) -> (Cells, Option<FormatError>) {
     let mut cells = Vec::new();
     for batch in reader {
         let batch = match batch {
@@ -392,6 +418,12 @@ proptest! {
         let (split, split_error) = read(&bytes, &options, block_bytes, batch_rows);
         prop_assert_eq!(whole, split);
         prop_assert_eq!(shown(whole_error), shown(split_error));
+
+        let ((whole, whole_error), whole_refused) = read_collecting(&bytes, &options, 1 << 16, 1000);
+        let ((split, split_error), split_refused) = read_collecting(&bytes, &options, block_bytes, batch_rows);
+        prop_assert_eq!(whole, split);
+        prop_assert_eq!(shown(whole_error), shown(split_error));
+        prop_assert_eq!(whole_refused, split_refused);
     }
 
     #[test]
@@ -408,6 +440,28 @@ proptest! {
         let (split, split_error) = read(&bytes, &options, block_bytes, 3);
         prop_assert_eq!(whole, split);
         prop_assert_eq!(shown(whole_error), shown(split_error));
+    }
+}
+
+#[test]
+fn a_row_is_too_long_before_it_is_malformed_whatever_the_blocks() {
+    let delimiters = CsvOptions { delimiter: "||".into(), max_row_bytes: 4, ..plain() };
+    let lines = CsvOptions { max_row_bytes: 4, columns: Some(vec!["a".into()]), ..plain() };
+    let cases = [
+        ("\"ab\"|x", &delimiters, true),
+        ("\"ab\"|", &delimiters, true),
+        ("\"ab\"x|", &delimiters, false),
+        ("\"ab\"\rx", &lines, true),
+        ("\"a\"\rx", &lines, false),
+    ];
+    for (text, options, too_long) in cases {
+        for block_bytes in [1, 2, 3, 100] {
+            let (_, error) = read(text.as_bytes(), options, block_bytes, 1);
+            let reason = error.unwrap().reason;
+            let expected =
+                if too_long { Reason::RowTooLong { limit_bytes: 4 } } else { Reason::TextAfterQuote };
+            assert_eq!(reason.to_string(), expected.to_string(), "{text:?} in blocks of {block_bytes}");
+        }
     }
 }
 
