@@ -9,6 +9,11 @@
 //! the table without compression has, synced. Every ratio is taken within its round, in which what else the machine does is much alike.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "shared/checksum.rs"]
+mod checksum;
+#[path = "shared/process_time.rs"]
+mod process_time;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -16,15 +21,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Array, Int32Array, RecordBatch, StringArray,
-    TimestampMillisecondArray,
+    ArrayRef, Decimal128Array, Int32Array, RecordBatch, StringArray, TimestampMillisecondArray,
 };
-use arrow::datatypes::{Decimal128Type, Int32Type, TimestampMillisecondType};
 use bulkwire_store::engine::layout::Layout;
 use bulkwire_store::engine::{
     BulkOptions, BulkWriter, Column, Compression, Engine, EngineOptions, IndexDefinition, Kind, Scan,
     ScanDetail,
 };
+
+use checksum::Checksum;
+use process_time::process_time;
 
 const BATCH_ROWS: usize = 8192;
 const PAGE_BYTES: u64 = 8192;
@@ -44,7 +50,7 @@ fn main() {
     transaction.bulk_load("source", &batches(rows)).unwrap();
     transaction.commit().unwrap();
     let expected = checksum(&engine, "source");
-    assert_eq!(expected.0, rows);
+    assert_eq!(expected.rows, rows as u64);
     let source_bytes = engine.snapshot().table("source").unwrap().data_pages() * PAGE_BYTES;
     let mut plain = Vec::new();
     let shapes = [Shape::Heap { writers: 1 }, Shape::Heap { writers: 2 }, Shape::Clustered];
@@ -96,7 +102,7 @@ impl Case {
         })
     }
 
-    fn run(&mut self, engine: &Engine, expected: (usize, u64)) {
+    fn run(&mut self, engine: &Engine, expected: Checksum) {
         let mut transaction = engine.begin();
         match self.shape {
             Shape::Heap { .. } => {
@@ -111,7 +117,7 @@ impl Case {
             }
         }
         transaction.commit().unwrap();
-        let (start, before) = (Instant::now(), processor_time());
+        let (start, before) = (Instant::now(), process_time());
         let snapshot = engine.snapshot();
         let mut transaction = engine.begin();
         let options = BulkOptions { sorted: true, ..BulkOptions::default() };
@@ -135,7 +141,7 @@ impl Case {
         }
         transaction.commit().unwrap();
         self.times.push(start.elapsed());
-        self.processor.push(processor_time() - before);
+        self.processor.push(process_time() - before);
         drop(snapshot);
         assert_eq!(checksum(engine, "target"), expected, "{}", self.setting);
         let snapshot = engine.snapshot();
@@ -184,15 +190,6 @@ impl std::fmt::Display for Ratio {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.2} ({:.2}..{:.2})", self.median, self.least, self.most)
     }
-}
-
-/// Time that all threads of the process have run, those that have ended too; zero where the system does not tell.
-fn processor_time() -> Duration {
-    const TICKS_PER_SECOND: f64 = 100.0;
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: u32 = fields.skip(11).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
-    Duration::from_secs_f64(f64::from(ticks) / TICKS_PER_SECOND)
 }
 
 fn plain_write(path: &Path, bytes: u64) -> Duration {
@@ -272,29 +269,6 @@ fn batches(rows: usize) -> Vec<RecordBatch> {
         .collect()
 }
 
-/// Number of rows, and sums over all columns that do not depend on their order.
-fn checksum(engine: &Engine, table: &str) -> (usize, u64) {
-    let (mut rows, mut sum) = (0, 0_u64);
-    for batch in engine.snapshot().scan(table, None).unwrap() {
-        let batch = batch.unwrap();
-        rows += batch.num_rows();
-        for row in 0..batch.num_rows() {
-            let mut hash = 0xCBF2_9CE4_8422_2325_u64;
-            let mut mix = |value: u64| hash = (hash ^ value).wrapping_mul(0x0100_0000_01B3).rotate_left(23);
-            for column in batch.columns() {
-                if let Some(array) = column.as_primitive_opt::<Int32Type>() {
-                    mix(array.value(row) as u64);
-                } else if let Some(array) = column.as_primitive_opt::<TimestampMillisecondType>() {
-                    mix(array.value(row) as u64);
-                } else if let Some(array) = column.as_primitive_opt::<Decimal128Type>() {
-                    mix(array.value(row) as u64);
-                } else {
-                    column.as_string::<i32>().value(row).bytes().for_each(|byte| mix(byte.into()));
-                }
-                mix(u64::from(column.is_null(row)));
-            }
-            sum = sum.wrapping_add(hash);
-        }
-    }
-    (rows, sum)
+fn checksum(engine: &Engine, table: &str) -> Checksum {
+    Checksum::of(engine.snapshot().scan(table, None).unwrap().map(Result::unwrap))
 }

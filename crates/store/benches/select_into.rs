@@ -5,19 +5,24 @@
 //! beginning with another; counts and a checksum are verified after every run. CPU time is the operating system's account (Linux).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "shared/checksum.rs"]
+mod checksum;
+#[path = "shared/process_time.rs"]
+mod process_time;
+#[path = "shared/tables.rs"]
+mod tables;
+
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
-use arrow::datatypes::Int64Type;
-use bulkwire_store::engine::layout::Layout;
-use bulkwire_store::engine::{Column, Engine, EngineOptions, Kind, RecoveryModel};
+use bulkwire_store::engine::{Engine, EngineOptions, RecoveryModel};
+
+use checksum::Checksum;
+use process_time::process_time;
 
 const ROUNDS: usize = 5;
 const ROWS: usize = 2_000_000;
-const BATCH_ROWS: usize = 8192;
 const FILES: [u16; 4] = [1, 2, 8, 32];
 const TASKS: [usize; 2] = [1, 2];
 
@@ -53,22 +58,22 @@ fn run(directory: &Path, files: u16, tasks: usize) -> Run {
     let options =
         EngineOptions { files, recovery_model: RecoveryModel::BulkLogged, ..EngineOptions::default() };
     let engine = Engine::open(&directory.join("database"), options).unwrap();
-    let (columns, batch) = source();
+    let table = tables::narrow();
     let mut transaction = engine.begin();
-    transaction.create_table("source", columns.clone(), "").unwrap();
+    transaction.create_table("source", table.columns.clone(), "").unwrap();
     let mut writer = transaction.bulk_writer("source").unwrap();
-    for _ in 0..ROWS.div_ceil(BATCH_ROWS) {
-        writer.append(&batch).unwrap();
+    for _ in 0..ROWS.div_ceil(table.batch.num_rows()) {
+        writer.append(&table.batch).unwrap();
     }
     transaction.finish_bulk("source", writer).unwrap();
     transaction.commit().unwrap();
     engine.checkpoint().unwrap();
 
-    let (waits, log, cpu) = (engine.waits(), engine.log_counts(), cpu_time());
+    let (waits, log, cpu) = (engine.waits(), engine.log_counts(), process_time());
     let start = Instant::now();
     let parts = engine.snapshot().scan("source", None).unwrap().partitions(tasks);
     let mut transaction = engine.begin();
-    transaction.create_table("target", columns, "").unwrap();
+    transaction.create_table("target", table.columns, "").unwrap();
     let writers: Vec<_> = parts.iter().map(|_| transaction.bulk_writer("target").unwrap()).collect();
     let filled = std::thread::scope(|scope| {
         let tasks = parts.into_iter().zip(writers).map(|(part, mut writer)| {
@@ -87,7 +92,7 @@ fn run(directory: &Path, files: u16, tasks: usize) -> Run {
         transaction.finish_bulk("target", writer).unwrap();
     }
     transaction.commit().unwrap();
-    let (elapsed, cpu) = (start.elapsed(), cpu_time().saturating_sub(cpu));
+    let (elapsed, cpu) = (start.elapsed(), process_time().saturating_sub(cpu));
 
     let mut waited: BTreeMap<&'static str, (u64, Duration)> = BTreeMap::new();
     for after in engine.waits() {
@@ -112,22 +117,8 @@ fn run(directory: &Path, files: u16, tasks: usize) -> Run {
     Run { elapsed, cpu, waits: waited, log: logged, pages }
 }
 
-/// Of all columns of all rows, whatever their order.
-fn checksum(engine: &Engine, table: &str) -> (u64, u64) {
-    let (mut sum, mut text) = (0_u64, 0_u64);
-    for batch in engine.snapshot().scan(table, None).unwrap() {
-        let batch = batch.unwrap();
-        for value in batch.column(0).as_primitive::<Int64Type>().values() {
-            sum = sum.wrapping_add((*value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        }
-        let names = batch.column(8).as_string::<i32>();
-        for (value, id) in names.iter().zip(batch.column(0).as_primitive::<Int64Type>().values()) {
-            for byte in value.unwrap_or_default().bytes() {
-                text = text.wrapping_add(u64::from(byte).wrapping_mul(*id as u64 | 1));
-            }
-        }
-    }
-    (sum, text)
+fn checksum(engine: &Engine, table: &str) -> Checksum {
+    Checksum::of(engine.snapshot().scan(table, None).unwrap().map(Result::unwrap))
 }
 
 fn report(runs: &BTreeMap<(u16, usize), Vec<Run>>) {
@@ -179,55 +170,4 @@ fn middle_run(runs: &[Run]) -> &Run {
     let mut order: Vec<&Run> = runs.iter().collect();
     order.sort_by_key(|run| run.elapsed);
     order[order.len() / 2]
-}
-
-/// User and system time of this process.
-fn cpu_time() -> Duration {
-    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return Duration::ZERO };
-    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-    Duration::from_millis(ticks * 10)
-}
-
-/// Eight fixed columns and three of text, about 105 bytes a row.
-fn source() -> (Vec<Column>, RecordBatch) {
-    let mut columns = vec![
-        Column::required("id", Kind::BigInt),
-        Column::new("a", Kind::Int),
-        Column::new("b", Kind::Int),
-        Column::new("c", Kind::Float),
-        Column::new("d", Kind::Float),
-        Column::new("e", Kind::BigInt),
-        Column::new("f", Kind::BigInt),
-        Column::new("g", Kind::Int),
-    ];
-    columns.extend((0..3).map(|index| Column::new(format!("v{index}"), Kind::VarChar(Some(40)))));
-    let schema = Layout::new(columns.clone()).unwrap().schema;
-    let rows = BATCH_ROWS as i32;
-    let int = |divisor: i32| -> ArrayRef {
-        Arc::new(Int32Array::from_iter_values((0..rows).map(|row| row / divisor)))
-    };
-    let big = |factor: i64| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values((0..i64::from(rows)).map(|row| row * factor)))
-    };
-    let float = |divisor: f64| -> ArrayRef {
-        Arc::new(Float64Array::from_iter_values((0..rows).map(|row| f64::from(row) / divisor)))
-    };
-    let text = |width: usize| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values((0..rows).map(|row| format!("{row:0>width$}"))))
-    };
-    let arrays = vec![
-        big(1),
-        int(3),
-        int(7),
-        float(3.0),
-        float(7.0),
-        big(11),
-        big(13),
-        int(1),
-        text(12),
-        text(16),
-        text(10),
-    ];
-    (columns, RecordBatch::try_new(schema, arrays).unwrap())
 }

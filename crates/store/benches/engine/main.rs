@@ -6,6 +6,11 @@
 //! the machine has other work.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../shared/checksum.rs"]
+mod checksum;
+#[path = "../shared/process_time.rs"]
+mod process_time;
+#[path = "../shared/tables.rs"]
 mod tables;
 
 use std::fs::File;
@@ -15,7 +20,9 @@ use std::time::{Duration, Instant};
 
 use bulkwire_store::engine::{Engine, EngineOptions, RecoveryModel};
 
-use tables::{Checksum, Table};
+use checksum::Checksum;
+use process_time::process_time;
+use tables::Table;
 
 const ROUNDS: usize = 5;
 const PAGE_BYTES: usize = 8192;
@@ -289,12 +296,4 @@ fn thread_time() -> Duration {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = statistics.split_whitespace().next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or(0))
-}
-
-/// The same of all threads that this process has had, in ticks of 10 ms.
-fn process_time() -> Duration {
-    let statistics = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = statistics.rsplit(") ").next().unwrap_or_default().split(' ');
-    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
-    Duration::from_millis(ticks * 10)
 }
