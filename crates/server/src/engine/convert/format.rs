@@ -1,12 +1,10 @@
 //! Values as text, by the styles of CONVERT.
 
+use rows::text::calendar::MONTH_NAMES;
 use tds::SqlType;
 
 use super::super::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::number::{decimal_text, rescale, scale_of};
-
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// The text of a value as PRINT and error messages show it; empty for NULL.
 pub fn display(value: &Datum, sql_type: &SqlType) -> String {
@@ -175,8 +173,8 @@ fn moment(parts: Parts, from: &SqlType, style: i32) -> String {
         (true, false) => date,
         _ => time,
     };
-    let month_name =
-        month.checked_sub(1).and_then(|index| MONTHS.get(index as usize)).copied().unwrap_or_default();
+    let month_name = month.checked_sub(1).and_then(|index| MONTH_NAMES.get(index as usize)?.get(..3));
+    let month_name = month_name.unwrap_or_default();
     let half = if hour < 12 { "AM" } else { "PM" };
     let twelve = if hour % 12 == 0 { 12 } else { hour % 12 };
     let clock = format!("{hour:02}:{minute:02}:{second:02}");
