@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::budget::CacheBudget;
 use super::error::EngineError;
 use super::figures::WaitType;
 use super::files::DataFiles;
@@ -21,6 +22,12 @@ pub struct BufferCache {
     log: Arc<Log>,
     shards: [Mutex<HashMap<PageId, Arc<Frame>>>; SHARDS],
     frames_per_shard: usize,
+    /// What it shares with the caches of other databases.
+    budget: Option<Arc<CacheBudget>>,
+    /// When it was used last, by the budget's time.
+    last_used: AtomicU64,
+    /// The shard that gives way next.
+    next_shard: AtomicU64,
     /// Frames of all shards, and the most that there have been.
     frames: AtomicU64,
     most_frames: AtomicU64,
@@ -83,11 +90,18 @@ impl Frame {
 impl BufferCache {
     /// A cache of so many pages.
     pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, pages: usize) -> Self {
+        Self::with(None, files, log, pages)
+    }
+
+    fn with(budget: Option<Arc<CacheBudget>>, files: &Arc<DataFiles>, log: &Arc<Log>, pages: usize) -> Self {
         Self {
             files: Arc::clone(files),
             log: Arc::clone(log),
             shards: std::array::from_fn(|_| Mutex::default()),
             frames_per_shard: (pages / SHARDS).max(4),
+            budget,
+            last_used: AtomicU64::new(0),
+            next_shard: AtomicU64::new(0),
             frames: AtomicU64::new(0),
             most_frames: AtomicU64::new(0),
             lookups: AtomicU64::new(0),
@@ -95,6 +109,14 @@ impl BufferCache {
             evictions: AtomicU64::new(0),
             written_back: AtomicU64::new(0),
         }
+    }
+
+    /// A cache that holds pages as long as all caches of the budget together do not hold too many.
+    pub(crate) fn within(budget: &Arc<CacheBudget>, files: &Arc<DataFiles>, log: &Arc<Log>) -> Arc<Self> {
+        let pages = usize::try_from(budget.limit_pages()).unwrap_or(usize::MAX);
+        let cache = Arc::new(Self::with(Some(Arc::clone(budget)), files, log, pages));
+        budget.join(&cache);
+        cache
     }
 
     /// The page as it is now.
@@ -108,6 +130,7 @@ impl BufferCache {
     pub fn peek(&self, id: PageId) -> Option<Arc<Page>> {
         let frame = self.shard(id).lock().get(&id).cloned()?;
         let page = frame.lock().page.clone()?;
+        self.note_use();
         frame.recently_used.store(true, Ordering::Relaxed);
         self.lookups.fetch_add(1, Ordering::Relaxed);
         Some(page)
@@ -161,6 +184,7 @@ impl BufferCache {
 
     /// The frame for a page, empty if it is new. It stays in the cache as long as it is held.
     pub fn frame(&self, id: PageId) -> Result<Arc<Frame>, EngineError> {
+        self.note_use();
         let mut frames = self.shard(id).lock();
         if let Some(frame) = frames.get(&id) {
             frame.recently_used.store(true, Ordering::Relaxed);
@@ -173,7 +197,51 @@ impl BufferCache {
         frames.insert(id, Arc::clone(&frame));
         let held = self.frames.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_frames.fetch_max(held, Ordering::Relaxed);
+        drop(frames);
+        if let Some(budget) = &self.budget {
+            budget.add(1);
+            budget.relieve();
+        }
         Ok(frame)
+    }
+
+    /// Gives pages up that nobody holds, for another cache. What cannot be written back stays.
+    pub(crate) fn give_way(&self) {
+        for _ in 0..SHARDS {
+            let next = self.next_shard.fetch_add(1, Ordering::Relaxed);
+            let shard = self.shards.iter().cycle().nth((next % SHARDS as u64) as usize);
+            // Whoever holds a shard may wait for room himself.
+            let Some(mut frames) = shard.and_then(|shard| shard.try_lock()) else { continue };
+            let before = frames.len();
+            // A write that failed is known to the log of that database.
+            self.evict(&mut frames).ok();
+            if frames.len() < before {
+                return;
+            }
+        }
+    }
+
+    /// Frames of pages that it holds.
+    pub(crate) fn frames(&self) -> u64 {
+        self.frames.load(Ordering::Relaxed)
+    }
+
+    /// When it was used last, by the budget's time.
+    pub(crate) fn last_used(&self) -> u64 {
+        self.last_used.load(Ordering::Relaxed)
+    }
+
+    fn note_use(&self) {
+        if let Some(budget) = &self.budget {
+            self.last_used.store(budget.now(), Ordering::Relaxed);
+        }
+    }
+
+    fn left(&self, frames: u64) {
+        self.frames.fetch_sub(frames, Ordering::Relaxed);
+        if let Some(budget) = &self.budget {
+            budget.remove(frames);
+        }
     }
 
     /// Frames that differ from the disk.
@@ -199,7 +267,7 @@ impl BufferCache {
         for index in 0..EXTENT_PAGES {
             let id = extent.page(index);
             if let Some(frame) = self.shard(id).lock().remove(&id) {
-                self.frames.fetch_sub(1, Ordering::Relaxed);
+                self.left(1);
                 *frame.lock() = FrameState::default();
             }
         }
@@ -216,6 +284,7 @@ impl BufferCache {
             });
             dropped += (before - frames.len()) as u64;
         }
+        self.left(dropped);
         dropped
     }
 
@@ -244,7 +313,7 @@ impl BufferCache {
         &self.shards[(id.page as usize ^ (usize::from(id.file) << 2)) % SHARDS]
     }
 
-    /// Makes room: frames that nobody holds and that were not used since the last look, or else any that nobody holds.
+    /// Makes room in a shard: frames that nobody holds and that were not used since the last look, or else any that nobody holds.
     fn evict(&self, frames: &mut HashMap<PageId, Arc<Frame>>) -> Result<(), EngineError> {
         let free = |frame: &Arc<Frame>| Arc::strong_count(frame) == 1;
         let mut victims: Vec<Arc<Frame>> = frames
@@ -263,12 +332,20 @@ impl BufferCache {
                 written => {
                     written?;
                     if frames.remove(&victim.id).is_some() {
-                        self.frames.fetch_sub(1, Ordering::Relaxed);
+                        self.left(1);
                     }
                     self.evictions.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for BufferCache {
+    fn drop(&mut self) {
+        if let Some(budget) = &self.budget {
+            budget.remove(self.frames.load(Ordering::Relaxed));
+        }
     }
 }

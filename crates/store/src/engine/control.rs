@@ -11,7 +11,7 @@ use crate::codec::{CodecError, Reader, Writer};
 
 const NAME: &str = "control";
 const NEW_NAME: &str = "control.new";
-const MAGIC: &[u8; 8] = b"BWPAGES2";
+const MAGIC: &[u8; 8] = b"BWPAGES3";
 
 /// What is not logged but kept until everything of it is durable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,6 +34,8 @@ pub struct Control {
     pub recovery_model: u8,
     /// Rows of each table, committed before `redo_start`.
     pub row_counts: Vec<(u32, u64)>,
+    /// Transactions over several databases that this one has decided to commit, and that may not be committed durably in all of them.
+    pub decisions: Vec<u64>,
 }
 
 impl Control {
@@ -98,6 +100,8 @@ impl Control {
             out.u32(*object);
             out.u64(*rows);
         }
+        out.count(self.decisions.len());
+        self.decisions.iter().for_each(|global| out.u64(*global));
         out.into_bytes()
     }
 
@@ -124,6 +128,8 @@ impl Control {
         let row_counts = (0..count)
             .map(|_| Ok((reader.u32("object")?, reader.u64("rows")?)))
             .collect::<Result<_, CodecError>>()?;
+        let count = reader.count(8, "decisions")?;
+        let decisions = (0..count).map(|_| reader.u64("decision")).collect::<Result<_, CodecError>>()?;
         reader.finish("control file")?;
         Ok(Self {
             redo_start,
@@ -135,6 +141,7 @@ impl Control {
             catalogue_iam,
             recovery_model,
             row_counts,
+            decisions,
         })
     }
 }

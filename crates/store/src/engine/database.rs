@@ -10,6 +10,7 @@ use arrow::array::RecordBatch;
 use parking_lot::{Mutex, RwLock};
 
 use super::allocation::{Allocator, Owner, Unit};
+use super::buffer::BufferCache;
 use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
 use super::compress::CompressionCounts;
 use super::control::Control;
@@ -19,10 +20,12 @@ use super::figures::{CounterCells, Waits, count};
 use super::file_groups::{FileLayout, PRIMARY};
 use super::files::{self, DataFiles};
 use super::finding::Finding;
+use super::global::Decisions;
 use super::governor::{Governor, ResourceLimits};
+use super::host::Host;
 use super::index::{Index, Tree};
 use super::key::TextOrder;
-use super::lock::LockTable;
+use super::lock::{LockSpace, LockTable};
 use super::log::{Log, LogOptions, LogScan, file_number};
 use super::lsn::Lsn;
 use super::memory::MemoryVolume;
@@ -33,7 +36,7 @@ use super::recovery;
 use super::room::Room;
 use super::scan::{PageReader, Scan, View};
 use super::sort;
-use super::transaction::Transaction;
+use super::transaction::{Transaction, Turns};
 use super::volume::{DirectoryVolume, Volume};
 use crate::storage::OpenDirectoryError;
 
@@ -102,6 +105,8 @@ pub struct Engine {
 
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// That of no other database that this process has opened.
+    pub number: u64,
     pub volume: Arc<dyn Volume>,
     pub options: EngineOptions,
     pub pager: Arc<Pager>,
@@ -118,11 +123,13 @@ pub(crate) struct Shared {
     pub given_up: Mutex<Vec<GivenUp>>,
     /// Extents of undone loads, and what must be durable before anybody else is given them.
     undone: Mutex<Vec<(Lsn, Vec<ExtentId>)>>,
-    /// Held by a commit that changes what others may change at the same time.
-    pub commits: Mutex<()>,
+    /// Whose turn it is to commit what others may change at the same time.
+    pub turns: Turns,
     pub counters: CounterCells,
     /// Held by the one that backs up the log.
     pub backups: Mutex<()>,
+    /// What it has decided for several databases.
+    pub(super) decisions: Decisions,
     pub governor: Governor,
     catalogue_iam: PageId,
     recovery_model: AtomicU8,
@@ -162,23 +169,57 @@ impl Engine {
 
     /// A database without files, gone with its last clone. Its log is given up early, since nobody recovers from it.
     pub fn in_memory(options: EngineOptions) -> Result<Self, EngineError> {
+        Self::open_on(Arc::new(MemoryVolume::default()), Self::memory_options(options))
+    }
+
+    /// The same as one of several databases. The cache is that of all of them.
+    pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
+        let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::default());
+        Self::open_within(host, volume, Self::memory_options(options), &|_| false)
+    }
+
+    fn memory_options(options: EngineOptions) -> EngineOptions {
         let log = LogOptions { file_bytes: options.log.file_bytes.min(MEMORY_LOG_BYTES), ..options.log };
         let checkpoint_log_bytes = options.checkpoint_log_bytes.min(MEMORY_LOG_BYTES);
         let cache_bytes = options.cache_bytes.min(MEMORY_CACHE_BYTES);
-        let options = EngineOptions { log, checkpoint_log_bytes, cache_bytes, ..options };
-        Self::open_on(Arc::new(MemoryVolume::default()), options)
+        EngineOptions { log, checkpoint_log_bytes, cache_bytes, ..options }
     }
 
-    /// The same on any volume.
+    /// The same on any volume. What was prepared for a transaction over several databases, and not committed, is undone.
     pub fn open_on(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<Self, EngineError> {
+        Self::open_with(None, volume, options, &|_| false)
+    }
+
+    /// The same as one of several databases, which share `host`. `decided` says whether the coordinator has decided to commit a transaction
+    /// over several of them ([`has_decided`](Self::has_decided)); the coordinator itself is opened first, and knows. The limit of the
+    /// cache is the host's.
+    pub fn open_within(
+        host: &Host,
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+        decided: &dyn Fn(u64) -> bool,
+    ) -> Result<Self, EngineError> {
+        Self::open_with(Some(host), volume, options, decided)
+    }
+
+    fn open_with(
+        host: Option<&Host>,
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+        decided: &dyn Fn(u64) -> bool,
+    ) -> Result<Self, EngineError> {
         sort::remove_left_over(&volume)?;
         match Control::read(&volume)? {
-            Some(control) => Self::recover(volume, options, control),
-            None => Self::create(volume, options),
+            Some(control) => Self::recover(host, volume, options, control, decided),
+            None => Self::create(host, volume, options),
         }
     }
 
-    fn create(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<Self, EngineError> {
+    fn create(
+        host: Option<&Host>,
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+    ) -> Result<Self, EngineError> {
         let io = |operation| {
             let path = volume.path("");
             move |source| EngineError::Io { operation, path, source }
@@ -194,7 +235,8 @@ impl Engine {
         let log = Arc::new(Log::create(&volume, options.log, &waits)?);
         let placed = FileLayout::primary(options.files);
         let files = Arc::new(DataFiles::new(&volume, &waits, placed.groups.clone()));
-        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
+        let cache = cache_of(host, &options, &files, &log);
+        let pager = Arc::new(Pager::new(&files, &log, cache, &waits));
         let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
         for definition in &placed.files {
             files.add(definition.clone(), true)?;
@@ -221,7 +263,7 @@ impl Engine {
             ..Control::default()
         };
         allocator.publish_units(NO_TRANSACTION);
-        let shared = Shared::new(volume, options, pager, allocator, &control);
+        let shared = Shared::new(host, volume, options, pager, allocator, &control);
         shared.catalogue.write().clone_from(&Arc::new(Catalogue {
             sequence: 0,
             tables: BTreeMap::from([(CATALOGUE, Arc::new(table))]),
@@ -232,9 +274,11 @@ impl Engine {
     }
 
     fn recover(
+        host: Option<&Host>,
         volume: Arc<dyn Volume>,
         options: EngineOptions,
         control: Control,
+        decided: &dyn Fn(u64) -> bool,
     ) -> Result<Self, EngineError> {
         let scan = LogScan::new(&volume, control.keep_from)?;
         let waits = Arc::new(Waits::default());
@@ -243,15 +287,17 @@ impl Engine {
         for definition in &control.files.files {
             files.add(definition.clone(), false)?;
         }
-        let pager = Arc::new(Pager::new(&files, &log, options.cache_bytes / super::page::PAGE_BYTES, &waits));
-        let recovered = recovery::recover(&pager, &scan, &control)?;
+        let cache = cache_of(host, &options, &files, &log);
+        let pager = Arc::new(Pager::new(&files, &log, cache, &waits));
+        let recovered = recovery::recover(&pager, &scan, &control, decided)?;
         let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
         let control = Control {
             next_transaction: recovered.next_transaction,
             row_counts: recovered.row_counts.into_iter().collect(),
+            decisions: recovered.decisions.into_iter().collect(),
             ..control
         };
-        let shared = Arc::new(Shared::new(volume, options, pager, allocator, &control));
+        let shared = Arc::new(Shared::new(host, volume, options, pager, allocator, &control));
         shared.load_catalogue()?;
         let engine = Self { shared };
         engine.checkpoint()?;
@@ -263,6 +309,19 @@ impl Engine {
         count(&self.shared.counters.transactions, 1);
         let id = self.shared.next_transaction.fetch_add(1, Ordering::AcqRel);
         Transaction::new(Arc::clone(&self.shared), id)
+    }
+
+    /// Starts a transaction that is one with those of other databases begun for the same owner ([`Host::new_owner`]), as far as waiting for
+    /// locks is concerned. They are committed by [`commit_together`](super::commit_together).
+    pub fn begin_for(&self, owner: u64) -> Transaction {
+        let transaction = self.begin();
+        self.shared.locks.link(transaction.id(), owner);
+        transaction
+    }
+
+    /// Accepts nothing more: the database is about to be removed.
+    pub fn shut(&self, reason: &str) {
+        self.shared.pager.log.shut(reason.to_owned());
     }
 
     /// Everything committed, frozen.
@@ -344,8 +403,25 @@ pub struct Usage {
     pub free_extents: u64,
 }
 
+/// A cache of its own, or one that gives way to those of other databases.
+fn cache_of(
+    host: Option<&Host>,
+    options: &EngineOptions,
+    files: &Arc<DataFiles>,
+    log: &Arc<Log>,
+) -> Arc<BufferCache> {
+    match host {
+        Some(host) => BufferCache::within(&host.budget, files, log),
+        None => Arc::new(BufferCache::new(files, log, options.cache_bytes / super::page::PAGE_BYTES)),
+    }
+}
+
+/// Numbers of databases that this process has opened.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
 impl Shared {
     fn new(
+        host: Option<&Host>,
         volume: Arc<dyn Volume>,
         options: EngineOptions,
         pager: Arc<Pager>,
@@ -354,10 +430,15 @@ impl Shared {
     ) -> Self {
         let last_log_backup = control.keep_from;
         let governor = Governor::new(options.resource_limits, &pager.waits);
+        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+        let space = host.map_or_else(LockSpace::default, |host| host.locks.clone());
+        let decisions = Decisions::new(pager.log.position().file, control.decisions.iter().copied());
         Self {
+            number,
             volume,
             options,
-            locks: LockTable::new(&pager.waits),
+            locks: LockTable::within(&space, number, &pager.waits),
+            decisions,
             pager,
             allocator,
             catalogue: RwLock::default(),
@@ -367,7 +448,7 @@ impl Shared {
             row_counts: Mutex::new(control.row_counts.iter().copied().collect()),
             given_up: Mutex::default(),
             undone: Mutex::default(),
-            commits: Mutex::default(),
+            turns: Turns::default(),
             counters: CounterCells::default(),
             backups: Mutex::default(),
             governor,
@@ -415,6 +496,7 @@ impl Shared {
                 catalogue_iam: self.catalogue_iam,
                 recovery_model: self.recovery_model.load(Ordering::Acquire),
                 row_counts: self.row_counts.lock().iter().map(|(object, rows)| (*object, *rows)).collect(),
+                decisions: self.decisions.remembered(),
             };
             (control, self.pager.cache.dirty())
         });
@@ -478,6 +560,12 @@ impl Shared {
     /// What is due after a commit, which stands whatever becomes of that: what fails now is tried again after a later one.
     pub fn after_commit(&self) {
         self.release_given_up().and_then(|()| self.checkpoint_if_due()).ok();
+    }
+
+    /// Runs something while no checkpoint is made.
+    pub fn without_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _no_checkpoint = self.checkpoint.lock();
+        work()
     }
 
     /// Takes back a commit that could not be made durable for want of space: the transaction is open again. False: it is durable.

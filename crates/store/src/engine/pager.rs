@@ -34,7 +34,7 @@ pub struct Pager {
     /// The log.
     pub log: Arc<Log>,
     /// The cache.
-    pub cache: BufferCache,
+    pub cache: Arc<BufferCache>,
     /// Pages as they were.
     pub versions: Versions,
     /// Held shared from the moment that a record is appended until the page (or the commit) it describes has changed, so that a
@@ -61,12 +61,12 @@ pub const NO_TRANSACTION: u64 = 0;
 pub const FIRST_SYSTEM_TRANSACTION: u64 = 1 << 63;
 
 impl Pager {
-    /// Over these files and this log.
-    pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, cache_pages: usize, waits: &Arc<Waits>) -> Self {
+    /// Over these files, this log, and a cache of them.
+    pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, cache: Arc<BufferCache>, waits: &Arc<Waits>) -> Self {
         Self {
             files: Arc::clone(files),
             log: Arc::clone(log),
-            cache: BufferCache::new(files, log, cache_pages),
+            cache,
             versions: Versions::default(),
             gate: RwLock::new(()),
             state: Mutex::default(),
@@ -268,6 +268,23 @@ impl Pager {
         Ok(ended)
     }
 
+    /// Notes that a transaction waits for the decision of a coordinator; None if it has changed nothing. The record is not durable yet.
+    pub fn prepare(&self, transaction: u64, operation: Operation) -> Result<Option<Lsn>, EngineError> {
+        let _gate = self.gate.read();
+        if !self.state.lock().active.contains_key(&transaction) {
+            return Ok(None);
+        }
+        self.append(transaction, LogPlace::default(), operation, Space::Ordinary).map(Some)
+    }
+
+    /// Appends what belongs to no transaction and to no page; `noted` runs while no checkpoint can come in between.
+    pub fn note(&self, operation: Operation, noted: impl FnOnce()) -> Result<Lsn, EngineError> {
+        let _gate = self.gate.read();
+        let lsn = self.append(NO_TRANSACTION, LogPlace::default(), operation, Space::Ordinary)?;
+        noted();
+        Ok(lsn)
+    }
+
     /// Where a transaction stands; zero if it has changed nothing.
     pub fn log_position(&self, transaction: u64) -> LogPosition {
         self.state.lock().active.get(&transaction).copied().unwrap_or_default()
@@ -328,6 +345,8 @@ impl Pager {
                 Operation::Begin
                 | Operation::Commit { .. }
                 | Operation::Withdrawn { .. }
+                | Operation::Prepare { .. }
+                | Operation::Decision { .. }
                 | Operation::End => record.previous,
             };
         }

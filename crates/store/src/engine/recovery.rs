@@ -1,6 +1,6 @@
 //! What happens when a database is opened: everything in the log is done again, then what was not committed is undone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::control::Control;
@@ -18,13 +18,17 @@ pub(crate) struct Recovered {
     pub row_counts: BTreeMap<u32, u64>,
     /// Ids below this have been used.
     pub next_transaction: u64,
+    /// Transactions over several databases that this one, as their coordinator, has decided to commit.
+    pub decisions: BTreeSet<u64>,
 }
 
-/// Brings all pages to the state after the last commit in the log.
+/// Brings all pages to the state after the last commit in the log. `decided` knows what another database, the coordinator, has decided to
+/// commit; what it does not know was not decided.
 pub(crate) fn recover(
     pager: &Arc<Pager>,
     scan: &LogScan,
     control: &Control,
+    decided: &dyn Fn(u64) -> bool,
 ) -> Result<Recovered, EngineError> {
     let mut open: BTreeMap<u64, LogPosition> = control
         .open_transactions
@@ -33,6 +37,7 @@ pub(crate) fn recover(
         .collect();
     let mut row_counts: BTreeMap<u32, u64> = control.row_counts.iter().copied().collect();
     let mut next_transaction = control.next_transaction;
+    let mut decisions: BTreeSet<u64> = control.decisions.iter().copied().collect();
     scan.for_each(control.redo_start, |lsn, record| {
         let LogRecord { transaction, operation, .. } = record;
         if transaction != 0 {
@@ -46,13 +51,16 @@ pub(crate) fn recover(
             position.last = lsn;
         }
         match operation {
-            Operation::Begin | Operation::Withdrawn { .. } => Ok(()),
+            Operation::Begin | Operation::Withdrawn { .. } | Operation::Prepare { .. } => Ok(()),
+            Operation::Decision { global } => {
+                if global != 0 {
+                    decisions.insert(global);
+                }
+                Ok(())
+            }
             Operation::Commit { row_counts: differences } => {
                 open.remove(&transaction);
-                for (object, difference) in differences {
-                    let rows = row_counts.entry(object).or_default();
-                    *rows = rows.saturating_add_signed(difference);
-                }
+                add(&mut row_counts, &differences);
                 Ok(())
             }
             Operation::End => {
@@ -67,11 +75,29 @@ pub(crate) fn recover(
     for (transaction, position) in &open {
         pager.resume(*transaction, *position);
     }
-    for transaction in open.into_keys().rev() {
-        pager.undo(transaction, Lsn::ZERO)?;
-        pager.end(transaction, Operation::End, || ())?;
+    for (transaction, position) in open.into_iter().rev() {
+        // Nothing but its outcome comes after the record that says that a transaction is prepared.
+        match pager.log.read(position.last)?.operation {
+            Operation::Prepare { global, row_counts: differences }
+                if decisions.contains(&global) || decided(global) =>
+            {
+                add(&mut row_counts, &differences);
+                pager.end(transaction, Operation::Commit { row_counts: differences }, || ())?;
+            }
+            _ => {
+                pager.undo(transaction, Lsn::ZERO)?;
+                pager.end(transaction, Operation::End, || ())?;
+            }
+        }
     }
-    Ok(Recovered { row_counts, next_transaction })
+    Ok(Recovered { row_counts, next_transaction, decisions })
+}
+
+fn add(row_counts: &mut BTreeMap<u32, u64>, differences: &[(u32, i64)]) {
+    for (object, difference) in differences {
+        let rows = row_counts.entry(*object).or_default();
+        *rows = rows.saturating_add_signed(*difference);
+    }
 }
 
 /// Makes a change again, unless the page has it.

@@ -1,5 +1,6 @@
 //! A unit of work: everything in it happens, durably, or nothing of it.
 
+mod commit;
 mod leftover;
 mod locks;
 
@@ -27,6 +28,8 @@ use super::lock::LockMode;
 use super::log::Operation;
 use super::lsn::Lsn;
 use super::page::{ExtentId, PageId, RowId, UnitId};
+pub(super) use commit::Ready;
+pub(crate) use commit::Turns;
 pub(crate) use leftover::{Leftover, Leftovers};
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
@@ -377,78 +380,6 @@ impl Transaction {
         self.work = savepoint.work.clone();
         self.failed = false;
         Ok(())
-    }
-
-    /// Makes everything durable, then visible, at once. Returns the commit's number. Bulk writers must have ended.
-    pub fn commit(mut self) -> Result<u64, EngineError> {
-        self.settle();
-        self.check()?;
-        if self.open_writers > 0 {
-            let reason = format!("{} bulk writers of the transaction have not ended", self.open_writers);
-            return Err(EngineError::Schema { reason });
-        }
-        let shared = Arc::clone(&self.shared);
-        let forced = if self.forced { shared.pager.sync_files() } else { Ok(()) };
-        // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
-        let together = self.work.is_together().then(|| shared.commits.lock());
-        let prepared = forced.and_then(|()| self.write_definitions()).and_then(|()| {
-            self.insert_all_pending()?;
-            self.prepare()
-        });
-        if let Err(error) = prepared {
-            self.roll_back_all();
-            return Err(error);
-        }
-        let catalogue = self.catalogue();
-        let differences = self.row_differences(&catalogue);
-        let counted = differences.clone();
-        let dropped: Vec<u32> = self
-            .work
-            .changed
-            .iter()
-            .filter(|(_, table)| table.is_none())
-            .map(|(object, _)| *object)
-            .collect();
-        let commit = Operation::Commit { row_counts: differences.clone() };
-        let logged = shared.pager.end(self.id, commit, || {
-            let mut counts = shared.row_counts.lock();
-            for (object, difference) in counted {
-                let rows = counts.entry(object).or_default();
-                *rows = rows.saturating_add_signed(difference);
-            }
-        });
-        let mut flushed = match &logged {
-            Ok(Some(ended)) => shared.pager.log.flush(ended.last).map(|()| true),
-            Ok(None) => Ok(false),
-            Err(error) => Err(EngineError::Shut { reason: error.to_string() }),
-        };
-        if let (Err(error), Ok(Some(ended))) = (&flushed, &logged)
-            && error.is_log_full()
-        {
-            match shared.withdraw_commit(self.id, *ended, &differences) {
-                Ok(true) => {
-                    self.roll_back_all();
-                    return flushed.map(|_| 0);
-                }
-                withdrawn => flushed = withdrawn.map(|_| true),
-            }
-        }
-        self.ended = true;
-        if !matches!(flushed, Ok(false)) {
-            count(&shared.counters.write_transactions, 1);
-        }
-        if let Err(error) = flushed {
-            // Nobody knows whether the record is on disk: the log takes nothing more until the next recovery has found out.
-            shared.pager.log.shut(error.to_string());
-            shared.locks.release_all(self.id);
-            return Err(EngineError::Shut { reason: error.to_string() });
-        }
-        shared.row_counts.lock().retain(|object, _| !dropped.contains(object));
-        let sequence = self.publish();
-        drop(together);
-        self.shared.locks.release_all(self.id);
-        self.shared.after_commit();
-        Ok(sequence)
     }
 
     /// Undoes everything.

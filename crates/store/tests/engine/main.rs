@@ -13,6 +13,7 @@ mod groups;
 mod index;
 mod kill;
 mod loads;
+mod several;
 mod sizes;
 #[path = "../support/mod.rs"]
 mod support;

@@ -293,7 +293,11 @@ fn compression(random: &mut Random) -> Compression {
 }
 
 /// One change of one table, on both.
-fn change(transaction: &mut Transaction, model: &mut Model, random: &mut Random) -> Result<(), EngineError> {
+pub fn change(
+    transaction: &mut Transaction,
+    model: &mut Model,
+    random: &mut Random,
+) -> Result<(), EngineError> {
     let names: Vec<String> = model.keys().cloned().collect();
     if names.is_empty() || (names.len() < 3 && random.one_in(4)) {
         let name = format!("t{}", random.below(1_000_000));

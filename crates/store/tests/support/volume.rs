@@ -13,13 +13,33 @@ use super::Random;
 /// One operation that changes or syncs something.
 #[derive(Debug, Clone)]
 enum Operation {
-    Create { name: String, file: usize },
-    Remove { name: String },
-    Rename { from: String, to: String },
-    SyncDirectory,
-    Write { file: usize, offset: u64, bytes: Arc<Vec<u8>> },
-    SetLength { file: usize, length: u64 },
-    Sync { file: usize },
+    Create {
+        name: String,
+        file: usize,
+    },
+    Remove {
+        name: String,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
+    /// Of the names that begin so.
+    SyncDirectory {
+        folder: String,
+    },
+    Write {
+        file: usize,
+        offset: u64,
+        bytes: Arc<Vec<u8>>,
+    },
+    SetLength {
+        file: usize,
+        length: u64,
+    },
+    Sync {
+        file: usize,
+    },
 }
 
 const CHUNK: usize = 4096;
@@ -112,9 +132,16 @@ impl Disk {
                 }
                 self.unsynced.push(operation.clone());
             }
-            Operation::SyncDirectory => {
-                self.durable = self.seen.clone();
-                self.unsynced.clear();
+            Operation::SyncDirectory { folder } => {
+                let within = |name: &str| name.starts_with(folder.as_str());
+                self.durable.retain(|name, _| !within(name));
+                let seen = self.seen.iter().filter(|(name, _)| within(name));
+                self.durable.extend(seen.map(|(name, file)| (name.clone(), *file)));
+                self.unsynced.retain(|operation| match operation {
+                    Operation::Create { name, .. } | Operation::Remove { name } => !within(name),
+                    Operation::Rename { to, .. } => !within(to),
+                    _ => false,
+                });
             }
             Operation::Write { file, offset, bytes } => {
                 self.files[*file].seen.write(*offset, bytes);
@@ -377,7 +404,56 @@ impl Volume for MemoryVolume {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.state.lock().unwrap().run(Operation::SyncDirectory)
+        self.state.lock().unwrap().run(Operation::SyncDirectory { folder: String::new() })
+    }
+}
+
+/// A folder of a volume: a volume of its own on the same disk, which loses power with the others.
+#[derive(Debug)]
+pub struct Folder {
+    volume: MemoryVolume,
+    name: String,
+}
+
+impl Folder {
+    pub fn of(volume: &MemoryVolume, name: &str) -> Arc<dyn Volume> {
+        Arc::new(Self { volume: volume.clone(), name: format!("{name}/") })
+    }
+
+    fn within(&self, name: &str) -> String {
+        format!("{}{name}", self.name)
+    }
+}
+
+impl Volume for Folder {
+    fn path(&self, name: &str) -> PathBuf {
+        self.volume.path(&self.within(name))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let names = self.volume.list()?;
+        Ok(names.iter().filter_map(|name| name.strip_prefix(&self.name).map(str::to_owned)).collect())
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
+        self.volume.open(&self.within(name))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
+        self.volume.create(&self.within(name))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.volume.remove(&self.within(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.volume.rename(&self.within(from), &self.within(to))
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        let folder = self.name.clone();
+        self.volume.state.lock().unwrap().run(Operation::SyncDirectory { folder })
     }
 }
 

@@ -5,7 +5,7 @@ mod table;
 
 pub use mode::LockMode;
 pub use table::{LockRow, LockStatus, Resource};
-pub(crate) use table::{LockTable, Request};
+pub(crate) use table::{LockSpace, LockTable, Request};
 
 use super::database::Engine;
 

@@ -129,14 +129,35 @@ pub(crate) struct Request<'a> {
 /// is compatible with theirs. Whoever lets go grants what can be granted.
 #[derive(Debug)]
 pub(crate) struct LockTable {
-    state: Mutex<State>,
+    space: LockSpace,
+    database: u64,
     waits: Arc<Waits>,
+}
+
+/// The locks of databases that transactions use together: a circle of waits may run through several.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LockSpace(Arc<Mutex<State>>);
+
+/// A resource of a database.
+type Place = (u64, Resource);
+/// A transaction of a database.
+type Holder = (u64, u64);
+
+/// One who waits, or is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Node {
+    /// A transaction of one database.
+    Alone(Holder),
+    /// Transactions of several databases that are one.
+    Owner(u64),
 }
 
 #[derive(Debug, Default)]
 struct State {
-    queues: HashMap<Resource, Queue>,
-    held: HashMap<u64, Vec<Resource>>,
+    queues: HashMap<Place, Queue>,
+    held: HashMap<Holder, Vec<Resource>>,
+    /// Which transactions are parts of another.
+    owners: HashMap<Holder, u64>,
     /// How the waits ended that are over but not yet noticed, by ticket.
     ended: HashMap<u64, (Outcome, Instant)>,
     next_ticket: u64,
@@ -172,8 +193,14 @@ enum Outcome {
 const INTERRUPT_LOOK: Duration = Duration::from_millis(20);
 
 impl LockTable {
-    pub fn new(waits: &Arc<Waits>) -> Self {
-        Self { state: Mutex::default(), waits: Arc::clone(waits) }
+    /// Of a database that is one of several: their numbers differ.
+    pub fn within(space: &LockSpace, database: u64, waits: &Arc<Waits>) -> Self {
+        Self { space: space.clone(), database, waits: Arc::clone(waits) }
+    }
+
+    /// From now on a transaction is one with others of the same owner, until it releases its locks.
+    pub fn link(&self, transaction: u64, owner: u64) {
+        self.space.0.lock().owners.insert((self.database, transaction), owner);
     }
 
     /// Waits until the transaction holds `resource` in at least `mode`.
@@ -183,12 +210,13 @@ impl LockTable {
         resource: &Resource,
         mode: LockMode,
     ) -> Result<(), LockError> {
-        let mut state = self.state.lock();
-        let Some((ticket, wake)) = state.ask(request, resource, mode) else { return Ok(()) };
+        let place = &(self.database, resource.clone());
+        let mut state = self.space.0.lock();
+        let Some((ticket, wake)) = state.ask(request, place, mode) else { return Ok(()) };
         let start = Instant::now();
         let deadline = start.checked_add(request.timeout);
         if !request.timeout.is_zero() {
-            state.break_circles(request.transaction);
+            state.break_circles((self.database, request.transaction));
         }
         let result = loop {
             if let Some((outcome, at)) = state.ended.remove(&ticket) {
@@ -212,7 +240,7 @@ impl LockTable {
                 None => wake.wait(&mut state),
             }
         };
-        state.give_up(resource, ticket);
+        state.give_up(place, ticket);
         if !request.timeout.is_zero() {
             self.waits.add(WaitType::Lock(mode), start.elapsed(), Duration::ZERO);
         }
@@ -221,25 +249,29 @@ impl LockTable {
 
     /// What a transaction holds of a resource.
     pub fn held(&self, transaction: u64, resource: &Resource) -> Option<LockMode> {
-        self.state.lock().queues.get(resource)?.held(transaction)
+        self.space.0.lock().queues.get(&(self.database, resource.clone()))?.held(transaction)
     }
 
     /// Releases everything that a transaction holds.
     pub fn release_all(&self, transaction: u64) {
-        let mut state = self.state.lock();
-        for resource in state.held.remove(&transaction).unwrap_or_default() {
-            if let Some(queue) = state.queues.get_mut(&resource) {
+        let holder = (self.database, transaction);
+        let mut state = self.space.0.lock();
+        state.owners.remove(&holder);
+        for resource in state.held.remove(&holder).unwrap_or_default() {
+            let place = (self.database, resource);
+            if let Some(queue) = state.queues.get_mut(&place) {
                 queue.granted.retain(|(holder, _)| *holder != transaction);
             }
-            state.grant(&resource);
+            state.grant(&place);
         }
     }
 
     /// Everything held or waited for.
     pub fn rows(&self) -> Vec<LockRow> {
-        let state = self.state.lock();
+        let state = self.space.0.lock();
         let mut rows = Vec::new();
-        for (resource, queue) in &state.queues {
+        let own = state.queues.iter().filter(|((database, _), _)| *database == self.database);
+        for ((_, resource), queue) in own {
             rows.extend(queue.granted.iter().map(|(transaction, mode)| LockRow {
                 transaction: *transaction,
                 resource: resource.clone(),
@@ -263,13 +295,8 @@ impl LockTable {
 
 impl State {
     /// Grants a request at once (None), or puts it where it waits.
-    fn ask(
-        &mut self,
-        request: Request<'_>,
-        resource: &Resource,
-        mode: LockMode,
-    ) -> Option<(u64, Arc<Condvar>)> {
-        let queue = self.queues.entry(resource.clone()).or_default();
+    fn ask(&mut self, request: Request<'_>, place: &Place, mode: LockMode) -> Option<(u64, Arc<Condvar>)> {
+        let queue = self.queues.entry(place.clone()).or_default();
         let held = queue.held(request.transaction);
         if held.is_some_and(|held| held.covers(mode)) {
             return None;
@@ -287,9 +314,9 @@ impl State {
             wake: Arc::clone(&wake),
         };
         let conversions = queue.waiters.iter().take_while(|waiter| waiter.converts).count();
-        let place = if waiter.converts { conversions } else { queue.waiters.len() };
-        queue.waiters.insert(place, waiter);
-        self.grant(resource);
+        let turn = if waiter.converts { conversions } else { queue.waiters.len() };
+        queue.waiters.insert(turn, waiter);
+        self.grant(place);
         match self.ended.remove(&ticket) {
             Some(_) => None,
             None => Some((ticket, wake)),
@@ -297,72 +324,78 @@ impl State {
     }
 
     /// Grants what can be granted of a resource.
-    fn grant(&mut self, resource: &Resource) {
-        let Some(queue) = self.queues.get_mut(resource) else { return };
-        let mut place = 0;
-        while place < queue.waiters.len() {
-            if queue.blockers(place).next().is_some() {
-                place += 1;
+    fn grant(&mut self, place: &Place) {
+        let Some(queue) = self.queues.get_mut(place) else { return };
+        let (database, resource) = place;
+        let mut turn = 0;
+        while turn < queue.waiters.len() {
+            if queue.blockers(turn).next().is_some() {
+                turn += 1;
                 continue;
             }
-            let Some(waiter) = queue.waiters.remove(place) else { break };
+            let Some(waiter) = queue.waiters.remove(turn) else { break };
             match queue.granted.iter_mut().find(|(holder, _)| *holder == waiter.transaction) {
                 Some((_, mode)) => *mode = mode.with(waiter.mode),
                 None => {
                     queue.granted.push((waiter.transaction, waiter.mode));
-                    self.held.entry(waiter.transaction).or_default().push(resource.clone());
+                    self.held.entry((*database, waiter.transaction)).or_default().push(resource.clone());
                 }
             }
             self.ended.insert(waiter.ticket, (Outcome::Granted, Instant::now()));
             waiter.wake.notify_all();
         }
         if queue.granted.is_empty() && queue.waiters.is_empty() {
-            self.queues.remove(resource);
+            self.queues.remove(place);
         }
     }
 
-    fn give_up(&mut self, resource: &Resource, ticket: u64) {
-        if let Some(queue) = self.queues.get_mut(resource) {
+    fn give_up(&mut self, place: &Place, ticket: u64) {
+        if let Some(queue) = self.queues.get_mut(place) {
             queue.waiters.retain(|waiter| waiter.ticket != ticket);
         }
-        self.grant(resource);
+        self.grant(place);
+    }
+
+    fn node(&self, holder: Holder) -> Node {
+        self.owners.get(&holder).map_or(Node::Alone(holder), |owner| Node::Owner(*owner))
     }
 
     /// While a transaction waits for itself, somebody in the circle gives way.
-    fn break_circles(&mut self, transaction: u64) {
-        while let Some(circle) = self.circle(transaction) {
+    fn break_circles(&mut self, transaction: Holder) {
+        while let Some(circle) = self.circle(self.node(transaction)) {
             let waiters = self
                 .queues
                 .iter()
-                .flat_map(|(resource, queue)| queue.waiters.iter().map(move |waiter| (resource, waiter)));
+                .flat_map(|(place, queue)| queue.waiters.iter().map(move |waiter| (place, waiter)));
             let victim = waiters
-                .filter(|(_, waiter)| circle.contains(&waiter.transaction))
+                .filter(|(place, waiter)| circle.contains(&self.node((place.0, waiter.transaction))))
                 .min_by_key(|(_, waiter)| {
                     (waiter.priority, waiter.cost, std::cmp::Reverse((waiter.transaction, waiter.ticket)))
                 })
-                .map(|(resource, waiter)| (resource.clone(), waiter.ticket, Arc::clone(&waiter.wake)));
-            let Some((resource, ticket, wake)) = victim else { return };
+                .map(|(place, waiter)| (place.clone(), waiter.ticket, Arc::clone(&waiter.wake)));
+            let Some((place, ticket, wake)) = victim else { return };
             self.ended.insert(ticket, (Outcome::Victim, Instant::now()));
             wake.notify_all();
-            self.give_up(&resource, ticket);
+            self.give_up(&place, ticket);
         }
     }
 
     /// Transactions each of which waits for the next, and the last for the first, which is `start`.
-    fn circle(&self, start: u64) -> Option<Vec<u64>> {
-        let mut edges: HashMap<u64, Vec<u64>> = HashMap::new();
-        for queue in self.queues.values() {
-            for (place, waiter) in queue.waiters.iter().enumerate() {
-                edges.entry(waiter.transaction).or_default().extend(queue.blockers(place));
+    fn circle(&self, start: Node) -> Option<Vec<Node>> {
+        let mut edges: HashMap<Node, Vec<Node>> = HashMap::new();
+        for ((database, _), queue) in &self.queues {
+            for (turn, waiter) in queue.waiters.iter().enumerate() {
+                let blockers = queue.blockers(turn).map(|blocker| self.node((*database, blocker)));
+                edges.entry(self.node((*database, waiter.transaction))).or_default().extend(blockers);
             }
         }
         let mut seen = HashSet::new();
         // The way so far, and what of each one's blockers is still to be looked at.
-        let mut path: Vec<(u64, Vec<u64>)> = vec![(start, edges.get(&start).cloned().unwrap_or_default())];
+        let mut path: Vec<(Node, Vec<Node>)> = vec![(start, edges.get(&start).cloned().unwrap_or_default())];
         while let Some((_, blockers)) = path.last_mut() {
             match blockers.pop() {
                 Some(blocker) if blocker == start => {
-                    return Some(path.into_iter().map(|(transaction, _)| transaction).collect());
+                    return Some(path.into_iter().map(|(node, _)| node).collect());
                 }
                 Some(blocker) if seen.insert(blocker) => {
                     path.push((blocker, edges.get(&blocker).cloned().unwrap_or_default()));

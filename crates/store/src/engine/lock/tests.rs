@@ -68,7 +68,7 @@ fn request(transaction: u64, timeout: Duration) -> Request<'static> {
 
 impl Locks {
     fn new() -> Arc<Self> {
-        Arc::new(Self(LockTable::new(&Arc::new(Waits::default()))))
+        Arc::new(Self(LockTable::within(&LockSpace::default(), 0, &Arc::new(Waits::default()))))
     }
 
     fn at_once(&self, transaction: u64, resource: &Resource, mode: LockMode) -> bool {
@@ -203,7 +203,7 @@ fn two_readers_who_both_want_to_write_are_a_circle() {
 #[test]
 fn waits_end_by_time_or_from_outside_and_are_counted() {
     let waits = Arc::new(Waits::default());
-    let locks = Arc::new(Locks(LockTable::new(&waits)));
+    let locks = Arc::new(Locks(LockTable::within(&LockSpace::default(), 0, &waits)));
     assert!(locks.at_once(1, &A, X));
     let timeout = Duration::from_millis(1);
     let error = locks.0.acquire(request(2, timeout), &A, S).unwrap_err();

@@ -13,6 +13,10 @@ pub enum LogOperation {
     CommitTransaction,
     /// One that would have been a commit, had there been space for it. The name is this engine's own.
     WithdrawnCommit,
+    /// A transaction's last before the coordinator of several databases decides on it.
+    PrepareTransaction,
+    /// The decision that what was prepared is committed, in the log of the coordinator. The name is this engine's own.
+    CommitDecision,
     /// A transaction's last, undone.
     AbortTransaction,
     /// A row was added.
@@ -35,10 +39,12 @@ pub enum LogOperation {
 
 impl LogOperation {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::BeginTransaction,
         Self::CommitTransaction,
         Self::WithdrawnCommit,
+        Self::PrepareTransaction,
+        Self::CommitDecision,
         Self::AbortTransaction,
         Self::InsertRows,
         Self::DeleteRows,
@@ -56,6 +62,8 @@ impl LogOperation {
             Self::BeginTransaction => "LOP_BEGIN_XACT",
             Self::CommitTransaction => "LOP_COMMIT_XACT",
             Self::WithdrawnCommit => "LOP_COMMIT_WITHDRAWN",
+            Self::PrepareTransaction => "LOP_PREP_XACT",
+            Self::CommitDecision => "LOP_COMMIT_DECISION",
             Self::AbortTransaction => "LOP_ABORT_XACT",
             Self::InsertRows => "LOP_INSERT_ROWS",
             Self::DeleteRows => "LOP_DELETE_ROWS",
@@ -74,6 +82,8 @@ impl LogOperation {
             Operation::Begin => Self::BeginTransaction,
             Operation::Commit { .. } => Self::CommitTransaction,
             Operation::Withdrawn { .. } => Self::WithdrawnCommit,
+            Operation::Prepare { .. } => Self::PrepareTransaction,
+            Operation::Decision { .. } => Self::CommitDecision,
             Operation::End => Self::AbortTransaction,
             Operation::Change(change) | Operation::Compensation { change, .. } => match change {
                 Change::Image { .. } => Self::PageImage,

@@ -40,9 +40,12 @@ impl LogRow {
     fn new(lsn: Lsn, length_bytes: u32, record: &LogRecord) -> Self {
         let change = match &record.operation {
             Operation::Change(change) | Operation::Compensation { change, .. } => Some(change),
-            Operation::Begin | Operation::Commit { .. } | Operation::Withdrawn { .. } | Operation::End => {
-                None
-            }
+            Operation::Begin
+            | Operation::Commit { .. }
+            | Operation::Withdrawn { .. }
+            | Operation::Prepare { .. }
+            | Operation::Decision { .. }
+            | Operation::End => None,
         };
         let slot = match change {
             Some(

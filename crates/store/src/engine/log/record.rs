@@ -34,6 +34,20 @@ pub enum Operation {
         /// What the commit said.
         row_counts: Vec<(u32, i64)>,
     },
+    /// The transaction is part of one over several databases: it is committed if their coordinator has decided so, and its outcome is not
+    /// this log's to say.
+    Prepare {
+        /// What the coordinator calls it.
+        global: u64,
+        /// What the commit will say.
+        row_counts: Vec<(u32, i64)>,
+    },
+    /// In the coordinator's log: what is prepared under this number is committed. Zero: it would have been, had there been space for the
+    /// record. Belongs to no transaction.
+    Decision {
+        /// See [`Prepare`](Self::Prepare).
+        global: u64,
+    },
     /// The transaction has been undone completely.
     End,
     /// A page changed.
@@ -160,11 +174,16 @@ impl LogRecord {
             Operation::Commit { row_counts } | Operation::Withdrawn { row_counts } => {
                 let withdrawn = matches!(self.operation, Operation::Withdrawn { .. });
                 out.u8(if withdrawn { 6 } else { 2 });
-                out.count(row_counts.len());
-                for (object, difference) in row_counts {
-                    out.u32(*object);
-                    out.u64(*difference as u64);
-                }
+                put_row_counts(&mut out, row_counts);
+            }
+            Operation::Prepare { global, row_counts } => {
+                out.u8(7);
+                out.u64(*global);
+                put_row_counts(&mut out, row_counts);
+            }
+            Operation::Decision { global } => {
+                out.u8(8);
+                out.u64(*global);
             }
             Operation::End => out.u8(3),
             Operation::Change(change) => {
@@ -196,10 +215,7 @@ impl LogRecord {
         let operation = match reader.u8("operation")? {
             1 => Operation::Begin,
             kind @ (2 | 6) => {
-                let count = reader.count(12, "row counts")?;
-                let row_counts = (0..count)
-                    .map(|_| Ok((reader.u32("object")?, reader.u64("difference")? as i64)))
-                    .collect::<Result<_, CodecError>>()?;
+                let row_counts = take_row_counts(&mut reader)?;
                 if kind == 2 { Operation::Commit { row_counts } } else { Operation::Withdrawn { row_counts } }
             }
             3 => Operation::End,
@@ -208,6 +224,11 @@ impl LogRecord {
                 let undo_next = take_lsn(&mut reader)?;
                 Operation::Compensation { undo_next, change: Change::decode(&mut reader)? }
             }
+            7 => {
+                let global = reader.u64("global transaction")?;
+                Operation::Prepare { global, row_counts: take_row_counts(&mut reader)? }
+            }
+            8 => Operation::Decision { global: reader.u64("global transaction")? },
             other => return Err(reader.invalid("operation", format!("{other} is none"))),
         };
         reader.finish("record")?;
@@ -387,6 +408,19 @@ impl Change {
             other => return Err(reader.invalid("change", format!("{other} is none"))),
         })
     }
+}
+
+fn put_row_counts(out: &mut Writer, row_counts: &[(u32, i64)]) {
+    out.count(row_counts.len());
+    for (object, difference) in row_counts {
+        out.u32(*object);
+        out.u64(*difference as u64);
+    }
+}
+
+fn take_row_counts(reader: &mut Reader<'_>) -> Result<Vec<(u32, i64)>, CodecError> {
+    let count = reader.count(12, "row counts")?;
+    (0..count).map(|_| Ok((reader.u32("object")?, reader.u64("difference")? as i64))).collect()
 }
 
 fn put_lsn(out: &mut Writer, lsn: Lsn) {

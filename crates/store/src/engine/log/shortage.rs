@@ -79,7 +79,7 @@ impl Log {
         }
     }
 
-    /// Takes back a commit record that could not be made durable for want of space: it becomes one that says nothing, so that the
+    /// Takes back a commit record, or a decision, that could not be made durable for want of space: it becomes one that says nothing, so that the
     /// transaction is open again. False: it is durable after all.
     pub fn withdraw(&self, lsn: Lsn) -> Result<bool, EngineError> {
         let _flusher = self.flusher.lock();
@@ -102,6 +102,9 @@ impl Log {
         let decoded = LogRecord::decode(&bytes).ok().and_then(|record| match record.operation {
             Operation::Commit { row_counts } => {
                 Some(LogRecord { operation: Operation::Withdrawn { row_counts }, ..record })
+            }
+            Operation::Decision { .. } => {
+                Some(LogRecord { operation: Operation::Decision { global: 0 }, ..record })
             }
             _ => None,
         });

@@ -1,0 +1,158 @@
+//! Transactions over several databases: all of them commit, or none.
+//!
+//! Each prepares its part: everything is in its log, durably, but the outcome. Then one database, the coordinator, writes that all of them
+//! are committed. A database that is opened with a prepared part asks the coordinator; what the coordinator does not know was not decided
+//! (presumed abort). It forgets a decision when all parts are committed durably.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::database::{Engine, Shared};
+use super::error::EngineError;
+use super::log::{Log, Operation};
+use super::lsn::Lsn;
+use super::transaction::{Ready, Transaction};
+
+/// Commits transactions of several databases as one. `coordinator` need not be one of theirs, but is always the same for a database: whoever opens
+/// one asks it what was decided ([`Engine::open_within`]).
+///
+/// # Errors
+/// Those of a commit; then nothing is committed. `Shut`: what happened is known after the next opening of the databases; either all are
+/// committed or none.
+pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> Result<(), EngineError> {
+    let mut transactions = transactions;
+    // Everybody in the same order, so that commits do not wait for each other in a circle.
+    transactions.sort_by_key(|transaction| transaction.shared.number);
+    let ready = transactions.into_iter().map(Transaction::ready).collect::<Result<Vec<_>, _>>()?;
+    let (mut changed, unchanged): (Vec<_>, Vec<_>) = ready.into_iter().partition(Ready::has_changes);
+    if changed.len() < 2 {
+        return changed.into_iter().chain(unchanged).try_for_each(|part| part.commit().map(drop));
+    }
+    let deciding = &coordinator.shared;
+    let global = deciding.decisions.new_global();
+    for part in &mut changed {
+        // The coordinator's own part is durable with the decision.
+        if let Some(lsn) = part.prepare(global)?
+            && part.database() != deciding.number
+        {
+            part.flush(lsn)?;
+        }
+    }
+    if let Err(error) = deciding.decide(global) {
+        if let EngineError::Shut { .. } = error {
+            changed.into_iter().for_each(|part| drop(part.leave(&error)));
+        }
+        return Err(error);
+    }
+    let mut result = Ok(());
+    let mut parts = Vec::with_capacity(changed.len());
+    for part in changed {
+        match part.commit_decided() {
+            Ok(committed) => parts.extend(committed),
+            Err(error) => result = Err(error),
+        }
+    }
+    if result.is_ok() {
+        deciding.decisions.committed(global, parts);
+    }
+    unchanged.into_iter().try_for_each(|part| part.commit().map(drop)).and(result)
+}
+
+/// What a coordinator has decided and not forgotten.
+#[derive(Debug)]
+pub(super) struct Decisions {
+    next: AtomicU64,
+    open: Mutex<BTreeMap<u64, Parts>>,
+}
+
+/// Where the logs of the parts must be durable; None: nobody knows that yet.
+type Parts = Option<Vec<(Arc<Log>, Lsn)>>;
+
+impl Decisions {
+    /// Of a coordinator whose log goes on in this virtual log file, which no opening before had.
+    pub fn new(log_file: u32, recovered: impl IntoIterator<Item = u64>) -> Self {
+        Self {
+            next: AtomicU64::new(u64::from(log_file) << 32),
+            open: Mutex::new(recovered.into_iter().map(|global| (global, None)).collect()),
+        }
+    }
+
+    fn new_global(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// All parts are committed; they are so durably when their logs are durable up to here.
+    fn committed(&self, global: u64, parts: Vec<(Arc<Log>, Lsn)>) {
+        self.open.lock().insert(global, Some(parts));
+        self.forget();
+    }
+
+    /// Forgets what is committed durably everywhere.
+    fn forget(&self) {
+        self.open.lock().retain(|_, parts| {
+            parts.as_ref().is_none_or(|parts| parts.iter().any(|(log, lsn)| log.durable() <= *lsn))
+        });
+    }
+
+    /// What must not be forgotten.
+    pub fn remembered(&self) -> Vec<u64> {
+        self.forget();
+        self.open.lock().keys().copied().collect()
+    }
+
+    fn parts(&self) -> Vec<(Arc<Log>, Lsn)> {
+        self.open.lock().values().flatten().flatten().cloned().collect()
+    }
+}
+
+impl Shared {
+    /// Writes durably that a transaction over several databases is committed.
+    fn decide(&self, global: u64) -> Result<(), EngineError> {
+        let log = &self.pager.log;
+        let noted = || drop(self.decisions.open.lock().insert(global, None));
+        let lsn = self.pager.note(Operation::Decision { global }, noted)?;
+        let Err(error) = log.flush(lsn) else { return Ok(()) };
+        if !error.is_log_full() {
+            log.shut(error.to_string());
+            return Err(EngineError::Shut { reason: error.to_string() });
+        }
+        // A checkpoint that has seen the decision must not become one that counts.
+        let withdrawn = self.without_checkpoint(|| {
+            let withdrawn = log.withdraw(lsn);
+            if matches!(withdrawn, Ok(true)) {
+                self.decisions.open.lock().remove(&global);
+            }
+            withdrawn
+        });
+        match withdrawn {
+            Ok(true) => Err(error),
+            Ok(false) => Ok(()),
+            Err(error) => {
+                log.shut(error.to_string());
+                Err(EngineError::Shut { reason: error.to_string() })
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Whether this database, as a coordinator, has decided to commit this transaction over several databases.
+    pub fn has_decided(&self, global: u64) -> bool {
+        self.shared.decisions.open.lock().contains_key(&global)
+    }
+
+    /// All databases that this one may have coordinated are open: what was decided before is committed in all of them.
+    pub fn forget_recovered_decisions(&self) {
+        self.shared.decisions.open.lock().retain(|_, parts| parts.is_some());
+    }
+
+    /// Makes durable, in all databases, what this one has decided: nobody need ask it any more.
+    pub fn settle_decisions(&self) -> Result<(), EngineError> {
+        self.shared.decisions.parts().into_iter().try_for_each(|(log, lsn)| log.flush(lsn))?;
+        self.shared.decisions.forget();
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! What the databases of one server share: one limit of the memory for pages, and one view of who waits for whom.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::budget::CacheBudget;
+use super::lock::LockSpace;
+use super::page::PAGE_BYTES;
+
+/// Several databases that are open in one process as those of one server. Clones share it.
+///
+/// Their pages together take no more memory than it says, and a circle of waits that runs through several of them is found
+/// ([`Engine::begin_for`](super::Engine::begin_for) says which transactions are one).
+#[derive(Debug, Clone)]
+pub struct Host {
+    pub(super) budget: Arc<CacheBudget>,
+    pub(super) locks: LockSpace,
+    next: Arc<AtomicU64>,
+}
+
+impl Host {
+    /// For databases whose pages in memory take up to `cache_bytes`, but for those in use.
+    pub fn new(cache_bytes: usize) -> Host {
+        Host {
+            budget: Arc::new(CacheBudget::new((cache_bytes / PAGE_BYTES) as u64)),
+            locks: LockSpace::default(),
+            next: Arc::new(AtomicU64::new(1)),
+        }
+    }
+
+    /// A number for the transactions of one unit of work in several databases.
+    pub fn new_owner(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Pages that all caches hold.
+    pub fn cached_pages(&self) -> u64 {
+        self.budget.used_pages()
+    }
+}
