@@ -186,10 +186,6 @@ impl PageBlock {
 
     /// Starts anew.
     pub fn clear(&mut self) {
-        if self.compressor.is_some() {
-            let used = self.pages * PAGE_BYTES;
-            self.bytes.get_mut(..used).unwrap_or_default().fill(0);
-        }
         self.pages = 0;
         self.slots = 0;
         self.used = 0;

@@ -3,7 +3,8 @@
 use super::compress::cell::Cell;
 use super::compress::grid::Grid;
 use super::compress::record::{CdRecord, is_compressed, mark_index, owned};
-use super::compress::row::{ROW_BUFFER_BYTES, write_row};
+use super::compress::row::ROW_BUFFER_BYTES;
+use super::compress::writer::write_row;
 use super::error::EngineError;
 use super::kind::Kind;
 use super::layout::{Layout, Position};

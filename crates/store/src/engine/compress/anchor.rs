@@ -16,8 +16,8 @@ const CANDIDATES: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Anchor<'p> {
     bytes: Cow<'p, [u8]>,
-    /// The first eight of them.
-    word: u64,
+    /// The first sixteen of them, and zeros.
+    words: [u64; 2],
 }
 
 /// A value in a column with an anchor: its cell, whose long bytes are what follows the head, the head, and what both cost.
@@ -31,11 +31,24 @@ pub struct Coded {
     pub cost: u16,
 }
 
+/// Where the cells of a column with an anchor go; the heads are [`WHOLE`] so far.
+#[derive(Debug)]
+pub struct CodedCells<'c> {
+    /// Codes, one per row.
+    pub codes: &'c mut [u8],
+    /// Words, one per row.
+    pub words: &'c mut [u64],
+    /// Heads, one per row.
+    pub heads: &'c mut [u16],
+    /// What each value costs its row.
+    pub costs: &'c mut [u16],
+}
+
 impl<'p> Anchor<'p> {
     /// From its bytes.
     pub fn new(bytes: Cow<'p, [u8]>) -> Self {
-        let word = cell::pack(&bytes);
-        Self { bytes, word }
+        let words = [cell::pack(&bytes), cell::pack(bytes.get(8..).unwrap_or_default())];
+        Self { bytes, words }
     }
 
     /// The value of a column that saves most among some of its values. None: none saves anything. `few`: so many are not tried, since the
@@ -45,26 +58,31 @@ impl<'p> Anchor<'p> {
         let samples: [Cell; SAMPLES] =
             std::array::from_fn(|index| view.cell((2 * index + 1) * rows / (2 * SAMPLES)));
         let before: usize = samples.iter().map(|cell| cell.cost()).sum();
-        let any_long = samples.iter().any(|cell| cell.is_long());
-        let mut best = (0, Cell::NULL);
+        let mut best: (usize, Option<Cell>) = (0, None);
         let candidates = if few { CANDIDATES / 2 } else { CANDIDATES };
         for index in 0..candidates {
             let candidate = samples.get((2 * index + 1) * SAMPLES / (2 * candidates)).copied();
             let candidate = candidate.unwrap_or(Cell::NULL);
-            if !has_bytes(candidate) {
-                continue;
-            }
-            let after: usize = if any_long {
-                samples.iter().map(|cell| cost_beside(candidate, *cell, view)).sum()
-            } else {
-                samples.iter().map(|cell| cost_beside_short(candidate, *cell)).sum()
+            let short = candidate.word.to_le_bytes();
+            let anchor = match candidate.code {
+                NULL | EMPTY | TRUE => continue,
+                LONG if candidate.is_complex() => continue,
+                LONG => Anchor::new(Cow::Borrowed(view.long(candidate))),
+                _ => Anchor::new(Cow::Borrowed(short.get(..candidate.short_bytes()).unwrap_or_default())),
             };
+            let after: usize = samples.iter().map(|cell| usize::from(anchor.code(*cell, view).cost)).sum();
             let saved = before.saturating_sub(after);
             if saved > best.0 {
-                best = (saved, candidate);
+                best = (saved, Some(candidate));
             }
         }
-        has_bytes(best.1).then(|| Anchor::new(Cow::Owned(bytes_of(view, best.1).into_owned())))
+        best.1.map(|best| {
+            let bytes = match best.code {
+                LONG => view.long(best).to_vec(),
+                _ => best.word.to_le_bytes().into_iter().take(best.short_bytes()).collect(),
+            };
+            Anchor::new(Cow::Owned(bytes))
+        })
     }
 
     /// Its bytes.
@@ -72,9 +90,32 @@ impl<'p> Anchor<'p> {
         &self.bytes
     }
 
+    /// Codes a column; `out` has as many rows.
+    pub fn code_column(&self, view: &CellView<'_>, out: CodedCells<'_>) {
+        let CodedCells { codes, words, heads, costs } = out;
+        let own = codes.iter_mut().zip(words).zip(heads).zip(costs);
+        let each = own.zip(view.codes.iter().zip(view.words));
+        if view.codes.iter().fold(0, |most: u8, code| (*code).max(most)) < LONG
+            && view.codes.iter().fold(u8::MAX, |least, code| (*code).min(least)) > NULL
+        {
+            for ((((code, word), head), cost), (from, bytes)) in each {
+                let coded = self.code_short(Cell { code: *from, word: *bytes });
+                (*code, *word, *cost) = (coded.cell.code, coded.cell.word, coded.cost);
+                if coded.head != WHOLE {
+                    *head = coded.head;
+                }
+            }
+        } else {
+            for ((((code, word), head), cost), (from, bytes)) in each {
+                let coded = self.code(Cell { code: *from, word: *bytes }, view);
+                (*code, *word, *head, *cost) = (coded.cell.code, coded.cell.word, coded.head, coded.cost);
+            }
+        }
+    }
+
     /// A value as it is in a column with this anchor: the number of bytes that it shares with the anchor, then the rest; nothing if it
     /// is the anchor itself. What is long stays where it is.
-    #[inline]
+    #[inline(always)]
     pub fn code(&self, cell: Cell, view: &CellView<'_>) -> Coded {
         match cell.code {
             NULL | TRUE | SYMBOL => Coded { cell, head: WHOLE, cost: cell.short_bytes() as u16 },
@@ -85,38 +126,37 @@ impl<'p> Anchor<'p> {
 
     /// The same of a cell that has its bytes in its word.
     #[inline(always)]
-    pub fn code_short(&self, cell: Cell) -> Coded {
-        let length = cell.short_bytes();
-        let same = (cell.word ^ self.word).trailing_zeros() as usize / 8;
+    fn code_short(&self, cell: Cell) -> Coded {
+        let length = usize::from(cell.code.wrapping_sub(EMPTY)).min(SHORT_LIMIT_BYTES);
+        let same = (cell.word ^ self.words[0]).trailing_zeros() as usize / 8;
         let same = same.min(length).min(self.bytes.len());
-        if same == length && length == self.bytes.len() {
-            return Coded { cell: Cell::EMPTY, head: WHOLE, cost: 0 };
-        }
         let rest = length - same;
         if rest == SHORT_LIMIT_BYTES {
             return Coded { cell: Cell { code: LONG, ..cell }, head: INLINE, cost: 1 + 8 + 2 };
         }
-        let tail = cell.word.checked_shr(8 * same as u32).unwrap_or(0);
-        let cell = Cell { code: EMPTY + 1 + rest as u8, word: same as u64 | (tail << 8) };
-        Coded { cell, head: WHOLE, cost: 1 + rest as u16 }
+        // A shift by 64 bits in two.
+        let tail = (cell.word >> (4 * same)) >> (4 * same);
+        let stored = match rest == 0 && length == self.bytes.len() {
+            true => (EMPTY, 0),
+            false => (EMPTY + 1 + rest as u8, same as u64 | (tail << 8)),
+        };
+        let cell = Cell { code: stored.0, word: stored.1 };
+        Coded { cell, head: WHOLE, cost: u16::from(stored.0 - EMPTY) }
     }
 
+    #[inline]
     fn code_long(&self, cell: Cell, view: &CellView<'_>) -> Coded {
         let (start, length) = cell.place();
         if cell.is_complex() {
             return Coded { cell, head: WHOLE, cost: (length + 2) as u16 };
         }
-        // Most values differ early.
-        let word = word_at(view.data, start, length.min(SHORT_LIMIT_BYTES));
-        let same = (word ^ self.word).trailing_zeros() as usize / 8;
-        let same = match same {
-            SHORT_LIMIT_BYTES => shared(view.long(cell), &self.bytes),
-            _ => same.min(length).min(self.bytes.len()),
-        };
-        let (rest, (head, head_length)) = (length.saturating_sub(same), head_bytes(same));
+        let same = self.shared(view.data.get(start..).unwrap_or_default());
+        let same = same.min(length).min(self.bytes.len());
+        let rest = length - same;
         if rest == 0 && same == self.bytes.len() {
             return Coded { cell: Cell::EMPTY, head: WHOLE, cost: 0 };
         }
+        let (head, head_length) = head_bytes(same);
         let stored = head_length + rest;
         if stored > SHORT_LIMIT_BYTES {
             let cell = Cell::long(start + same, rest);
@@ -126,6 +166,21 @@ impl<'p> Anchor<'p> {
         let tail = word_at(view.data, start + same, rest);
         let cell = Cell { code: EMPTY + stored as u8, word: head | (tail << (8 * head_length)) };
         Coded { cell, head: WHOLE, cost: stored as u16 }
+    }
+
+    /// How many bytes the anchor and these begin with alike; perhaps more of both than belong to them.
+    #[inline(always)]
+    fn shared(&self, bytes: &[u8]) -> usize {
+        let Some(head) = bytes.first_chunk::<16>() else { return shared(bytes, &self.bytes) };
+        let [low, high] = head.as_chunks::<8>().0 else { return 0 };
+        let low = u64::from_le_bytes(*low) ^ self.words[0];
+        if low != 0 {
+            return low.trailing_zeros() as usize / 8;
+        }
+        match u64::from_le_bytes(*high) ^ self.words[1] {
+            0 => shared(bytes, &self.bytes),
+            high => 8 + high.trailing_zeros() as usize / 8,
+        }
     }
 
     /// The same as [`code`](Self::code) with the bytes of a long cell appended to `data`.
@@ -184,48 +239,7 @@ pub fn from_end(data: &mut Vec<u8>, start: usize) -> Cell {
     cell
 }
 
-/// Whether a cell has bytes that could be shared.
-fn has_bytes(cell: Cell) -> bool {
-    !matches!(cell.code, NULL | EMPTY | TRUE) && !cell.is_complex()
-}
-
-fn bytes_of<'v>(view: &CellView<'v>, cell: Cell) -> Cow<'v, [u8]> {
-    match cell.code {
-        LONG => Cow::Borrowed(view.long(cell)),
-        _ => Cow::Owned(cell.word.to_le_bytes().iter().copied().take(cell.short_bytes()).collect()),
-    }
-}
-
-/// What a value costs its record beside an anchor, both short.
-#[inline(always)]
-fn cost_beside_short(anchor: Cell, cell: Cell) -> usize {
-    let (length, other) = (cell.short_bytes(), anchor.short_bytes());
-    let same = ((cell.word ^ anchor.word).trailing_zeros() as usize / 8).min(length).min(other);
-    let stored = if same == length && length == other { 0 } else { 1 + length - same };
-    // Nine bytes are long, and have an end offset.
-    let stored = if stored > SHORT_LIMIT_BYTES { stored + 2 } else { stored };
-    if matches!(cell.code, NULL | TRUE | SYMBOL) { length } else { stored }
-}
-
-/// The same for values of any length.
-fn cost_beside(anchor: Cell, cell: Cell, view: &CellView<'_>) -> usize {
-    if matches!(cell.code, NULL | TRUE | SYMBOL) || cell.is_complex() {
-        return cell.cost();
-    }
-    let (left, right) = (cell.word.to_le_bytes(), anchor.word.to_le_bytes());
-    let left = if cell.is_long() { view.long(cell) } else { left.get(..cell.short_bytes()).unwrap_or(&[]) };
-    let right =
-        if anchor.is_long() { view.long(anchor) } else { right.get(..anchor.short_bytes()).unwrap_or(&[]) };
-    let same = shared(left, right);
-    if same == left.len() && left.len() == right.len() {
-        return 0;
-    }
-    let stored = head_bytes(same).1 + left.len() - same;
-    if stored > SHORT_LIMIT_BYTES { stored + 2 } else { stored }
-}
-
 /// How many bytes two values begin with alike.
-#[inline]
 fn shared(left: &[u8], right: &[u8]) -> usize {
     let words = left.as_chunks::<8>().0.iter().zip(right.as_chunks::<8>().0);
     let mut same = 0;

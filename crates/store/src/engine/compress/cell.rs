@@ -137,6 +137,12 @@ pub fn short_bytes(code: u8) -> usize {
     usize::from(SHORT_BYTES[usize::from(code & 15)])
 }
 
+/// The same without a table, for many codes at once.
+#[inline(always)]
+pub fn few_bytes(code: u8) -> u8 {
+    if code < LONG { code.saturating_sub(1) } else { u8::from(code == SYMBOL) }
+}
+
 /// Start and length of a long cell's word.
 #[inline]
 pub fn place(word: u64) -> (usize, usize) {

@@ -35,16 +35,14 @@ struct Entry {
 }
 
 /// A value as the page would have it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 struct Stored {
     /// The bytes of a short value, or the hash of a long one.
     key: u64,
+    /// Its length in bytes, and its head in the upper half; see [`CellView::heads`].
+    tag: u32,
     /// Of a long value: where the bytes behind the head are.
     start: u32,
-    /// All of its bytes.
-    length: u16,
-    /// Of a long value; see [`CellView::heads`].
-    head: u16,
 }
 
 /// A value that has no entry.
@@ -84,31 +82,32 @@ impl Dictionary {
             .map(|(column, places)| (*column, Symbols { places, entries: &self.entries }))
     }
 
-    /// Learns from a page of so many rows that is done: columns in which few values got a symbol are left out for a while.
-    pub fn learn(&mut self, rows: usize) {
+    /// Learns from a page of so many rows that is done: columns in which few values `found` a symbol are left out for a while.
+    pub fn learn(&mut self, rows: usize, found: impl Fn(usize) -> usize) {
         self.quiet.iter_mut().for_each(|quiet| *quiet = quiet.saturating_sub(1));
-        let Self { counted, places, entries, quiet, .. } = self;
-        for (column, places) in counted.iter().zip(places.chunks_exact(rows.max(1))) {
-            let found = Symbols { places, entries }.iter().flatten().count();
-            if let (Some(quiet), true) = (quiet.get_mut(*column), 16 * found < rows) {
+        let Self { counted, quiet, .. } = self;
+        for column in counted {
+            if let (Some(quiet), true) = (quiet.get_mut(*column), 16 * found(*column) < rows) {
                 *quiet = QUIET_PAGES;
             }
         }
     }
 
-    /// The symbol of a value, if it has one.
-    pub fn find(&self, view: &CellView<'_>, row: usize, views: &[CellView<'_>]) -> Option<u8> {
-        let value = stored(view.cell(row), view, row)?;
+    /// The symbol and one of a value; 0: it has none.
+    pub fn find(&self, view: &CellView<'_>, row: usize, views: &[CellView<'_>]) -> u16 {
+        let Some(value) = stored(view.cell(row), view, row) else { return 0 };
         let mask = self.slots.len() - 1;
         let first = slot_of(&value);
         for at in first..first + PROBES {
-            let number = usize::from(*self.slots.get(at & mask)?).checked_sub(1)?;
-            let entry = self.entries.get(number)?;
+            let number = usize::from(self.slots.get(at & mask).copied().unwrap_or(0));
+            let Some(entry) = number.checked_sub(1).and_then(|number| self.entries.get(number)) else {
+                return 0;
+            };
             if entry.is(&value, view, views) {
-                return entry.symbol.checked_sub(1).map(|symbol| symbol as u8);
+                return entry.symbol;
             }
         }
-        None
+        0
     }
 
     /// The chosen values, by symbol.
@@ -132,45 +131,24 @@ impl Dictionary {
 
     fn count(&mut self, column: usize, view: &CellView<'_>, views: &[CellView<'_>]) {
         let Self { slots, entries, places, .. } = self;
-        let mask = slots.len() - 1;
         let mut last = (Cell::NULL, NOWHERE);
-        for (row, (code, word)) in view.codes.iter().zip(view.words).enumerate() {
+        let before = places.len();
+        places.resize(before + view.codes.len(), NOWHERE);
+        let own = places.iter_mut().skip(before).zip(view.codes.iter().zip(view.words));
+        for (row, (place, (code, word))) in own.enumerate() {
             let cell = Cell { code: *code, word: *word };
             // Runs of equal values are common, and need no search. (Places of long values are different.)
             if cell == last.0
                 && let Some(entry) = entries.get_mut(usize::from(last.1))
             {
                 entry.count = entry.count.saturating_add(1);
-                places.push(last.1);
+                *place = last.1;
                 continue;
             }
-            let Some(value) = stored(cell, view, row) else {
-                places.push(NOWHERE);
-                continue;
-            };
-            let first = slot_of(&value);
-            let mut place = NOWHERE;
-            for at in first..first + PROBES {
-                let Some(slot) = slots.get_mut(at & mask) else { break };
-                let Some(number) = slot.checked_sub(1) else {
-                    if entries.len() < ENTRY_LIMIT {
-                        place = entries.len() as u16;
-                        *slot = place + 1;
-                        entries.push(Entry { value, column: column as u16, count: 1, symbol: 0 });
-                    }
-                    break;
-                };
-                if let Some(entry) = entries.get_mut(usize::from(number))
-                    && entry.is(&value, view, views)
-                {
-                    entry.count = entry.count.saturating_add(1);
-                    place = number;
-                    break;
-                }
-            }
-            places.push(place);
+            let Some(value) = stored(cell, view, row) else { continue };
+            *place = entry_of(value, column, view, views, slots, entries);
             if *code != LONG {
-                last = (cell, place);
+                last = (cell, *place);
             }
         }
     }
@@ -180,7 +158,7 @@ impl Dictionary {
         let Self { entries, bytes, ends, gains, .. } = self;
         gains.clear();
         for (number, entry) in entries.iter().enumerate() {
-            let length = usize::from(entry.value.length);
+            let length = entry.value.length();
             let cost = if length > SHORT_LIMIT_BYTES { length + 2 } else { length };
             let (saved, spent) = (usize::from(entry.count) * (cost - 1), length + 2);
             if entry.count > 1 && saved > spent {
@@ -209,12 +187,9 @@ pub struct Symbols<'d> {
 }
 
 impl Symbols<'_> {
-    /// By row; None: the value stays.
-    pub fn iter(&self) -> impl Iterator<Item = Option<u8>> {
-        self.places.iter().map(|place| {
-            let entry = self.entries.get(usize::from(*place))?;
-            entry.symbol.checked_sub(1).map(|symbol| symbol as u8)
-        })
+    /// By row, each with one added; 0: the value stays.
+    pub fn iter(&self) -> impl Iterator<Item = u16> + Clone {
+        self.places.iter().map(|place| self.entries.get(usize::from(*place)).map_or(0, |entry| entry.symbol))
     }
 }
 
@@ -222,22 +197,66 @@ impl Entry {
     /// Whether it is this value, which is one of `view`.
     #[inline(always)]
     fn is(&self, value: &Stored, view: &CellView<'_>, views: &[CellView<'_>]) -> bool {
-        let (own, other) = (&self.value, value);
-        let alike = (own.key, own.length, own.head) == (other.key, other.length, other.head);
-        alike
-            && (!other.has_tail()
-                || views.get(usize::from(self.column)).map(|view| own.tail(view)) == Some(other.tail(view)))
+        (self.value.key, self.value.tag) == (value.key, value.tag)
+            && (!value.has_tail()
+                || views.get(usize::from(self.column)).map(|view| self.value.tail(view))
+                    == Some(value.tail(view)))
     }
 }
 
+/// The number of the entry of a value that occurs once more, a new one if it is the first. [`NOWHERE`]: there is no room for it.
+#[inline(always)]
+fn entry_of(
+    value: Stored,
+    column: usize,
+    view: &CellView<'_>,
+    views: &[CellView<'_>],
+    slots: &mut [u16],
+    entries: &mut Vec<Entry>,
+) -> u16 {
+    let mask = slots.len() - 1;
+    let first = slot_of(&value);
+    for at in first..first + PROBES {
+        let Some(slot) = slots.get_mut(at & mask) else { break };
+        let Some(number) = slot.checked_sub(1) else {
+            if entries.len() >= ENTRY_LIMIT {
+                break;
+            }
+            entries.push(Entry { value, column: column as u16, count: 1, symbol: 0 });
+            *slot = entries.len() as u16;
+            return *slot - 1;
+        };
+        if let Some(entry) = entries.get_mut(usize::from(number))
+            && entry.is(&value, view, views)
+        {
+            entry.count = entry.count.saturating_add(1);
+            return number;
+        }
+    }
+    NOWHERE
+}
+
 impl Stored {
-    /// Whether some of its bytes are not in its key.
-    fn has_tail(&self) -> bool {
-        usize::from(self.length) > SHORT_LIMIT_BYTES && self.head != INLINE
+    fn new(key: u64, length: u16, head: u16, start: u32) -> Self {
+        Self { key, tag: u32::from(length) | (u32::from(head) << 16), start }
     }
 
-    fn head(&self) -> ([u8; 2], usize) {
-        match self.head {
+    /// Of all of its bytes.
+    fn length(&self) -> usize {
+        usize::from(self.tag as u16)
+    }
+
+    fn head(&self) -> u16 {
+        (self.tag >> 16) as u16
+    }
+
+    /// Whether some of its bytes are not in its key.
+    fn has_tail(&self) -> bool {
+        self.length() > SHORT_LIMIT_BYTES && self.head() != INLINE
+    }
+
+    fn head_bytes(&self) -> ([u8; 2], usize) {
+        match self.head() {
             WHOLE => ([0; 2], 0),
             same => head_bytes(same.into()),
         }
@@ -245,7 +264,7 @@ impl Stored {
 
     /// Its bytes behind the head.
     fn tail<'v>(&self, view: &CellView<'v>) -> &'v [u8] {
-        let (start, length) = (self.start as usize, usize::from(self.length) - self.head().1);
+        let (start, length) = (self.start as usize, self.length() - self.head_bytes().1);
         view.data.get(start..start + length).unwrap_or_default()
     }
 
@@ -253,13 +272,13 @@ impl Stored {
     fn put(&self, view: Option<&CellView<'_>>, out: &mut Vec<u8>) {
         let key = self.key.to_le_bytes();
         if !self.has_tail() {
-            if self.head == INLINE {
+            if self.head() == INLINE {
                 out.push(0);
             }
-            out.extend(key.into_iter().take(self.length.into()));
+            out.extend(key.into_iter().take(self.length()));
             return;
         }
-        let (head, count) = self.head();
+        let (head, count) = self.head_bytes();
         out.extend(head.into_iter().take(count));
         out.extend_from_slice(view.map_or(&[], |view| self.tail(view)));
     }
@@ -269,17 +288,12 @@ impl Stored {
 #[inline(always)]
 fn stored(cell: Cell, view: &CellView<'_>, row: usize) -> Option<Stored> {
     if cell.code != LONG {
-        let length = cell.short_bytes();
-        return (length > 1).then_some(Stored {
-            key: cell.word,
-            start: 0,
-            length: length as u16,
-            head: WHOLE,
-        });
+        let length = cell::few_bytes(cell.code);
+        return (length > 1).then_some(Stored::new(cell.word, length.into(), WHOLE, 0));
     }
     let head = view.heads.get(row).copied().unwrap_or(WHOLE);
     if head == INLINE {
-        return Some(Stored { key: cell.word, start: 0, length: 9, head });
+        return Some(Stored::new(cell.word, 9, head, 0));
     }
     if is_pointer(cell, head) {
         return None;
@@ -287,12 +301,12 @@ fn stored(cell: Cell, view: &CellView<'_>, row: usize) -> Option<Stored> {
     let (start, length) = cell.place();
     let head_length = if head == WHOLE { 0 } else { head_bytes(head.into()).1 };
     let key = hash(view.long(cell), head);
-    Some(Stored { key, start: start as u32, length: u16::try_from(length + head_length).ok()?, head })
+    Some(Stored::new(key, u16::try_from(length + head_length).ok()?, head, start as u32))
 }
 
 #[inline]
 fn slot_of(value: &Stored) -> usize {
-    let mixed = (value.key ^ (u64::from(value.length) << 56)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (value.key ^ (u64::from(value.tag) << 56)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 44) as usize
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::grid::{CellView, Grid};
 use super::plan::Planner;
 use super::record::CdRecord;
-use super::row::{RowWriter, Stage};
+use super::writer::{RowWriter, Stage};
 use super::{CompressionCounts, information, pays};
 use crate::engine::page::{self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, Page, PageType, SLOT_BYTES};
 
@@ -253,16 +253,15 @@ impl Limits {
 
     /// The first rows of these lengths, as many as fit together.
     fn fitting(&self, lengths: impl Iterator<Item = usize>) -> Fill {
-        let mut fill = Fill { limit_bytes: self.page_bytes, ..Fill::default() };
+        let (mut rows, mut record_bytes, mut used_bytes) = (0, 0, 0);
         for length in lengths {
-            let used_bytes = fill.used_bytes + length.max(self.row_bytes) + SLOT_BYTES;
-            if used_bytes > self.page_bytes {
+            let with_row = used_bytes + length.max(self.row_bytes) + SLOT_BYTES;
+            if with_row > self.page_bytes {
                 break;
             }
-            let record_bytes = fill.record_bytes + length;
-            fill = Fill { rows: fill.rows + 1, record_bytes, used_bytes, ..fill };
+            (rows, record_bytes, used_bytes) = (rows + 1, record_bytes + length, with_row);
         }
-        fill
+        Fill { rows, record_bytes, used_bytes, limit_bytes: self.page_bytes }
     }
 }
 
@@ -303,11 +302,15 @@ fn lay_out(
     }
     let end = (at + fill.record_bytes).min(PAGE_BYTES);
     let (records, slots) = bytes.split_at_mut(end);
-    let mut writer = RowWriter::new(views, 0..fill.rows, in_index, stage);
-    for (row, slot) in (0..fill.rows).zip(slots.as_rchunks_mut::<SLOT_BYTES>().1.iter_mut().rev()) {
-        *slot = (at as u16).to_le_bytes();
-        at += writer.write(row, records.get_mut(at..).unwrap_or_default());
-    }
+    let mut slots = slots.as_rchunks_mut::<SLOT_BYTES>().1.iter_mut().rev();
+    at = RowWriter::new(views, 0..fill.rows, in_index).write(stage, records, at, |at| {
+        if let Some(slot) = slots.next() {
+            *slot = (at as u16).to_le_bytes();
+        }
+        at
+    });
+    // What neither rows nor slots take may be left from another page.
+    bytes.get_mut(at..PAGE_BYTES.saturating_sub(SLOT_BYTES * fill.rows)).unwrap_or_default().fill(0);
     let free = CAPACITY_BYTES.saturating_sub(at - HEADER_BYTES + SLOT_BYTES * fill.rows);
     page::set_fill(bytes, fill.rows as u16, at, free);
 }

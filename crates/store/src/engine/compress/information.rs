@@ -10,7 +10,8 @@ use super::anchor::{Anchor, from_end};
 use super::cell::{Cell, LONG, NULL, SYMBOL, TRUE};
 use super::grid::{Grid, GridColumn};
 use super::record::{CdRecord, is_compressed, owned};
-use super::row::{ROW_BUFFER_BYTES, write_row};
+use super::row::ROW_BUFFER_BYTES;
+use super::writer::write_row;
 use crate::engine::page::{HEADER_BYTES, PAGE_BYTES, Page};
 use crate::engine::record::u16_at;
 

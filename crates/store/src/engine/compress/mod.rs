@@ -18,6 +18,7 @@ pub mod row;
 pub mod scsu;
 pub mod value;
 pub mod vardecimal;
+pub mod writer;
 
 use std::fmt;
 use std::str::FromStr;

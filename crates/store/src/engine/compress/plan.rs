@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 
-use super::anchor::Anchor;
-use super::cell::{Cell, LONG, NULL, SYMBOL};
+use super::anchor::{Anchor, CodedCells};
+use super::cell::SYMBOL;
 use super::dictionary::Dictionary;
 use super::grid::{CellView, WHOLE};
 use super::information::InformationWriter;
 use super::row::{RowLengths, push_costs};
 
-/// A column in which so many pages in a row had no anchor gets a new chance every so many pages.
+/// A column in which so many pages in a row had no anchor ...
 const MISSES_LIMIT: u32 = 4;
+/// ... gets a new chance every so many pages.
+const RETRY_PAGES: u32 = 16;
 
 /// Plans pages; kept from page to page for its memory, and for what it has learnt of the columns.
 #[derive(Debug, Default)]
@@ -31,8 +33,8 @@ struct CodedColumn {
     anchor: Option<Anchor<'static>>,
     /// Whether its cells differ from those that they were made of.
     changed: bool,
-    /// Whether some of its values have symbols.
-    has_symbols: bool,
+    /// How many of its values have symbols.
+    symbols: usize,
     /// If it is changed: its cells, and the heads of long ones if it has an anchor.
     codes: Vec<u8>,
     words: Vec<u64>,
@@ -59,11 +61,7 @@ impl Planner {
         let Self { columns, dictionary, .. } = self;
         for (index, symbols) in dictionary.columns(rows).filter(|_| any_symbol) {
             if let (Some(column), Some(view)) = (columns.get_mut(index), views.get(index)) {
-                let symbols = symbols.iter().enumerate();
-                column.put_symbols(
-                    &view.slice(0..rows),
-                    symbols.filter_map(|(row, symbol)| Some((row, symbol?))),
-                );
+                column.put_symbols(&view.slice(0..rows), 0, symbols.iter());
             }
         }
         let anchors = columns.iter().map(|column| column.anchor.as_ref().map(Anchor::bytes));
@@ -74,7 +72,8 @@ impl Planner {
 
     /// Learns from the page that was planned last what need not be tried for the next ones.
     pub fn learn(&mut self) {
-        self.dictionary.learn(self.planned);
+        let Self { columns, dictionary, .. } = self;
+        dictionary.learn(self.planned, |index| columns.get(index).map_or(0, |column| column.symbols));
         for column in &mut self.columns {
             column.pages = column.pages.saturating_add(1);
             column.misses = if column.anchor.is_some() { 0 } else { column.misses.wrapping_add(1) };
@@ -87,20 +86,19 @@ impl Planner {
         for (column, view) in self.columns.iter_mut().zip(views) {
             column.extend(&view.slice(added.clone()), added.start);
         }
-        let mut found: Vec<(usize, Vec<(usize, u8)>)> = Vec::new();
+        let mut found: Vec<(usize, Vec<u16>)> = Vec::new();
         let coded: Vec<CellView<'_>> =
             self.columns.iter().zip(views).map(|(column, view)| column.view(view, rows)).collect();
         for (index, (column, view)) in self.columns.iter().zip(&coded).enumerate() {
-            if column.has_symbols {
-                let symbols =
-                    added.clone().filter_map(|row| Some((row, self.dictionary.find(view, row, &coded)?)));
+            if column.symbols > 0 {
+                let symbols = added.clone().map(|row| self.dictionary.find(view, row, &coded));
                 found.push((index, symbols.collect()));
             }
         }
         drop(coded);
         for (index, symbols) in found {
             if let (Some(column), Some(view)) = (self.columns.get_mut(index), views.get(index)) {
-                column.put_symbols(&view.slice(0..rows), symbols.into_iter());
+                column.put_symbols(&view.slice(0..rows), added.start, symbols.into_iter());
             }
         }
         self.rows = rows;
@@ -147,9 +145,9 @@ impl CodedColumn {
     fn plan(&mut self, view: &CellView<'_>) {
         self.clear();
         self.anchor = None;
-        self.has_symbols = false;
+        self.symbols = 0;
         push_costs(view, &mut self.costs);
-        if self.misses >= MISSES_LIMIT && !self.misses.is_multiple_of(MISSES_LIMIT) {
+        if self.misses >= MISSES_LIMIT && !self.misses.is_multiple_of(RETRY_PAGES) {
             return;
         }
         let Some(anchor) = Anchor::choose(view, self.misses == 0 && self.pages > 0) else { return };
@@ -199,37 +197,33 @@ impl CodedColumn {
         words.resize(rows, 0);
         heads.resize(rows, WHOLE);
         costs.resize(rows, 0);
-        let own = codes.iter_mut().zip(words).zip(heads).zip(costs).skip(from);
-        let cells = view.codes.iter().zip(view.words).map(|(code, word)| Cell { code: *code, word: *word });
-        let each = own.zip(cells);
-        if view.codes.iter().fold(0, |most: u8, code| (*code).max(most)) < LONG
-            && view.codes.iter().fold(u8::MAX, |least, code| (*code).min(least)) > NULL
-        {
-            for ((((code, word), head), cost), cell) in each {
-                let coded = anchor.code_short(cell);
-                (*code, *word, *head, *cost) = (coded.cell.code, coded.cell.word, coded.head, coded.cost);
-            }
-        } else {
-            for ((((code, word), head), cost), cell) in each {
-                let coded = anchor.code(cell, view);
-                (*code, *word, *head, *cost) = (coded.cell.code, coded.cell.word, coded.head, coded.cost);
-            }
-        }
+        anchor.code_column(
+            view,
+            CodedCells {
+                codes: codes.get_mut(from..).unwrap_or_default(),
+                words: words.get_mut(from..).unwrap_or_default(),
+                heads: heads.get_mut(from..).unwrap_or_default(),
+                costs: costs.get_mut(from..).unwrap_or_default(),
+            },
+        );
     }
 
-    /// Puts symbols in the places of values.
-    fn put_symbols(&mut self, view: &CellView<'_>, symbols: impl Iterator<Item = (usize, u8)>) {
-        for (row, symbol) in symbols {
-            if !self.changed {
-                self.changed = true;
-                self.codes.extend_from_slice(view.codes);
-                self.words.extend_from_slice(view.words);
-            }
-            if let (Some(code), Some(word), Some(cost)) =
-                (self.codes.get_mut(row), self.words.get_mut(row), self.costs.get_mut(row))
-            {
-                (*code, *word, *cost) = (SYMBOL, u64::from(symbol), 1);
-                self.has_symbols = true;
+    /// Puts symbols in the places of values from `first` on; 0: the value stays, else its symbol and one.
+    fn put_symbols(&mut self, view: &CellView<'_>, first: usize, symbols: impl Iterator<Item = u16> + Clone) {
+        let found = symbols.clone().filter(|symbol| *symbol > 0).count();
+        if found == 0 {
+            return;
+        }
+        self.symbols += found;
+        if !self.changed {
+            self.changed = true;
+            self.codes.extend_from_slice(view.codes);
+            self.words.extend_from_slice(view.words);
+        }
+        let cells = self.codes.iter_mut().zip(&mut self.words).zip(&mut self.costs).skip(first);
+        for (((code, word), cost), symbol) in cells.zip(symbols) {
+            if symbol > 0 {
+                (*code, *word, *cost) = (SYMBOL, u64::from(symbol - 1), 1);
             }
         }
     }

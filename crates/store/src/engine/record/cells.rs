@@ -143,10 +143,23 @@ fn numbers<'a, T>(
     nulls: Option<&NullBuffer>,
     number: impl Fn(&T) -> Result<i64, &'static str>,
 ) -> Result<Values<'a>, (usize, &'static str)> {
-    let mut numbers = Vec::with_capacity(values.len());
-    for (row, value) in values.iter().enumerate() {
-        let valid = nulls.is_none_or(|nulls| nulls.is_valid(row));
-        numbers.push(if valid { number(value).map_err(|reason| (row, reason))? } else { 0 });
+    let mut refused = false;
+    let numbers: Vec<i64> = values
+        .iter()
+        .map(|value| {
+            number(value).unwrap_or_else(|_| {
+                refused = true;
+                0
+            })
+        })
+        .collect();
+    if refused {
+        // Unless it is only what stands where a null is.
+        for (row, value) in values.iter().enumerate() {
+            if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                number(value).map_err(|reason| (row, reason))?;
+            }
+        }
     }
     Ok(Values::Integers(numbers))
 }

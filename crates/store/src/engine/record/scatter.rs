@@ -15,7 +15,7 @@ use arrow::datatypes::DataType;
 
 use super::super::compress;
 use super::super::compress::grid::CellView;
-use super::super::compress::row::{RowWriter, Stage};
+use super::super::compress::writer::{RowWriter, Stage};
 use super::super::error::EngineError;
 use super::super::kind::Kind;
 use super::super::layout::{Layout, Position, RecordForm};
@@ -198,14 +198,10 @@ impl<'a> BoundBatch<'a> {
     fn write_compressed(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
         let views = self.cells();
         let in_index = self.layout.form == RecordForm::IndexLeaf;
-        let mut stage = Stage::default();
-        let mut writer = RowWriter::new(&views, rows.clone(), in_index, &mut stage);
-        for (row, offset) in rows.zip(offsets) {
-            let (start, length) = (*offset as usize, self.lengths.get(row).copied().unwrap_or(0));
-            if let Some(place) = out.get_mut(start..start + usize::from(length)) {
-                writer.write(row, place);
-            }
-        }
+        let mut offsets = offsets.iter();
+        RowWriter::new(&views, rows, in_index).write(&mut Stage::default(), out, 0, |end| {
+            offsets.next().map_or(end, |offset| *offset as usize)
+        });
     }
 
     fn write_variable(&self, rows: Range<usize>, offsets: &[u32], out: &mut [u8]) {
@@ -276,6 +272,17 @@ impl<'a> BoundBatch<'a> {
             self.lengths = vec![fixed as u16; rows];
             return Ok(());
         }
+        let limit_bytes = IN_ROW_LIMIT_BYTES.min(self.layout.row_limit_bytes);
+        if self.layout.is_compressed() {
+            // Only who has to leave is asked: nobody, if the longest values of all columns could be in one row.
+            let longest = self.columns.iter().map(|source| match &source.values {
+                Values::Variable { ends, .. } => longest(ends),
+                _ => 0,
+            });
+            if self.layout.row_bytes(self.layout.variable_count, longest.sum()) <= limit_bytes {
+                return Ok(());
+            }
+        }
         let (mut bytes, mut counts) = (vec![0_u32; rows], vec![0_u16; rows]);
         for (source, position) in self.columns.iter().zip(self.layout.positions.iter()) {
             let (Position::Variable { index, .. }, Values::Variable { ends, .. }) =
@@ -298,7 +305,7 @@ impl<'a> BoundBatch<'a> {
         for row in 0..rows {
             let count = usize::from(self.variable_counts.get(row).copied().unwrap_or(0));
             let mut length = self.layout.row_bytes(count, bytes.get(row).copied().unwrap_or(0) as usize);
-            if length > IN_ROW_LIMIT_BYTES.min(self.layout.row_limit_bytes) {
+            if length > limit_bytes {
                 length = self.move_values(row, length, sink)?;
             }
             lengths.push(length as u16);
@@ -552,6 +559,7 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
     };
     if let (Position::Variable { limit_bytes: Some(limit), .. }, Values::Variable { ends, .. }) =
         (*position, &values)
+        && longest(ends) > limit
     {
         for (row, pair) in ends.windows(2).enumerate() {
             if let [start, end] = pair
@@ -563,6 +571,13 @@ fn bind<'a>(layout: &Layout, index: usize, array: &'a ArrayRef) -> Result<Source
         }
     }
     Ok(Source { values, nulls })
+}
+
+/// Bytes of the longest value, also if it is that of a null.
+fn longest(ends: &[i32]) -> usize {
+    let lengths = ends.iter().zip(ends.get(1..).unwrap_or_default()).map(|(start, end)| end - start);
+    // Without a comparison that decides anything, so that many are made at once.
+    lengths.fold(0, |most, length| length.max(most)) as usize
 }
 
 fn scatter_fixed(
