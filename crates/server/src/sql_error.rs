@@ -481,6 +481,11 @@ impl SqlError {
         self.number == CANCELLED
     }
 
+    /// 3604: rows were left out whose keys were there already. A notice.
+    pub fn duplicates_ignored() -> Self {
+        Self::new(3604, 0, 1, "Duplicate key was ignored.")
+    }
+
     /// 1222: a lock was not granted in time.
     pub fn lock_timeout() -> Self {
         Self::new(1222, 16, 51, "Lock request time out period exceeded.")

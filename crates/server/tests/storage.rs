@@ -148,3 +148,26 @@ async fn pages_keep_every_type_over_a_restart() {
     }
     assert_eq!(long, 4);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn altered_columns_and_text_of_code_pages_are_there_when_it_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = open(folder.path(), Some(Form::Pages));
+    let made =
+        "CREATE TABLE t (id int NOT NULL, text varchar(10) COLLATE Cyrillic_General_CI_AS NULL, n int NULL)
+         CREATE CLUSTERED INDEX cx ON t (id)
+         CREATE INDEX ix ON t (text) INCLUDE (n)
+         INSERT INTO t VALUES (1, N'Я', 1), (1, N'Ж', NULL)
+         ALTER TABLE t ADD more int NOT NULL CONSTRAINT df DEFAULT 3, note nvarchar(5) NULL
+         DROP INDEX ix ON t
+         ALTER TABLE t ALTER COLUMN n decimal(5, 1) NULL
+         ALTER TABLE t ALTER COLUMN text varchar(20) COLLATE Cyrillic_General_CI_AS NULL
+         CREATE INDEX ix ON t (text) INCLUDE (n)";
+    assert_eq!(lines(&mut session, made).await, [""; 0]);
+    // What is not committed is not there.
+    assert_eq!(lines(&mut session, "BEGIN TRANSACTION ALTER TABLE t DROP COLUMN note").await, [""; 0]);
+    drop(session);
+    let mut session = open(folder.path(), None);
+    let rows = "SELECT text, n, more, note FROM t ORDER BY text DESC; SELECT n FROM t WHERE text = N'я'";
+    assert_eq!(lines(&mut session, rows).await, ["Я | 1.0 | 3 | NULL", "Ж | NULL | 3 | NULL", "1.0"]);
+}

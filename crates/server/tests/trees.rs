@@ -222,7 +222,7 @@ fn statement(random: &mut Random) -> String {
     let b = ["NULL", "'x'", "'X '", "'longer text'", "'é'", "''"][random.below(6) as usize];
     let c = ["NULL", "'s'", "REPLICATE('m', 900)", "REPLICATE(CAST('l' AS varchar(max)), 9000)"]
         [random.below(4) as usize];
-    let condition = match random.below(9) {
+    let condition = match random.below(16) {
         0 | 1 => format!("id = {id}"),
         2 => format!("id BETWEEN {id} AND {}", id + 9),
         3 => format!("id >= {id} AND id < {}", id + 5),
@@ -230,14 +230,27 @@ fn statement(random: &mut Random) -> String {
         5 => format!("a > {a} AND b = {b}"),
         6 => format!("b = {b}"),
         7 => format!("b = {b} AND a = {a}"),
+        8 => format!("id IN ({id}, {}, {}, NULL, {})", id + 7, 59 - id, id + 7),
+        9 => format!("(a = {a} OR a = {} OR a IN (1, 3)) AND id > {id}", 7 - a),
+        10 => format!("id < 3 OR id BETWEEN {id} AND {} OR id >= 57", id + 4),
+        11 => format!("(a = {a} AND b = {b}) OR id = {id} OR b = 'x' AND a > 5"),
+        12 => format!("a IN ({a}, 2) AND b IN ('x', 'longer text', {b})"),
+        13 => {
+            format!("b LIKE '{}'", ["x%", "LONG%", "lo_g%", "É%", "x %", "%", "x"][random.below(7) as usize])
+        }
+        14 => format!("a = {a} AND b LIKE 'l%' OR id IN (1, 2)"),
         _ => format!("id % 7 = {}", random.below(7)),
     };
-    match random.below(26) {
-        0..=4 => format!("INSERT INTO t VALUES ({id}, {a}, {b}, {c})"),
+    match random.below(28) {
+        0..=4 => format!("INSERT INTO t (id, a, b, c) VALUES ({id}, {a}, {b}, {c})"),
         5 => {
-            format!("INSERT INTO t VALUES ({id}, {a}, {b}, {c}), ({}, NULL, {b}, 'second')", random.below(60))
+            format!(
+                "INSERT INTO t (id, a, b, c) VALUES ({id}, {a}, {b}, {c}), ({}, NULL, {b}, 'second')",
+                random.below(60)
+            )
         }
-        6 => "INSERT INTO t SELECT id + 60, a, b, c FROM t WHERE id < 60 AND id % 5 = 1".to_owned(),
+        6 => "INSERT INTO t (id, a, b, c) SELECT id + 60, a, b, c FROM t WHERE id < 60 AND id % 5 = 1"
+            .to_owned(),
         7..=9 => format!("UPDATE t SET a = {a}, c = {c} WHERE {condition}"),
         10 => format!("UPDATE t SET b = {b} WHERE {condition}"),
         11 => format!("UPDATE t SET id = id + {} WHERE {condition}", 1 + random.below(20)),
@@ -261,6 +274,14 @@ fn statement(random: &mut Random) -> String {
         23 => "DROP INDEX IF EXISTS extra ON t".to_owned(),
         24 => format!(
             "CREATE UNIQUE INDEX strict ON t (b) WHERE b IS NULL; DROP INDEX strict ON t; SELECT id, a FROM t WHERE {condition} ORDER BY id"
+        ),
+        25 => format!(
+            "IF COL_LENGTH('t', 'x') IS NULL ALTER TABLE t ADD x {} ELSE ALTER TABLE t DROP COLUMN x",
+            ["varchar(10) NULL", "int NULL", "AS id * 2", "rowversion"][random.below(4) as usize]
+        ),
+        26 => format!(
+            "ALTER TABLE t ALTER COLUMN c {} NULL",
+            ["varchar(max)", "nvarchar(max)", "varchar(9000)"][random.below(3) as usize]
         ),
         _ => format!("SELECT id, a, b, LEN(c) FROM t WHERE {condition} ORDER BY id"),
     }

@@ -14,6 +14,8 @@ pub struct IndexOptions {
     pub pad_index: bool,
     /// DATA_COMPRESSION of a nonclustered index. A clustered one has that of its table.
     pub compression: DataCompression,
+    /// IGNORE_DUP_KEY: INSERT leaves rows out whose key is there already.
+    pub ignore_dup_key: bool,
     /// ALTER INDEX … DISABLE: neither kept up to date nor enforced.
     pub disabled: bool,
 }
@@ -31,5 +33,6 @@ impl IndexOptions {
         self.fill_factor = settings.fill_factor.unwrap_or(self.fill_factor);
         self.pad_index = settings.pad_index.unwrap_or(self.pad_index);
         self.compression = settings.compression.unwrap_or(self.compression);
+        self.ignore_dup_key = settings.ignore_dup_key.unwrap_or(self.ignore_dup_key);
     }
 }

@@ -124,6 +124,9 @@ pub struct KeyConstraint {
     /// WITH (…).
     #[serde(default)]
     pub options: IndexOptions,
+    /// ON, of a nonclustered one; None: where the table's rows are.
+    #[serde(default)]
+    pub file_group: Option<String>,
 }
 
 /// CREATE INDEX.
@@ -148,6 +151,9 @@ pub struct Index {
     /// WITH (…).
     #[serde(default)]
     pub options: IndexOptions,
+    /// ON, of a nonclustered one; None: where the table's rows are.
+    #[serde(default)]
+    pub file_group: Option<String>,
 }
 
 /// CHECK.
@@ -212,6 +218,8 @@ pub struct UniqueKey {
     pub columns: Vec<usize>,
     /// CLUSTERED.
     pub clustered: bool,
+    /// IGNORE_DUP_KEY: INSERT leaves duplicates out.
+    pub ignores_duplicates: bool,
 }
 
 impl TableDefinition {
@@ -289,6 +297,7 @@ impl TableDefinition {
             name: key.name.clone(),
             columns: positions(&key.columns),
             clustered: key.clustered,
+            ignores_duplicates: key.options.ignore_dup_key,
         });
         let enforced = |index: &&Index| index.unique && index.filter.is_none() && !index.options.disabled;
         let indexes = self.indexes.iter().filter(enforced).map(|index| UniqueKey {
@@ -296,6 +305,7 @@ impl TableDefinition {
             name: index.name.clone(),
             columns: positions(&index.columns),
             clustered: index.clustered,
+            ignores_duplicates: index.options.ignore_dup_key,
         });
         keys.chain(indexes).collect()
     }

@@ -286,7 +286,8 @@ impl Conversation {
                     request_log::bulk(self.spid, &format!("{rows} rows"));
                 }
                 session.note_bulk(rows);
-                if let Some(notice) = session.notice_of_load().filter(|_| !self.shared.options.discard) {
+                let load = session.notice_of_load().filter(|_| !self.shared.options.discard);
+                for notice in session.notice_of_duplicates().into_iter().chain(load) {
                     let notice = self.shared.instance.server_message(notice);
                     self.writer.tokens(|w| Token::Info(notice).encode(w, self.version))?;
                 }

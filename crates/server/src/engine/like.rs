@@ -1,5 +1,22 @@
 //! LIKE and PATINDEX patterns: `%`, `_`, `[a-f]`, `[^x]`, an escape character.
 
+/// What a text begins with if it matches `pattern`; `function` is the name of the function that LIKE becomes ([`function_name`]). None: it is
+/// no such function.
+pub(super) fn beginning(function: &str, pattern: &str) -> Option<String> {
+    let rest = function.strip_prefix(NAME)?;
+    let mut parts = rest.splitn(3, '_').skip(1);
+    let escape = parts.next()?.parse().ok().and_then(char::from_u32)?;
+    let is_plain = |ch: &char| !matches!(ch, '%' | '_' | '[') && (*ch != escape || escape == '\0');
+    Some(pattern.chars().take_while(is_plain).collect())
+}
+
+/// The name of the function that LIKE becomes.
+pub(super) fn function_name(fold: bool, escape: Option<char>) -> String {
+    format!("{NAME}{fold}_{}", escape.map_or(0, u32::from))
+}
+
+const NAME: &str = "like_";
+
 /// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {

@@ -37,5 +37,5 @@ pub use like::Pattern;
 pub(crate) use parallel::{SerialReason, Streams};
 pub use provider::{FileTable, Located, LocatedTable, MemoryTable, StoredTable};
 pub use run::{Engine, ResultStream, exact_schema};
-pub(crate) use seek::seek_values;
+pub(crate) use seek::{seek_any, seek_values};
 pub use typed::Typed;

@@ -1,6 +1,7 @@
-//! Conditions that a key answers: `column = constant` and the like, as a range of the clustered key or of an index.
+//! Conditions that a key answers: `column = constant`, IN, BETWEEN, LIKE 'beginning%', and what AND and OR join of them, as ranges of the
+//! clustered key or of an index.
 //!
-//! A range holds all rows that satisfy the conditions, and may hold more: whoever asked still checks them. What is not surely the same
+//! The ranges hold all rows that satisfy the conditions, and may hold more: whoever asked still checks them. What is not surely the same
 //! in a key as in a comparison gives no range.
 
 use std::sync::Arc;
@@ -15,27 +16,31 @@ use tds::SqlType;
 use super::collation::{GUID_ORDER, is_case_sensitive};
 use super::convert::length_limit;
 use super::datum::data_type;
+use super::like::beginning;
 use super::scalar::Scalar;
 use crate::catalogue::{ColumnDefinition, TableDefinition};
-use crate::storage::{Bound, KeyRange, KeyTree, key_trees};
+use crate::storage::{Bound, KeyRange, KeySpan, KeyTree, key_trees};
 
-/// The best range for conditions that all hold, over columns by their names in `table`; None: all rows are to be looked at.
+/// Ranges that one scan reads; conditions that would need more are not used.
+const SPANS_MAX: usize = 4096;
+
+/// The best ranges for conditions that all hold, over columns by their names in `table`; None: all rows are to be looked at.
 pub(super) fn seek(table: &TableDefinition, conditions: &[Expr]) -> Option<KeyRange> {
     if conditions.is_empty() || !table.has_indexes() {
         return None;
     }
-    let mut terms = Vec::new();
-    conditions.iter().for_each(|condition| collect(table, condition, &mut terms));
-    best(key_trees(table), &terms)
+    let mut conjuncts = Vec::new();
+    conditions.iter().for_each(|condition| collect(table, condition, &mut conjuncts));
+    best(key_trees(table), &conjuncts)
 }
 
-/// Whether a condition compares a column of a table that has keys with a constant.
+/// Whether a condition compares columns of a table that has keys with constants.
 pub(super) fn is_seekable(table: &TableDefinition, condition: &Expr) -> bool {
-    let mut terms = Vec::new();
+    let mut conjuncts = Vec::new();
     if table.has_indexes() {
-        collect(table, condition, &mut terms);
+        collect(table, condition, &mut conjuncts);
     }
-    !terms.is_empty()
+    !conjuncts.is_empty()
 }
 
 /// The range of the rows whose columns (positions) have these values, if a key begins with them.
@@ -44,40 +49,133 @@ pub(crate) fn seek_values(
     columns: &[usize],
     values: &[ArrayRef],
 ) -> Option<KeyRange> {
-    let terms = columns.iter().zip(values).map(|(position, value)| {
-        let value = ScalarValue::try_from_array(value, 0).ok()?;
-        let value = value_for(table.columns.get(*position)?, &value)?;
-        Some(Term { position: *position, operator: Operator::Eq, value })
+    seek_any(table, columns, std::iter::once(values))
+}
+
+/// The ranges of the rows whose columns (positions) have one of these lists of values, if a key begins with them.
+pub(crate) fn seek_any<'v>(
+    table: &TableDefinition,
+    columns: &[usize],
+    lists: impl Iterator<Item = &'v [ArrayRef]>,
+) -> Option<KeyRange> {
+    let alternatives = lists.map(|values| {
+        let terms = columns.iter().zip(values).map(|(position, value)| {
+            let value = ScalarValue::try_from_array(value, 0).ok()?;
+            let value = value_for(table.columns.get(*position)?, &value)?;
+            Some(Term { position: *position, relation: Relation::Equal, value })
+        });
+        terms.collect::<Option<Vec<_>>>()
     });
-    best(key_trees(table), &terms.collect::<Option<Vec<_>>>()?)
+    best(key_trees(table), &[alternatives.collect::<Option<Vec<_>>>()?])
+}
+
+/// How a column compares with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    Equal,
+    /// Less, or equal.
+    UpTo,
+    /// Greater, or equal.
+    From,
+    /// Its text begins with the value.
+    Begins,
 }
 
 /// A comparison of a column with a value of its type.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Term {
     position: usize,
-    operator: Operator,
+    relation: Relation,
     value: ArrayRef,
 }
 
-fn collect(table: &TableDefinition, condition: &Expr, terms: &mut Vec<Term>) {
-    let Expr::BinaryExpr(binary) = condition else { return };
-    if binary.op == Operator::And {
-        collect(table, &binary.left, terms);
-        collect(table, &binary.right, terms);
-        return;
+/// Comparisons that all hold.
+type Terms = Vec<Term>;
+
+/// Notes what a condition and those that it joins by AND say of columns: for each, the alternatives of which one holds.
+fn collect(table: &TableDefinition, condition: &Expr, conjuncts: &mut Vec<Vec<Terms>>) {
+    if let Expr::BinaryExpr(binary) = condition
+        && binary.op == Operator::And
+    {
+        collect(table, &binary.left, conjuncts);
+        collect(table, &binary.right, conjuncts);
+    } else {
+        conjuncts.extend(alternatives(table, condition));
     }
-    let term = match term(table, &binary.left, binary.op, &binary.right) {
-        None => binary.op.swap().and_then(|op| term(table, &binary.right, op, &binary.left)),
-        found => found,
+}
+
+/// Alternatives of which one holds where a condition does; None: it says nothing.
+fn alternatives(table: &TableDefinition, condition: &Expr) -> Option<Vec<Terms>> {
+    let found = match condition {
+        Expr::BinaryExpr(binary) => match binary.op {
+            Operator::And => match (alternatives(table, &binary.left), alternatives(table, &binary.right)) {
+                (Some(left), Some(right)) => product(&left, &right).unwrap_or(left),
+                (one, other) => one.or(other)?,
+            },
+            Operator::Or => {
+                let mut all = alternatives(table, &binary.left)?;
+                all.extend(alternatives(table, &binary.right)?);
+                all
+            }
+            operator => {
+                let term = term(table, &binary.left, operator, &binary.right);
+                vec![vec![term.or_else(|| self::term(table, &binary.right, operator.swap()?, &binary.left))?]]
+            }
+        },
+        Expr::InList(list) if !list.negated => {
+            let is_null = |item: &&Expr| matches!(item, Expr::Literal(value, _) if value.is_null());
+            let items = list.list.iter().filter(|item| !is_null(item));
+            let terms = items.map(|item| Some(vec![term(table, &list.expr, Operator::Eq, item)?]));
+            terms.collect::<Option<Vec<_>>>()?
+        }
+        Expr::Between(between) if !between.negated => vec![vec![
+            term(table, &between.expr, Operator::GtEq, &between.low)?,
+            term(table, &between.expr, Operator::LtEq, &between.high)?,
+        ]],
+        Expr::ScalarFunction(call) => match call.args.as_slice() {
+            [Expr::Column(column), Expr::Literal(pattern, _)] if call.func.inner().is::<Scalar>() => {
+                let position = table.columns.iter().position(|own| own.name == column.name)?;
+                let pattern = pattern.try_as_str().flatten()?;
+                vec![vec![begins(table, position, beginning(call.func.name(), pattern)?)?]]
+            }
+            _ => return None,
+        },
+        _ => return None,
     };
-    terms.extend(term);
+    (1..=SPANS_MAX).contains(&found.len()).then_some(found)
+}
+
+/// Each of the one with each of the other; None: they are too many.
+fn product(left: &[Terms], right: &[Terms]) -> Option<Vec<Terms>> {
+    (left.len() * right.len() <= SPANS_MAX).then(|| {
+        let joined = |left: &Terms, right: &Terms| left.iter().chain(right).cloned().collect();
+        left.iter().flat_map(|left| right.iter().map(move |right| joined(left, right))).collect()
+    })
+}
+
+/// The texts of a column that begin so.
+fn begins(table: &TableDefinition, position: usize, beginning: String) -> Option<Term> {
+    let column = table.columns.get(position)?;
+    // Blanks at the end count for nothing in a key.
+    let mut beginning = beginning.trim_end_matches(' ');
+    if !is_case_sensitive(column.collation()) {
+        // What small letters there are may depend on what follows.
+        let plain = beginning.find(|ch: char| !ch.is_ascii()).unwrap_or(beginning.len());
+        beginning = beginning.get(..plain)?.trim_end_matches(' ');
+    }
+    if beginning.is_empty() || !column.sql_type.is_character() {
+        return None;
+    }
+    Some(Term { position, relation: Relation::Begins, value: text_for(column, beginning)? })
 }
 
 fn term(table: &TableDefinition, column: &Expr, operator: Operator, constant: &Expr) -> Option<Term> {
-    if !matches!(operator, Operator::Eq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq) {
-        return None;
-    }
+    let relation = match operator {
+        Operator::Eq => Relation::Equal,
+        Operator::Lt | Operator::LtEq => Relation::UpTo,
+        Operator::Gt | Operator::GtEq => Relation::From,
+        _ => return None,
+    };
     let (name, key) = column_of(column)?;
     let position = table.columns.iter().position(|own| own.name == name)?;
     let column = table.columns.get(position)?;
@@ -105,7 +203,7 @@ fn term(table: &TableDefinition, column: &Expr, operator: Operator, constant: &E
         }
         _ => return None,
     };
-    Some(Term { position, operator, value: value_for(column, &value)? })
+    Some(Term { position, relation, value: value_for(column, &value)? })
 }
 
 /// The column of an expression that orders as it does, and the function that makes its key, if there is one.
@@ -193,39 +291,85 @@ fn text_for(column: &ColumnDefinition, text: &str) -> Option<ArrayRef> {
     Some(Arc::new(StringArray::from(vec![padded])))
 }
 
-/// The range that leaves the fewest rows, as far as the terms say: a whole unique key first, then that with most columns fixed, the
+/// The ranges that leave the fewest rows, as far as the conditions say: a whole unique key first, then those with most columns fixed, the
 /// clustered key before an index.
-fn best(trees: Vec<KeyTree>, terms: &[Term]) -> Option<KeyRange> {
+fn best(trees: Vec<KeyTree>, conjuncts: &[Vec<Terms>]) -> Option<KeyRange> {
     let mut best: Option<((bool, usize, bool, bool), KeyRange)> = None;
     for tree in trees {
+        let alternatives = alternatives_in(&tree, conjuncts);
+        let parts: Vec<Part> = alternatives.iter().map(|terms| Part::of(&tree, terms)).collect();
+        let clustered = tree.index.is_none();
+        let fixed = parts.iter().map(|part| part.fixed).min().unwrap_or(0);
+        let least: Vec<&Part> = parts.iter().filter(|part| part.fixed == fixed).collect();
+        let ranged = !least.is_empty() && least.iter().all(|part| part.sides > 0);
+        // Half a range of an index alone may lead to most of the table, row by row.
+        let narrow = ranged && (clustered || least.iter().all(|part| part.sides == 2));
+        if fixed == 0 && !narrow {
+            continue;
+        }
+        let single = tree.unique && fixed == tree.columns.len() && parts.len() == 1;
+        let rank = (single, fixed, ranged, clustered);
+        if best.as_ref().is_some_and(|(known, _)| *known >= rank) {
+            continue;
+        }
+        let spans = parts.into_iter().map(|part| part.span).collect();
+        best = Some((rank, KeyRange { index: tree.index, spans, single }));
+    }
+    best.map(|(_, range)| range)
+}
+
+/// What the conditions say of the columns of a key: alternatives of which one holds.
+fn alternatives_in(tree: &KeyTree, conjuncts: &[Vec<Terms>]) -> Vec<Terms> {
+    let place = |term: &Term| tree.columns.iter().position(|(position, _)| *position == term.position);
+    let mut own: Vec<(usize, Vec<Terms>)> = Vec::new();
+    for conjunct in conjuncts {
+        let within =
+            |terms: &Terms| -> Terms { terms.iter().filter(|term| place(term).is_some()).cloned().collect() };
+        let alternatives: Vec<Terms> = conjunct.iter().map(within).collect();
+        // One that is free of the key leaves all of it.
+        if alternatives.iter().any(Vec::is_empty) {
+            continue;
+        }
+        let first = alternatives.iter().flatten().filter_map(place).min().unwrap_or(usize::MAX);
+        own.push((first, alternatives));
+    }
+    // The first columns count most: those behind them are left out if they are too many together.
+    own.sort_by_key(|(first, _)| *first);
+    own.into_iter().fold(vec![Terms::new()], |known, (_, more)| product(&known, &more).unwrap_or(known))
+}
+
+/// The part of a key that an alternative allows.
+struct Part {
+    span: KeySpan,
+    /// Columns that have one value.
+    fixed: usize,
+    /// Bounds of the next one: 0 to 2.
+    sides: usize,
+}
+
+impl Part {
+    fn of(tree: &KeyTree, terms: &[Term]) -> Part {
         let mut fixed: Vec<&Term> = Vec::new();
         for (position, _) in &tree.columns {
-            let equal = terms.iter().find(|term| term.position == *position && term.operator == Operator::Eq);
+            let equal =
+                terms.iter().find(|term| term.position == *position && term.relation == Relation::Equal);
             match equal {
                 Some(term) => fixed.push(term),
                 None => break,
             }
         }
-        let (mut low, mut high) = (None, None);
+        let (mut low, mut high, mut begins) = (None, None, false);
         if let Some((position, descending)) = tree.columns.get(fixed.len()) {
-            let of = |operators: [Operator; 2]| {
-                terms.iter().find(|term| term.position == *position && operators.contains(&term.operator))
+            let of = |relation: Relation| {
+                terms.iter().find(|term| term.position == *position && term.relation == relation)
             };
-            (low, high) = (of([Operator::Gt, Operator::GtEq]), of([Operator::Lt, Operator::LtEq]));
+            (low, high) = (of(Relation::From), of(Relation::UpTo));
             if *descending {
                 std::mem::swap(&mut low, &mut high);
             }
-        }
-        let clustered = tree.index.is_none();
-        let ranged = low.is_some() || high.is_some();
-        // A range of an index alone may lead to most of the table, row by row.
-        if fixed.is_empty() && !(clustered && ranged) {
-            continue;
-        }
-        let single = tree.unique && fixed.len() == tree.columns.len();
-        let rank = (single, fixed.len(), ranged, clustered);
-        if best.as_ref().is_some_and(|(known, _)| *known >= rank) {
-            continue;
+            if let Some(term) = of(Relation::Begins) {
+                (low, high, begins) = (Some(term), Some(term), true);
+            }
         }
         let bound = |last: Option<&Term>| {
             let terms: Vec<&Term> = fixed.iter().copied().chain(last).collect();
@@ -234,7 +378,7 @@ fn best(trees: Vec<KeyTree>, terms: &[Term]) -> Option<KeyRange> {
                 values: terms.iter().map(|term| Arc::clone(&term.value)).collect(),
             })
         };
-        best = Some((rank, KeyRange { index: tree.index, from: bound(low), to: bound(high), single }));
+        let sides = usize::from(low.is_some()) + usize::from(high.is_some());
+        Part { span: KeySpan { from: bound(low), to: bound(high), begins }, fixed: fixed.len(), sides }
     }
-    best.map(|(_, range)| range)
 }

@@ -131,7 +131,10 @@ impl Session {
                 break;
             }
             first = false;
-            let rows = waiting(|| writer.finish())?;
+            let rows = waiting(|| writer.finish());
+            let ignored = self.work.take_ignored();
+            let rows = rows?;
+            self.tell_ignored(ignored, output).await;
             if let Some(notice) = self.notice_of_load() {
                 self.inform(notice, output).await;
             }

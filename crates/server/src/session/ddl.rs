@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
 use store::LockMode;
-use tds::SqlType;
 
 use super::Session;
 use super::interpreter::Frame;
-use super::work::{OpenTable, key_of, store_error};
+use super::work::{OpenTable, store_error};
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::sql_error::SqlError;
-use crate::table::{InputRows, WriteOptions, keys_in_memory};
+use crate::table::{InputRows, keys_in_memory};
+use crate::tsql::administration::DEFAULT_GROUP;
 use crate::tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, ObjectName, StatementKind};
 
 /// Columns of a table.
@@ -102,6 +101,23 @@ impl Session {
         let mut definition = self.new_definition(&create.name, Vec::new())?;
         definition.compression = create.compression;
         definition.file_groups = create.file_groups.clone();
+        if let Some(group) = &mut definition.file_groups.large_values {
+            if group.eq_ignore_ascii_case(DEFAULT_GROUP) {
+                *group = self.named_group(&None).unwrap_or_else(|| group.clone());
+            }
+            let large = |column: &ColumnClause| {
+                column.sql_type.as_ref().is_some_and(super::definition::is_large)
+                    || column.sql_type.as_ref().is_some_and(tds::SqlType::is_plp)
+            };
+            if !create.columns.iter().any(large) {
+                return Err(SqlError::new(
+                    1709,
+                    16,
+                    1,
+                    "Cannot use TEXTIMAGE_ON when a table has no text, ntext, image, varchar(max), nvarchar(max), non-FILESTREAM varbinary(max), xml or large CLR type columns.",
+                ));
+            }
+        }
         // Computed columns may name columns after them.
         let (plain, computed): (Vec<&ColumnClause>, Vec<&ColumnClause>) =
             create.columns.iter().partition(|column| column.computed.is_none());
@@ -205,10 +221,19 @@ impl Session {
             AlterAction::Nothing => Ok(()),
             AlterAction::Rebuild(settings) => self.rebuild_table(&table, settings),
             AlterAction::Add { columns, constraints } => {
-                for column in columns {
-                    self.add_column(&mut definition, column, frame)?;
-                }
                 let keyed: Vec<String> = constraints.iter().flat_map(key_columns).collect();
+                if keyed.iter().any(|name| {
+                    table
+                        .definition
+                        .columns
+                        .iter()
+                        .any(|column| same_name(&column.name, name) && column.nullable)
+                }) {
+                    return Err(super::definition::null_in_key(&definition.name));
+                }
+                if !columns.is_empty() {
+                    return self.add_columns(&table, columns, constraints, check, frame);
+                }
                 for constraint in constraints {
                     self.add_constraint(&mut definition, constraint, None, frame)?;
                 }
@@ -221,98 +246,43 @@ impl Session {
                     Some(name) => super::index::duplicates_found(definition, name, error),
                     None => error,
                 };
-                if keyed.iter().any(|name| {
-                    table
-                        .definition
-                        .columns
-                        .iter()
-                        .any(|column| same_name(&column.name, name) && column.nullable)
-                }) {
-                    return Err(super::definition::null_in_key(&definition.name));
-                }
-                if columns.is_empty() {
-                    // Trees look for duplicates themselves.
-                    let keys_alone = constraints
-                        .iter()
-                        .all(|constraint| matches!(constraint.kind, ConstraintKind::Key { .. }));
-                    let checked = if keys_alone
-                        && self.work.in_pages(table.place)
-                        && keys_in_memory(&definition).is_empty()
-                    {
-                        Ok(())
-                    } else if check == Some(false) {
-                        // New CHECK and FOREIGN KEY constraints are taken on trust; keys never are.
-                        let known = table.definition.as_ref();
-                        for check in definition.checks.iter_mut().skip(known.checks.len()) {
-                            check.trusted = false;
-                        }
-                        for key in definition.foreign_keys.iter_mut().skip(known.foreign_keys.len()) {
-                            key.trusted = false;
-                        }
-                        let keys_only = TableDefinition {
-                            keys: definition.keys.clone(),
-                            indexes: definition.indexes.clone(),
-                            ..known.clone()
-                        };
-                        self.check_rows(&table, &keys_only, frame)
-                    } else {
-                        self.check_rows(&table, &definition, frame)
-                    };
-                    return checked
-                        .and_then(|()| self.redefine(&table, &definition))
-                        .map_err(|error| told(&definition, error));
-                }
-                for column in columns {
-                    let added = definition.columns.iter().find(|added| same_name(&added.name, &column.name));
-                    if let Some(added) = added
-                        && !added.nullable
-                        && added.default.is_none()
-                        && added.identity.is_none()
-                        && added.computed.is_none()
-                        && added.sql_type != SqlType::RowVersion
-                        && table.rows > 0
-                    {
-                        return Err(SqlError::new(
-                            4901,
-                            16,
-                            1,
-                            format!(
-                                "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{}' cannot be added to non-empty table '{}' because it does not satisfy these conditions.",
-                                added.name, definition.name
-                            ),
-                        ));
+                // Trees look for duplicates themselves.
+                let keys_alone = constraints
+                    .iter()
+                    .all(|constraint| matches!(constraint.kind, ConstraintKind::Key { .. }));
+                let checked = if keys_alone
+                    && self.work.in_pages(table.place)
+                    && keys_in_memory(&definition).is_empty()
+                {
+                    Ok(())
+                } else if check == Some(false) {
+                    // New CHECK and FOREIGN KEY constraints are taken on trust; keys never are.
+                    let known = table.definition.as_ref();
+                    for check in definition.checks.iter_mut().skip(known.checks.len()) {
+                        check.trusted = false;
                     }
-                }
-                self.rebuild(&table, definition.clone(), name, frame)
+                    for key in definition.foreign_keys.iter_mut().skip(known.foreign_keys.len()) {
+                        key.trusted = false;
+                    }
+                    let keys_only = TableDefinition {
+                        keys: definition.keys.clone(),
+                        indexes: definition.indexes.clone(),
+                        ..known.clone()
+                    };
+                    self.check_rows(&table, &keys_only, frame)
+                } else {
+                    // Those that were there may have been taken on trust.
+                    let mut asked = definition.clone();
+                    asked.checks.drain(..table.definition.checks.len());
+                    asked.foreign_keys.drain(..table.definition.foreign_keys.len());
+                    self.check_rows(&table, &asked, frame)
+                };
+                checked
+                    .and_then(|()| self.redefine(&table, &definition))
                     .map_err(|error| told(&definition, error))
             }
             AlterAction::DropColumns { names, if_exists } => {
-                for column in names {
-                    let Some(position) = definition.position(column) else {
-                        if *if_exists {
-                            continue;
-                        }
-                        return Err(SqlError::new(
-                            4924,
-                            16,
-                            1,
-                            format!(
-                                "ALTER TABLE DROP COLUMN failed because column '{column}' does not exist in table '{}'.",
-                                definition.name
-                            ),
-                        ));
-                    };
-                    if let Some(user) = user_of(&definition, column) {
-                        return Err(SqlError::new(
-                            5074,
-                            16,
-                            1,
-                            format!("The object '{user}' is dependent on column '{column}'."),
-                        ));
-                    }
-                    definition.columns.remove(position);
-                }
-                self.rebuild(&table, definition, name, frame)
+                self.drop_columns(&table, names, *if_exists, frame)
             }
             AlterAction::DropConstraints { names, if_exists } => {
                 for constraint in names {
@@ -331,24 +301,7 @@ impl Session {
             AlterAction::SwitchConstraints { names, enabled } => {
                 self.switch_constraints(&table, definition, names.as_deref(), *enabled, check, frame)
             }
-            AlterAction::AlterColumn(clause) => {
-                let position = definition.position(&clause.name).ok_or_else(|| {
-                    SqlError::new(
-                        4924,
-                        16,
-                        1,
-                        format!("ALTER TABLE ALTER COLUMN failed because column '{}' does not exist in table '{}'.", clause.name, definition.name),
-                    )
-                })?;
-                if let (Some(column), Some(sql_type)) =
-                    (definition.columns.get_mut(position), &clause.sql_type)
-                {
-                    column.sql_type = sql_type.clone();
-                    column.nullable = clause.nullable.unwrap_or(true);
-                    column.collation = clause.collation.clone().filter(|_| sql_type.is_character());
-                }
-                self.rebuild(&table, definition, name, frame)
-            }
+            AlterAction::AlterColumn(clause) => self.alter_column(&table, clause, frame),
         }
     }
 
@@ -378,71 +331,6 @@ impl Session {
             writer.complete(InputRows { columns, rows: batch.num_rows() })?;
         }
         writer.finish()
-    }
-
-    /// Gives the rows another shape: columns are matched by their ids.
-    pub(super) fn rebuild(
-        &mut self,
-        table: &OpenTable,
-        definition: TableDefinition,
-        name: &ObjectName,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        self.work.lock(table, LockMode::Exclusive)?;
-        let old = Arc::clone(&table.definition);
-        self.work.forget_keys(definition.object_id);
-        let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
-        let options = super::modify::write_options("ALTER TABLE", "ALTER TABLE");
-        let mut writer = self.writer_as_given(&changed, frame, options)?;
-        let mut batches = Vec::new();
-        for batch in (self.work.opener(table))(None, None).map_err(store_error)? {
-            let batch = batch.map_err(store_error)?;
-            let columns: Vec<Option<(ArrayRef, SqlType)>> = definition
-                .columns
-                .iter()
-                .map(|column| {
-                    let position = old.columns.iter().position(|before| before.id == column.id)?;
-                    let before = old.columns.get(position)?;
-                    Some((Arc::clone(batch.columns().get(position)?), before.sql_type.clone()))
-                })
-                .collect();
-            batches.push(writer.complete(InputRows { columns, rows: batch.num_rows() })?);
-        }
-        let key = key_of(name, &self.database);
-        let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
-        let schema = definition.arrow_schema();
-        self.work.access(table.place).write_keyed(&definition, |transaction| {
-            transaction.drop_table(table.id)?;
-            let id = transaction.create_table(&key, schema, properties)?;
-            batches.iter().try_for_each(|batch| transaction.append(id, batch))?;
-            transaction.settle()
-        })
-    }
-
-    /// A writer over a definition that is not the stored one yet; it only completes and checks rows.
-    fn writer_as_given(
-        &mut self,
-        table: &OpenTable,
-        frame: &Frame,
-        options: WriteOptions,
-    ) -> Result<crate::table::TableWriter, SqlError> {
-        let plan = {
-            let environment = super::environment::SessionEnvironment::new(self, frame);
-            crate::table::WritePlan::new(
-                Arc::clone(&table.definition),
-                &crate::engine::Binder::new(&environment),
-            )?
-        };
-        let references = self.references(table)?;
-        crate::table::TableWriter::new(
-            Arc::clone(&self.instance),
-            self.work.pair(),
-            table.clone(),
-            plan,
-            options,
-            true,
-            references,
-        )
     }
 
     fn create_schema(&mut self, name: &str) -> Result<(), SqlError> {
@@ -580,25 +468,6 @@ fn key_columns(constraint: &crate::tsql::ast::ConstraintClause) -> Vec<String> {
         }
         _ => Vec::new(),
     }
-}
-
-/// A constraint or index that uses a column.
-fn user_of(definition: &TableDefinition, column: &str) -> Option<String> {
-    let uses = |columns: &[(String, bool)]| columns.iter().any(|(name, _)| same_name(name, column));
-    let keys = definition.keys.iter().filter(|key| uses(&key.columns)).map(|key| key.name.clone());
-    let indexes =
-        definition.indexes.iter().filter(|index| uses(&index.columns)).map(|index| index.name.clone());
-    let defaults = definition
-        .columns
-        .iter()
-        .filter(|candidate| same_name(&candidate.name, column))
-        .filter_map(|candidate| Some(candidate.default.as_ref()?.name.clone()));
-    let checks = definition
-        .checks
-        .iter()
-        .filter(|check| check.column.as_deref().is_some_and(|own| same_name(own, column)))
-        .map(|check| check.name.clone());
-    keys.chain(indexes).chain(defaults).chain(checks).next()
 }
 
 /// Removes a constraint of any kind; false if there is none of that name.

@@ -12,6 +12,7 @@ use crate::catalogue::{
 use crate::engine::{Binder, Scope};
 use crate::sql_error::SqlError;
 use crate::table::scope_of;
+use crate::tsql::administration::WrittenGroup;
 use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 use crate::tsql::index::IndexSettings;
 
@@ -134,13 +135,15 @@ impl Session {
                 .unwrap_or_else(|| made_name(prefix, &table.name, column.unwrap_or(""), object_id))
         };
         match &clause.kind {
-            ConstraintKind::Key { primary, clustered, columns, settings } => {
+            ConstraintKind::Key { primary, clustered, columns, settings, group } => {
                 let columns = match (columns.is_empty(), column) {
                     (true, Some(column)) => vec![(column.to_string(), false)],
                     _ => columns.clone(),
                 };
                 let name = made(if *primary { "PK" } else { "UQ" });
-                let key = KeyClause { name, object_id, primary: *primary, clustered: *clustered, columns };
+                let group = group.as_ref().map(|group| self.named_group(group));
+                let key =
+                    KeyClause { name, object_id, primary: *primary, clustered: *clustered, columns, group };
                 self.add_key(table, key, settings)
             }
             ConstraintKind::Check(source) => {
@@ -190,13 +193,24 @@ impl Session {
         }
     }
 
+    /// The name of the file group that `ON` names; None: the store has none.
+    pub(super) fn named_group(&self, written: &WrittenGroup) -> Option<String> {
+        match written {
+            Some(name) => Some(name.clone()),
+            None => {
+                let groups = self.instance.store().figures()?.engine().file_groups();
+                groups.into_iter().find(|group| group.is_default).map(|group| group.name)
+            }
+        }
+    }
+
     fn add_key(
         &self,
         table: &mut TableDefinition,
         key: KeyClause,
         settings: &IndexSettings,
     ) -> Result<(), SqlError> {
-        let KeyClause { name, object_id, primary, clustered, columns } = key;
+        let KeyClause { name, object_id, primary, clustered, columns, group } = key;
         if primary && table.keys.iter().any(|key| key.primary) {
             return Err(SqlError::new(
                 8110,
@@ -250,7 +264,22 @@ impl Session {
             table.compression = settings.compression.unwrap_or(table.compression);
         }
         let options = IndexOptions::of(settings);
-        let key = KeyConstraint { name, object_id, index_id, primary, clustered, columns: spelled, options };
+        let mut key = KeyConstraint {
+            name,
+            object_id,
+            index_id,
+            primary,
+            clustered,
+            columns: spelled,
+            options,
+            file_group: None,
+        };
+        match group {
+            // The rows are where the clustered key is, whatever the table says.
+            Some(group) if clustered => table.file_groups.rows = group,
+            Some(group) => key.file_group = group,
+            None => {}
+        }
         table.keys.push(key);
         Ok(())
     }
@@ -263,6 +292,8 @@ struct KeyClause {
     primary: bool,
     clustered: Option<bool>,
     columns: Vec<(String, bool)>,
+    /// ON, as far as it is written; None within: a store without groups.
+    group: Option<Option<String>>,
 }
 
 /// 8111: a nullable column cannot be part of a primary key.
@@ -285,7 +316,7 @@ fn made_name(prefix: &str, table: &str, column: &str, object_id: i32) -> String 
     format!("{prefix}__{middle}__{object_id:08X}")
 }
 
-fn can_be_identity(sql_type: &SqlType) -> bool {
+pub(super) fn can_be_identity(sql_type: &SqlType) -> bool {
     matches!(
         sql_type,
         SqlType::TinyInt

@@ -38,6 +38,11 @@ impl Session {
                 ));
             }
             key.options = IndexOptions::of(&create.settings);
+            match create.group.as_ref().map(|group| self.named_group(group)) {
+                Some(group) if create.clustered => definition.file_groups.rows = group,
+                Some(group) => key.file_group = group,
+                None => {}
+            }
             if create.clustered {
                 definition.compression = create.settings.compression.unwrap_or(definition.compression);
             }
@@ -85,6 +90,12 @@ impl Session {
             true => 1,
             false => own_id.unwrap_or_else(|| definition.next_index_id()),
         };
+        let group = create.group.as_ref().map(|group| self.named_group(group));
+        if create.clustered
+            && let Some(group) = &group
+        {
+            definition.file_groups.rows.clone_from(group);
+        }
         definition.indexes.push(Index {
             name: create.name.clone(),
             index_id,
@@ -95,6 +106,7 @@ impl Session {
             include: create.include.clone(),
             filter: create.filter.clone(),
             options: IndexOptions::of(&create.settings),
+            file_group: group.flatten().filter(|_| !create.clustered),
         });
         self.check_unique(&table, &definition, &create.name, frame)?;
         self.redefine(&table, &definition).map_err(|error| duplicates_found(&definition, &create.name, error))
@@ -170,7 +182,14 @@ impl Session {
             return Err(SqlError::new(2727, 11, 1, format!("Cannot find index '{name}'.")));
         }
         match &alter.action {
-            IndexAction::Set => Ok(()),
+            IndexAction::Set(settings) => {
+                let ignores = IndexSettings { ignore_dup_key: settings.ignore_dup_key, ..Default::default() };
+                for name in &names {
+                    self.refuse_ignoring(&definition, name, &ignores)?;
+                    options_of(&mut definition, name)?.0.change(&ignores);
+                }
+                self.redefine(&table, &definition)
+            }
             IndexAction::Reorganize => self.write_anew(&table, &definition, &names),
             IndexAction::Disable => {
                 for name in &names {
@@ -181,6 +200,7 @@ impl Session {
             IndexAction::Rebuild(settings) => {
                 let before = definition.clone();
                 for name in &names {
+                    self.refuse_ignoring(&definition, name, settings)?;
                     let (options, clustered) = options_of(&mut definition, name)?;
                     options.change(settings);
                     options.disabled = false;
@@ -244,6 +264,31 @@ impl Session {
             Some(pages) => held.iter().try_for_each(|(name, _)| pages.rebuild(table.id, Some(name))),
             None => Ok(()),
         })
+    }
+
+    /// IGNORE_DUP_KEY of an index that is not unique: 1916; of a constraint's index: 1979.
+    fn refuse_ignoring(
+        &self,
+        definition: &TableDefinition,
+        name: &str,
+        settings: &IndexSettings,
+    ) -> Result<(), SqlError> {
+        let index = definition.indexes.iter().find(|index| index.name == name);
+        match (settings.ignore_dup_key, index) {
+            (Some(_), None) => Err(refused(
+                1979,
+                1,
+                format!(
+                    "Cannot use index option ignore_dup_key to alter index '{name}' as it enforces a primary or unique constraint."
+                ),
+            )),
+            (Some(true), Some(index)) if !index.unique => Err(refused(
+                1916,
+                4,
+                "ALTER INDEX options nonunique and ignore_dup_key are mutually exclusive.".to_owned(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn disable(&self, definition: &mut TableDefinition, name: &str) -> Result<(), SqlError> {

@@ -67,6 +67,7 @@ impl Session {
         let definition = Arc::clone(&table.definition);
         let result = self.insert_rows(insert, table, &targets, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
+        let ignored = self.work.take_ignored();
         let Inserted { rows, identity, shown, writing } = result?;
         if let Some(writing) = writing.filter(|writing| writing.is_load(insert.table_lock)) {
             self.note_load(clock.finished(&definition, writing), output).await;
@@ -76,11 +77,19 @@ impl Session {
             self.last.scope_identity = identity;
         }
         self.show(shown, output).await;
+        self.tell_ignored(ignored, output).await;
         self.last.rows = rows as i64;
         self.last.error = 0;
         let count = if self.settings.no_count { None } else { Some(rows) };
         output.done(kind, command::INSERT, count).await;
         Ok(())
+    }
+
+    /// 3604 after rows that IGNORE_DUP_KEY has left out.
+    pub(super) async fn tell_ignored(&self, ignored: bool, output: &mut Output) {
+        if ignored {
+            self.inform(SqlError::duplicates_ignored(), output).await;
+        }
     }
 
     /// A request on its connection's thread stays there only if writing to the table needs no waiting and no reading of it.
@@ -463,7 +472,9 @@ impl Session {
         let mark = self.work.start_statement()?;
         let result = self.insert_results(insert, &results, frame);
         self.work.end_statement(&mark, result.is_ok())?;
+        let ignored = self.work.take_ignored();
         let (rows, identity) = result?;
+        self.tell_ignored(ignored, output).await;
         if identity.is_some() {
             self.last.identity = identity;
             self.last.scope_identity = identity;

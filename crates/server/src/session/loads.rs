@@ -153,6 +153,11 @@ impl Session {
         self.instance.loads().add(load);
     }
 
+    /// 3604, if the load that has ended left out rows.
+    pub(crate) fn notice_of_duplicates(&self) -> Option<SqlError> {
+        self.work.take_ignored().then(SqlError::duplicates_ignored)
+    }
+
     /// What to tell of the session's last load; None: SET STATISTICS BULK is off.
     pub(crate) fn notice_of_load(&self) -> Option<SqlError> {
         let last = || self.instance.loads().last_of(self.login.spid);

@@ -4,6 +4,7 @@
 //! events; [`Session::begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
 
 mod administration;
+mod alter_columns;
 mod application_locks;
 mod bulk;
 mod bulk_insert;
@@ -212,6 +213,7 @@ impl Session {
     pub fn note_failure(&mut self, error: &SqlError) -> Option<SessionChange> {
         self.last.rows = 0;
         self.last.error = error.number;
+        self.work.take_ignored();
         let rolls_back = error.number == 1205 || (self.settings.abort_transaction && error.class > 10);
         let descriptor = if rolls_back { self.work.rollback() } else { None };
         if descriptor.is_some() {

@@ -16,6 +16,7 @@ use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::engine::{Binder, BoundQuery, Datum, Streams, exact_schema};
 use crate::sql_error::SqlError;
 use crate::table::InputRows;
+use crate::tsql::administration::WrittenGroup;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::expression::Expr;
 use crate::tsql::query::{Query, QueryBody, Select, SelectItem};
@@ -39,7 +40,7 @@ impl Session {
             }
         }
         if let Some(into) = into_of(&query.body) {
-            return self.select_into(&without_into(query), into, frame, output).await;
+            return self.select_into(&without_into(query), &into, frame, output).await;
         }
         let bound = self.bind(query, frame)?;
         let kind = frame.done_kind();
@@ -216,7 +217,7 @@ impl Session {
     async fn select_into(
         &mut self,
         query: &Query,
-        into: &ObjectName,
+        into: &Into,
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<(), SqlError> {
@@ -226,7 +227,7 @@ impl Session {
             output.done(kind, command::SELECT, None).await;
             return Ok(());
         }
-        if into.is_temporary() {
+        if into.table.is_temporary() {
             self.work.make_temporary();
         }
         let clock = self.load_clock("SELECT INTO");
@@ -247,7 +248,7 @@ impl Session {
     async fn create_from(
         &mut self,
         query: &Query,
-        into: &ObjectName,
+        into: &Into,
         frame: &Frame,
     ) -> Result<(OpenTable, Writing), SqlError> {
         let bound = self.bind(query, frame)?;
@@ -275,8 +276,9 @@ impl Session {
                 computed: None,
             });
         }
-        let definition = self.new_definition(into, columns)?;
-        let table = self.create(definition, into)?;
+        let mut definition = self.new_definition(&into.table, columns)?;
+        definition.file_groups.rows = into.group.clone().flatten();
+        let table = self.create(definition, &into.table)?;
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
         let mut writer = self.writer(&table, frame, "INSERT", false)?;
         let placing: Placing = Arc::new(move |batch| {
@@ -370,10 +372,20 @@ impl Session {
     }
 }
 
+/// The table that a query makes.
+struct Into {
+    table: ObjectName,
+    /// Its file group, if that is written.
+    group: Option<WrittenGroup>,
+}
+
 /// INTO stands in the first SELECT of a query, also of one with set operators.
-fn into_of(body: &QueryBody) -> Option<&ObjectName> {
+fn into_of(body: &QueryBody) -> Option<Into> {
     match body {
-        QueryBody::Select(select) => select.into.as_ref(),
+        QueryBody::Select(select) => {
+            let table = select.into.clone()?;
+            Some(Into { table, group: select.into_group.clone() })
+        }
         QueryBody::Set { left, .. } => into_of(left),
         QueryBody::Nested(_) => None,
     }
@@ -387,7 +399,7 @@ fn without_into(query: &Query) -> Query {
         body = match body {
             QueryBody::Set { left, .. } => left,
             QueryBody::Select(select) => {
-                select.into = None;
+                (select.into, select.into_group) = (None, None);
                 break;
             }
             QueryBody::Nested(_) => break,

@@ -164,7 +164,7 @@ impl Session {
         frame: &Frame,
     ) -> Result<(), SqlError> {
         let missing = self.nothing_named(written, Some("COLUMN"));
-        let Some((table, table_name)) = self.part_of(name)? else { return Err(missing) };
+        let Some((table, _)) = self.part_of(name)? else { return Err(missing) };
         let old = name.name.as_str();
         let mut definition = table.definition.as_ref().clone();
         let Some(position) = definition.position(old) else { return Err(missing) };
@@ -214,7 +214,7 @@ impl Session {
             self.redefine(other, &changed)?;
         }
         // The stored columns have names of their own.
-        self.rebuild(&table, definition, &table_name, frame)
+        self.rebuild(&table, definition, frame)
     }
 }
 
@@ -230,7 +230,7 @@ fn duplicate(name: &str, kind: &str) -> SqlError {
 }
 
 /// Whether a check, a computed column or a filter names the column.
-fn uses_column(definition: &TableDefinition, column: &str) -> bool {
+pub(super) fn uses_column(definition: &TableDefinition, column: &str) -> bool {
     let computed = definition.columns.iter().filter_map(|column| column.computed.as_ref());
     let checks = definition.checks.iter().map(|check| &check.text);
     let filters = definition.indexes.iter().filter_map(|index| index.filter.as_ref());

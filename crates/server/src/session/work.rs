@@ -56,6 +56,8 @@ pub(crate) struct Pair {
     variables: Option<Transaction>,
     /// Where the request runs.
     placement: Placement,
+    /// A statement has left out rows whose keys were there already.
+    ignored: bool,
 }
 
 impl Pair {
@@ -275,6 +277,7 @@ impl Work {
 
     /// Before a statement that writes: outside of a transaction it gets one of its own.
     pub fn start_statement(&mut self) -> Result<Mark, SqlError> {
+        self.pair.lock().ignored = false;
         if self.depth == 0 {
             self.in_statement = true;
             self.open();
@@ -344,6 +347,11 @@ impl Work {
             }
         }
         Ok(())
+    }
+
+    /// Whether the statement has left out rows whose keys were there already. Asked once.
+    pub fn take_ignored(&self) -> bool {
+        std::mem::take(&mut self.pair.lock().ignored)
     }
 
     /// Keeps the keys of a table that a statement has written to.

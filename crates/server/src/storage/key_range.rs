@@ -1,18 +1,27 @@
-//! Rows of a table by a range of one of its keys.
+//! Rows of a table by ranges of one of its keys.
 
 use arrow::array::ArrayRef;
 
-/// A range of a clustered key or of an index: rows whose first key columns lie between two bounds, both included.
+/// Ranges of a clustered key or of an index. A row may lie in several.
 #[derive(Debug, Clone)]
 pub struct KeyRange {
     /// The nonclustered index; None: the clustered key.
     pub index: Option<String>,
+    /// The ranges, in any order.
+    pub spans: Vec<KeySpan>,
+    /// There is at most one row: the bounds are one value of a whole unique key.
+    pub single: bool,
+}
+
+/// Rows whose first key columns lie between two bounds, both included.
+#[derive(Debug, Clone)]
+pub struct KeySpan {
     /// The least values of the first key columns; None: from the beginning.
     pub from: Option<Bound>,
     /// The greatest; None: to the end.
     pub to: Option<Bound>,
-    /// There is at most one row: the bounds are one value of a whole unique key.
-    pub single: bool,
+    /// The last column is text, and values that begin with the bound's lie within.
+    pub begins: bool,
 }
 
 /// Values of the first columns of a key.

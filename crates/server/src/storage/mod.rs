@@ -3,6 +3,7 @@
 //! [`Form::Segments`] is the first form (`docs/store-format.md`), [`Form::Pages`] the paged engine (`docs/store-engine.md`). A
 //! directory keeps the form that it was made in. Temporary tables and table variables are segments in memory with either.
 
+mod altering;
 mod columns;
 mod figures;
 mod key_range;
@@ -25,7 +26,8 @@ use arrow::datatypes::SchemaRef;
 use store::engine::EngineError;
 use store::{LockMode, StoreError, TableId, TableInfo};
 
-pub use key_range::{Bound, KeyRange};
+pub use altering::AlteredTable;
+pub use key_range::{Bound, KeyRange, KeySpan};
 pub use logging::{LoadLogging, LoggingCondition};
 pub use store::engine::{ResourceLimits, ServiceTier};
 
@@ -34,7 +36,7 @@ pub use pages::{PagedDatabase, PagedSnapshot};
 pub use pages_transaction::{PagedSavepoint, PagedTransaction};
 pub use scan::{LocatedScan, Scan};
 pub use side_writer::SideWriter;
-pub use store::engine::RowLocator;
+pub use store::engine::{ColumnSource, RowLocator};
 pub(crate) use trees::{KeyTree, holds, key_trees};
 
 /// How a data directory, or memory, keeps its tables.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use store::engine::catalogue::Table;
 use store::engine::memory::UnsyncedVolume;
@@ -137,30 +138,43 @@ fn with_order(options: EngineOptions) -> EngineOptions {
     EngineOptions { text_order: Some(TEXT_ORDER), ..options }
 }
 
-/// The forms of tables that were used. A table keeps its form for life.
+/// The forms of tables that were used, as their definitions were last seen: a transaction, or a snapshot, may have others.
 #[derive(Debug, Default)]
-pub(super) struct Forms(Mutex<HashMap<u32, Arc<TableForm>>>);
+pub(super) struct Forms(Mutex<HashMap<u32, KnownForm>>);
+
+/// The form of a table with these columns and this text.
+#[derive(Debug)]
+struct KnownForm {
+    columns: SchemaRef,
+    properties: String,
+    form: Arc<TableForm>,
+}
 
 impl Forms {
     /// The form of a table.
     pub fn of(&self, table: &Table) -> Arc<TableForm> {
-        if let Some(form) = self.0.lock().get(&table.object) {
-            return Arc::clone(form);
+        if let Some(known) = self.0.lock().get(&table.object)
+            && Arc::ptr_eq(&known.columns, &table.layout.schema)
+            && known.properties == table.properties
+        {
+            return Arc::clone(&known.form);
         }
         // The catalogue's text knows what a column's type is called; what has none has no text either.
         let declared = serde_json::from_str::<TableDefinition>(&table.properties)
             .map(|definition| definition.arrow_schema())
             .ok()
-            .filter(|schema| schema.fields().len() == table.layout.columns.len());
+            .filter(|schema| schema.fields().len() == table.layout.visible().len());
         let schema = declared.unwrap_or_else(|| Arc::clone(&table.layout.schema));
         let form = TableForm::new(schema).map(|(form, _)| form);
         let form = Arc::new(form.unwrap_or_else(|_| TableForm::plain(Arc::clone(&table.layout.schema))));
-        self.put(table.object, Arc::clone(&form));
+        self.put(table, Arc::clone(&form));
         form
     }
 
-    pub fn put(&self, object: u32, form: Arc<TableForm>) {
-        self.0.lock().insert(object, form);
+    pub fn put(&self, table: &Table, form: Arc<TableForm>) {
+        let columns = Arc::clone(&table.layout.schema);
+        let known = KnownForm { columns, properties: table.properties.clone(), form };
+        self.0.lock().insert(table.object, known);
     }
 }
 

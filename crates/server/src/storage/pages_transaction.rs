@@ -115,6 +115,16 @@ impl PagedTransaction {
         range: Option<&KeyRange>,
     ) -> Result<Scan, StoreError> {
         self.settle()?;
+        self.scan_stored(table, projection, range)
+    }
+
+    /// The same without the rows of writers that have not ended.
+    pub fn scan_stored(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
         let table = self.existing(table)?;
         let form = self.forms.of(&table);
         let inner = self.open()?;
@@ -220,10 +230,10 @@ impl PagedTransaction {
             None => inner.create_table(name, columns, properties)?,
         }
         for index in trees.iter().flat_map(|trees| &trees.indexes) {
-            inner.create_index(name, index)?;
+            index.create(inner, name)?;
         }
         let table = self.open()?.table(name).ok_or(StoreError::NoSuchTable { table: TableId(0) })?;
-        self.forms.put(table.object, Arc::new(form));
+        self.forms.put(&table, Arc::new(form));
         self.table_locks.insert(table.object);
         Ok(id_of(table.object))
     }
@@ -246,7 +256,7 @@ impl PagedTransaction {
     }
 
     /// Puts rows that wait for the commit into their table, which is held alone.
-    fn insert_waiting(&mut self, table: &Table) -> Result<(), StoreError> {
+    pub(super) fn insert_waiting(&mut self, table: &Table) -> Result<(), StoreError> {
         let inner = self.open()?;
         match inner.pending(table.object) {
             [] => Ok(()),
@@ -255,7 +265,7 @@ impl PagedTransaction {
     }
 
     /// An error of the engine with the values of a duplicate key as T-SQL knows them. `trees` has the key.
-    fn in_exact_form(&self, table: &Table, trees: &TableTrees, error: EngineError) -> StoreError {
+    pub(super) fn in_exact_form(&self, table: &Table, trees: &TableTrees, error: EngineError) -> StoreError {
         let EngineError::DuplicateKey { index, is_constraint, key, values } = error else {
             return error.into();
         };
@@ -270,7 +280,7 @@ impl PagedTransaction {
     }
 
     /// The same for the trees that the table has.
-    fn refused(&self, table: &Table, error: EngineError) -> StoreError {
+    pub(super) fn refused(&self, table: &Table, error: EngineError) -> StoreError {
         self.in_exact_form(table, &TableTrees::present(table), error)
     }
 
@@ -428,17 +438,21 @@ impl PagedTransaction {
         done.map_err(|error| self.refused(table, error))
     }
 
-    fn open(&mut self) -> Result<&mut engine::Transaction, StoreError> {
+    pub(super) fn open(&mut self) -> Result<&mut engine::Transaction, StoreError> {
         self.inner.as_mut().ok_or_else(|| EngineError::Doomed.into())
     }
 
-    fn existing(&self, table: TableId) -> Result<Arc<Table>, StoreError> {
+    pub(super) fn forms(&self) -> &Forms {
+        &self.forms
+    }
+
+    pub(super) fn existing(&self, table: TableId) -> Result<Arc<Table>, StoreError> {
         let inner = self.inner.as_ref();
         inner.and_then(|inner| inner.table_of(object_of(table))).ok_or(StoreError::NoSuchTable { table })
     }
 
     /// Locks a table alone, and looks at it only then.
-    fn alone(&mut self, table: TableId) -> Result<Arc<Table>, StoreError> {
+    pub(super) fn alone(&mut self, table: TableId) -> Result<Arc<Table>, StoreError> {
         let timeout = self.open()?.lock_timeout();
         self.lock(table, LockMode::Exclusive, timeout)?;
         self.existing(table)

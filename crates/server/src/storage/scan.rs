@@ -10,7 +10,7 @@ use store::engine::page::PAGE_BYTES;
 use store::engine::{self, OrderedScan, RowLocator};
 
 use super::columns::TableForm;
-use super::key_range::{Bound, KeyRange};
+use super::key_range::{Bound, KeyRange, KeySpan};
 use super::pages::bytes_of;
 
 /// The rows of one table as of one moment.
@@ -171,14 +171,19 @@ impl OpenRows<'_> {
         range: Option<&KeyRange>,
     ) -> Result<OrderedScan, StoreError> {
         let bound = |bound: &Bound| form.encode_columns(&bound.columns, &bound.values);
-        let from = range.and_then(|range| range.from.as_ref()).map(bound).transpose()?;
-        let to = range.and_then(|range| range.to.as_ref()).map(bound).transpose()?;
-        let (from, to, name) = (from.as_ref(), to.as_ref(), table.name.as_str());
-        Ok(match (self, range.and_then(|range| range.index.as_deref())) {
-            (OpenRows::Snapshot(own), None) => own.ordered_scan(name, projection, from, to)?,
-            (OpenRows::Snapshot(own), Some(index)) => own.index_scan(name, index, projection, from, to)?,
-            (OpenRows::Transaction(own), None) => own.ordered_scan(name, projection, from, to)?,
-            (OpenRows::Transaction(own), Some(index)) => own.index_scan(name, index, projection, from, to)?,
+        let span = |span: &KeySpan| {
+            let from = span.from.as_ref().map(bound).transpose()?;
+            let to = span.to.as_ref().map(bound).transpose()?;
+            Ok::<_, StoreError>(engine::KeySpan { from, to, begins: span.begins })
+        };
+        let spans = match range {
+            Some(range) => range.spans.iter().map(span).collect::<Result<_, _>>()?,
+            None => vec![engine::KeySpan::default()],
+        };
+        let index = range.and_then(|range| range.index.as_deref());
+        Ok(match self {
+            OpenRows::Snapshot(own) => own.span_scan(&table.name, index, projection, &spans)?,
+            OpenRows::Transaction(own) => own.span_scan(&table.name, index, projection, &spans)?,
         })
     }
 }

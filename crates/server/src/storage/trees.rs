@@ -17,8 +17,17 @@ use crate::tsql::index::DataCompression;
 pub(super) struct TableTrees {
     /// None: a heap.
     pub clustered: Option<IndexDefinition>,
-    pub indexes: Vec<IndexDefinition>,
+    pub indexes: Vec<PlacedIndex>,
     pub compression: Compression,
+    /// The file group of the rows, as declared.
+    pub group: Option<String>,
+}
+
+/// A nonclustered index and its file group, as declared; None: that of the rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PlacedIndex {
+    pub definition: IndexDefinition,
+    pub group: Option<String>,
 }
 
 impl TableTrees {
@@ -34,6 +43,7 @@ impl TableTrees {
             clustered: None,
             indexes: Vec::new(),
             compression: compression(definition.compression),
+            group: definition.file_groups.rows.clone(),
         };
         let keys = definition.keys.iter().map(|key| {
             let declared = Declared {
@@ -43,6 +53,7 @@ impl TableTrees {
                 unique: true,
                 is_constraint: true,
                 options: key.options,
+                group: &key.file_group,
             };
             (key.clustered, declared)
         });
@@ -55,6 +66,7 @@ impl TableTrees {
                 unique: index.unique,
                 is_constraint: false,
                 options: index.options,
+                group: &index.file_group,
             };
             (index.clustered, declared)
         });
@@ -63,7 +75,7 @@ impl TableTrees {
             if clustered {
                 trees.clustered = Some(tree);
             } else {
-                trees.indexes.push(tree);
+                trees.indexes.push(PlacedIndex { definition: tree, group: declared.group.clone() });
             }
         }
         trees
@@ -71,7 +83,8 @@ impl TableTrees {
 
     /// Positions of the key columns of the tree of this name.
     pub fn key_of(&self, name: &str) -> Option<Vec<usize>> {
-        let tree = self.clustered.iter().chain(&self.indexes).find(|tree| tree.name == name)?;
+        let indexes = self.indexes.iter().map(|index| &index.definition);
+        let tree = self.clustered.iter().chain(indexes).find(|tree| tree.name == name)?;
         Some(tree.key.iter().map(|key| key.column).collect())
     }
 
@@ -84,25 +97,31 @@ impl TableTrees {
     ) -> Result<(), EngineError> {
         let mut own = present.indexes.clone();
         for wanted in self.indexes.iter().filter(|wanted| !present.indexes.contains(wanted)) {
-            let old = own.iter_mut().find(|own| !self.indexes.contains(own) && is_renamed(own, wanted));
+            let renamed = |own: &PlacedIndex| {
+                own.group == wanted.group && is_renamed(&own.definition, &wanted.definition)
+            };
+            let old = own.iter_mut().find(|own| !self.indexes.contains(own) && renamed(own));
             if let Some(old) = old {
-                transaction.rename_index(table, &old.name, &wanted.name)?;
-                old.name.clone_from(&wanted.name);
+                transaction.rename_index(table, &old.definition.name, &wanted.definition.name)?;
+                old.definition.name.clone_from(&wanted.definition.name);
             }
         }
         for unwanted in own.iter().filter(|own| !self.indexes.contains(own)) {
-            transaction.drop_index(table, &unwanted.name)?;
+            transaction.drop_index(table, &unwanted.definition.name)?;
         }
         let compression = Some(self.compression);
         let before = present.clustered.clone().map(|before| IndexDefinition { compression, ..before });
         let mut written = false;
+        // Only a clustered key takes rows to another group.
+        let moves = self.clustered.is_some() && self.group != present.group;
         match (&before, &self.clustered) {
-            (before, after) if before == after => {}
-            (Some(before), Some(after)) if is_renamed(before, after) => {
+            (before, after) if before == after && !moves => {}
+            (Some(before), Some(after)) if is_renamed(before, after) && !moves => {
                 transaction.rename_index(table, &before.name, &after.name)?;
             }
             (_, Some(key)) => {
-                transaction.create_clustered_index(table, key)?;
+                let group = self.group.as_deref().filter(|_| moves);
+                transaction.create_clustered_index_on(table, key, group)?;
                 written = true;
             }
             (_, None) => transaction.drop_clustered_index(table)?,
@@ -111,16 +130,33 @@ impl TableTrees {
             transaction.set_compression(table, self.compression)?;
         }
         let missing = self.indexes.iter().filter(|wanted| !own.contains(wanted));
-        missing.into_iter().try_for_each(|wanted| transaction.create_index(table, wanted))
+        missing.into_iter().try_for_each(|wanted| wanted.create(transaction, table))
     }
 
-    /// What a table of the engine has.
+    /// What a table of the engine has, where the text kept with it says.
     pub fn present(table: &Table) -> TableTrees {
+        let declared = Self::of_properties(&table.properties);
+        let group = |name: &str| {
+            let own = declared.iter().flat_map(|declared| &declared.indexes);
+            own.filter(|index| index.definition.name == name).find_map(|index| index.group.clone())
+        };
+        let indexes = table.indexes.iter().map(|index| {
+            let definition = index.tree.definition.clone();
+            PlacedIndex { group: group(&definition.name), definition }
+        });
         TableTrees {
             clustered: table.clustered.as_ref().map(|tree| tree.definition.clone()),
-            indexes: table.indexes.iter().map(|index| index.tree.definition.clone()).collect(),
+            indexes: indexes.collect(),
             compression: table.layout.compression,
+            group: declared.as_ref().and_then(|declared| declared.group.clone()),
         }
+    }
+}
+
+impl PlacedIndex {
+    /// Makes it and fills it with the rows that are there.
+    pub fn create(&self, transaction: &mut Transaction, table: &str) -> Result<(), EngineError> {
+        transaction.create_index_on(table, &self.definition, self.group.as_deref())
     }
 }
 
@@ -151,7 +187,8 @@ pub(crate) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
         unique: tree.unique,
     };
     let clustered = clustered.iter().map(|key| tree(None, key));
-    clustered.chain(indexes.iter().map(|index| tree(Some(index.name.clone()), index))).collect()
+    let indexes = indexes.iter().map(|index| &index.definition);
+    clustered.chain(indexes.map(|index| tree(Some(index.name.clone()), index))).collect()
 }
 
 /// Whether a tree of the engine can hold a key over these columns (by position): as wide as SQL Server allows it without a warning, and
@@ -195,6 +232,7 @@ struct Declared<'d> {
     unique: bool,
     is_constraint: bool,
     options: IndexOptions,
+    group: &'d Option<String>,
 }
 
 impl Declared<'_> {

@@ -112,27 +112,16 @@ impl TableKeys {
         rows: usize,
         columns: impl Fn(usize) -> Option<ArrayRef>,
     ) -> Result<(), SqlError> {
-        for (key, set) in self.keys.iter().zip(&mut self.sets) {
-            let mut arrays = Vec::with_capacity(key.columns.len());
-            let mut definitions = Vec::with_capacity(key.columns.len());
-            for position in &key.columns {
-                let (Some(array), Some(column)) = (columns(*position), table.columns.get(*position)) else {
-                    return Err(SqlError::internal("a key of a column that is not there"));
-                };
-                arrays.push(array);
-                definitions.push(column);
-            }
-            let comparable: Vec<ArrayRef> =
-                arrays.iter().zip(&definitions).map(|(array, column)| comparable(array, column)).collect();
-            let fields = comparable.iter().map(|array| SortField::new(array.data_type().clone())).collect();
-            let converter = RowConverter::new(fields).map_err(SqlError::internal)?;
-            let encoded = converter.convert_columns(&comparable).map_err(SqlError::internal)?;
+        for number in 0..self.keys.len() {
+            let fingerprints = self.fingerprints(table, number, &columns)?;
+            let (Some(key), Some(set)) = (self.keys.get(number), self.sets.get_mut(number)) else { continue };
             set.reserve(rows);
-            for (row, bytes) in encoded.iter().enumerate() {
-                let fingerprint = u128::from(self.hashers.0.hash_one(bytes.as_ref())) << 64
-                    | u128::from(self.hashers.1.hash_one(bytes.as_ref()));
+            for (row, fingerprint) in fingerprints.into_iter().enumerate() {
                 if !set.insert(fingerprint) {
-                    let value = shown(&arrays, &definitions, row)?;
+                    let arrays: Vec<ArrayRef> =
+                        key.columns.iter().filter_map(|column| columns(*column)).collect();
+                    let columns = key.columns.iter().filter_map(|column| table.columns.get(*column));
+                    let value = shown(&arrays, &columns.collect::<Vec<_>>(), row)?;
                     return Err(SqlError::duplicate_key(
                         key.kind,
                         &key.name,
@@ -143,6 +132,49 @@ impl TableKeys {
             }
         }
         self.rows += rows as u64;
+        Ok(())
+    }
+
+    /// The fingerprints of rows by the key of this number. `columns` gives the array of a column by its position in the table.
+    pub(super) fn fingerprints(
+        &self,
+        table: &TableDefinition,
+        number: usize,
+        columns: impl Fn(usize) -> Option<ArrayRef>,
+    ) -> Result<Vec<u128>, SqlError> {
+        let mut arrays = Vec::new();
+        for position in self.keys.get(number).iter().flat_map(|key| &key.columns) {
+            let (Some(array), Some(column)) = (columns(*position), table.columns.get(*position)) else {
+                return Err(SqlError::internal("a key of a column that is not there"));
+            };
+            arrays.push(comparable(&array, column));
+        }
+        let fields = arrays.iter().map(|array| SortField::new(array.data_type().clone())).collect();
+        let converter = RowConverter::new(fields).map_err(SqlError::internal)?;
+        let encoded = converter.convert_columns(&arrays).map_err(SqlError::internal)?;
+        Ok(encoded.iter().map(|bytes| self.fingerprint(bytes.as_ref())).collect())
+    }
+
+    /// Counts in those of the `fresh` rows that have no key that is known; the others are fresh no longer.
+    pub(super) fn note_fresh(
+        &mut self,
+        table: &TableDefinition,
+        fresh: &mut [bool],
+        columns: impl Fn(usize) -> Option<ArrayRef>,
+    ) -> Result<(), SqlError> {
+        let fingerprints: Vec<Vec<u128>> = (0..self.keys.len())
+            .map(|number| self.fingerprints(table, number, &columns))
+            .collect::<Result<_, _>>()?;
+        for (row, fresh) in fresh.iter_mut().enumerate().filter(|(_, fresh)| **fresh) {
+            let own = || fingerprints.iter().filter_map(|keys| keys.get(row).copied());
+            *fresh = self.sets.iter().zip(own()).all(|(set, key)| !set.contains(&key));
+            if *fresh {
+                for (set, key) in self.sets.iter_mut().zip(own()) {
+                    set.insert(key);
+                }
+                self.rows += 1;
+            }
+        }
         Ok(())
     }
 }

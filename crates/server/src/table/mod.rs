@@ -1,6 +1,7 @@
 //! Writing rows: conversion, defaults, identities, constraints.
 
 mod column;
+mod duplicates;
 mod keys;
 mod order;
 mod plan;

@@ -6,16 +6,17 @@ use arrow::array::{
     Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
 };
 use arrow::compute::kernels::zip::zip;
-use arrow::compute::{is_null, take};
+use arrow::compute::{filter, is_null, take};
 use arrow::datatypes::{Field, Schema};
 use tds::SqlType;
 
 use super::WritePlan;
 use super::column::to_column;
+use super::duplicates::IgnoredKeys;
 use super::keys::{TableKeys, keys_in_memory};
 use super::plan::column_name;
 use super::reference::{PendingKeys, Reference};
-use crate::catalogue::{ColumnDefinition, Identity};
+use crate::catalogue::{ColumnDefinition, Identity, UniqueKey};
 use crate::engine::datum::data_type;
 use crate::engine::{Datum, Typed};
 use crate::session::Instance;
@@ -73,6 +74,8 @@ pub(crate) struct TableWriter {
     plan: WritePlan,
     options: WriteOptions,
     keys: Option<TableKeys>,
+    /// Unique keys with IGNORE_DUP_KEY.
+    ignored: Option<IgnoredKeys>,
     references: Vec<PendingKeys>,
     schema: Arc<Schema>,
     /// Where rows go if not to the transaction's own writer.
@@ -100,6 +103,17 @@ impl TableWriter {
             true => keys_in_memory(&plan.definition),
             false => plan.definition.unique_keys(),
         };
+        // Rows that take the places of others are never left out.
+        let enforced = |key: &UniqueKey| fresh || !key.ignores_duplicates;
+        let unique: Vec<UniqueKey> = unique.into_iter().filter(enforced).collect();
+        let mut ignored = plan.definition.unique_keys();
+        ignored.retain(|key| !enforced(key));
+        let ignored = match ignored.is_empty() {
+            true => None,
+            false => Some(IgnoredKeys::new(&plan.definition, ignored, access.in_pages(), |keys| {
+                Self::read_keys(&access, &table, &plan, keys)
+            })?),
+        };
         let mut keys = None;
         if !unique.is_empty() {
             let object_id = plan.definition.object_id;
@@ -119,6 +133,7 @@ impl TableWriter {
             plan,
             options,
             keys,
+            ignored,
             references,
             schema,
             side: None,
@@ -131,7 +146,11 @@ impl TableWriter {
     /// those of a table with unique keys, references or identities.
     pub fn beside(&self, side: SideWriter) -> Option<TableWriter> {
         let definition = &self.plan.definition;
-        if self.keys.is_some() || !self.references.is_empty() || definition.identity().is_some() {
+        if self.keys.is_some()
+            || self.ignored.is_some()
+            || !self.references.is_empty()
+            || definition.identity().is_some()
+        {
             return None;
         }
         Some(TableWriter {
@@ -141,6 +160,7 @@ impl TableWriter {
             plan: self.plan.clone(),
             options: self.options.clone(),
             keys: None,
+            ignored: None,
             references: Vec::new(),
             schema: Arc::clone(&self.schema),
             side: Some(side),
@@ -185,7 +205,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Everything but the appending.
+    /// Everything but the appending. Rows that IGNORE_DUP_KEY leaves out are not among those that are returned.
     pub fn complete(&mut self, mut input: InputRows) -> Result<RecordBatch, SqlError> {
         let definition = Arc::clone(&self.plan.definition);
         let rows = input.rows;
@@ -226,6 +246,7 @@ impl TableWriter {
             }
         }
         self.check(&columns, rows)?;
+        let rows = self.leave_out_duplicates(&mut columns, rows)?;
         if let Some(keys) = &mut self.keys {
             keys.add(&definition, rows, |position| columns.get(position).map(Arc::clone))?;
         }
@@ -235,6 +256,20 @@ impl TableWriter {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map_err(SqlError::internal)
+    }
+
+    /// Leaves out rows whose keys are there already where IGNORE_DUP_KEY is on; returns how many stay.
+    fn leave_out_duplicates(&mut self, columns: &mut [ArrayRef], rows: usize) -> Result<usize, SqlError> {
+        let Some(ignored) = &mut self.ignored else { return Ok(rows) };
+        let fresh = ignored.fresh(&self.plan.definition, &self.access, self.table.id, columns, rows)?;
+        if fresh.true_count() == rows {
+            return Ok(rows);
+        }
+        self.access.note_ignored();
+        for column in columns {
+            *column = filter(column, &fresh).map_err(SqlError::internal)?;
+        }
+        Ok(fresh.true_count())
     }
 
     /// The rows to come are in the order of the clustered key.
@@ -346,6 +381,11 @@ impl TableWriter {
             self.last_identity = Some(value);
         }
         Ok(())
+    }
+
+    /// The default of a column (by position), if it is a constant.
+    pub fn constant_default(&self, position: usize) -> Option<Datum> {
+        self.plan.defaults.get(position)?.as_ref()?.constant.clone()
     }
 
     fn default(&self, default: &Typed, rows: usize) -> Result<ArrayRef, SqlError> {

@@ -2,7 +2,7 @@
 
 use tds::SqlType;
 
-use super::administration::{Administration, FileGroups};
+use super::administration::{Administration, FileGroups, WrittenGroup};
 use super::bulk_file::{BulkInsert, FileHints};
 use super::cursor::CursorStatement;
 use super::expression::Expr;
@@ -436,6 +436,8 @@ pub struct ColumnClause {
     pub identity: Option<(i64, i64)>,
     /// DEFAULT and its constraint's name.
     pub default: Option<(Option<String>, SourceText)>,
+    /// WITH VALUES: the default is also for the rows that there are.
+    pub with_values: bool,
     /// Column constraints, written beside the column.
     pub constraints: Vec<ConstraintClause>,
 }
@@ -471,6 +473,8 @@ pub enum ConstraintKind {
         columns: Vec<(String, bool)>,
         /// WITH (…).
         settings: IndexSettings,
+        /// ON; None: where the table's rows are.
+        group: Option<WrittenGroup>,
     },
     /// CHECK.
     Check(SourceText),

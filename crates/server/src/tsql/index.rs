@@ -1,5 +1,6 @@
 //! Indexes as written: CREATE and ALTER INDEX, and the options of indexes, keys and tables.
 
+use super::administration::WrittenGroup;
 use super::ast::ObjectName;
 
 /// CREATE INDEX.
@@ -23,6 +24,8 @@ pub struct CreateIndex {
     pub filter: Option<String>,
     /// WITH (…).
     pub settings: IndexSettings,
+    /// ON; None: where the table's rows are.
+    pub group: Option<WrittenGroup>,
 }
 
 /// ALTER INDEX.
@@ -45,8 +48,8 @@ pub enum IndexAction {
     Reorganize,
     /// DISABLE.
     Disable,
-    /// SET (…): nothing that has an effect here.
-    Set,
+    /// SET (…): IGNORE_DUP_KEY; nothing else has an effect here.
+    Set(IndexSettings),
 }
 
 /// WITH (…) of an index, a key or a rebuild: what is written. Options that are about how a statement runs (ONLINE, MAXDOP,
@@ -59,6 +62,8 @@ pub struct IndexSettings {
     pub pad_index: Option<bool>,
     /// DATA_COMPRESSION.
     pub compression: Option<DataCompression>,
+    /// IGNORE_DUP_KEY.
+    pub ignore_dup_key: Option<bool>,
     /// DROP_EXISTING = ON.
     pub drop_existing: bool,
 }

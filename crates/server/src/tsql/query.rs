@@ -2,6 +2,7 @@
 
 use tds::SqlType;
 
+use super::administration::WrittenGroup;
 use super::ast::ObjectName;
 use super::bulk_file::BulkRowset;
 use super::expression::{Expr, FunctionCall};
@@ -98,6 +99,8 @@ pub struct Select {
     pub items: Vec<SelectItem>,
     /// INTO.
     pub into: Option<ObjectName>,
+    /// ON behind it: the new table's file group.
+    pub into_group: Option<WrittenGroup>,
     /// FROM; several sources are cross-joined.
     pub from: Vec<TableSource>,
     /// WHERE.

@@ -165,7 +165,7 @@ error 155: 'FILFACTOR' is not a recognized CREATE INDEX option.
 
 CREATE INDEX bad ON p (id) WITH (IGNORE_DUP_KEY = ON)
 ----
-error 40515
+error 1916: CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.
 
 DROP INDEX pk_p ON p
 ----
@@ -226,7 +226,7 @@ error 2601: Cannot insert duplicate key row in object 'dbo.p' with unique index 
 
 -- Columns come, change and go; the trees stay.
 ALTER TABLE p ADD more int NULL, given int NOT NULL DEFAULT 7
-ALTER TABLE p ALTER COLUMN name nvarchar(30) NULL
+ALTER TABLE p ALTER COLUMN name varchar(30) NULL
 UPDATE p SET more = id * 2 WHERE id >= 2
 SELECT id, name, more, given FROM p WHERE id = 3
 INSERT INTO p (id, name, note) VALUES (9, N'ONE', N'A')

@@ -71,6 +71,59 @@ CREATE TABLE dbo.nowhere (id int) ON nosuch
 ----
 error 1921
 
+-- An index is where it says, its table where the clustered key says. TEXTIMAGE_ON wants large values.
+CREATE TABLE dbo.placed (id int NOT NULL CONSTRAINT pk_placed PRIMARY KEY CLUSTERED ON archive, a int NULL CONSTRAINT uq_placed UNIQUE WITH (FILLFACTOR = 90) ON [PRIMARY], b int NULL, c int NULL) ON [PRIMARY]
+INSERT dbo.placed VALUES (1, 1, 1, 1), (2, 2, 2, 2)
+CREATE INDEX ix_beside ON dbo.placed (b)
+CREATE INDEX ix_apart ON dbo.placed (c) INCLUDE (b) WITH (FILLFACTOR = 80) ON [PRIMARY]
+CREATE INDEX ix_default ON dbo.placed (c, b) ON "default"
+SELECT i.name, g.name FROM sys.indexes i JOIN sys.filegroups g ON g.data_space_id = i.data_space_id WHERE i.object_id = OBJECT_ID('placed') ORDER BY i.index_id
+SELECT i.name, g.name FROM sys.allocation_units u JOIN sys.partitions p ON p.hobt_id = u.container_id JOIN sys.indexes i ON i.object_id = p.object_id AND i.index_id = p.index_id JOIN sys.filegroups g ON g.data_space_id = u.data_space_id WHERE u.used_pages > 0 AND p.object_id = OBJECT_ID('placed') ORDER BY i.index_id
+SELECT id FROM dbo.placed WHERE c = 2
+----
+pk_placed | archive
+uq_placed | PRIMARY
+ix_beside | archive
+ix_apart | PRIMARY
+ix_default | PRIMARY
+pk_placed | archive
+uq_placed | PRIMARY
+ix_beside | archive
+ix_apart | PRIMARY
+ix_default | PRIMARY
+2
+
+-- Made anew in another group; the clustered one takes the rows along, and leaves them there when it goes.
+CREATE INDEX ix_apart ON dbo.placed (c) INCLUDE (b) WITH (DROP_EXISTING = ON) ON archive
+CREATE TABLE dbo.moving (id int NOT NULL, a varchar(max) NULL) ON [PRIMARY]
+INSERT dbo.moving VALUES (1, REPLICATE(CAST('a' AS varchar(max)), 20000))
+CREATE INDEX ix_moving ON dbo.moving (id)
+CREATE CLUSTERED INDEX cx_moving ON dbo.moving (id) ON archive
+DROP INDEX cx_moving ON dbo.moving
+SELECT OBJECT_NAME(i.object_id), i.name, g.name FROM sys.indexes i JOIN sys.filegroups g ON g.data_space_id = i.data_space_id WHERE i.object_id = OBJECT_ID('moving') OR i.name = 'ix_apart' ORDER BY i.object_id, i.index_id
+SELECT u.type_desc, g.name FROM sys.allocation_units u JOIN sys.partitions p ON p.hobt_id = u.container_id JOIN sys.filegroups g ON g.data_space_id = u.data_space_id WHERE u.type = 2 AND p.object_id = OBJECT_ID('moving')
+----
+placed | ix_apart | archive
+moving | NULL | archive
+moving | ix_moving | PRIMARY
+LOB_DATA | PRIMARY
+
+SELECT id, a INTO dbo.into_archive ON archive FROM dbo.placed
+SELECT data_space_id FROM sys.indexes WHERE object_id = OBJECT_ID('into_archive')
+SELECT id INTO dbo.into_nowhere ON nosuch FROM dbo.placed
+----
+affected 2
+2
+error 1921
+
+CREATE INDEX ix_nowhere ON dbo.placed (a) ON nosuch
+----
+error 1921
+
+CREATE TABLE dbo.plain (id int) TEXTIMAGE_ON archive
+----
+error 1709
+
 DBCC CHECKDB WITH NO_INFOMSGS
 ----
 

@@ -1,43 +1,20 @@
-//! Changing the form of a table that has rows: indexes made and dropped, heaps into trees and back, rebuilds, columns.
+//! Changing the form of a table that has rows: indexes made and dropped, heaps into trees and back, rebuilds.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
-use arrow::compute::{CastOptions, cast_with_options, take};
+use arrow::array::RecordBatch;
 
 use super::allocation::Owner;
 use super::catalogue::{Table, UnitKind};
 use super::compress::Compression;
 use super::error::EngineError;
 use super::index::{Index, IndexDefinition, RowLocator, Tree};
-use super::key::KeyColumn;
-use super::kind::Place;
 use super::layout::Column;
 use super::load::{BulkOptions, BulkWriter, IndexLoad};
 use super::lock::LockMode;
-use super::ordered::OrderedScan;
+use super::ordered::{KeySpan, OrderedScan};
 use super::scan::{PageReader, Scan, View};
 use super::transaction::Transaction;
-
-/// Where the values of a column come from when columns are altered.
-#[derive(Debug, Clone)]
-pub enum ColumnSource {
-    /// From a column of the table, by its number so far; converted if the type is another one.
-    Kept(usize),
-    /// Null in every row.
-    Null,
-    /// The one value of this array in every row.
-    Value(ArrayRef),
-}
-
-/// A column of a table as it is to be.
-#[derive(Debug, Clone)]
-pub struct NewColumn {
-    /// Its definition.
-    pub column: Column,
-    /// Its values in the rows that are there.
-    pub source: ColumnSource,
-}
 
 /// How a table or an index is written anew.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -219,55 +196,8 @@ impl Transaction {
         self.rebuild_index_with(table, index, RebuildOptions { compression, ..Default::default() })
     }
 
-    /// Gives a table other columns: the rows are written anew, unless all that happens is that nullable columns of variable length come at
-    /// the end and the NULL bitmap has room for them, which changes the definition alone. Columns of keys and indexes must be kept.
-    pub fn alter_columns(&mut self, name: &str, columns: &[NewColumn]) -> Result<(), EngineError> {
-        let object = self.alone_in(name, LockMode::SchM)?;
-        let old = self.working(object)?;
-        if let Some(layout) = extended(&old, columns)? {
-            return self.guarded(|this| {
-                let mut working = this.working(object)?;
-                working.layout = Arc::new(layout);
-                let order = this.shared.options.text_order;
-                if let Some(tree) = &working.clustered {
-                    let definition = tree.definition.clone();
-                    let tree = Tree::clustered(&working.layout, definition, tree.root, order)?;
-                    working.clustered = Some(Arc::new(tree));
-                }
-                this.set_working(working);
-                this.redefine(object)
-            });
-        }
-        self.reload(name, |old| {
-            let place = |column: usize| {
-                let kept = |new: &NewColumn| matches!(new.source, ColumnSource::Kept(from) if from == column);
-                columns.iter().position(kept).ok_or_else(|| EngineError::Schema {
-                    reason: format!("column {column} is needed by a key or an index"),
-                })
-            };
-            let moved = |definition: &IndexDefinition| {
-                let key = definition.key.iter();
-                let key = key.map(|key| Ok(KeyColumn { column: place(key.column)?, ..key.clone() }));
-                Ok::<_, EngineError>(IndexDefinition {
-                    key: key.collect::<Result<_, EngineError>>()?,
-                    included: definition
-                        .included
-                        .iter()
-                        .map(|column| place(*column))
-                        .collect::<Result<_, _>>()?,
-                    ..definition.clone()
-                })
-            };
-            let key = old.clustered.as_ref().map(|tree| moved(&tree.definition)).transpose()?;
-            let indexes = old.indexes.iter().map(|index| moved(&index.tree.definition));
-            let indexes = indexes.collect::<Result<Vec<_>, _>>()?;
-            let compression = old.layout.compression;
-            Ok(Reload { columns: columns.to_vec(), key, indexes, compression, group: None })
-        })
-    }
-
     /// Writes all rows of a table anew, in another form.
-    fn reload(
+    pub(super) fn reload(
         &mut self,
         name: &str,
         form: impl FnOnce(&Table) -> Result<Reload, EngineError>,
@@ -275,51 +205,56 @@ impl Transaction {
         let object = self.alone_in(name, LockMode::SchM)?;
         self.guarded(|this| {
             let reload = form(&this.working(object)?)?;
-            let old = Arc::new(this.clear(object)?);
-            let mut working = this.working(object)?;
-            let definitions = reload.columns.iter().map(|new| new.column.clone()).collect();
-            let layout = Tree::table_layout(definitions, reload.key.as_ref())?;
-            working.layout = Arc::new(layout.with_compression(reload.compression)?);
-            working.clustered = None;
-            if let Some(group) = reload.group {
-                // The chain of its maps stays where it begins.
-                [UnitKind::InRow, UnitKind::Overflow]
-                    .into_iter()
-                    .for_each(|kind| working.unit_mut(kind).group = group);
-            }
-            let order = this.shared.options.text_order;
-            let clustered = match &reload.key {
-                Some(key) => {
-                    let root = super::page::PageId::NONE;
-                    Some(Tree::clustered(&working.layout, key.clone(), root, order)?)
-                }
-                None => None,
-            };
-            for (index, definition) in working.indexes.iter_mut().zip(reload.indexes) {
-                let Index { id, tree, unit, .. } = index.clone();
-                let layout = &working.layout;
-                *index = Index::new(id, definition, layout, clustered.as_ref(), tree.root, unit, order)?;
-            }
-            this.set_working(working);
-            this.plant(object, reload.key.as_ref())?;
-            let table = Arc::new(this.working(object)?);
-            // In the order in which the rows lie: a key that stays finds them sorted.
-            let mut writer = BulkWriter::new(&this.shared, &table, this.id, BulkOptions::default())?;
-            let reader = PageReader { shared: Arc::clone(&this.shared), view: View::Current };
-            let copy = || {
-                if old.clustered.is_some() {
-                    let scan = OrderedScan::new(reader, Arc::clone(&old), None, None, None, None)?;
-                    scan.into_iter().try_for_each(|batch| writer.append(&altered(&batch?, &reload.columns)?))
-                } else {
-                    let scan = Scan::new(reader, Arc::clone(&old), None)?;
-                    scan.into_iter().try_for_each(|batch| writer.append(&altered(&batch?, &reload.columns)?))
-                }
-            };
-            let copied = copy();
+            let (mut rows, mut writer) = this.start_reload(object, reload)?;
+            let copied = rows.try_for_each(|batch| writer.append(&batch?));
             let attached = this.attach_bulk(name, writer);
             copied.and(attached)?;
             this.redefine(object)
         })
+    }
+
+    /// Empties a table and gives it another form: returns its rows as they were, in the order in which they lie, and what writes them anew.
+    pub(super) fn start_reload(
+        &mut self,
+        object: u32,
+        reload: Reload,
+    ) -> Result<(OldRows, BulkWriter), EngineError> {
+        let old = Arc::new(self.clear(object)?);
+        let mut working = self.working(object)?;
+        let layout = Tree::table_layout(reload.columns, reload.key.as_ref())?;
+        working.layout = Arc::new(layout.with_compression(reload.compression)?);
+        working.clustered = None;
+        if let Some(group) = reload.group {
+            // The chain of its maps stays where it begins.
+            [UnitKind::InRow, UnitKind::Overflow]
+                .into_iter()
+                .for_each(|kind| working.unit_mut(kind).group = group);
+        }
+        let order = self.shared.options.text_order;
+        let clustered = match &reload.key {
+            Some(key) => {
+                let root = super::page::PageId::NONE;
+                Some(Tree::clustered(&working.layout, key.clone(), root, order)?)
+            }
+            None => None,
+        };
+        for (index, definition) in working.indexes.iter_mut().zip(reload.indexes) {
+            let Index { id, tree, unit, .. } = index.clone();
+            let layout = &working.layout;
+            *index = Index::new(id, definition, layout, clustered.as_ref(), tree.root, unit, order)?;
+        }
+        self.set_working(working);
+        self.plant(object, reload.key.as_ref())?;
+        let table = Arc::new(self.working(object)?);
+        let writer = BulkWriter::new(&self.shared, &table, self.id, BulkOptions::default())?;
+        let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current };
+        // A key that stays finds them sorted.
+        let rows = if old.clustered.is_some() {
+            OldRows::Ordered(OrderedScan::new(reader, Arc::clone(&old), None, None, &[KeySpan::default()])?)
+        } else {
+            OldRows::Extents(Scan::new(reader, Arc::clone(&old), None)?)
+        };
+        Ok((rows, writer))
     }
 
     /// Fills empty indexes with the rows of their table.
@@ -350,91 +285,44 @@ impl Transaction {
     }
 }
 
+/// The rows of a table that is written anew.
+#[derive(Debug)]
+pub(super) enum OldRows {
+    Extents(Scan),
+    Ordered(OrderedScan),
+}
+
+impl Iterator for OldRows {
+    type Item = Result<RecordBatch, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Extents(scan) => scan.next(),
+            Self::Ordered(scan) => scan.next(),
+        }
+    }
+}
+
 /// What a table is written anew as.
-struct Reload {
-    columns: Vec<NewColumn>,
-    key: Option<IndexDefinition>,
-    indexes: Vec<IndexDefinition>,
-    compression: Compression,
+pub(super) struct Reload {
+    pub columns: Vec<Column>,
+    pub key: Option<IndexDefinition>,
+    pub indexes: Vec<IndexDefinition>,
+    pub compression: Compression,
     /// Another file group for its rows.
-    group: Option<u16>,
+    pub group: Option<u16>,
 }
 
 impl Reload {
     fn same(old: &Table) -> Self {
-        let columns = old.layout.visible().iter().enumerate();
-        let columns = columns
-            .map(|(number, column)| NewColumn { column: column.clone(), source: ColumnSource::Kept(number) });
         Self {
-            columns: columns.collect(),
+            columns: old.layout.visible().to_vec(),
             key: old.clustered.as_ref().map(|tree| tree.definition.clone()),
             indexes: old.indexes.iter().map(|index| index.tree.definition.clone()).collect(),
             compression: old.layout.compression,
             group: None,
         }
     }
-}
-
-/// The table's layout with columns added that its rows need not know of; None: the rows must be written anew.
-fn extended(old: &Table, columns: &[NewColumn]) -> Result<Option<super::layout::Layout>, EngineError> {
-    let known = old.layout.visible();
-    let kept = |(number, (new, column)): (usize, (&NewColumn, &Column))| {
-        matches!(new.source, ColumnSource::Kept(from) if from == number) && new.column == *column
-    };
-    let added = columns.get(known.len()..).unwrap_or_default();
-    let alone = old.layout.hidden == 0
-        && !old.layout.is_compressed()
-        && columns.len() >= known.len()
-        && columns.iter().zip(known).enumerate().all(kept)
-        && columns.len().div_ceil(8) == known.len().div_ceil(8)
-        && added.iter().all(|new| {
-            let variable = matches!(new.column.kind.place(), Place::Variable { .. });
-            variable && new.column.nullable && matches!(new.source, ColumnSource::Null)
-        });
-    if !alone {
-        return Ok(None);
-    }
-    let key = old.clustered.as_ref().map(|tree| &tree.definition);
-    let definitions = columns.iter().map(|new| new.column.clone()).collect();
-    Tree::table_layout(definitions, key).map(Some)
-}
-
-/// Rows with other columns.
-fn altered(batch: &RecordBatch, columns: &[NewColumn]) -> Result<RecordBatch, EngineError> {
-    let rows = batch.num_rows();
-    let strict = CastOptions { safe: false, ..CastOptions::default() };
-    let arrays = columns.iter().map(|new| {
-        let wanted = new.column.kind.data_type();
-        let array = match &new.source {
-            ColumnSource::Kept(from) => {
-                let kept = batch.columns().get(*from);
-                let reason = || EngineError::Schema { reason: format!("no column {from}") };
-                Arc::clone(kept.ok_or_else(reason)?)
-            }
-            ColumnSource::Null => new_null_array(&wanted, rows),
-            ColumnSource::Value(value) => take(value, &UInt32Array::from(vec![0; rows]), None)?,
-        };
-        let array = match *array.data_type() == wanted {
-            true => array,
-            false => cast_with_options(&array, &wanted, &strict)?,
-        };
-        if !new.column.nullable && array.null_count() > 0 {
-            let reason = "the column may not be null".to_owned();
-            return Err(EngineError::Value { row: 0, column: new.column.name.clone(), reason });
-        }
-        Ok((new.column.name.clone(), array, true))
-    });
-    let arrays = arrays.collect::<Result<Vec<_>, EngineError>>()?;
-    let fields: Vec<_> = arrays
-        .iter()
-        .map(|(name, array, nullable)| {
-            arrow::datatypes::Field::new(name, array.data_type().clone(), *nullable)
-        })
-        .collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    let arrays = arrays.into_iter().map(|(_, array, _)| array).collect();
-    let schema = Arc::new(arrow::datatypes::Schema::new(fields));
-    Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
 }
 
 fn no_index(table: &str, index: &str) -> EngineError {

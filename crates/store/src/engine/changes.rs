@@ -9,7 +9,7 @@ use super::database::Snapshot;
 use super::error::EngineError;
 use super::index::RowLocator;
 use super::layout::Layout;
-use super::ordered::{self, OrderedScan, tree_of};
+use super::ordered::{self, KeySpan, OrderedScan, tree_of};
 use super::page::RowId;
 use super::scan::{PageReader, Scan, View};
 use super::transaction::{Transaction, no_table};
@@ -143,9 +143,7 @@ impl Transaction {
         from: Option<&RecordBatch>,
         to: Option<&RecordBatch>,
     ) -> Result<OrderedScan, EngineError> {
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        let reader = self.reader(&table);
-        OrderedScan::new(reader, table, None, projection, from, to)
+        self.span_scan(name, None, projection, &[KeySpan::between(from, to)])
     }
 
     /// Reads a table through one of its nonclustered indexes; see [`Snapshot::index_scan`].
@@ -157,9 +155,20 @@ impl Transaction {
         from: Option<&RecordBatch>,
         to: Option<&RecordBatch>,
     ) -> Result<OrderedScan, EngineError> {
+        self.span_scan(name, Some(index), projection, &[KeySpan::between(from, to)])
+    }
+
+    /// Reads spans of a tree; see [`Snapshot::span_scan`].
+    pub fn span_scan(
+        &self,
+        name: &str,
+        index: Option<&str>,
+        projection: Option<Vec<usize>>,
+        spans: &[KeySpan],
+    ) -> Result<OrderedScan, EngineError> {
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         let reader = self.reader(&table);
-        OrderedScan::new(reader, table, Some(index), projection, from, to)
+        OrderedScan::new(reader, table, index, projection, spans)
     }
 
     /// Reads a table as this transaction sees it.

@@ -29,7 +29,7 @@ use super::lock::{LockSpace, LockTable};
 use super::log::{Log, LogOptions, LogScan, file_number};
 use super::lsn::Lsn;
 use super::memory::MemoryVolume;
-use super::ordered::OrderedScan;
+use super::ordered::{KeySpan, OrderedScan};
 use super::page::{ExtentId, PageId, UnitId};
 use super::pager::{LogPosition, NO_TRANSACTION, Pager};
 use super::recovery;
@@ -754,7 +754,7 @@ impl Snapshot {
         from: Option<&RecordBatch>,
         to: Option<&RecordBatch>,
     ) -> Result<OrderedScan, EngineError> {
-        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), None, projection, from, to)
+        self.span_scan(name, None, projection, &[KeySpan::between(from, to)])
     }
 
     /// Reads a table through one of its nonclustered indexes, in its order, between two keys, both included; each is a batch of one row
@@ -767,8 +767,18 @@ impl Snapshot {
         from: Option<&RecordBatch>,
         to: Option<&RecordBatch>,
     ) -> Result<OrderedScan, EngineError> {
-        let table = Arc::clone(self.existing(name)?);
-        OrderedScan::new(self.reader(), table, Some(index), projection, from, to)
+        self.span_scan(name, Some(index), projection, &[KeySpan::between(from, to)])
+    }
+
+    /// Reads spans of the clustered key (`index` None) or of a nonclustered index: the rows of all, each once, in the order of the key.
+    pub fn span_scan(
+        &self,
+        name: &str,
+        index: Option<&str>,
+        projection: Option<Vec<usize>>,
+        spans: &[KeySpan],
+    ) -> Result<OrderedScan, EngineError> {
+        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), index, projection, spans)
     }
 }
 

@@ -346,14 +346,21 @@ impl Transaction {
         self.settle();
         self.check()?;
         let table = self.table_for_load(name)?;
-        let mut writer = BulkWriter::new(&self.shared, &table, self.id, options)?;
-        if self.open_writers == 0 {
-            writer.start = Some((self.savepoint(), self.savepoints));
-        }
+        let writer = BulkWriter::new(&self.shared, &table, self.id, options)?;
+        let start = match self.open_writers {
+            0 => Some(self.savepoint()),
+            _ => None,
+        };
+        Ok(self.lend(writer, start))
+    }
+
+    /// Gives out a writer. Its load can be undone alone, back to `start`, if no other one is under way.
+    pub(super) fn lend(&mut self, mut writer: BulkWriter, start: Option<Savepoint>) -> BulkWriter {
         writer.began = self.savepoints;
+        writer.start = start.filter(|_| self.open_writers == 0).map(|start| (start, self.savepoints));
         writer.leftovers = Some(Arc::clone(&self.leftovers));
         self.open_writers += 1;
-        Ok(writer)
+        writer
     }
 
     fn table_for_load(&mut self, name: &str) -> Result<Arc<Table>, EngineError> {
@@ -375,10 +382,20 @@ impl Transaction {
     /// Ends a bulk writer of this transaction. Its rows are part of the table from now on. If it fails, the load alone is undone,
     /// provided that the transaction has done nothing else since it began; otherwise only undoing everything is left.
     pub fn finish_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
+        self.finish_bulk_and(name, writer, |_| Ok(()))
+    }
+
+    /// The same with something that is part of the load.
+    pub(super) fn finish_bulk_and(
+        &mut self,
+        name: &str,
+        writer: BulkWriter,
+        then: impl FnOnce(&mut Self) -> Result<(), EngineError>,
+    ) -> Result<u64, EngineError> {
         let mut finished = writer.finish();
         let start = finished.start.take();
         self.open_writers = self.open_writers.saturating_sub(1);
-        let done = self.attach_finished(name, finished);
+        let done = self.attach_finished(name, finished).and_then(|rows| then(self).map(|()| rows));
         if done.is_err() {
             self.undo_load(start);
         }

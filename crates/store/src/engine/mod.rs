@@ -35,6 +35,7 @@
 
 pub mod allocation;
 mod alter;
+mod alter_columns;
 pub mod backup;
 pub mod block;
 mod budget;
@@ -86,7 +87,8 @@ mod tree;
 pub mod versions;
 pub mod volume;
 
-pub use alter::{ColumnSource, NewColumn, RebuildOptions};
+pub use alter::RebuildOptions;
+pub use alter_columns::{Altering, ColumnSource, NewColumn};
 pub use backup::{LogBackup, restore_log};
 pub use buffer::CacheCounts;
 pub use compress::{Compression, CompressionCounts, SavingsEstimate};
@@ -111,7 +113,7 @@ pub use log::{
     LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,
 };
 pub use lsn::Lsn;
-pub use ordered::OrderedScan;
+pub use ordered::{KeySpan, OrderedScan};
 pub use page::RowId;
 pub use scan::Scan;
 pub use transaction::{Savepoint, Transaction};

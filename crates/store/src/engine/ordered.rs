@@ -1,5 +1,6 @@
 //! Reading a table in the order of one of its trees, leaf after leaf.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,6 +19,67 @@ use super::tree;
 /// A leaf and the slots of it that are wanted.
 type PartOfLeaf = (Arc<Page>, Range<u16>);
 
+/// A part of a tree: rows whose keys are at least the key in the first row of `from` and at most that in the first row of `to`. Both are
+/// batches of the key's first columns, or of all of them; a row that has the given columns in common with a bound lies within.
+#[derive(Debug, Clone, Default)]
+pub struct KeySpan {
+    /// None: from the beginning.
+    pub from: Option<RecordBatch>,
+    /// None: to the end.
+    pub to: Option<RecordBatch>,
+    /// The last column is text or bytes, and a row that begins with the bound's value lies within, too.
+    pub begins: bool,
+}
+
+impl KeySpan {
+    /// The span between two bounds.
+    pub fn between(from: Option<&RecordBatch>, to: Option<&RecordBatch>) -> Self {
+        Self { from: from.cloned(), to: to.cloned(), begins: false }
+    }
+
+    /// The same as bytes of keys.
+    fn of(&self, tree: &Tree) -> Result<Span, EngineError> {
+        let bound = |batch: &RecordBatch| {
+            let keys = tree::keys_of(tree, batch)?;
+            let key = keys.iter().flatten().next();
+            let key =
+                key.ok_or_else(|| EngineError::Schema { reason: "a bound without a row".to_owned() })?;
+            // Without what ends it, a value is the beginning of all that begin with it.
+            let end = key.len() - if self.begins { VALUE_END_BYTES.min(key.len()) } else { 0 };
+            Ok::<_, EngineError>(key.get(..end).unwrap_or_default().to_vec())
+        };
+        let from = self.from.as_ref().map(bound).transpose()?.unwrap_or_default();
+        let to = self.to.as_ref().map(bound).transpose()?;
+        Ok(Span { from, end: to.and_then(|to| tree::after_prefix(&to)) })
+    }
+}
+
+/// Keys from one, included, to another one, not included; None: to the end.
+#[derive(Debug)]
+struct Span {
+    from: Vec<u8>,
+    end: Option<Vec<u8>>,
+}
+
+/// In the order of keys, none of them empty, none touching another.
+fn disjoint(mut spans: Vec<Span>) -> VecDeque<Span> {
+    spans.retain(|span| span.end.as_ref().is_none_or(|end| span.from < *end));
+    spans.sort_by(|a, b| a.from.cmp(&b.from));
+    let mut merged: VecDeque<Span> = VecDeque::with_capacity(spans.len());
+    for span in spans {
+        match merged.back_mut() {
+            Some(last) if last.end.as_ref().is_none_or(|end| span.from <= *end) => {
+                last.end = match (last.end.take(), span.end) {
+                    (Some(own), Some(more)) => Some(own.max(more)),
+                    _ => None,
+                };
+            }
+            _ => merged.push_back(span),
+        }
+    }
+    merged
+}
+
 /// Rows in the order of a clustered key or of a nonclustered index.
 #[derive(Debug)]
 pub struct OrderedScan {
@@ -32,20 +94,22 @@ pub struct OrderedScan {
     from: Vec<u8>,
     /// Rows with this key or a greater one are not wanted; None: all are.
     end: Option<Vec<u8>>,
+    /// Leaves read of this span.
     seen: usize,
+    /// What is to be read after it.
+    spans: VecDeque<Span>,
+    /// Whether a batch was read.
+    begun: bool,
 }
 
 impl OrderedScan {
-    /// Rows whose keys are at least the key in the first row of `from` and at most that in the first row of `to`. Both are batches of
-    /// the key's first columns, or of all of them; a row that has the given columns in common with a bound lies within.
-    /// `index` None: in the order of the clustered key.
+    /// The rows of some spans, each once, in the order of the tree. `index` None: in the order of the clustered key.
     pub(crate) fn new(
         reader: PageReader,
         table: Arc<Table>,
         index: Option<&str>,
         projection: Option<Vec<usize>>,
-        from: Option<&RecordBatch>,
-        to: Option<&RecordBatch>,
+        spans: &[KeySpan],
     ) -> Result<Self, EngineError> {
         let index = match index {
             Some(name) => Some(table.index(name).cloned().ok_or_else(|| EngineError::NoSuchIndex {
@@ -58,19 +122,21 @@ impl OrderedScan {
             Some(index) => Arc::clone(&index.tree),
             None => tree_of(&table)?,
         };
-        let bound = |batch: &RecordBatch| {
-            let keys = tree::keys_of(&tree, batch)?;
-            keys.iter()
-                .flatten()
-                .next()
-                .map(<[u8]>::to_vec)
-                .ok_or_else(|| EngineError::Schema { reason: "a bound without a row".to_owned() })
-        };
-        let from = from.map(bound).transpose()?.unwrap_or_default();
-        let end = to.map(bound).transpose()?.and_then(|to| tree::after_prefix(&to));
-        let leaf = tree::descend(&tree, &from, 0, |id| reader.read(id))?;
+        let spans = disjoint(spans.iter().map(|span| span.of(&tree)).collect::<Result<_, _>>()?);
         let projection = projection.unwrap_or_else(|| (0..table.layout.visible().len()).collect());
-        Ok(Self { next: leaf.id(), reader, table, tree, index, projection, from, end, seen: 0 })
+        let (next, from, end) = (PageId::NONE, Vec::new(), None);
+        let (seen, begun) = (0, false);
+        let mut scan = Self { next, reader, table, tree, index, projection, from, end, seen, spans, begun };
+        scan.start_span()?;
+        Ok(scan)
+    }
+
+    /// Goes to the first leaf of the next span; false: there is none.
+    fn start_span(&mut self) -> Result<bool, EngineError> {
+        let Some(Span { from, end }) = self.spans.pop_front() else { return Ok(false) };
+        let leaf = tree::descend(&self.tree, &from, 0, |id| self.reader.read(id))?;
+        (self.next, self.from, self.end, self.seen) = (leaf.id(), from, end, 0);
+        Ok(true)
     }
 
     /// The next batch with what leads to each row.
@@ -83,7 +149,7 @@ impl OrderedScan {
         let unreadable = || tree::damaged(tree.root, "a key cannot be read");
         let covered = self.index.as_ref().map(|index| covered(index, &self.projection));
         // Whoever wants few rows gets the first leaf alone.
-        let rows = if self.seen == 0 { 1 } else { BATCH_ROWS };
+        let rows = if std::mem::replace(&mut self.begun, true) { BATCH_ROWS } else { 1 };
         let mut gatherer = RowGatherer::new(&tree.layout);
         let mut locators = Vec::new();
         while gatherer.rows() < rows
@@ -116,7 +182,7 @@ impl OrderedScan {
     fn leaf(&mut self) -> Result<Option<PartOfLeaf>, EngineError> {
         let tree = Arc::clone(&self.tree);
         let most = self.table.unit(tree.unit).extents.len() * EXTENT_PAGES as usize;
-        while self.next.is_some() {
+        while self.next.is_some() || self.start_span()? {
             let page = self.reader.read(self.next)?;
             self.seen += 1;
             if page.level() != 0 || page.page_type() != Some(tree.page_type(0)) || self.seen > most {
@@ -144,6 +210,9 @@ impl OrderedScan {
         Ok(None)
     }
 }
+
+/// What ends a value of any length in a key.
+const VALUE_END_BYTES: usize = 2;
 
 /// Rows of a batch are aimed at this; a batch ends with a leaf.
 const BATCH_ROWS: usize = 8192;

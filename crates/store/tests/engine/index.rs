@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int32Type, Int64Type};
 use bulkwire_store::engine::{
-    Column, ColumnSource, Engine, EngineError, IndexDefinition, KeyColumn, Kind, NewColumn, RecoveryModel,
-    RowLocator, Transaction,
+    Column, ColumnSource, Compression, Engine, EngineError, IndexDefinition, KeyColumn, KeySpan, Kind,
+    NewColumn, RecoveryModel, RowLocator, Transaction,
 };
 
 use crate::basics::{MODELS, options};
@@ -345,4 +345,143 @@ fn columns_come_go_and_change() {
         transaction.commit().unwrap();
         assert_eq!(engine.check().unwrap(), []);
     }
+}
+
+#[test]
+fn a_definition_alone_changes_where_rows_need_not_know_of_it() {
+    for (key, compression) in
+        clustered_forms().into_iter().zip([Compression::None, Compression::Page, Compression::Row])
+    {
+        let engine = engine(RecoveryModel::Full);
+        commit(&engine, |t| create(t, key.as_ref()));
+        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..1500))]).map(drop));
+        commit(&engine, |t| t.set_compression("t", compression));
+        let (old, rows) = (narrow(), through_rows(&engine));
+        let written = engine.usage().log_written_bytes;
+        commit(&engine, |t| {
+            let renamed = Column { name: "number".to_owned(), ..old[0].clone() };
+            let Kind::VarChar(Some(length)) = old[1].kind else { panic!("a text") };
+            let longer = Column { kind: Kind::VarChar(Some(length + 100)), ..old[1].clone() };
+            let columns = [renamed, longer, old[2].clone()];
+            let columns = columns.into_iter().enumerate();
+            let columns =
+                columns.map(|(number, column)| NewColumn { column, source: ColumnSource::Kept(number) });
+            t.alter_columns("t", &columns.collect::<Vec<_>>())
+        });
+        assert!(engine.usage().log_written_bytes - written < 20_000);
+        assert_eq!(engine.snapshot().table("t").unwrap().layout.columns[0].name, "number");
+        assert_eq!(through_rows(&engine), rows);
+    }
+}
+
+#[test]
+fn rows_are_made_by_the_caller_or_stay_as_they_are() {
+    for key in clustered_forms() {
+        let engine = engine(RecoveryModel::Full);
+        commit(&engine, |t| create(t, key.as_ref()));
+        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..1500))]).map(drop));
+        commit(&engine, |t| t.create_index("t", &text_index()));
+        let old = narrow();
+        let columns = [
+            NewColumn { column: Column::required("id", Kind::BigInt), source: ColumnSource::Made(Some(0)) },
+            NewColumn { column: old[1].clone(), source: ColumnSource::Kept(1) },
+        ];
+        let wide = |batch: &RecordBatch| {
+            let ids = batch.column(0).as_primitive::<Int32Type>().iter().flatten();
+            let ids: ArrayRef =
+                Arc::new(Int64Array::from_iter_values(ids.map(|id| i64::from(id) * 1_000_000)));
+            let texts = Arc::clone(batch.column(1));
+            RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("text", texts, true)]).unwrap()
+        };
+        let rows = through_rows(&engine);
+        // Neither given up nor dropped half way does it leave anything, and the transaction goes on.
+        let mut transaction = engine.begin();
+        for given_up in [true, false] {
+            let mut altering = transaction.start_altering("t", &columns).unwrap().unwrap();
+            let first = altering.next().unwrap().unwrap();
+            altering.append(&wide(&first)).unwrap();
+            match given_up {
+                true => transaction.abandon_altering(altering),
+                false => drop(altering),
+            }
+        }
+        transaction.insert("t", &batch(&given(1500..1501))).unwrap();
+        transaction.commit().unwrap();
+        assert_eq!(engine.check().unwrap(), []);
+        assert_eq!(through_rows(&engine).len(), rows.len() + 1);
+        commit(&engine, |t| {
+            let mut altering = t.start_altering("t", &columns)?.unwrap();
+            while let Some(batch) = altering.next() {
+                altering.append(&wide(&batch?))?;
+            }
+            t.finish_altering(altering)
+        });
+        let ids = engine
+            .snapshot()
+            .scan("t", None)
+            .unwrap()
+            .flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec());
+        let mut ids: Vec<i64> = ids.collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..1501).map(|id| id * 1_000_000).collect::<Vec<_>>());
+        assert_eq!(
+            engine.snapshot().table("t").unwrap().index("by_text").unwrap().tree.definition.included,
+            [0]
+        );
+    }
+}
+
+fn through_rows(engine: &Engine) -> Vec<Row> {
+    let rows = engine.snapshot().scan("t", None).unwrap().flat_map(|batch| rows_of(&batch.unwrap()));
+    sorted(rows.collect())
+}
+
+#[test]
+fn spans_of_a_tree_give_each_row_once_and_in_order() {
+    let engine = engine(RecoveryModel::Full);
+    commit(&engine, |t| create(t, Some(&IndexDefinition::unique("pk", &[0]))));
+    let rows = given(0..3000);
+    commit(&engine, |t| t.bulk_load("t", &[batch(&rows)]).map(drop));
+    commit(&engine, |t| t.create_index("t", &text_index()));
+    let id = |id: i32| {
+        let id: ArrayRef = Arc::new(Int32Array::from(vec![id]));
+        Some(RecordBatch::try_from_iter_with_nullable([("id", id, false)]).unwrap())
+    };
+    let text = |text: &str| {
+        let text: ArrayRef = Arc::new(StringArray::from(vec![text]));
+        Some(RecordBatch::try_from_iter_with_nullable([("text", text, true)]).unwrap())
+    };
+    let found = |index: Option<&str>, spans: &[KeySpan]| -> Vec<Row> {
+        let scan = engine.snapshot().span_scan("t", index, None, spans).unwrap();
+        scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
+    };
+    let between = |from, to| KeySpan { from, to, begins: false };
+    // In any order, over one another, empty, touching, beyond both ends.
+    let spans = [
+        between(id(2900), None),
+        between(id(40), id(50)),
+        between(id(45), id(45)),
+        between(id(51), id(60)),
+        between(id(500), id(400)),
+        between(id(1700), id(2100)),
+        between(None, id(3)),
+        between(id(5000), id(6000)),
+    ];
+    let wanted = |id: i32| id <= 3 || (40..=60).contains(&id) || (1700..=2100).contains(&id) || id >= 2900;
+    let expected: Vec<Row> = rows.iter().filter(|row| wanted(row.0)).cloned().collect();
+    assert_eq!(found(None, &spans), expected);
+    assert_eq!(found(None, &[]), []);
+    // Beginnings of texts.
+    let begins = |start: &str| KeySpan { from: text(start), to: text(start), begins: true };
+    let expected: Vec<Row> = rows
+        .iter()
+        .filter(|row| row.1.as_deref().is_some_and(|text| text.starts_with("03") || text.starts_with("499")))
+        .cloned()
+        .collect();
+    assert!(expected.len() > 50);
+    let spans = [begins("499"), begins("03"), begins("0399"), begins("no such text")];
+    assert_eq!(found(Some("by_text"), &spans), by_text(&expected));
+    let transaction = engine.begin();
+    let scan = transaction.span_scan("t", Some("by_text"), Some(vec![0]), &spans).unwrap();
+    assert_eq!(scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), expected.len());
 }

@@ -184,6 +184,7 @@ fn indexes(context: &Context<'_>, view: &mut View) {
                 ("is_primary_key", bit(row.primary)),
                 ("is_unique_constraint", bit(row.constraint)),
                 ("fill_factor", int(row.options.fill_factor)),
+                ("ignore_dup_key", bit(row.options.ignore_dup_key)),
                 ("is_padded", bit(row.options.pad_index)),
                 ("is_disabled", bit(row.options.disabled)),
                 ("has_filter", bit(row.filter.is_some())),

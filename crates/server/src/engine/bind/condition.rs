@@ -7,7 +7,7 @@ use tds::SqlType;
 use super::super::Datum;
 use super::super::collation::{is_case_sensitive, key};
 use super::super::convert::type_name;
-use super::super::like::Pattern;
+use super::super::like::{Pattern, function_name};
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
 use super::super::types::{common_type, is_text};
@@ -347,7 +347,7 @@ fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, Sql
             ));
         }
     };
-    let name = format!("like_{fold}_{}", escape.map_or(0, u32::from));
+    let name = function_name(fold, escape);
     let (value, pattern) = (value.cast(&text)?, pattern.cast(&text)?);
     let constant = match &pattern.constant {
         Some(Datum::Text(text)) => Some(Pattern::new(text, escape, fold)),

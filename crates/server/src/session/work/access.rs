@@ -66,6 +66,24 @@ impl WorkAccess {
         self.write(|transaction| transaction.scan(table, columns, None))
     }
 
+    /// The same without the rows of loads that have not ended, if the table is in pages: the load goes on.
+    pub fn scan_stored(
+        &self,
+        table: TableId,
+        columns: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, SqlError> {
+        self.write(|transaction| match transaction.pages() {
+            Some(pages) => pages.scan_stored(table, columns, range),
+            None => transaction.scan(table, columns, range),
+        })
+    }
+
+    /// Notes that the statement has left out rows (3604).
+    pub fn note_ignored(&self) {
+        self.pair.lock().ignored = true;
+    }
+
     /// Whether a range of a key of a table in pages has a row.
     pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
         self.write(|transaction| {
@@ -110,7 +128,11 @@ impl BulkWork {
             self.kept.lock().extend(self.keys.take());
             return Ok(());
         }
-        let Pair { shared, temporary, variables, .. } = std::mem::take(&mut *self.pair.lock());
+        let Pair { shared, temporary, variables, .. } = {
+            let mut pair = self.pair.lock();
+            let ignored = pair.ignored;
+            std::mem::replace(&mut *pair, Pair { ignored, ..Pair::default() })
+        };
         for transaction in [shared, temporary, variables].into_iter().flatten() {
             if succeeded {
                 waiting(|| transaction.commit()).map_err(store_error)?;

@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
-use crate::tsql::administration::FileGroups;
+use crate::tsql::administration::{DEFAULT_GROUP, FileGroups, WrittenGroup};
 use crate::tsql::ast::{
     AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateTable, ReferentialAction, SourceText,
     StatementKind,
@@ -60,26 +60,44 @@ impl Parser<'_> {
         let (columns, constraints) = self.table_elements()?;
         self.expect_symbol(")")?;
         let mut file_groups = FileGroups::default();
-        let settings = self.placed_options("CREATE TABLE", &mut file_groups)?;
+        let settings = self.placed_options("CREATE TABLE", |parser, clause| {
+            let group = parser.table_group()?;
+            match clause {
+                "ON" => file_groups.rows = group,
+                "TEXTIMAGE_ON" => file_groups.large_values = group.or_else(|| Some(DEFAULT_GROUP.to_owned())),
+                _ => {}
+            }
+            Ok(())
+        })?;
         let compression = settings.compression.unwrap_or_default();
         Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints, compression, file_groups }))
     }
 
-    /// The same where `ON` has no effect: indexes lie where their table does.
-    pub(crate) fn table_options(&mut self, statement: &str) -> Parsed<IndexSettings> {
-        self.placed_options(statement, &mut FileGroups::default())
+    /// The same of an index: its settings, and where it goes, if that is written.
+    pub(crate) fn index_options(&mut self, statement: &str) -> Parsed<(IndexSettings, Option<WrittenGroup>)> {
+        let mut group = None;
+        let settings = self.placed_options(statement, |parser, clause| {
+            let read = parser.table_group()?;
+            if clause == "ON" {
+                group = Some(read);
+            }
+            Ok(())
+        })?;
+        Ok((settings, group))
     }
 
     /// `WITH (DATA_COMPRESSION = PAGE, …)`, `ON group`, `TEXTIMAGE_ON group`.
-    fn placed_options(&mut self, statement: &str, groups: &mut FileGroups) -> Parsed<IndexSettings> {
+    fn placed_options(
+        &mut self,
+        statement: &str,
+        mut placed: impl FnMut(&mut Self, &'static str) -> Parsed<()>,
+    ) -> Parsed<IndexSettings> {
         let mut settings = IndexSettings::default();
         loop {
-            if self.accept_word("ON") {
-                groups.rows = self.table_group()?;
-            } else if self.accept_word("TEXTIMAGE_ON") {
-                groups.large_values = self.table_group()?;
-            } else if self.accept_word("FILESTREAM_ON") {
-                self.table_group()?;
+            let clause = ["ON", "TEXTIMAGE_ON", "FILESTREAM_ON"].into_iter().find(|word| self.is_word(word));
+            if let Some(clause) = clause {
+                self.advance();
+                placed(self, clause)?;
             } else if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
                 self.advance();
                 settings = self.index_settings(statement)?;
@@ -94,13 +112,13 @@ impl Parser<'_> {
     }
 
     /// The group of a table; None for `"default"`, and for a partition scheme, since a table has one partition.
-    fn table_group(&mut self) -> Parsed<Option<String>> {
+    pub(crate) fn table_group(&mut self) -> Parsed<WrittenGroup> {
         let name = self.group_name()?;
         if self.is_symbol("(") {
             self.skip_parentheses()?;
             return Ok(None);
         }
-        Ok(Some(name).filter(|name| !name.eq_ignore_ascii_case("default")))
+        Ok(Some(name).filter(|name| !name.eq_ignore_ascii_case(DEFAULT_GROUP)))
     }
 
     pub(crate) fn table_elements(&mut self) -> Parsed<(Vec<ColumnClause>, Vec<ConstraintClause>)> {
@@ -139,6 +157,7 @@ impl Parser<'_> {
             collation: None,
             identity: None,
             default: None,
+            with_values: false,
             constraints: Vec::new(),
         };
         if self.accept_word("AS") {
@@ -172,6 +191,8 @@ impl Parser<'_> {
                 || self.accept_word("FILESTREAM")
                 || self.accept_word("HIDDEN")
             {
+            } else if column.default.is_some() && self.accept_words(&["WITH", "VALUES"]) {
+                column.with_values = true;
             } else if self.is_word("DEFAULT") {
                 self.advance();
                 column.default = Some((None, self.default_value()?));
@@ -267,11 +288,8 @@ impl Parser<'_> {
             Some(_) if !self.is_symbol("(") => Vec::new(),
             _ => self.ordered_columns()?,
         };
-        let settings = match self.is_word("WITH") || self.is_word("ON") {
-            true => self.table_options("CREATE TABLE")?,
-            false => IndexSettings::default(),
-        };
-        Ok(ConstraintKind::Key { primary, clustered, columns, settings })
+        let (settings, group) = self.index_options("CREATE TABLE")?;
+        Ok(ConstraintKind::Key { primary, clustered, columns, settings, group })
     }
 
     fn references(&mut self, columns: Vec<String>) -> Parsed<ConstraintKind> {

@@ -37,7 +37,11 @@ impl Parser<'_> {
         let columns = if columnstore && !self.is_symbol("(") { Vec::new() } else { self.ordered_columns()? };
         let include = if self.accept_word("INCLUDE") { self.names_in_parentheses()? } else { Vec::new() };
         let filter = if self.accept_word("WHERE") { Some(self.source_text()?.text) } else { None };
-        let settings = self.table_options("CREATE INDEX")?;
+        let (settings, group) = self.index_options("CREATE INDEX")?;
+        if settings.ignore_dup_key == Some(true) && !unique {
+            let text = "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
+            return Err(SqlError::new(1916, 16, 4, text).at_line(self.line()));
+        }
         Ok(StatementKind::CreateIndex(CreateIndex {
             name,
             table,
@@ -48,6 +52,7 @@ impl Parser<'_> {
             include,
             filter,
             settings,
+            group,
         }))
     }
 
@@ -64,8 +69,8 @@ impl Parser<'_> {
         } else if self.accept_word("DISABLE") {
             IndexAction::Disable
         } else if self.accept_word("SET") {
-            self.index_settings("ALTER INDEX")?;
-            IndexAction::Set
+            let settings = self.index_settings("ALTER INDEX")?;
+            IndexAction::Set(settings)
         } else {
             return Err(self.unexpected());
         };
@@ -123,11 +128,7 @@ impl Parser<'_> {
             }
             "PAD_INDEX" => settings.pad_index = Some(self.on_or_off()?),
             "DROP_EXISTING" => settings.drop_existing = self.on_or_off()?,
-            "IGNORE_DUP_KEY" => {
-                if self.on_or_off()? {
-                    return Err(SqlError::unsupported("IGNORE_DUP_KEY = ON").at_line(line));
-                }
-            }
+            "IGNORE_DUP_KEY" => settings.ignore_dup_key = Some(self.on_or_off()?),
             "DATA_COMPRESSION" => {
                 settings.compression = Some(match self.option_word()?.as_str() {
                     "NONE" => DataCompression::None,

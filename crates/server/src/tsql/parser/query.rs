@@ -150,6 +150,9 @@ impl Parser<'_> {
         select.items = self.select_items()?;
         if self.accept_word("INTO") {
             select.into = Some(self.object_name()?);
+            if self.accept_word("ON") {
+                select.into_group = Some(self.table_group()?);
+            }
         }
         if self.accept_word("FROM") {
             select.from = self.table_sources()?;

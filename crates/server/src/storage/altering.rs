@@ -1,0 +1,103 @@
+//! Other columns for a table in pages, row by row and within the transaction.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use store::engine::{Altering, ColumnSource, NewColumn};
+use store::{StoreError, TableId};
+
+use super::columns::TableForm;
+use super::pages_transaction::PagedTransaction;
+use super::trees::TableTrees;
+
+/// A table whose columns are being altered: its rows as they were come out, and go in as they are to be. Needs no transaction meanwhile.
+#[derive(Debug)]
+pub struct AlteredTable {
+    altering: Altering,
+    before: Arc<TableForm>,
+    after: TableForm,
+}
+
+impl AlteredTable {
+    /// Adds rows of the new Exact schema.
+    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
+        Ok(self.altering.append(&self.after.encode(batch)?)?)
+    }
+}
+
+/// The rows as they were.
+impl Iterator for AlteredTable {
+    type Item = Result<RecordBatch, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.altering.next()?;
+        Some(
+            batch
+                .map_err(StoreError::from)
+                .and_then(|batch| self.before.decode(&batch, None, &self.before.schema)),
+        )
+    }
+}
+
+impl PagedTransaction {
+    /// Begins to give a table the columns of `schema` and the text `properties`; its rows are written by who asked, who ends it with
+    /// [`finish_altering`](Self::finish_altering). None: no rows need to be made, and all is done. `sources` say where the values of each
+    /// column come from; values are in the Exact form. After an error the statement is to be undone.
+    pub fn start_altering(
+        &mut self,
+        table: TableId,
+        schema: SchemaRef,
+        properties: &str,
+        mut sources: Vec<ColumnSource>,
+    ) -> Result<Option<AlteredTable>, StoreError> {
+        self.settle()?;
+        let old = self.alone(table)?;
+        self.insert_waiting(&old)?;
+        let before = self.forms().of(&old);
+        let (after, columns) = TableForm::new(schema)?;
+        for (position, source) in sources.iter_mut().enumerate() {
+            if let ColumnSource::Value(value) = source {
+                *value = Arc::clone(after.encode_columns(&[position], &[Arc::clone(value)])?.column(0));
+            }
+        }
+        let made = sources.iter().any(|source| matches!(source, ColumnSource::Made(_)));
+        let columns = columns.into_iter().zip(sources);
+        let columns: Vec<NewColumn> = columns.map(|(column, source)| NewColumn { column, source }).collect();
+        self.open()?.alter_table(&old.name, &old.name, properties)?;
+        if !made {
+            self.open()?.alter_columns(&old.name, &columns)?;
+            return self.put_trees(table, properties).map(|()| None);
+        }
+        match self.open()?.start_altering(&old.name, &columns)? {
+            Some(altering) => Ok(Some(AlteredTable { altering, before, after })),
+            None => self.put_trees(table, properties).map(|()| None),
+        }
+    }
+
+    /// Ends it: the rows are those of the table, and its trees are those that `properties` say.
+    pub fn finish_altering(
+        &mut self,
+        table: TableId,
+        altered: AlteredTable,
+        properties: &str,
+    ) -> Result<(), StoreError> {
+        let present = self.existing(table)?;
+        let done = self.open()?.finish_altering(altered.altering);
+        done.map_err(|error| self.refused(&present, error))?;
+        self.put_trees(table, properties)
+    }
+
+    /// Gives a table the trees that its definition says, as far as it has others.
+    fn put_trees(&mut self, table: TableId, properties: &str) -> Result<(), StoreError> {
+        let table = self.existing(table)?;
+        let present = TableTrees::present(&table);
+        match TableTrees::of_properties(properties).filter(|wanted| *wanted != present) {
+            Some(wanted) => {
+                let done = wanted.put(&present, self.open()?, &table.name);
+                done.map_err(|error| self.in_exact_form(&table, &wanted, error))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! IGNORE_DUP_KEY: rows that INSERT leaves out because their keys are there already.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray};
+
+use super::keys::TableKeys;
+use crate::catalogue::{TableDefinition, UniqueKey};
+use crate::engine::seek_any;
+use crate::session::work::{WorkAccess, store_error};
+use crate::sql_error::SqlError;
+use crate::storage::holds;
+
+/// Rows that are looked up at once.
+const LOOKUP_ROWS: usize = 1024;
+
+/// The unique keys of a table of which duplicates are left out, within one statement.
+#[derive(Debug)]
+pub(super) struct IgnoredKeys {
+    keys: Vec<UniqueKey>,
+    /// Keys of the statement's rows; with those of the table, if they cannot be looked up in its trees.
+    seen: TableKeys,
+    looked_up: bool,
+}
+
+impl IgnoredKeys {
+    /// `read` gives the keys of the table's rows, where it has no trees for all of them.
+    pub fn new(
+        table: &TableDefinition,
+        keys: Vec<UniqueKey>,
+        in_pages: bool,
+        read: impl FnOnce(Vec<UniqueKey>) -> Result<TableKeys, SqlError>,
+    ) -> Result<IgnoredKeys, SqlError> {
+        let looked_up = in_pages && keys.iter().all(|key| holds(table, &key.columns, key.clustered));
+        let seen = match looked_up {
+            true => TableKeys::new(keys.clone()),
+            false => read(keys.clone())?,
+        };
+        Ok(IgnoredKeys { keys, seen, looked_up })
+    }
+
+    /// Which rows are not duplicates: neither of rows of the table nor of rows of the statement before them. Those are noted.
+    pub fn fresh(
+        &mut self,
+        table: &TableDefinition,
+        access: &WorkAccess,
+        id: store::TableId,
+        columns: &[ArrayRef],
+        rows: usize,
+    ) -> Result<BooleanArray, SqlError> {
+        let mut fresh = vec![true; rows];
+        let of_columns = |position: usize| columns.get(position).map(Arc::clone);
+        for (number, key) in self.keys.iter().enumerate().filter(|_| self.looked_up) {
+            let wanted = self.seen.fingerprints(table, number, of_columns)?;
+            let arrays: Vec<ArrayRef> = key.columns.iter().filter_map(|column| of_columns(*column)).collect();
+            for start in (0..rows).step_by(LOOKUP_ROWS) {
+                let some = start..rows.min(start + LOOKUP_ROWS);
+                let values: Vec<Vec<ArrayRef>> = some
+                    .clone()
+                    .map(|row| arrays.iter().map(|array| array.slice(row, 1)).collect())
+                    .collect();
+                // Without ranges (a NULL, a number that is not exact) all rows are looked at.
+                let range = seek_any(table, &key.columns, values.iter().map(Vec::as_slice));
+                let mut stored = HashSet::new();
+                for batch in access.scan_stored(id, Some(key.columns.clone()), range.as_ref())? {
+                    let batch = batch.map_err(store_error)?;
+                    let place = |position: usize| {
+                        let index = key.columns.iter().position(|column| *column == position)?;
+                        batch.columns().get(index).cloned()
+                    };
+                    stored.extend(self.seen.fingerprints(table, number, place)?);
+                }
+                for (fresh, wanted) in fresh.iter_mut().zip(&wanted).take(some.end).skip(some.start) {
+                    *fresh &= !stored.contains(wanted);
+                }
+            }
+        }
+        self.seen.note_fresh(table, &mut fresh, of_columns)?;
+        Ok(BooleanArray::from(fresh))
+    }
+}
