@@ -21,14 +21,17 @@ pub fn of_self() -> Option<Usage> {
     read_proc("/proc/self")
 }
 
+/// CPU time of all processes that this one has started and waited for.
+pub fn of_children() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    cpu(&stat, 13)
+}
+
 /// Linux counts CPU time in hundredths of a second for user space (`USER_HZ`).
 const TICKS_PER_SECOND: u64 = 100;
 
 fn read_proc(folder: &str) -> Option<Usage> {
     let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;
-    // The second field is the program's name in parentheses and may hold blanks.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
     let status = std::fs::read_to_string(format!("{folder}/status")).ok()?;
     let peak_kib: u64 = status
         .lines()
@@ -38,8 +41,13 @@ fn read_proc(folder: &str) -> Option<Usage> {
         .trim()
         .parse()
         .ok()?;
-    Some(Usage {
-        cpu: Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND),
-        peak_memory_bytes: peak_kib * 1024,
-    })
+    Some(Usage { cpu: cpu(&stat, 11)?, peak_memory_bytes: peak_kib * 1024 })
+}
+
+/// User and system time, which stand in two fields from `first` on, counted behind the program's name.
+fn cpu(stat: &str, first: usize) -> Option<Duration> {
+    // The second field is the program's name in parentheses and may hold blanks.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(first);
+    let ticks: u64 = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
+    Some(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }

@@ -1,10 +1,9 @@
 //! An embedded server in a process of its own, stopped when dropped.
 
-use std::env;
 use std::io::{self, BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use crate::experiment::beside;
 use crate::process_usage::{self, Usage};
 
 /// Password of the servers that the demo and the benchmarks start; they listen on loopback only and live for minutes.
@@ -13,6 +12,7 @@ const PASSWORD: &str = "Demo-only-1";
 const READY: &str = "listening on ";
 
 /// A running server.
+#[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
     url: String,
@@ -21,11 +21,7 @@ pub struct ServerProcess {
 impl ServerProcess {
     /// Starts `bulkwire-server` from beside this program, on a free port, with further `arguments`.
     pub fn start(arguments: &[&str]) -> io::Result<ServerProcess> {
-        let program = env::current_exe()?
-            .parent()
-            .map(|folder| folder.join(format!("bulkwire-server{}", env::consts::EXE_SUFFIX)))
-            .filter(|path| path.is_file())
-            .unwrap_or_else(|| PathBuf::from("bulkwire-server"));
+        let program = beside("bulkwire-server");
         let mut child = Command::new(&program)
             .args(["--port", "0"])
             .args(arguments)

@@ -30,6 +30,16 @@ impl Spread {
     }
 }
 
+impl Spread {
+    /// `median (smallest-largest)`, or the one figure if they are the same.
+    pub fn print(&self, print: impl Fn(f64) -> String) -> String {
+        match self.min == self.max {
+            true => print(self.median),
+            false => format!("{} ({}-{})", print(self.median), print(self.min), print(self.max)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Spread;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use load::report::grouped;
 
 use super::summary::{Figures, Results, spread};
+use crate::experiment::{STYLE, escaped};
 
 /// Width of the charts' bars, in pixels.
 const BAR_WIDTH: f64 = 520.0;
@@ -16,9 +17,6 @@ const PHASES: [(&str, &str); 5] = [
     ("wait", "#e69f00"),
     ("key", "#009e73"),
 ];
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}\
-    table{border-collapse:collapse;margin:1rem 0}th,td{padding:.25rem .7rem;border-bottom:1px solid #ccc;text-align:right}\
-    th:first-child,td:first-child{text-align:left}svg text{font:12px system-ui,sans-serif}.key span{margin-right:1rem}";
 
 /// The page.
 pub fn page(results: &Results) -> String {
@@ -156,10 +154,6 @@ fn published(page: &mut String, results: &Results) {
         let _ = writeln!(page, "<tr><td>{}<td>{:.2}<td>{here}</tr>", escaped(ratio.name), ratio.published);
     }
     page.push_str("</table>\n");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

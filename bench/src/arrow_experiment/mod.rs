@@ -19,11 +19,10 @@ pub use run::Run;
 pub use summary::{Figures, PublishedRatio, Results};
 pub use variant::{Method, Storage, Variant};
 
+use crate::experiment::{Outcome, turns};
 use crate::server_process::ServerProcess;
 use crate::source::Source;
 use run::{Session, drop_table};
-
-type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// What to measure, and where.
 #[derive(Debug, Clone)]
@@ -64,19 +63,15 @@ pub fn measure(settings: &Settings, told: &mut dyn FnMut(usize, &Variant, &Run))
     let mut results = Results::new(settings, &client, server.is_some());
     let mut session =
         Session { client: &mut client, table: &table, source: &source, server: server.as_ref() };
-    let measured = (0..settings.rounds).try_for_each(|round| {
-        // Another variant begins each round, so that none is always measured in the wake of the same one.
-        for turn in 0..settings.variants.len() {
-            let index = (turn + round) % settings.variants.len();
-            let Some(variant) = settings.variants.get(index) else { continue };
-            let rows = match variant.method {
-                Method::Bulk => settings.rows,
-                Method::RowByRow => settings.row_by_row_rows,
-            };
-            let run = session.run(variant, rows).map_err(|error| format!("{variant}: {error}"))?;
-            told(round, variant, &run);
-            results.add(index, run);
-        }
+    let measured = turns(settings.rounds, settings.variants.len()).try_for_each(|(round, index)| {
+        let Some(variant) = settings.variants.get(index) else { return Ok(()) };
+        let rows = match variant.method {
+            Method::Bulk => settings.rows,
+            Method::RowByRow => settings.row_by_row_rows,
+        };
+        let run = session.run(variant, rows).map_err(|error| format!("{variant}: {error}"))?;
+        told(round, variant, &run);
+        results.add(index, run);
         Ok::<(), Box<dyn Error + Send + Sync>>(())
     });
     let dropped = if client.is_broken() { Ok(()) } else { drop_table(&mut client, &table) };

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use formats::{Checksum, ContentChecksum};
-use load::{Client, LoadOptions, LoadPlan, TableName, table_query};
-use rows::mapping::Form;
+use load::{Client, LoadOptions, LoadPlan, TableName};
 use serde::Serialize;
-use tds::Value;
 
 use super::variant::{Method, Variant};
 use super::{Outcome, row_by_row};
 use crate::eleven_columns;
+use crate::experiment::verify;
 use crate::server_process::ServerProcess;
 use crate::source::Source;
 
@@ -64,7 +62,7 @@ impl Session<'_> {
         run.server_cpu_seconds =
             server_before.zip(self.server_cpu()).map(|(before, after)| (after - before).max(0.0));
         run.data_bytes = self.source.data_bytes(rows)?;
-        self.verify(rows)?;
+        verify(self.client, self.table, self.source.checksum(rows)?)?;
         Ok(run)
     }
 
@@ -92,32 +90,6 @@ impl Session<'_> {
             client_cpu_seconds: report.client_cpu.map(|time| time.as_secs_f64()),
             server_cpu_seconds: None,
         })
-    }
-
-    /// The count as the server counts, and the content as it reads back.
-    fn verify(&mut self, rows: u64) -> Outcome<()> {
-        let counted = self.client.query_values(&format!("SELECT COUNT_BIG(*) FROM {}", self.table))?;
-        let counted = counted.first().and_then(|result| result.rows.first()).and_then(|row| row.first());
-        if counted.is_none_or(|count| *count != Value::BigInt(rows as i64)) {
-            let counted = counted.map_or("no".to_owned(), Value::to_string);
-            return Err(format!("{rows} rows were sent, the table has {counted}").into());
-        }
-        let (sent, read) = (self.source.checksum(rows)?, self.read_checksum()?);
-        if sent != read {
-            return Err(
-                format!("the rows that came back are not those that were sent: {read}, {sent}").into()
-            );
-        }
-        Ok(())
-    }
-
-    fn read_checksum(&mut self) -> Outcome<Checksum> {
-        let mut checksum = ContentChecksum::new();
-        let mut stream = self.client.query(&table_query(self.table, None), Form::default())?;
-        while let Some(batch) = stream.next_batch()? {
-            checksum.update(&batch)?;
-        }
-        Ok(checksum.finish())
     }
 
     fn server_cpu(&self) -> Option<f64> {

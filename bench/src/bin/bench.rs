@@ -9,6 +9,9 @@ use std::process::{self, ExitCode};
 
 use bulkwire_bench::arrow_experiment::ArrowArguments;
 use bulkwire_bench::case::{Case, Measurement, Settings, Storage};
+use bulkwire_bench::compression_experiment::CompressionArguments;
+use bulkwire_bench::select_into_experiment::SelectIntoArguments;
+use bulkwire_bench::showdown_experiment::ShowdownArguments;
 use bulkwire_bench::statistics::Spread;
 use bulkwire_bench::{case, loopback};
 use clap::{Parser, Subcommand};
@@ -49,6 +52,12 @@ struct Arguments {
 enum Command {
     /// Arrow record batches into one table, by storage, batch size, table lock and method; into any server
     Arrow(Box<ArrowArguments>),
+    /// INSERT ... SELECT into an empty table with DATA_COMPRESSION NONE, ROW and PAGE: times and sizes
+    Compression(Box<CompressionArguments>),
+    /// SELECT INTO file groups of several files with several degrees of parallelism: time, log, waits, input and output
+    SelectInto(Box<SelectIntoArguments>),
+    /// bcp, BULK INSERT and load beside each other: 608-byte rows in CSV, delimited, fixed-width and native files, both ways
+    Showdown(Box<ShowdownArguments>),
 }
 
 #[derive(Serialize)]
@@ -77,8 +86,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Outcome<()> {
-    if let Some(Command::Arrow(arguments)) = &arguments.command {
-        return arguments.run();
+    match &arguments.command {
+        Some(Command::Arrow(arguments)) => return arguments.run(),
+        Some(Command::Compression(arguments)) => return arguments.run(),
+        Some(Command::SelectInto(arguments)) => return arguments.run(),
+        Some(Command::Showdown(arguments)) => return arguments.run(),
+        None => {}
     }
     if let Some(case) = arguments.measure {
         let settings = Settings {

@@ -1,0 +1,34 @@
+//! What the experiments share: the server that they run against, what they ask it, how they verify, and how they report.
+
+mod figures;
+mod host_server;
+mod interrupt;
+mod log_figures;
+mod page;
+mod program;
+mod recovery;
+mod report;
+mod surroundings;
+mod table;
+mod target;
+mod verification;
+
+use std::error::Error;
+
+pub use figures::{
+    FileIo, Physical, Space, Told, Wait, answer, file_io, number, physical, space, text, waits,
+};
+pub use host_server::{Keeping, ServerArguments};
+pub use interrupt::{Interrupt, Interrupted};
+pub use log_figures::{LogMark, LogOperation, LogUse};
+pub use page::{Bar, Line, Page, STYLE, escaped};
+pub use program::{Finished, beside, run_program};
+pub use recovery::Recovery;
+pub use report::{Findings, ReportArguments, turns};
+pub use surroundings::Surroundings;
+pub use table::Table;
+pub use target::{Session, Target, TargetArguments};
+pub use verification::{checksum_of, count_of, plant_wrong_row, verify};
+
+/// What an experiment comes to, or why it does not.
+pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;

@@ -1,0 +1,227 @@
+//! What is varied: the program, the file, the table lock, the recovery model, and how the table came to be.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use load::TableName;
+use serde::Serialize;
+
+use super::host_file::HostFile;
+use super::row;
+use crate::experiment::Recovery;
+
+/// Who moves the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Mover {
+    /// `bulkwire bcp`, both ways. It has no quoted CSV.
+    Bcp,
+    /// BULK INSERT: the server reads the file. Import only.
+    BulkInsert,
+    /// `bulkwire load` and `bulkwire export`.
+    Load,
+}
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Files into the table.
+    Import,
+    /// The table into files.
+    Export,
+}
+
+/// The table before an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableState {
+    /// Made anew.
+    New,
+    /// Made anew, filled with a few rows, which were deleted.
+    Emptied,
+    /// Made anew under SET ANSI_PADDING OFF.
+    AnsiPaddingOff,
+}
+
+/// One combination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Variant {
+    /// Which way.
+    pub direction: Direction,
+    /// Who moves the rows.
+    pub mover: Mover,
+    /// The file.
+    pub file: HostFile,
+    /// TABLOCK; of imports.
+    pub table_lock: bool,
+    /// Recovery model that is set before; `None` leaves it as it is.
+    pub recovery: Option<Recovery>,
+    /// The table before.
+    pub state: TableState,
+}
+
+/// What to combine.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Which way.
+    pub directions: Vec<Direction>,
+    /// Who.
+    pub movers: Vec<Mover>,
+    /// Which files.
+    pub files: Vec<HostFile>,
+    /// With and without TABLOCK.
+    pub table_locks: Vec<bool>,
+    /// Recovery models; `None` leaves it as it is.
+    pub recoveries: Vec<Option<Recovery>>,
+    /// Whether the server can read our files.
+    pub server_reads_files: bool,
+}
+
+impl Variant {
+    /// Every combination that there is: imports, two special cases of them, exports.
+    pub fn combinations(choice: &Choice) -> Vec<Variant> {
+        let mut variants = Vec::new();
+        let pairs = |direction: Direction| {
+            choice
+                .movers
+                .iter()
+                .flat_map(move |&mover| choice.files.iter().map(move |&file| (mover, file)))
+                .filter(move |&(mover, file)| match mover {
+                    Mover::Bcp => file != HostFile::Csv,
+                    Mover::BulkInsert => direction == Direction::Import && choice.server_reads_files,
+                    Mover::Load => true,
+                })
+        };
+        let base = Variant {
+            direction: Direction::Import,
+            mover: Mover::Load,
+            file: HostFile::Delimited,
+            table_lock: true,
+            recovery: choice.recoveries.first().copied().flatten(),
+            state: TableState::New,
+        };
+        if choice.directions.contains(&Direction::Import) {
+            for &recovery in &choice.recoveries {
+                for &table_lock in &choice.table_locks {
+                    let import = |(mover, file)| Variant { mover, file, table_lock, recovery, ..base };
+                    variants.extend(pairs(Direction::Import).map(import));
+                }
+            }
+            // With whatever the others have, so that there is one to compare with.
+            let special = [
+                (HostFile::Delimited, TableState::Emptied),
+                (HostFile::FixedWidth, TableState::AnsiPaddingOff),
+            ];
+            for (file, state) in special {
+                let like = variants.iter().find(|other| {
+                    other.file == file && other.state == TableState::New && other.mover == Mover::Load
+                });
+                variants.extend(like.map(|like| Variant { state, ..*like }).into_iter().collect::<Vec<_>>());
+            }
+        }
+        if choice.directions.contains(&Direction::Export) {
+            let export = |(mover, file)| Variant {
+                direction: Direction::Export,
+                mover,
+                file,
+                table_lock: false,
+                ..base
+            };
+            variants.extend(pairs(Direction::Export).map(export));
+        }
+        variants
+    }
+
+    /// The empty table, by several batches.
+    pub(super) fn create_table(&self, table: &TableName) -> Vec<String> {
+        // A constraint's name is its schema's; the server makes one.
+        let create = format!(
+            "CREATE TABLE {table} ({}, PRIMARY KEY CLUSTERED (id) WITH (FILLFACTOR = 10))",
+            row::columns()
+        );
+        match self.state {
+            TableState::New => vec![create],
+            TableState::AnsiPaddingOff => {
+                vec!["SET ANSI_PADDING OFF".to_owned(), create, "SET ANSI_PADDING ON".to_owned()]
+            }
+            TableState::Emptied => {
+                let texts = ["'held before'"; row::TEXTS].join(", ");
+                let rows: Vec<String> = (0..1000).map(|number| format!("({number}, {texts})")).collect();
+                let names: Vec<String> = (1..=row::TEXTS).map(|number| format!("t{number}")).collect();
+                let insert =
+                    format!("INSERT INTO {table} (number, {}) VALUES {}", names.join(", "), rows.join(", "));
+                vec![create, insert, format!("DELETE FROM {table}")]
+            }
+        }
+    }
+}
+
+impl fmt::Display for Mover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mover::Bcp => "bcp",
+            Mover::BulkInsert => "BULK INSERT",
+            Mover::Load => "load",
+        })
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.direction == Direction::Export {
+            let mover =
+                if self.mover == Mover::Load { "export".to_owned() } else { format!("{} out", self.mover) };
+            return write!(f, "{mover}, {}", self.file);
+        }
+        write!(f, "{}, {}", self.mover, self.file)?;
+        if self.table_lock {
+            f.write_str(", TABLOCK")?;
+        }
+        if let Some(recovery) = self.recovery {
+            write!(f, ", {recovery}")?;
+        }
+        f.write_str(match self.state {
+            TableState::New => "",
+            TableState::Emptied => ", held rows before",
+            TableState::AnsiPaddingOff => ", ANSI_PADDING OFF",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(server_reads_files: bool) -> Choice {
+        Choice {
+            directions: vec![Direction::Import, Direction::Export],
+            movers: vec![Mover::Bcp, Mover::BulkInsert, Mover::Load],
+            files: HostFile::value_variants().to_vec(),
+            table_locks: vec![true, false],
+            recoveries: vec![Some(Recovery::BulkLogged)],
+            server_reads_files,
+        }
+    }
+
+    #[test]
+    fn bcp_has_no_csv_and_bulk_insert_no_export() {
+        let variants = Variant::combinations(&choice(true));
+        // Imports: 3 + 4 + 4 files, twice, and two special cases; exports: 3 + 4.
+        assert_eq!(variants.len(), 2 * 11 + 2 + 7);
+        let names: Vec<String> = variants.iter().map(Variant::to_string).collect();
+        for expected in [
+            "bcp, native, BULK_LOGGED",
+            "BULK INSERT, CSV, TABLOCK, BULK_LOGGED",
+            "load, delimited, TABLOCK, BULK_LOGGED, held rows before",
+            "load, fixed width, TABLOCK, BULK_LOGGED, ANSI_PADDING OFF",
+            "bcp out, fixed width",
+            "export, CSV",
+        ] {
+            assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
+        }
+        assert!(!names.iter().any(|name| name.starts_with("bcp, CSV") || name.starts_with("bcp out, CSV")));
+        let without = Variant::combinations(&choice(false));
+        assert!(without.iter().all(|variant| variant.mover != Mover::BulkInsert));
+    }
+}
