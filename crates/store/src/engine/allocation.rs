@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::catalogue::TakenPage;
 use super::error::{EngineError, wants_space};
 use super::figures::{DataFileSpace, WaitType};
 use super::log::Change;
@@ -66,6 +67,20 @@ impl Unit {
     /// Pages in use.
     pub fn pages(&self) -> u64 {
         self.extents.iter().map(|extent| u64::from(extent.used.count_ones())).sum()
+    }
+
+    /// Notes that a page is in use.
+    pub(crate) fn take(&mut self, taken: TakenPage) {
+        let (extent, used) = (taken.page.extent(), 1 << (taken.page.page % EXTENT_PAGES));
+        let extents = Arc::make_mut(&mut self.extents);
+        let known = match taken.is_first {
+            true => None,
+            false => extents.iter_mut().rev().find(|known| known.extent == extent),
+        };
+        match known {
+            Some(known) => known.used |= used,
+            None => extents.push(ExtentUse { extent, used }),
+        }
     }
 }
 
@@ -314,6 +329,12 @@ impl Allocator {
         let (pfs, entry) = maps::pfs_of(page);
         Ok(maps::bit(&*self.pager.cache.read(*iam)?, maps::gam_of(extent).1)
             && maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0)
+    }
+
+    /// Whether the maps say that a page is in use by anybody.
+    pub fn is_used(&self, page: PageId) -> Result<bool, EngineError> {
+        let (pfs, entry) = maps::pfs_of(page);
+        Ok(maps::free_space(&*self.pager.cache.read(pfs)?, entry) & maps::ALLOCATED != 0)
     }
 
     fn log_allocation(

@@ -138,7 +138,7 @@ impl TreeBuilder {
         self.shared.note_compression(self.table.unit(self.tree.unit).id, self.block.compression_counts());
         let mut extents = std::mem::take(&mut self.fragments.extents);
         extents.entry(self.tree.unit).or_default().append(&mut self.extents);
-        let filled = Filled { extents, rows: self.rows };
+        let filled = Filled { extents, rows: self.rows as i64, ..Filled::default() };
         (done.map(|()| filled), self.fragments.allocated)
     }
 

@@ -61,7 +61,7 @@ impl HeapLoad {
 
     /// Rows added so far.
     pub fn rows(&self) -> u64 {
-        self.filled.rows + self.rows_in_block
+        self.filled.rows as u64 + self.rows_in_block
     }
 
     /// Bytes of pages that are not written yet.
@@ -151,7 +151,7 @@ impl HeapLoad {
         self.block.clear();
         let rows = std::mem::take(&mut self.rows_in_block);
         count(&self.shared.counters.bulk_rows, rows);
-        self.filled.rows += rows;
+        self.filled.rows += rows as i64;
         Ok(())
     }
 }

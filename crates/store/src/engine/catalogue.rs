@@ -8,7 +8,7 @@ use super::error::EngineError;
 use super::index::{Index, Tree};
 use super::kind::Kind;
 use super::layout::{Column, Layout};
-use super::page::{RowId, UnitId};
+use super::page::{PageId, RowId, UnitId};
 
 /// Object id of the catalogue's own heap.
 pub const CATALOGUE: u32 = 1;
@@ -134,13 +134,16 @@ impl Table {
         }
     }
 
-    /// Adds extents that were filled by a bulk writer.
+    /// Adds extents that were filled by a bulk writer, and pages that were taken beside other transactions.
     pub(crate) fn attach(&mut self, filled: &Filled) {
-        self.rows += filled.rows;
+        self.rows = self.rows.saturating_add_signed(filled.rows);
         for (kind, extents) in &filled.extents {
             if !extents.is_empty() {
                 Arc::make_mut(&mut self.unit_mut(*kind).extents).extend_from_slice(extents);
             }
+        }
+        for taken in &filled.pages {
+            self.unit_mut(taken.kind).take(*taken);
         }
     }
 
@@ -172,11 +175,24 @@ impl Table {
     }
 }
 
-/// What a bulk writer has filled: extents of each unit, and rows.
+/// What a transaction has added to a table beside others: extents of each unit and single pages, and by how much the number of rows
+/// differs.
 #[derive(Debug, Clone, Default)]
 pub struct Filled {
     pub(crate) extents: BTreeMap<UnitKind, Vec<ExtentUse>>,
-    pub(crate) rows: u64,
+    pub(crate) pages: Vec<TakenPage>,
+    pub(crate) rows: i64,
+}
+
+/// A page that is in use from now on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TakenPage {
+    /// Whose it is.
+    pub kind: UnitKind,
+    /// The page.
+    pub page: PageId,
+    /// It is the first of an extent that the unit did not have.
+    pub is_first: bool,
 }
 
 /// All tables as of one commit.

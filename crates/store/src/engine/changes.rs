@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::{Array, RecordBatch};
 
 use super::catalogue::Table;
-use super::database::Snapshot;
 use super::error::EngineError;
 use super::index::RowLocator;
 use super::layout::Layout;
@@ -18,7 +17,7 @@ use super::tree;
 impl Transaction {
     /// Inserts rows one by one, each logged. Returns their addresses; rows of a clustered table have none.
     pub fn insert(&mut self, name: &str, batch: &RecordBatch) -> Result<Vec<RowId>, EngineError> {
-        let object = self.alone(name)?;
+        let object = self.beside(name)?;
         self.guarded(|this| this.insert_rows(object, batch))
     }
 
@@ -46,9 +45,9 @@ impl Transaction {
         self.work.pending.remove(&object).unwrap_or_default()
     }
 
-    /// Inserts the rows that wait for the commit now. The table is then held alone.
+    /// Inserts the rows that wait for the commit now.
     pub fn insert_pending(&mut self, name: &str) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.beside(name)?;
         self.guarded(|this| {
             let rows = this.take_pending(object);
             rows.iter().try_for_each(|batch| this.insert_rows(object, batch).map(drop))
@@ -57,9 +56,9 @@ impl Transaction {
 
     /// Removes the rows with these keys, a batch of the key columns, from a clustered table. Of a key that is not unique, all rows go.
     pub fn delete_keys(&mut self, name: &str, keys: &RecordBatch) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.beside(name)?;
         self.guarded(|this| {
-            this.with_heap(object, |heap| {
+            this.with_rows(object, |heap| {
                 let tree = tree_of(heap.table)?;
                 let mut locators = Vec::new();
                 for key in tree::keys_of(&tree, keys)?.iter().flatten() {
@@ -72,9 +71,9 @@ impl Transaction {
 
     /// Puts the rows of `batch` in the places of those with the same keys in a table with a unique clustered key.
     pub fn update_keyed(&mut self, name: &str, batch: &RecordBatch) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.beside(name)?;
         self.guarded(|this| {
-            this.with_heap(object, |heap| {
+            this.with_rows(object, |heap| {
                 let tree = tree_of(heap.table)?;
                 if !tree.definition.unique {
                     let reason = format!("the key of {:?} does not tell its rows apart", heap.table.name);
@@ -87,10 +86,11 @@ impl Transaction {
         })
     }
 
-    /// Removes rows of any table, found by what a scan of this transaction has said of them.
+    /// Removes rows of any table, found by what a scan of this transaction has said of them. If the table is not locked alone, they must
+    /// have been [claimed](Self::claim_rows), or another transaction may have changed them since.
     pub fn delete_located(&mut self, name: &str, locators: &[RowLocator]) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
-        self.guarded(|this| this.with_heap(object, |heap| heap.delete_located(locators)))
+        let object = self.beside(name)?;
+        self.guarded(|this| this.with_rows(object, |heap| heap.delete_located(locators)))
     }
 
     /// Puts the rows of `batch` in the places of others in any table. The address of a row of a heap stays; a row of a clustered table
@@ -101,19 +101,20 @@ impl Transaction {
         locators: &[RowLocator],
         batch: &RecordBatch,
     ) -> Result<(), EngineError> {
-        let object = self.alone(name)?;
+        let object = self.beside(name)?;
         if locators.len() != batch.num_rows() {
             let reason = format!("{} rows to replace by {}", locators.len(), batch.num_rows());
             return Err(EngineError::Schema { reason });
         }
-        self.guarded(|this| this.with_heap(object, |heap| heap.update_located(locators, batch)))
+        self.guarded(|this| this.with_rows(object, |heap| heap.update_located(locators, batch)))
     }
 
     /// The rows of any table that these lead to, in that order; all columns.
     pub fn rows_at(&self, name: &str, locators: &[RowLocator]) -> Result<RecordBatch, EngineError> {
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         let columns: Vec<usize> = (0..table.layout.visible().len()).collect();
-        ordered::rows_at(&self.reader(&table), &table, &columns, locators)
+        let (reader, table) = self.reader(table);
+        ordered::rows_at(&reader, &table, &columns, locators)
     }
 
     /// Removes the rows at these addresses of a heap.
@@ -135,7 +136,7 @@ impl Transaction {
         self.update_located(name, &locators, batch)
     }
 
-    /// Reads a clustered table in the order of its key; see [`Snapshot::ordered_scan`].
+    /// Reads a clustered table in the order of its key; see [`Snapshot::ordered_scan`](super::database::Snapshot::ordered_scan).
     pub fn ordered_scan(
         &self,
         name: &str,
@@ -146,7 +147,7 @@ impl Transaction {
         self.span_scan(name, None, projection, &[KeySpan::between(from, to)])
     }
 
-    /// Reads a table through one of its nonclustered indexes; see [`Snapshot::index_scan`].
+    /// Reads a table through one of its nonclustered indexes; see [`Snapshot::index_scan`](super::database::Snapshot::index_scan).
     pub fn index_scan(
         &self,
         name: &str,
@@ -158,7 +159,7 @@ impl Transaction {
         self.span_scan(name, Some(index), projection, &[KeySpan::between(from, to)])
     }
 
-    /// Reads spans of a tree; see [`Snapshot::span_scan`].
+    /// Reads spans of a tree; see [`Snapshot::span_scan`](super::database::Snapshot::span_scan).
     pub fn span_scan(
         &self,
         name: &str,
@@ -167,7 +168,7 @@ impl Transaction {
         spans: &[KeySpan],
     ) -> Result<OrderedScan, EngineError> {
         let table = self.table(name).ok_or_else(|| no_table(name))?;
-        let reader = self.reader(&table);
+        let (reader, table) = self.reader(table);
         OrderedScan::new(reader, table, index, projection, spans)
     }
 
@@ -178,13 +179,19 @@ impl Transaction {
 
     /// Reads a table that [`table`](Self::table) has returned.
     pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        Scan::new(self.reader(&table), table, projection)
+        let (reader, table) = self.reader(table);
+        Scan::new(reader, table, projection)
     }
 
-    fn reader(&self, table: &Table) -> PageReader {
-        let own = self.work.changed.contains_key(&table.object);
-        let view = if own { View::Current } else { View::Snapshot(Snapshot::open(&self.shared)) };
-        PageReader { shared: Arc::clone(&self.shared), view }
+    fn reader(&self, table: Arc<Table>) -> (PageReader, Arc<Table>) {
+        let (view, table) = match self.work.changed.contains_key(&table.object) {
+            true => (View::Current, table),
+            false => {
+                let (snapshot, table) = self.snapshot_of(table);
+                (View::Own(snapshot, self.id), table)
+            }
+        };
+        (PageReader { shared: Arc::clone(&self.shared), view }, table)
     }
 
     /// Refuses a table whose rows have no addresses.

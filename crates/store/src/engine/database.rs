@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use super::allocation::{Allocator, Owner, Unit};
 use super::buffer::BufferCache;
 use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
+use super::claims::Latches;
 use super::compress::CompressionCounts;
 use super::control::Control;
 use super::definition::{Definition, StoredUnit};
@@ -137,6 +138,7 @@ pub(crate) struct Shared {
     /// Pages that were tried and kept compressed, by table, since the database was opened.
     compression: Mutex<BTreeMap<UnitId, CompressionCounts>>,
     pub room: Room,
+    pub latches: Latches,
 }
 
 #[derive(Debug)]
@@ -461,6 +463,7 @@ impl Shared {
             }),
             compression: Mutex::default(),
             room: Room::default(),
+            latches: Latches::default(),
         }
     }
 

@@ -73,6 +73,12 @@ pub enum EngineError {
         /// The first difference.
         reason: String,
     },
+    /// Rows that a transaction has read to change them were changed by another one, which has committed since. They are to be read again.
+    #[error("rows of {table:?} were changed by another transaction since they were read")]
+    RowsChanged {
+        /// The table.
+        table: String,
+    },
     /// A row whose fixed part and pointers do not fit a page.
     #[error("a row of {bytes} bytes exceeds the limit of {limit_bytes}")]
     RowTooLarge {

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use super::allocation::{ExtentUse, Unit};
-use super::catalogue::{Table, UnitKind};
+use super::allocation::Unit;
+use super::catalogue::{Table, TakenPage, UnitKind};
+use super::claims::Beside;
 use super::compress::Compression;
 use super::database::Shared;
 use super::error::EngineError;
 use super::large::{self, FragmentSink, FragmentSource};
 use super::log::Change;
 use super::maps;
-use super::page::{ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES, STUB_BYTES};
+use super::page::{EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES, STUB_BYTES};
 use super::record;
 use super::tree;
 
-/// Changes one table for one transaction that holds it alone.
+/// Changes one table for one transaction, which holds it alone or [beside](Beside) others.
 #[derive(Debug)]
 pub(crate) struct HeapWriter<'a> {
     pub shared: &'a Shared,
@@ -22,6 +23,16 @@ pub(crate) struct HeapWriter<'a> {
     pub table: &'a mut Table,
     /// Extents given to the transaction.
     pub allocated: &'a mut Vec<ExtentId>,
+    /// None: the table is held alone.
+    pub beside: Option<Beside<'a>>,
+}
+
+/// What came of trying a page.
+enum Attempt {
+    Placed(RowId),
+    NoRoom,
+    /// It is another transaction's.
+    Locked,
 }
 
 impl HeapWriter<'_> {
@@ -65,7 +76,8 @@ impl HeapWriter<'_> {
     }
 
     /// Where a row really is, and its record.
-    pub(super) fn locate(&self, address: RowId) -> Result<(RowId, Vec<u8>), EngineError> {
+    pub(super) fn locate(&mut self, address: RowId) -> Result<(RowId, Vec<u8>), EngineError> {
+        self.claim(address.page)?;
         if !self.shared.allocator.owns(self.table.unit(UnitKind::InRow), address.page)? {
             return Err(no_row(address));
         }
@@ -75,7 +87,10 @@ impl HeapWriter<'_> {
             return Err(no_row(address));
         }
         match record::stub_target(&row) {
-            Some(target) => Ok((target, self.row(target)?)),
+            Some(target) => {
+                self.claim(target.page)?;
+                Ok((target, self.row(target)?))
+            }
             None => Ok((address, row)),
         }
     }
@@ -110,7 +125,7 @@ impl HeapWriter<'_> {
         }
         let done = before == after || {
             let change = Change::Replace { page: at.page, slot: at.slot, before, after };
-            self.shared.pager.change(self.transaction, change)?
+            self.change(change)?
         };
         if done {
             self.note_fullness(at.page)?;
@@ -119,42 +134,82 @@ impl HeapWriter<'_> {
     }
 
     fn remove(&mut self, unit: UnitKind, at: RowId) -> Result<(), EngineError> {
+        self.claim(at.page)?;
         let row = self.row(at)?;
         let change = Change::Remove { page: at.page, slot: at.slot, shift: false, row };
-        if !self.shared.pager.change(self.transaction, change)? {
+        if !self.change(change)? {
             return Err(no_row(at));
         }
         self.shared.room.note(self.table.unit(unit).id, at.page);
         self.note_fullness(at.page)
     }
 
-    /// Puts a record where there is room: a page that had rows removed, one that the PFS says has room, the last page, or a new one.
+    /// Puts a record where there is room: a page that had rows removed, one that the PFS says has room, the last page, or a new one. Pages
+    /// of other transactions are passed over.
     fn place(&mut self, kind: UnitKind, page_type: PageType, record: &[u8]) -> Result<RowId, EngineError> {
         let unit = self.table.unit(kind).clone();
-        let room = &self.shared.room;
+        let shared = self.shared;
         let wanted = record.len().max(STUB_BYTES) + SLOT_BYTES;
-        while room.page(unit.id).is_some() || room.search(&self.shared.pager, &unit, wanted)? {
-            let Some(page) = room.page(unit.id) else { break };
-            if self.shared.allocator.owns(&unit, page)?
-                && let Some(address) = self.try_place(page, page_type, record)?
-            {
-                room.note_found(unit.id);
-                return Ok(address);
+        while shared.room.page(unit.id).is_some() || shared.room.search(&shared.pager, &unit, wanted)? {
+            let mut forgot = false;
+            let mut pages = shared.room.some_pages(unit.id);
+            pages.sort_by_key(|page| !self.has_claimed(*page));
+            for page in pages {
+                match self.attempt(&unit, page, page_type, record)? {
+                    Attempt::Placed(address) => {
+                        shared.room.note_found(unit.id);
+                        return Ok(address);
+                    }
+                    Attempt::NoRoom => {
+                        shared.room.forget(unit.id, page);
+                        forgot = true;
+                    }
+                    Attempt::Locked => {}
+                }
             }
-            room.forget(unit.id, page);
+            if !forgot {
+                break;
+            }
         }
         let last = unit.extents.iter().rev().take(2).filter_map(|extent| extent.pages().last());
         for page in last.collect::<Vec<_>>() {
-            if let Some(address) = self.try_place(page, page_type, record)? {
+            if let Attempt::Placed(address) = self.attempt(&unit, page, page_type, record)? {
                 return Ok(address);
             }
         }
         let page = self.new_page(kind, page_type, &unit)?;
+        if self.beside.is_some() {
+            // It need not be the last.
+            shared.room.note(unit.id, page);
+        }
         let placed = self.try_place(page, page_type, record)?;
         placed.ok_or(EngineError::RowTooLarge {
             bytes: record.len(),
             limit_bytes: super::page::ROW_LIMIT_BYTES,
         })
+    }
+
+    fn attempt(
+        &mut self,
+        unit: &Unit,
+        page: PageId,
+        page_type: PageType,
+        record: &[u8],
+    ) -> Result<Attempt, EngineError> {
+        let is_own = self.has_claimed(page);
+        if !is_own && !self.try_claim(page) {
+            return Ok(Attempt::Locked);
+        }
+        // Only now is it certain whose it is.
+        if self.shared.allocator.owns(unit, page)?
+            && let Some(address) = self.try_place(page, page_type, record)?
+        {
+            return Ok(Attempt::Placed(address));
+        }
+        if !is_own {
+            self.unclaim(page);
+        }
+        Ok(Attempt::NoRoom)
     }
 
     fn try_place(
@@ -178,7 +233,7 @@ impl HeapWriter<'_> {
         let slot = page.free_slot();
         let shift = slot == page.slot_count();
         let change = Change::Insert { page: id, slot, shift, row: record.to_vec() };
-        if !self.shared.pager.change(self.transaction, change)? {
+        if !self.change(change)? {
             return Ok(None);
         }
         self.note_fullness(id)?;
@@ -191,29 +246,54 @@ impl HeapWriter<'_> {
         page_type: PageType,
         unit: &Unit,
     ) -> Result<PageId, EngineError> {
-        let partly = unit.extents.last().filter(|extent| extent.used != 0xFF).copied();
-        let extent = match partly {
-            Some(extent) => extent,
+        let (id, is_first) = match self.unused_page(unit)? {
+            Some(id) => (id, false),
             None => {
                 let (id, owner) = (self.transaction, self.table.owner(kind));
                 let run = self.shared.allocator.allocate(id, unit, 1, owner, self.allocated)?;
-                ExtentUse { extent: run.first, used: 0 }
+                (run.first.page(0), true)
             }
         };
-        let index = extent.used.trailing_ones();
-        let id = extent.extent.page(index);
+        if !self.try_claim(id) {
+            return Err(tree::damaged(id, "a page of a new extent is locked"));
+        }
         // Pages of trees are formatted once more, with what they hold.
         let fixed = if page_type == PageType::Data { self.table.layout.fixed_bytes as u16 } else { 4 };
         let image = Box::new(Page::formatted(id, page_type, 0, unit.id, fixed));
-        self.shared.pager.change(self.transaction, Change::Format { page: id, image })?;
+        self.change(Change::Format { page: id, image })?;
         self.shared.allocator.set_entry(self.transaction, id, maps::ALLOCATED)?;
-        let extents = Arc::make_mut(&mut self.table.unit_mut(kind).extents);
-        let used = ExtentUse { used: extent.used | (1 << index), ..extent };
-        match extents.last_mut().filter(|last| last.extent == extent.extent) {
-            Some(last) => *last = used,
-            None => extents.push(used),
+        let taken = TakenPage { kind, page: id, is_first };
+        self.table.unit_mut(kind).take(taken);
+        if let Some(beside) = &mut self.beside {
+            beside.filled.pages.push(taken);
         }
         Ok(id)
+    }
+
+    /// A page of an extent that is in use in part.
+    fn unused_page(&mut self, unit: &Unit) -> Result<Option<PageId>, EngineError> {
+        if self.beside.is_none() {
+            let last = unit.extents.last().filter(|last| last.used != 0xFF);
+            return Ok(last.map(|last| last.extent.page(last.used.trailing_ones())));
+        }
+        // Each of several transactions that were here at a time has left one behind.
+        let partly = unit.extents.iter().rev().take(LAST_EXTENTS).filter(|extent| extent.used != 0xFF);
+        for extent in partly {
+            for index in (0..EXTENT_PAGES).filter(|index| extent.used & (1 << index) == 0) {
+                let page = extent.extent.page(index);
+                let is_own = self.has_claimed(page);
+                if !is_own && !self.try_claim(page) {
+                    continue;
+                }
+                if !self.shared.allocator.is_used(page)? {
+                    return Ok(Some(page));
+                }
+                if !is_own {
+                    self.unclaim(page);
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// What must stay free in a page. Rows that are not compressed are never shorter than a stub.
@@ -229,6 +309,9 @@ impl HeapWriter<'_> {
         self.shared.allocator.set_entry(self.transaction, id, entry)
     }
 }
+
+/// So many extents at the end of a unit are looked at for an unused page.
+const LAST_EXTENTS: usize = 8;
 
 impl FragmentSource for HeapWriter<'_> {
     fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError> {

@@ -421,10 +421,11 @@ impl Transaction {
         let filled = filled?;
         self.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
-        let mut rows = filled.rows;
+        let mut rows = filled.rows as u64;
         match self.work.changed.get_mut(&table.object) {
             Some(Some(table)) => table.attach(&filled),
             _ => {
+                self.forget_copy(table.object);
                 let entry = self.work.filled.entry(table.object).or_default();
                 entry.rows += filled.rows;
                 for (kind, more) in filled.extents {

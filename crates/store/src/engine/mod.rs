@@ -45,6 +45,7 @@ mod bulk;
 pub mod catalogue;
 mod changes;
 pub mod check;
+mod claims;
 pub mod compress;
 pub mod control;
 pub mod database;

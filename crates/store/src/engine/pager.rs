@@ -160,8 +160,10 @@ impl Pager {
         };
         // Maps are read by no snapshot, and several transactions may change one at a time.
         let is_map = matches!(change, Change::SetBits { .. } | Change::SetFreeSpace { .. });
+        // Nor is what leads back; the page may be another transaction's.
+        let is_unread = is_map || change.is_backward_link();
         let is_versioned =
-            (1..FIRST_SYSTEM_TRANSACTION).contains(&transaction) && undo_next.is_none() && !is_map;
+            (1..FIRST_SYSTEM_TRANSACTION).contains(&transaction) && undo_next.is_none() && !is_unread;
         let mut page = match change.is_whole() {
             true => Page::zeroed(),
             false => {
@@ -353,17 +355,19 @@ impl Pager {
         Ok(())
     }
 
-    /// A page as a snapshot reads it that stands at `sequence`; `current` reads the page itself.
+    /// A page as a snapshot reads it that stands at `sequence`; `current` reads the page itself, which is also what `own` reads, a
+    /// transaction that has changed it.
     pub fn read_version(
         &self,
         id: PageId,
         sequence: u64,
+        own: Option<u64>,
         current: impl Fn() -> Result<Arc<Page>, EngineError>,
     ) -> Result<Arc<Page>, EngineError> {
         loop {
             let epoch = self.versions.epoch();
             let page = current()?;
-            if let Some(version) = self.versions.read(id, sequence) {
+            if let Some(version) = self.versions.read(id, sequence, own) {
                 return Ok(version);
             }
             // Unless a change was undone in between, there was no uncommitted one in the page when it was read.

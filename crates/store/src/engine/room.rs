@@ -13,6 +13,9 @@ use super::pager::Pager;
 /// Pages of a unit that are remembered.
 const MOST_PAGES: usize = 1024;
 
+/// Pages among which a transaction looks for one that no other has locked.
+const SOME_PAGES: usize = 16;
+
 /// Pages with room, by unit. Only hints: a page may be full, or somebody else's by now.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
@@ -40,6 +43,14 @@ impl Room {
     /// A page of a unit that may have room.
     pub fn page(&self, unit: UnitId) -> Option<PageId> {
         self.units.lock().get(&unit)?.pages.last().copied()
+    }
+
+    /// Some of them, for one of several transactions that look for room: the one to be tried first is first.
+    pub fn some_pages(&self, unit: UnitId) -> Vec<PageId> {
+        let units = self.units.lock();
+        units
+            .get(&unit)
+            .map_or(Vec::new(), |room| room.pages.iter().rev().take(SOME_PAGES).copied().collect())
     }
 
     /// A page has had a row removed.

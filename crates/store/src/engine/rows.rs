@@ -20,7 +20,7 @@ use super::page::RowId;
 use super::record::{BoundBatch, RowGatherer, no_large_values};
 use super::sort::Sorted;
 use super::stored::StoredRow;
-use super::tree::{self, Place, damaged};
+use super::tree::{self, damaged};
 
 /// Columns of some rows by their places in the table.
 pub(crate) type Columns = BTreeMap<usize, ArrayRef>;
@@ -59,6 +59,7 @@ impl HeapWriter<'_> {
 
     /// Removes rows.
     pub fn delete_located(&mut self, locators: &[RowLocator]) -> Result<(), EngineError> {
+        self.claim_rows(locators, None)?;
         let old = self.indexed_columns(locators, &[])?;
         for locator in locators {
             self.delete_one(locator)?;
@@ -80,6 +81,7 @@ impl HeapWriter<'_> {
     ) -> Result<(), EngineError> {
         let layout = Arc::clone(&self.table.layout);
         let hidden: Vec<usize> = (layout.visible().len()..layout.columns.len()).collect();
+        self.claim_rows(locators, None)?;
         let old = self.indexed_columns(locators, &hidden)?;
         let new = match self.table.clustered.clone() {
             Some(tree) => self.update_in_tree(&tree, locators, batch, &old)?,
@@ -178,7 +180,7 @@ impl HeapWriter<'_> {
     }
 
     /// What the indexes hold of some rows, and these columns.
-    fn indexed_columns(&self, locators: &[RowLocator], more: &[usize]) -> Result<Columns, EngineError> {
+    fn indexed_columns(&mut self, locators: &[RowLocator], more: &[usize]) -> Result<Columns, EngineError> {
         let sources = self.table.indexes.iter().flat_map(|index| index.shape.sources.iter().flatten());
         let mut wanted: Vec<usize> = sources.copied().chain(more.iter().copied()).collect();
         wanted.sort_unstable();
@@ -186,12 +188,13 @@ impl HeapWriter<'_> {
         if wanted.is_empty() {
             return Ok(Columns::new());
         }
-        let mut gatherer = RowGatherer::new(&self.table.layout);
+        let layout = Arc::clone(&self.table.layout);
+        let mut gatherer = RowGatherer::new(&layout);
         for locator in locators {
-            let at = match (locator, &self.table.clustered) {
+            let at = match (locator, self.table.clustered.clone()) {
                 (RowLocator::Address(address), None) => self.locate(*address)?.0,
                 (RowLocator::Key(key), Some(tree)) => {
-                    let (page, slot, _) = self.find_keyed(tree, key)?;
+                    let (page, slot, _) = self.find_keyed(&tree, key)?;
                     RowId { page, slot }
                 }
                 _ => return Err(EngineError::NoSuchKey),
@@ -247,7 +250,7 @@ impl HeapWriter<'_> {
 
     /// Numbers that tell new rows with these declared keys from each other and from those that are there; None: the first of its key.
     pub(super) fn uniquifiers<'k>(
-        &self,
+        &mut self,
         tree: &Tree,
         keys: impl Iterator<Item = &'k [u8]>,
     ) -> Result<Vec<Option<u32>>, EngineError> {
@@ -267,27 +270,19 @@ impl HeapWriter<'_> {
 
     /// The greatest number among the rows with a declared key; None: there is no such row.
     pub(super) fn last_uniquifier(
-        &self,
+        &mut self,
         tree: &Tree,
         key: &[u8],
     ) -> Result<Option<Option<u32>>, EngineError> {
         let mut end = key.to_vec();
         // Behind a null (0) and every number (1).
         end.push(2);
-        let mut page = tree::descend(tree, &end, 0, |id| self.shared.pager.cache.read(id))?;
-        let (Place::At(mut slot) | Place::Before(mut slot)) = tree::find(tree, &page, &end)?;
-        while slot == 0 {
-            if !page.previous().is_some() {
-                return Ok(None);
-            }
-            page = self.shared.pager.cache.read(page.previous())?;
-            slot = page.slot_count();
-        }
+        let Some((page, slot)) = self.last_before(tree, &end)? else { return Ok(None) };
         let keys = tree::PageKeys::new(tree, &page)?;
-        if !keys.at(slot - 1)?.starts_with(key) {
+        if !keys.at(slot)?.starts_with(key) {
             return Ok(None);
         }
-        let row = keys.row(slot - 1)?.columns(&tree.layout);
+        let row = keys.row(slot)?.columns(&tree.layout);
         let number = row.and_then(|row| row.value(tree.layout.visible().len()));
         let number = number.ok_or_else(|| damaged(page.id(), "a key cannot be read"))?;
         Ok(Some(number.and_then(|bytes| bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)))))

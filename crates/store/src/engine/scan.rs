@@ -22,6 +22,8 @@ use super::tree;
 pub(crate) enum View {
     /// That of a snapshot, which is kept open as long as the scan lives.
     Snapshot(Snapshot),
+    /// The same, but pages that this transaction has changed as they are now: it has them locked.
+    Own(Snapshot, u64),
     /// The present one: the scanning transaction's own changes, and nobody else's, since it holds the table's lock.
     Current,
 }
@@ -33,13 +35,24 @@ pub(crate) struct PageReader {
     pub view: View,
 }
 
+impl View {
+    /// What it stands at: a commit, and the transaction whose changes it shows beside.
+    fn stands_at(&self) -> Option<(u64, Option<u64>)> {
+        match self {
+            Self::Snapshot(snapshot) => Some((snapshot.sequence(), None)),
+            Self::Own(snapshot, transaction) => Some((snapshot.sequence(), Some(*transaction))),
+            Self::Current => None,
+        }
+    }
+}
+
 impl PageReader {
     /// One page, through the cache.
     pub fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
         let pager = &self.shared.pager;
-        match &self.view {
-            View::Current => pager.cache.read(id),
-            View::Snapshot(snapshot) => pager.read_version(id, snapshot.sequence(), || pager.cache.read(id)),
+        match self.view.stands_at() {
+            None => pager.cache.read(id),
+            Some((sequence, own)) => pager.read_version(id, sequence, own, || pager.cache.read(id)),
         }
     }
 
@@ -58,8 +71,8 @@ impl PageReader {
             Err(_) if keeps => pager.cache.read_extent(&ids, WaitType::PageIoLatchShared)?,
             Err(cached) => self.read_past_cache(extent, &ids, cached, buffer)?,
         };
-        if let View::Snapshot(snapshot) = &self.view {
-            pager.versions.read_all(&mut pages, snapshot.sequence());
+        if let Some((sequence, own)) = self.view.stands_at() {
+            pager.versions.read_all(&mut pages, sequence, own);
             if pager.versions.epoch() != epoch {
                 for page in &mut pages {
                     *page = self.read(page.id())?;
@@ -144,7 +157,7 @@ impl Scan {
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, EngineError>>()?));
         let extents = 0..table.unit(UnitKind::InRow).extents.len();
         // Extents that a snapshot reads are given to nobody else before it ends.
-        let is_snapshot = matches!(reader.view, View::Snapshot(_));
+        let is_snapshot = reader.view.stands_at().is_some();
         let limit_extents = reader.shared.pager.cache.limit_pages() / (EXTENT_PAGES as usize * KEPT_SHARE);
         let keeps = is_snapshot && extents.len() <= limit_extents;
         Ok(Self {

@@ -21,19 +21,62 @@ impl HeapWriter<'_> {
         slot: u16,
         row: &[u8],
     ) -> Result<(), EngineError> {
-        if page.slot_count() == 0 {
-            return self.discard_information(page, row);
-        }
-        if page.level() == 0
-            && tree.layout.compression == Compression::Page
-            && self.compress_leaf(tree, page)?
-        {
+        if self.relieve(tree, page, row)? {
             return Ok(());
         }
+        self.divide(tree, page, slot, row)
+    }
+
+    /// Makes room in a full page without changing the tree. False: there is no such way.
+    pub(super) fn relieve(&self, tree: &Tree, page: &Arc<Page>, row: &[u8]) -> Result<bool, EngineError> {
+        if page.slot_count() == 0 {
+            return self.discard_information(page, row).map(|()| true);
+        }
+        Ok(page.level() == 0
+            && tree.layout.compression == Compression::Page
+            && self.compress_leaf(tree, page)?)
+    }
+
+    /// Makes room by another page: that of the tree's root moves into it, or half of another's rows.
+    pub(super) fn divide(
+        &mut self,
+        tree: &Tree,
+        page: &Arc<Page>,
+        slot: u16,
+        row: &[u8],
+    ) -> Result<(), EngineError> {
         match page.id() == tree.root {
             true => self.grow_root(tree, page),
-            false => self.split(tree, page, slot, row),
+            false => self.split_at(tree, page, first_of_split(page, slot), row),
         }
+    }
+
+    /// The entry that a level above gets when a page is split, but for the address in it.
+    pub(super) fn entry_of_split(
+        &self,
+        tree: &Tree,
+        page: &Page,
+        slot: u16,
+        row: &[u8],
+    ) -> Result<Vec<u8>, EngineError> {
+        self.entry_for(tree, page, first_of_split(page, slot), row, PageId::NONE)
+    }
+
+    /// The entry for the new page that gets the rows from slot `first` on.
+    fn entry_for(
+        &self,
+        tree: &Tree,
+        page: &Page,
+        first: u16,
+        row: &[u8],
+        new: PageId,
+    ) -> Result<Vec<u8>, EngineError> {
+        let entry = match (first == page.slot_count(), page.level()) {
+            (false, _) => Some(PageKeys::new(tree, page)?.entry(first, new)?),
+            (true, 0) => tree.key.index_record(&tree.layout, StoredRow::whole(row), new),
+            (true, _) => tree.key.index_record_of(row, new),
+        };
+        entry.ok_or_else(|| damaged(page.id(), "a key cannot be read"))
     }
 
     /// Compresses the rows of a full leaf together. False: it is compressed already and not worn, or it does not pay.
@@ -80,19 +123,6 @@ impl HeapWriter<'_> {
         self.reformat(root, after)
     }
 
-    /// Moves the upper part of a full page to a new one: half of its bytes, or nothing if the row that did not fit belongs at the very
-    /// end of the tree, so that ascending keys leave full pages behind. Where nothing moves, the row's own key divides the two.
-    fn split(&mut self, tree: &Tree, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
-        let count = page.slot_count();
-        let first = match count {
-            // A single row makes way for one before it, and stays for one behind it.
-            1 => slot.min(1),
-            _ if slot == count && !page.next().is_some() => count,
-            _ => middle(page),
-        };
-        self.split_at(tree, page, first, row)
-    }
-
     /// Moves the rows of a page from slot `first` on to a new one. If there are none, the new page begins with `row`.
     pub(super) fn split_at(
         &mut self,
@@ -118,13 +148,8 @@ impl HeapWriter<'_> {
             let before = (next.previous(), next.next());
             self.must_change(Change::Links { page: next.id(), before, after: (new, next.next()) })?;
         }
-        let entry = match (first == count, page.level()) {
-            (false, _) => Some(PageKeys::new(tree, page)?.entry(first, new)?),
-            (true, 0) => tree.key.index_record(&tree.layout, StoredRow::whole(row), new),
-            (true, _) => tree.key.index_record_of(row, new),
-        };
-        let unreadable = || damaged(id, "a key cannot be read");
-        self.insert_entry(tree, page.level() + 1, &entry.ok_or_else(unreadable)?)
+        let entry = self.entry_for(tree, page, first, row, new)?;
+        self.insert_entry(tree, page.level() + 1, &entry)
     }
 
     /// Adds an entry to an upper level.
@@ -147,10 +172,21 @@ impl HeapWriter<'_> {
 
     pub(super) fn must_change(&self, change: Change) -> Result<(), EngineError> {
         let page = change.page();
-        match self.shared.pager.change(self.transaction, change)? {
+        match self.change(change)? {
             true => Ok(()),
             false => Err(damaged(page, "a page of a tree is not in the expected state")),
         }
+    }
+}
+
+/// From which slot on the rows of a full page move to a new one: half of its bytes, or nothing if the row that did not fit belongs at the
+/// very end of the tree, so that ascending keys leave full pages behind. Where nothing moves, the row's own key divides the two.
+fn first_of_split(page: &Page, slot: u16) -> u16 {
+    match page.slot_count() {
+        // A single row makes way for one before it, and stays for one behind it.
+        1 => slot.min(1),
+        count if slot == count && !page.next().is_some() => count,
+        _ => middle(page),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A unit of work: everything in it happens, durably, or nothing of it.
 
+mod beside;
 mod commit;
 mod leftover;
 mod locks;
@@ -14,8 +15,9 @@ use arrow::array::RecordBatch;
 use super::allocation::{Owner, Unit};
 use super::catalogue::{CATALOGUE, Catalogue, Filled, Table, UnitKind};
 use super::check;
+use super::claims::Claims;
 use super::compress::Compression;
-use super::database::{GivenUp, RecoveryModel, Shared};
+use super::database::{GivenUp, RecoveryModel, Shared, Snapshot};
 use super::definition;
 use super::error::EngineError;
 use super::figures::count;
@@ -34,9 +36,9 @@ pub(crate) use leftover::{Leftover, Leftovers};
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
 ///
-/// Bulk writers of any number of transactions fill one table side by side ([`LockMode::IX`], or [`LockMode::BU`] if the caller
-/// takes it before); whoever changes rows in place has the table alone ([`LockMode::X`]), as has whoever changes the table itself
-/// ([`LockMode::SchM`]). Locks are kept to the end.
+/// Any number of transactions change rows of one table side by side ([`LockMode::IX`]), each in pages that it has locked
+/// ([`LockMode::X`]), and bulk writers fill a heap without indexes so ([`LockMode::BU`] if the caller takes it before); other bulk loads
+/// have the table alone, as has whoever changes the table itself ([`LockMode::SchM`]). Locks are kept to the end.
 #[derive(Debug)]
 pub struct Transaction {
     pub(super) shared: Arc<Shared>,
@@ -55,6 +57,11 @@ pub struct Transaction {
     lock_timeout: Duration,
     deadlock_priority: i8,
     interrupt: Option<Arc<AtomicBool>>,
+    claims: Claims,
+    /// Tables held together with others as this transaction has made them, each with the committed one that it was made of.
+    copies: BTreeMap<u32, (Arc<Table>, Table)>,
+    /// What the rows are read from that a statement is to change.
+    pinned: Option<Snapshot>,
 }
 
 /// What a rollback to a savepoint restores in memory.
@@ -62,7 +69,7 @@ pub struct Transaction {
 pub(super) struct Work {
     /// Tables held alone, as this transaction has made them; None: dropped.
     pub changed: BTreeMap<u32, Option<Table>>,
-    /// What was filled in tables held together with others.
+    /// What was added to tables held together with others.
     pub filled: BTreeMap<u32, Filled>,
     /// Units with the extents and pages that the commit gives up.
     given_up: Vec<(Unit, Vec<ExtentId>)>,
@@ -101,6 +108,9 @@ impl Transaction {
             savepoints: 0,
             open_writers: 0,
             leftovers,
+            claims: Claims::default(),
+            copies: BTreeMap::new(),
+            pinned: None,
         }
     }
 
@@ -144,7 +154,12 @@ impl Transaction {
         all.into_iter().filter(|object| *object != CATALOGUE).filter_map(|id| self.table_of(id)).collect()
     }
 
-    fn with_filled(&self, committed: &Arc<Table>) -> Arc<Table> {
+    pub(super) fn with_filled(&self, committed: &Arc<Table>) -> Arc<Table> {
+        if let Some((base, copy)) = self.copies.get(&committed.object)
+            && Arc::ptr_eq(base, committed)
+        {
+            return Arc::new(copy.clone());
+        }
         let mut table = Arc::clone(committed);
         if let Some(filled) = self.work.filled.get(&committed.object) {
             Arc::make_mut(&mut table).attach(filled);
@@ -376,8 +391,11 @@ impl Transaction {
         }
         self.undo(savepoint.position)?;
         let allocated = self.allocated.split_off(savepoint.allocated);
+        self.claims.forget_extents(&self.shared.locks, self.id, &allocated);
         self.give_back(allocated)?;
         self.work = savepoint.work.clone();
+        self.copies.clear();
+        self.pinned = None;
         self.failed = false;
         Ok(())
     }
@@ -425,7 +443,6 @@ impl Transaction {
 
     fn insert_all_pending(&mut self) -> Result<(), EngineError> {
         for (object, batches) in std::mem::take(&mut self.work.pending) {
-            self.work_on(object);
             batches.iter().try_for_each(|batch| self.insert_rows(object, batch).map(drop))?;
         }
         Ok(())
@@ -436,7 +453,7 @@ impl Transaction {
         let changed = self.work.changed.iter().map(|(object, table)| {
             (*object, table.as_ref().map_or(0, |table| table.rows as i64) - committed(object))
         });
-        let filled = self.work.filled.iter().map(|(object, filled)| (*object, filled.rows as i64));
+        let filled = self.work.filled.iter().map(|(object, filled)| (*object, filled.rows));
         changed.chain(filled).filter(|(_, difference)| *difference != 0).collect()
     }
 
@@ -493,6 +510,8 @@ impl Transaction {
     }
 
     fn undo(&self, until: Lsn) -> Result<(), EngineError> {
+        // Until splits are undone, nobody follows the trees.
+        let _latches = self.shared.latches.take(self.claims.restructured());
         self.shared.pager.undo(self.id, until)
     }
 
@@ -526,7 +545,7 @@ impl Transaction {
         object: u32,
         batch: &RecordBatch,
     ) -> Result<Vec<RowId>, EngineError> {
-        self.with_heap(object, |heap| heap.insert_batch(batch))
+        self.with_rows(object, |heap| heap.insert_batch(batch))
     }
 
     fn delete_rows(&mut self, object: u32, addresses: &[RowId]) -> Result<(), EngineError> {
@@ -541,7 +560,7 @@ impl Transaction {
         let Self { shared, id, work, allocated, .. } = self;
         let table = work.changed.get_mut(&object).and_then(Option::as_mut);
         let table = table.ok_or_else(|| no_table(&object.to_string()))?;
-        change(&mut HeapWriter { shared, transaction: *id, table, allocated })
+        change(&mut HeapWriter { shared, transaction: *id, table, allocated, beside: None })
     }
 
     /// Runs an operation; if it fails, what it did so far is undone, and the rest of the transaction stands.
@@ -590,6 +609,7 @@ impl Transaction {
 
     /// Makes the working copy of a table.
     fn work_on(&mut self, object: u32) {
+        self.copies.remove(&object);
         if !self.work.changed.contains_key(&object)
             && let Some(table) = self.catalogue().tables.get(&object)
         {
@@ -622,9 +642,9 @@ impl Drop for Transaction {
 }
 
 impl Work {
-    /// Whether the commit changes what other transactions may change at the same time.
+    /// Whether the commit changes what other transactions may change at the same time: the catalogue's heap.
     fn is_together(&self) -> bool {
-        !(self.filled.is_empty() && self.pending.is_empty() && self.redefined.is_empty())
+        !self.redefined.is_empty()
     }
 }
 

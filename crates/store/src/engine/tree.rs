@@ -1,8 +1,8 @@
 //! Trees: rows in the order of a unique key, in leaves that are linked both ways. The rows are those of a table, or those of a
 //! nonclustered index.
 //!
-//! Whoever changes a tree has its table alone until its transaction ends, so a split needs no care of its own: it is a few logged
-//! changes of pages like any others, undone with the rest. The root stays where it is. The first entry of an upper page stands
+//! Whoever changes a tree has its table, or the pages that change, alone until its transaction ends (see `claims`), so a split needs no
+//! care of its own: it is a few logged changes of pages like any others, undone with the rest. The root stays where it is. The first entry of an upper page stands
 //! for everything below its neighbour, whatever its key says. Pages that lose their last row stay in the tree.
 
 use std::sync::Arc;
@@ -287,12 +287,12 @@ impl HeapWriter<'_> {
     }
 
     /// What leads to the rows with a key, or with the first columns of one.
-    pub fn located(&self, tree: &Tree, key: &[u8]) -> Result<Vec<RowLocator>, EngineError> {
+    pub fn located(&mut self, tree: &Tree, key: &[u8]) -> Result<Vec<RowLocator>, EngineError> {
         if tree.definition.unique {
             return Ok(vec![RowLocator::Key(key.into())]);
         }
         let mut found = Vec::new();
-        let mut page = descend(tree, key, 0, |id| self.shared.pager.cache.read(id))?;
+        let mut page = self.leaf(tree, key)?;
         let (Place::At(mut first) | Place::Before(mut first)) = find(tree, &page, key)?;
         loop {
             let keys = PageKeys::new(tree, &page)?;
@@ -306,7 +306,10 @@ impl HeapWriter<'_> {
             if !page.next().is_some() {
                 return Ok(found);
             }
-            page = self.shared.pager.cache.read(page.next())?;
+            // Nobody puts a page between the two, since this one is locked.
+            let next = page.next();
+            self.claim(next)?;
+            page = self.shared.pager.cache.read(next)?;
             first = 0;
         }
     }
@@ -333,7 +336,7 @@ impl HeapWriter<'_> {
             return Ok(());
         }
         let change = Change::Replace { page, slot, before: before.clone(), after };
-        if self.shared.pager.change(self.transaction, change)? {
+        if self.change(change)? {
             return Ok(());
         }
         self.must_change(Change::Remove { page, slot, shift: true, row: before })?;
@@ -341,8 +344,8 @@ impl HeapWriter<'_> {
     }
 
     /// The row with a key as its page has it, and where it is.
-    pub fn find_keyed(&self, tree: &Tree, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
-        let page = descend(tree, key, 0, |id| self.shared.pager.cache.read(id))?;
+    pub fn find_keyed(&mut self, tree: &Tree, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
+        let page = self.leaf(tree, key)?;
         match find(tree, &page, key)? {
             Place::At(slot) => Ok((page.id(), slot, page.row(slot).unwrap_or_default().to_vec())),
             Place::Before(_) => Err(EngineError::NoSuchKey),
@@ -357,7 +360,10 @@ impl HeapWriter<'_> {
         row: &[u8],
     ) -> Result<(), EngineError> {
         loop {
-            let page = descend(tree, key, level, |id| self.shared.pager.cache.read(id))?;
+            let page = match level {
+                0 => self.leaf(tree, key)?,
+                _ => descend(tree, key, level, |id| self.shared.pager.cache.read(id))?,
+            };
             let slot = match find(tree, &page, key)? {
                 Place::At(_) if level == 0 => return Err(duplicate(tree, row)),
                 Place::At(slot) => slot + 1,
@@ -366,7 +372,17 @@ impl HeapWriter<'_> {
             if self.insert_into(&page, slot, row)? {
                 return Ok(());
             }
-            self.make_room(tree, &page, slot, row)?;
+            if self.relieve(tree, &page, row)? {
+                continue;
+            }
+            // Whoever splits a leaf keeps others from the tree until all levels are right.
+            let latch = match level {
+                0 => self.claim_path(tree, key, slot, row)?,
+                _ => Some(Vec::new()),
+            };
+            if latch.is_some() {
+                self.divide(tree, &page, slot, row)?;
+            }
         }
     }
 
@@ -376,7 +392,7 @@ impl HeapWriter<'_> {
         if !page.fits(row.len()) {
             return Ok(false);
         }
-        self.shared.pager.change(self.transaction, Change::Insert { page: page.id(), slot, shift: true, row })
+        self.change(Change::Insert { page: page.id(), slot, shift: true, row })
     }
 }
 

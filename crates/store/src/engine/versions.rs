@@ -1,7 +1,7 @@
 //! Pages as they were: what a snapshot reads of a table that is being changed.
 //!
-//! A table has at most one transaction that changes its rows in place (bulk writers fill pages of their own), so a page has at
-//! most one uncommitted state, and versions of pages are as good as versions of rows.
+//! A page is changed by one open transaction at a time, which has it locked (bulk writers fill pages of their own), so it has at most one
+//! uncommitted state, and versions of pages are as good as versions of rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -31,7 +31,8 @@ struct State {
 
 #[derive(Debug)]
 struct Version {
-    page: Arc<Page>,
+    /// None: there was no such page.
+    page: Option<Arc<Page>>,
     /// Snapshots before this commit read it; None: those of now, since the change is not committed.
     until: Option<u64>,
     transaction: u64,
@@ -42,10 +43,8 @@ impl Versions {
     pub fn keep(&self, transaction: u64, id: PageId, page: Option<&Arc<Page>>) {
         let mut state = self.state.lock();
         self.epoch.fetch_add(1, Ordering::AcqRel);
-        if state.touched.entry(transaction).or_default().insert(id)
-            && let Some(page) = page
-        {
-            let version = Version { page: Arc::clone(page), until: None, transaction };
+        if state.touched.entry(transaction).or_default().insert(id) {
+            let version = Version { page: page.cloned(), until: None, transaction };
             state.pages.entry(id).or_default().push(version);
         }
     }
@@ -55,22 +54,38 @@ impl Versions {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// What a snapshot that stands at `sequence` reads instead of the page; None: the page itself.
-    pub fn read(&self, id: PageId, sequence: u64) -> Option<Arc<Page>> {
-        self.state.lock().version(id, sequence)
+    /// What a snapshot that stands at `sequence` reads instead of the page; None: the page itself, as does a transaction that has
+    /// changed it.
+    pub fn read(&self, id: PageId, sequence: u64, own: Option<u64>) -> Option<Arc<Page>> {
+        let state = self.state.lock();
+        if own.is_some_and(|own| state.touched.get(&own).is_some_and(|touched| touched.contains(&id))) {
+            return None;
+        }
+        state.version(id, sequence)
     }
 
     /// The same for some pages at once: puts the versions in their places.
-    pub fn read_all(&self, pages: &mut [Arc<Page>], sequence: u64) {
+    pub fn read_all(&self, pages: &mut [Arc<Page>], sequence: u64, own: Option<u64>) {
         let state = self.state.lock();
         if state.pages.is_empty() {
             return;
         }
+        let touched = own.and_then(|own| state.touched.get(&own));
         for page in pages {
-            if let Some(version) = state.version(page.id(), sequence) {
+            if touched.is_none_or(|touched| !touched.contains(&page.id()))
+                && let Some(version) = state.version(page.id(), sequence)
+            {
                 *page = version;
             }
         }
+    }
+
+    /// Whether a transaction that changed a page, or made it, has been committed after `sequence`, at which a snapshot stands that is
+    /// still open.
+    pub fn is_changed_since(&self, id: PageId, sequence: u64) -> bool {
+        let state = self.state.lock();
+        let mut versions = state.pages.get(&id).into_iter().flatten();
+        versions.any(|version| version.until.is_some_and(|until| sequence < until))
     }
 
     /// The page is given to a new owner: nobody reads what it was.
@@ -141,7 +156,7 @@ impl Versions {
 
     /// Number of versions kept.
     pub fn count(&self) -> usize {
-        self.state.lock().pages.values().map(Vec::len).sum()
+        self.state.lock().pages.values().flatten().filter(|version| version.page.is_some()).count()
     }
 }
 
@@ -149,7 +164,7 @@ impl State {
     fn version(&self, id: PageId, sequence: u64) -> Option<Arc<Page>> {
         let versions = self.pages.get(&id)?;
         let version = versions.iter().find(|version| version.until.is_none_or(|until| sequence < until))?;
-        Some(Arc::clone(&version.page))
+        version.page.clone()
     }
 
     /// Drops versions that no open snapshot reads.

@@ -29,7 +29,7 @@ fn restore(volume: &MemoryVolume, backup: &[u8]) -> Result<(), EngineError> {
 #[test]
 fn every_prefix_of_the_chain_restores_what_was_committed_then() {
     let mut pages = 0;
-    for seed in 0..8 {
+    for seed in 0..12 {
         let model = [RecoveryModel::Full, RecoveryModel::BulkLogged][seed as usize % 2];
         let volume = MemoryVolume::default();
         let (mut contents_now, mut random) = (Model::new(), Random(seed));

@@ -3,6 +3,7 @@
 
 mod backup;
 mod basics;
+mod beside;
 mod build;
 mod compressed;
 mod crash;

@@ -247,6 +247,48 @@ impl LockTable {
         Err(result)
     }
 
+    /// Takes a lock if that needs no waiting.
+    pub fn try_acquire(&self, transaction: u64, resource: &Resource, mode: LockMode) -> bool {
+        let place = (self.database, resource.clone());
+        let mut state = self.space.0.lock();
+        let state = &mut *state;
+        let queue = state.queues.entry(place).or_default();
+        let held = queue.held(transaction);
+        let wanted = held.map_or(mode, |held| held.with(mode));
+        let mut others = queue.granted.iter().filter(|(holder, _)| *holder != transaction);
+        let is_free = others.all(|(_, other)| other.is_compatible(wanted))
+            && (held.is_some() || queue.waiters.is_empty());
+        match queue.granted.iter_mut().find(|(holder, _)| *holder == transaction) {
+            Some((_, mode)) if is_free => *mode = wanted,
+            None if is_free => {
+                queue.granted.push((transaction, wanted));
+                state.held.entry((self.database, transaction)).or_default().push(resource.clone());
+            }
+            _ => {}
+        }
+        is_free
+    }
+
+    /// Releases one lock of a transaction, most likely its last one.
+    pub fn release(&self, transaction: u64, resource: &Resource) {
+        let mut state = self.space.0.lock();
+        let held = state.held.get_mut(&(self.database, transaction));
+        let Some(held) = held else { return };
+        let Some(at) = held.iter().rposition(|own| own == resource) else { return };
+        held.swap_remove(at);
+        state.let_go(transaction, &(self.database, resource.clone()));
+    }
+
+    /// Releases those locks of a transaction that are chosen.
+    pub fn release_some(&self, transaction: u64, is_chosen: impl Fn(&Resource) -> bool) {
+        let mut state = self.space.0.lock();
+        let Some(held) = state.held.get_mut(&(self.database, transaction)) else { return };
+        let released: Vec<Resource> = held.extract_if(.., |resource| is_chosen(resource)).collect();
+        for resource in released {
+            state.let_go(transaction, &(self.database, resource));
+        }
+    }
+
     /// What a transaction holds of a resource.
     pub fn held(&self, transaction: u64, resource: &Resource) -> Option<LockMode> {
         self.space.0.lock().queues.get(&(self.database, resource.clone()))?.held(transaction)
@@ -258,11 +300,7 @@ impl LockTable {
         let mut state = self.space.0.lock();
         state.owners.remove(&holder);
         for resource in state.held.remove(&holder).unwrap_or_default() {
-            let place = (self.database, resource);
-            if let Some(queue) = state.queues.get_mut(&place) {
-                queue.granted.retain(|(holder, _)| *holder != transaction);
-            }
-            state.grant(&place);
+            state.let_go(transaction, &(self.database, resource));
         }
     }
 
@@ -347,6 +385,13 @@ impl State {
         if queue.granted.is_empty() && queue.waiters.is_empty() {
             self.queues.remove(place);
         }
+    }
+
+    fn let_go(&mut self, transaction: u64, place: &Place) {
+        if let Some(queue) = self.queues.get_mut(place) {
+            queue.granted.retain(|(holder, _)| *holder != transaction);
+        }
+        self.grant(place);
     }
 
     fn give_up(&mut self, place: &Place, ticket: u64) {

@@ -267,7 +267,10 @@ impl Change {
             Self::Reformat { before, after, .. } => {
                 let same = before.rows().eq(target.rows()) && before.level() == target.level();
                 if same {
+                    // Its neighbours are not part of its content.
+                    let (previous, next) = (target.previous(), target.next());
                     *target = (**after).clone();
+                    target.set_links(previous, next);
                 }
                 same
             }
@@ -279,9 +282,14 @@ impl Change {
                 target.row(*slot) == Some(before.as_slice()) && target.replace(*slot, after)
             }
             Self::Links { before, after, .. } => {
-                let same = (target.previous(), target.next()) == *before;
+                // Each of the two is somebody's own: what does not change may meanwhile be another one.
+                let (previous, next) = (target.previous(), target.next());
+                let same = (before.0 == after.0 || previous == before.0)
+                    && (before.1 == after.1 || next == before.1);
                 if same {
-                    target.set_links(after.0, after.1);
+                    let previous = if before.0 == after.0 { previous } else { after.0 };
+                    let next = if before.1 == after.1 { next } else { after.1 };
+                    target.set_links(previous, next);
                 }
                 same
             }
@@ -290,6 +298,11 @@ impl Change {
                 maps::set_free_space(target, *first, before, after)
             }
         }
+    }
+
+    /// Whether it says only what page comes before another one, which no snapshot reads.
+    pub fn is_backward_link(&self) -> bool {
+        matches!(self, Self::Links { before, after, .. } if before.1 == after.1)
     }
 
     /// The change that undoes this one; None: none is needed, since the page itself is given up.

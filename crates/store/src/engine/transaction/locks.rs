@@ -72,7 +72,12 @@ impl Transaction {
         }
     }
 
-    fn acquire(&self, resource: &Resource, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
+    pub(super) fn acquire(
+        &self,
+        resource: &Resource,
+        mode: LockMode,
+        timeout: Duration,
+    ) -> Result<(), LockError> {
         let request = Request {
             transaction: self.id,
             timeout,
