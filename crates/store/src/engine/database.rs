@@ -19,7 +19,8 @@ use super::definition::{Definition, StoredUnit};
 use super::error::EngineError;
 use super::figures::{CounterCells, Waits, count};
 use super::file_groups::{FileLayout, PRIMARY};
-use super::files::{self, DataFiles};
+use super::files::DataFiles;
+pub use super::files::file_name as data_file_name;
 use super::finding::Finding;
 use super::global::Decisions;
 use super::governor::{Governor, ResourceLimits};
@@ -794,9 +795,4 @@ impl Drop for Held {
             self.shared.pager.log.shut(error.to_string());
         }
     }
-}
-
-/// Name of data file `number`.
-pub fn data_file_name(number: u16) -> String {
-    files::file_name(number)
 }

@@ -219,7 +219,7 @@ impl DataFiles {
     }
 }
 
-/// `data-<number>.pages`.
-pub(crate) fn file_name(number: u16) -> String {
+/// Name of data file `number`: `data-<number>.pages`.
+pub fn file_name(number: u16) -> String {
     format!("data-{number}.pages")
 }
