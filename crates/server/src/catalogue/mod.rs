@@ -20,5 +20,5 @@ pub use names::{same_name, store_key};
 pub use object::Object;
 pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,
-    TableDefinition, UniqueKey,
+    TableDefinition, UniqueKey, has_ansi_padding,
 };

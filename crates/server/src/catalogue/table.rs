@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Schema, SchemaRef};
 use rows::mapping::{Form, field_for};
 use serde::{Deserialize, Serialize};
-use tds::{Collation, SqlType};
+use tds::{Collation, Length, SqlType};
 
 use super::definition_text::definition_text;
 use super::index_options::IndexOptions;
@@ -77,6 +77,18 @@ pub struct ColumnDefinition {
     /// Text of a computed column's expression (its values are stored).
     #[serde(default)]
     pub computed: Option<String>,
+    /// Defined with ANSI_PADDING OFF, and of a type that [knows the difference](has_ansi_padding).
+    #[serde(default)]
+    pub ansi_padding_off: bool,
+}
+
+/// Whether ANSI_PADDING means anything for a type: never for Unicode and `max` (the page "SET ANSI_PADDING").
+pub fn has_ansi_padding(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::VarChar { length } | SqlType::VarBinary { length } => *length != Length::Max,
+        SqlType::Char { .. } | SqlType::Binary { .. } => true,
+        _ => false,
+    }
 }
 
 /// IDENTITY(seed, increment).
@@ -246,7 +258,7 @@ impl TableDefinition {
     /// The Arrow schema of the stored rows: `rows::mapping`'s Exact form, with its metadata.
     pub fn arrow_schema(&self) -> SchemaRef {
         Arc::new(Schema::new(
-            self.columns.iter().map(|column| field_for(&column.wire(), &Form::Exact)).collect::<Vec<_>>(),
+            self.columns.iter().map(|column| field_for(&column.stored(), &Form::Exact)).collect::<Vec<_>>(),
         ))
     }
 
@@ -334,6 +346,26 @@ impl ColumnDefinition {
             column.flags = tds::ColumnFlags(tds::ColumnFlags::COMPUTED | nullable);
         }
         column
+    }
+
+    /// Whether blanks and zeros at the end of values are not kept: with ANSI_PADDING OFF, unless the length is fixed and NULL no value.
+    pub fn trims_padding(&self) -> bool {
+        let fixed = matches!(self.sql_type, SqlType::Char { .. } | SqlType::Binary { .. });
+        self.ansi_padding_off && (self.nullable || !fixed)
+    }
+
+    /// The column as it is stored: [`wire`](Self::wire), but for fixed length without padding, which varies.
+    pub fn stored(&self) -> tds::Column {
+        let sql_type = match self.sql_type {
+            SqlType::Char { length } if self.trims_padding() => {
+                SqlType::VarChar { length: Length::Units(length) }
+            }
+            SqlType::Binary { length } if self.trims_padding() => {
+                SqlType::VarBinary { length: Length::Units(length) }
+            }
+            _ => return self.wire(),
+        };
+        tds::Column::new(self.name.clone(), sql_type, self.nullable, self.collation())
     }
 
     /// The collation of a character column.

@@ -86,6 +86,8 @@ pub struct Facts {
     pub transaction_count: i64,
     /// The isolation level asked for, as sys.dm_exec_sessions numbers it.
     pub isolation_level: u8,
+    /// Whether columns defined now keep blanks and zeros at the end of their values.
+    pub ansi_padding: bool,
     /// What sp_set_session_context has set.
     pub session_context: Arc<SessionContext>,
     /// CURSOR_STATUS by scope (`global`, `local`, `variable`) and name in lower case.
@@ -138,6 +140,7 @@ impl Facts {
             row_count: 0,
             transaction_count: 0,
             isolation_level: 2,
+            ansi_padding: true,
             session_context: Arc::default(),
             cursors: Vec::new(),
             row_version: 0,

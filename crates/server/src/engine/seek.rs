@@ -254,8 +254,12 @@ fn value_for(column: &ColumnDefinition, value: &ScalarValue) -> Option<ArrayRef>
         return text_for(column, array.as_string_opt::<i32>()?.value(0));
     }
     if column.sql_type.is_binary() {
-        let length = array.as_binary_opt::<i32>()?.value(0).len();
+        let value = array.as_binary_opt::<i32>()?.value(0);
+        let length = value.len();
         let limit = length_limit(&column.sql_type).unwrap_or(usize::MAX);
+        if column.trims_padding() {
+            return (value.last() != Some(&0) && length <= limit).then_some(array);
+        }
         let fixed = matches!(column.sql_type, SqlType::Binary { .. });
         return (if fixed { length == limit } else { length <= limit }).then_some(array);
     }
@@ -286,7 +290,8 @@ fn text_for(column: &ColumnDefinition, text: &str) -> Option<ArrayRef> {
     };
     let limit = length_limit(&column.sql_type).unwrap_or(usize::MAX);
     let missing = limit.checked_sub(units)?;
-    let fixed = matches!(column.sql_type, SqlType::Char { .. } | SqlType::NChar { .. });
+    let fixed =
+        !column.trims_padding() && matches!(column.sql_type, SqlType::Char { .. } | SqlType::NChar { .. });
     let padded = if fixed { format!("{text}{}", " ".repeat(missing)) } else { text.to_owned() };
     Some(Arc::new(StringArray::from(vec![padded])))
 }

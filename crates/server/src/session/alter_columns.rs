@@ -154,6 +154,8 @@ impl Session {
             sql_type: sql_type.clone(),
             nullable: clause.nullable.unwrap_or(before.identity.is_none()),
             collation: clause.collation.clone().filter(|_| sql_type.is_character()),
+            // ANSI_PADDING is always ON for ALTER COLUMN.
+            ansi_padding_off: false,
             ..before.clone()
         };
         if after == before {
@@ -453,6 +455,7 @@ fn sources(before: &TableDefinition, asked: &TableDefinition, writer: &TableWrit
 /// Whether values of the one column are those of the other, whatever it is called; one that may have no NULL may get leave to.
 fn is_same(before: &ColumnDefinition, after: &ColumnDefinition) -> bool {
     before.sql_type == after.sql_type
+        && before.trims_padding() == after.trims_padding()
         && before.collation() == after.collation()
         && (after.nullable || !before.nullable)
 }

@@ -8,6 +8,7 @@ use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
 use crate::catalogue::{
     Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, TableDefinition,
+    has_ansi_padding,
 };
 use crate::engine::{Binder, Scope};
 use crate::sql_error::SqlError;
@@ -107,6 +108,7 @@ impl Session {
             id: table.next_column_id(),
             name: clause.name.clone(),
             collation: clause.collation.clone().filter(|_| sql_type.is_character()),
+            ansi_padding_off: !self.settings.ansi_padding && has_ansi_padding(&sql_type),
             sql_type,
             nullable,
             identity: clause.identity.map(|(seed, increment)| Identity { seed, increment }),

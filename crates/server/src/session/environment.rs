@@ -161,6 +161,7 @@ impl Session {
         facts.row_count = self.last.rows;
         facts.transaction_count = i64::from(self.work.depth());
         facts.isolation_level = self.settings.isolation_level;
+        facts.ansi_padding = self.settings.ansi_padding;
         facts.session_context = Arc::clone(&self.context);
         facts.row_version = self.instance.row_version();
         facts.date_first = self.settings.date_first;

@@ -575,6 +575,7 @@ impl Session {
         let settings = &mut self.settings;
         match name {
             "QUOTED_IDENTIFIER" => settings.quoted_identifier = on,
+            "ANSI_PADDING" => settings.ansi_padding = on,
             "NOCOUNT" => settings.no_count = on,
             "XACT_ABORT" => settings.abort_transaction = on,
             "IMPLICIT_TRANSACTIONS" => settings.implicit_transactions = on,

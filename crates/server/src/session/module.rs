@@ -269,6 +269,7 @@ fn column_definition(index: usize, name: &str, column: &OutputColumn) -> ColumnD
         identity: None,
         default: None,
         computed: None,
+        ansi_padding_off: false,
     }
 }
 

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::parallel::Placing;
 use super::response::{Response, ResultColumns, command};
 use super::work::{OpenTable, Place};
-use crate::catalogue::{ColumnDefinition, TableDefinition};
+use crate::catalogue::{ColumnDefinition, TableDefinition, has_ansi_padding};
 use crate::engine::{Binder, BoundQuery, Datum, Streams, exact_schema};
 use crate::sql_error::SqlError;
 use crate::table::InputRows;
@@ -274,6 +274,7 @@ impl Session {
                 identity: None,
                 default: None,
                 computed: None,
+                ansi_padding_off: !self.settings.ansi_padding && has_ansi_padding(&column.sql_type),
             });
         }
         let mut definition = self.new_definition(&into.table, columns)?;

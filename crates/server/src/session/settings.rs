@@ -9,6 +9,8 @@ use crate::tsql::ast::ObjectName;
 pub(super) struct Settings {
     /// QUOTED_IDENTIFIER: `"x"` is a name rather than a text.
     pub quoted_identifier: bool,
+    /// ANSI_PADDING: columns defined from now on keep blanks and zeros at the end of their values.
+    pub ansi_padding: bool,
     /// NOCOUNT: DML reports no row counts.
     pub no_count: bool,
     /// XACT_ABORT: any error rolls the transaction back.
@@ -49,6 +51,7 @@ impl Settings {
             // Clients that do not ask for the ODBC defaults turn what they need on; those that rely on `"x"` as a text
             // are gone, while many write `"x"` for a name without saying so.
             quoted_identifier: true,
+            ansi_padding: true,
             no_count: false,
             abort_transaction: false,
             implicit_transactions: false,

@@ -196,7 +196,7 @@ pub(crate) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
 pub(crate) fn holds(definition: &TableDefinition, columns: &[usize], clustered: bool) -> bool {
     let limit = if clustered { KEY_LIMIT_BYTES } else { INDEX_KEY_LIMIT_BYTES };
     let width = |position: &usize| {
-        let (kind, _) = kind_of_column(&definition.columns.get(*position)?.wire());
+        let (kind, _) = kind_of_column(&definition.columns.get(*position)?.stored());
         match kind.place() {
             Place::Fixed(bytes) => Some(bytes),
             Place::Bit => Some(1),
@@ -254,7 +254,7 @@ impl Declared<'_> {
         // A value that may lie outside of its row is no part of an index: a query takes it from the table.
         let included = self.include.iter().filter_map(|name| {
             let position = definition.position(name)?;
-            let (kind, _) = kind_of_column(&definition.columns.get(position)?.wire());
+            let (kind, _) = kind_of_column(&definition.columns.get(position)?.stored());
             (kind.place() != (Place::Variable { limit_bytes: None })).then_some(position)
         });
         Some(IndexDefinition {

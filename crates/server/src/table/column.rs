@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, StringBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, StringArray, StringBuilder};
 use tds::{Collation, SqlType};
 
 use crate::catalogue::{ColumnDefinition, TableDefinition};
@@ -24,10 +24,10 @@ pub(super) fn to_column(
         return Ok(without_marks(array));
     }
     if to.is_character() && from.is_character() {
-        return text(array, table, column);
+        return text(array, table, column).map(|array| kept(array, column));
     }
     if to.is_binary() && from.is_binary() {
-        return binary(array, table, column);
+        return binary(array, table, column).map(|array| kept(array, column));
     }
     if from == to || (array.data_type() == &crate::engine::datum::data_type(to) && same_values(from, to)) {
         return Ok(Arc::clone(array));
@@ -48,9 +48,24 @@ pub(super) fn to_column(
     }
     if to.is_character() {
         let wide = SqlType::NVarChar { length: tds::Length::Max };
-        return text(&Datum::array(&values, &wide), table, column);
+        return text(&Datum::array(&values, &wide), table, column).map(|array| kept(array, column));
     }
-    Ok(Datum::array(&values, to))
+    Ok(kept(Datum::array(&values, to), column))
+}
+
+/// What a column keeps of values that fit: blanks and zeros at their end go if it was defined with ANSI_PADDING OFF.
+fn kept(array: ArrayRef, column: &ColumnDefinition) -> ArrayRef {
+    if !column.trims_padding() {
+        return array;
+    }
+    if let Some(texts) = array.as_string_opt::<i32>() {
+        let trimmed = texts.iter().map(|text| text.map(|text| text.trim_end_matches(' ')));
+        return Arc::new(trimmed.collect::<StringArray>());
+    }
+    let Some(values) = array.as_binary_opt::<i32>() else { return array };
+    let trimmed = |value: &'_ [u8]| value.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let values = values.iter().map(|value| value.and_then(|value| value.get(..trimmed(value))));
+    Arc::new(values.collect::<BinaryArray>())
 }
 
 /// XML less the byte order mark before it, which says how the value travelled and is no part of it: mssql-tds sends one.

@@ -1,5 +1,7 @@
 //! Columns, identity columns, computed columns.
 
+use tds::SqlType;
+
 use super::types::{max_length, precision, scale, system_type};
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View};
@@ -11,7 +13,7 @@ macro_rules! column_shape {
         concat!(
             "object_id int!\nname sysname\ncolumn_id int!\nsystem_type_id tinyint!\nuser_type_id int!\n",
             "max_length smallint!\nprecision tinyint! = 0\nscale tinyint! = 0\ncollation_name sysname\n",
-            "is_nullable bit = 1\nis_ansi_padded bit! = 1\nis_rowguidcol bit! = 0\nis_identity bit! = 0\n",
+            "is_nullable bit = 1\nis_ansi_padded bit! = 0\nis_rowguidcol bit! = 0\nis_identity bit! = 0\n",
             "is_computed bit = 0\nis_filestream bit! = 0\nis_replicated bit = 0\nis_non_sql_subscribed bit = 0\n",
             "is_merge_published bit = 0\nis_dts_replicated bit = 0\nis_xml_document bit! = 0\n",
             "xml_collection_id int! = 0\ndefault_object_id int! = 0\nrule_object_id int! = 0\n",
@@ -56,6 +58,11 @@ enum Kept {
     Identity,
 }
 
+/// Whether blanks or zeros may stand at the end of a column's values.
+pub(super) fn knows_padding(sql_type: &SqlType) -> bool {
+    sql_type.is_character() || sql_type.is_binary() || *sql_type == SqlType::SqlVariant
+}
+
 fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
     for table in context.tables() {
         for column in &table.columns {
@@ -80,6 +87,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 ("scale", int(scale(&column.sql_type))),
                 ("collation_name", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
                 ("is_nullable", bit(column.nullable)),
+                ("is_ansi_padded", bit(knows_padding(&column.sql_type) && !column.ansi_padding_off)),
                 ("is_identity", bit(column.identity.is_some())),
                 ("is_computed", bit(column.computed.is_some())),
                 ("default_object_id", int(column.default.as_ref().map_or(0, |default| default.object_id))),
@@ -113,6 +121,7 @@ fn of_system_views(view: &mut View) {
                 ("scale", int(scale(&column.sql_type))),
                 ("collation_name", optional(column.sql_type.is_character().then_some(DEFAULT_COLLATION))),
                 ("is_nullable", bit(column.nullable)),
+                ("is_ansi_padded", bit(knows_padding(&column.sql_type))),
             ]);
         }
     }

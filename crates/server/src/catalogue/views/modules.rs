@@ -134,6 +134,7 @@ pub(super) fn columns(context: &Context<'_>, view: &mut View) {
                 ("scale", int(scale(&column.sql_type))),
                 ("collation_name", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
                 ("is_nullable", bit(column.nullable)),
+                ("is_ansi_padded", bit(super::columns::knows_padding(&column.sql_type))),
             ]);
         }
     }

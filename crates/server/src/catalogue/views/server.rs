@@ -411,6 +411,7 @@ fn sessions(context: &Context<'_>, view: &mut View) {
         ("login_name", text(&facts.login)),
         ("last_request_start_time", facts.now_moment()),
         ("transaction_isolation_level", int(facts.isolation_level)),
+        ("ansi_padding", bit(facts.ansi_padding)),
         ("row_count", int(facts.row_count)),
         ("original_login_name", text(&facts.login)),
         ("database_id", facts.current().map_or(Datum::Null, |database| int(database.id))),

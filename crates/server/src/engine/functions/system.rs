@@ -189,10 +189,10 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             let procedure = procedure.filter(|procedure| !procedure.is_empty());
             known(procedure.map_or(Datum::Null, Datum::Text), name_type())
         }
-        "SESSIONPROPERTY" => lookup(name, arguments, name_type(), int, facts, |_, value| {
+        "SESSIONPROPERTY" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
             Some(Datum::Int(match value.as_text()?.to_ascii_uppercase().as_str() {
+                "ANSI_PADDING" => i64::from(facts.ansi_padding),
                 "ANSI_NULLS"
-                | "ANSI_PADDING"
                 | "ANSI_WARNINGS"
                 | "ARITHABORT"
                 | "CONCAT_NULL_YIELDS_NULL"
