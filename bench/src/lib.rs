@@ -14,3 +14,4 @@ pub mod server_process;
 pub mod showdown_experiment;
 pub mod source;
 pub mod statistics;
+pub mod throughput_experiment;

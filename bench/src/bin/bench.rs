@@ -13,6 +13,7 @@ use bulkwire_bench::compression_experiment::CompressionArguments;
 use bulkwire_bench::select_into_experiment::SelectIntoArguments;
 use bulkwire_bench::showdown_experiment::ShowdownArguments;
 use bulkwire_bench::statistics::Spread;
+use bulkwire_bench::throughput_experiment::ThroughputArguments;
 use bulkwire_bench::{case, loopback};
 use clap::{Parser, Subcommand};
 use serde::Serialize;
@@ -58,6 +59,8 @@ enum Command {
     SelectInto(Box<SelectIntoArguments>),
     /// bcp, BULK INSERT and load beside each other: 608-byte rows in CSV, delimited, fixed-width and native files, both ways
     Showdown(Box<ShowdownArguments>),
+    /// Threads that load small batches of random rows: what a service tier takes, and which resource is the limit
+    Throughput(Box<ThroughputArguments>),
 }
 
 #[derive(Serialize)]
@@ -91,6 +94,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
         Some(Command::Compression(arguments)) => return arguments.run(),
         Some(Command::SelectInto(arguments)) => return arguments.run(),
         Some(Command::Showdown(arguments)) => return arguments.run(),
+        Some(Command::Throughput(arguments)) => return arguments.run(),
         None => {}
     }
     if let Some(case) = arguments.measure {

@@ -43,7 +43,7 @@ pub enum Command {
     /// Start the embedded server (all flags go to bulkwire-server; see `bulkwire serve --help`)
     #[command(disable_help_flag = true)]
     Serve(ServeArgs),
-    /// Measure loads, verified, and repeat published experiments: arrow, compression, select-into, showdown (all arguments go to
+    /// Measure loads, verified, and repeat published experiments: arrow, compression, select-into, showdown, throughput (all arguments go to
     /// bulkwire-bench; see `bulkwire bench --help`)
     #[command(disable_help_flag = true)]
     Bench(BenchArgs),
