@@ -205,3 +205,6 @@ fn wait_for_signal() -> io::Result<()> {
         tokio::signal::ctrl_c().await
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -159,11 +159,74 @@ async fn a_row_is_found_and_changed_by_its_key_alone() {
         assert_eq!(server.lines(&select).await, [expected], "{condition}");
         assert!(lookups(&server) - before < 40, "{condition}: {} pages", lookups(&server) - before);
     }
+    for (condition, expected) in [
+        ("name IN ('NAME 4242', N'name 17', 'nothing', NULL)", vec!["17", "4242"]),
+        ("name = 'name 9' OR at = '2024-01-01 00:05' AND name = 'name 5'", vec!["5", "9"]),
+        ("name LIKE 'Name 424_' AND id < 4242", vec!["4240", "4241"]),
+        (
+            "at BETWEEN '2024-01-01 00:05' AND '2024-01-01 00:06' OR at IN ('2024-01-01 00:01')",
+            vec!["1", "5", "6"],
+        ),
+    ] {
+        let before = lookups(&server);
+        let select = format!("SELECT id FROM names WHERE {condition} ORDER BY id");
+        assert_eq!(server.lines(&select).await, expected, "{condition}");
+        assert!(lookups(&server) - before < 60, "{condition}: {} pages", lookups(&server) - before);
+    }
+    let before = lookups(&server);
+    assert_eq!(
+        server.lines("SELECT id FROM t WHERE id IN (9999, 5, 12345, 5) OR id = 7").await,
+        ["5", "7", "9999"]
+    );
+    server.run("DELETE FROM t WHERE id IN (1, 3, 9000)").await;
+    assert!(lookups(&server) - before < 200, "{} pages", lookups(&server) - before);
     // An index that leads to most of a table is not followed.
     server.run("UPDATE names SET at = '2025-01-01' WHERE id > 10").await;
     let before = lookups(&server);
     assert_eq!(server.lines("SELECT SUM(id) FROM names WHERE at = '2025-01-01'").await, ["49987167"]);
     assert!(lookups(&server) - before < 2000, "{} pages", lookups(&server) - before);
+    assert_eq!(server.engine().check().unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_refer_are_found_by_an_index() {
+    let mut server = Server::new(Form::Pages);
+    server.fill("t").await;
+    server.run("CREATE TABLE parent (id int NOT NULL PRIMARY KEY, code varchar(10) NOT NULL UNIQUE)").await;
+    server.run("INSERT INTO parent SELECT id, CONCAT('c', id) FROM t WHERE id < 100").await;
+    server
+        .run(
+            "CREATE TABLE child (id int NOT NULL, p int NULL, filler char(100) NOT NULL,
+               CONSTRAINT fk_p FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE ON UPDATE CASCADE);
+             CREATE TABLE coded (id int NOT NULL, code varchar(10) NULL, filler char(100) NOT NULL,
+               CONSTRAINT fk_code FOREIGN KEY (code) REFERENCES parent (code) ON DELETE SET NULL)",
+        )
+        .await;
+    server.run("INSERT INTO child SELECT id, id % 90, 'x' FROM t").await;
+    server.run("INSERT INTO coded SELECT id, CONCAT('C', id % 95), 'x' FROM t").await;
+    let lookups = |server: &Server| server.engine().cache_counts().lookups;
+    server.run("BEGIN TRANSACTION").await;
+    let before = lookups(&server);
+    server.run("DELETE FROM parent WHERE id = 99").await;
+    let scanned = lookups(&server) - before;
+    server.run("ROLLBACK").await;
+    server.run("CREATE INDEX ix_p ON child (p)").await;
+    server.run("CREATE INDEX ix_code ON coded (code, id)").await;
+    let before = lookups(&server);
+    server.run("DELETE FROM parent WHERE id = 99").await;
+    let sought = lookups(&server) - before;
+    assert!(sought * 3 < scanned, "{sought} pages by index, {scanned} without");
+    server.run("DELETE FROM parent WHERE id = 91").await;
+    server.run("UPDATE parent SET id = 1000 WHERE id = 2").await;
+    server.run("DELETE FROM parent WHERE id IN (3, 4)").await;
+    let rows = server.lines("SELECT COUNT(*), SUM(CASE WHEN p = 1000 THEN 1 END), SUM(CASE WHEN p IN (2, 3, 4) THEN 1 END) FROM child");
+    let of = |wanted: &dyn Fn(i32) -> bool| (0..10_000).filter(|id| wanted(*id)).count();
+    let expected = (of(&|id| id % 90 != 3 && id % 90 != 4), of(&|id| id % 90 == 2));
+    assert_eq!(rows.await, [format!("{} | {} | NULL", expected.0, expected.1)]);
+    let codes = server.lines("SELECT COUNT(*), COUNT(code), COUNT(DISTINCT code) FROM coded").await;
+    let coded = of(&|id| ![91, 3, 4].contains(&(id % 95)));
+    assert_eq!(codes, [format!("10000 | {coded} | 92")]);
+    assert_eq!(server.lines("SELECT COUNT(*) FROM child WHERE p = 1000").await, [expected.1.to_string()]);
     assert_eq!(server.engine().check().unwrap(), []);
 }
 

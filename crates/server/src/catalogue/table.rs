@@ -98,6 +98,24 @@ pub struct Identity {
     pub seed: i64,
     /// Step.
     pub increment: i64,
+    /// What DBCC CHECKIDENT has set the last value to.
+    #[serde(default)]
+    pub reseeded: Option<i64>,
+}
+
+impl Identity {
+    /// Whether `next` comes behind `last`.
+    pub fn is_behind(&self, next: i64, last: i64) -> bool {
+        if self.increment > 0 { next > last } else { next < last }
+    }
+
+    /// The last value, as far as the furthest one of the rows and what it was set to say.
+    pub fn furthest(&self, stored: Option<i64>) -> Option<i64> {
+        match (stored, self.reseeded) {
+            (Some(stored), Some(set)) if self.is_behind(set, stored) => Some(set),
+            (stored, set) => stored.or(set),
+        }
+    }
 }
 
 /// A DEFAULT constraint.

@@ -100,13 +100,15 @@ fn collect(table: &TableDefinition, condition: &Expr, conjuncts: &mut Vec<Vec<Te
         collect(table, &binary.left, conjuncts);
         collect(table, &binary.right, conjuncts);
     } else {
-        conjuncts.extend(alternatives(table, condition));
+        let found = alternatives(table, condition);
+        conjuncts.extend(found.filter(|found| (1..=SPANS_MAX).contains(&found.len())));
     }
 }
 
-/// Alternatives of which one holds where a condition does; None: it says nothing.
+/// Alternatives of which one holds where a condition does, none if it never does; None: it says nothing.
 fn alternatives(table: &TableDefinition, condition: &Expr) -> Option<Vec<Terms>> {
     let found = match condition {
+        Expr::Literal(ScalarValue::Boolean(None | Some(false)), _) => Vec::new(),
         Expr::BinaryExpr(binary) => match binary.op {
             Operator::And => match (alternatives(table, &binary.left), alternatives(table, &binary.right)) {
                 (Some(left), Some(right)) => product(&left, &right).unwrap_or(left),
@@ -117,13 +119,18 @@ fn alternatives(table: &TableDefinition, condition: &Expr) -> Option<Vec<Terms>>
                 all.extend(alternatives(table, &binary.right)?);
                 all
             }
+            // A comparison with NULL is never true, whatever the operator but IS DISTINCT FROM.
+            Operator::Eq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq
+                if is_null(&binary.left) || is_null(&binary.right) =>
+            {
+                Vec::new()
+            }
             operator => {
                 let term = term(table, &binary.left, operator, &binary.right);
                 vec![vec![term.or_else(|| self::term(table, &binary.right, operator.swap()?, &binary.left))?]]
             }
         },
         Expr::InList(list) if !list.negated => {
-            let is_null = |item: &&Expr| matches!(item, Expr::Literal(value, _) if value.is_null());
             let items = list.list.iter().filter(|item| !is_null(item));
             let terms = items.map(|item| Some(vec![term(table, &list.expr, Operator::Eq, item)?]));
             terms.collect::<Option<Vec<_>>>()?
@@ -142,7 +149,20 @@ fn alternatives(table: &TableDefinition, condition: &Expr) -> Option<Vec<Terms>>
         },
         _ => return None,
     };
-    (1..=SPANS_MAX).contains(&found.len()).then_some(found)
+    (found.len() <= SPANS_MAX).then_some(found)
+}
+
+/// Whether an expression is NULL, or the key by which NULL is compared.
+fn is_null(expr: &Expr) -> bool {
+    let keys = ["collation_key_ci", "collation_key_cs", "instant_key", "guid_key"];
+    match expr {
+        Expr::Literal(value, _) => value.is_null(),
+        Expr::Cast(cast) => is_null(&cast.expr),
+        Expr::ScalarFunction(call) if call.func.inner().is::<Scalar>() => {
+            keys.contains(&call.func.name()) && call.args.iter().all(is_null)
+        }
+        _ => false,
+    }
 }
 
 /// Each of the one with each of the other; None: they are too many.

@@ -45,6 +45,14 @@ impl Session {
                 waiting(|| self.instance.store().checkpoint()).map_err(store_error)?;
             }
             Administration::BackupLog(backup) => self.backup_log(backup, frame, output).await?,
+            Administration::UpdateStatistics(table) => {
+                if self.work.find(table, &self.database)?.is_none()
+                    && self.work.find_module(table, &self.database)?.is_none()
+                {
+                    let text = format!("Table '{table}' does not exist.");
+                    return Err(SqlError::new(2706, 16, 6, text));
+                }
+            }
             Administration::Dbcc(dbcc) => return self.dbcc(dbcc, frame, output).await,
         }
         self.last.error = 0;

@@ -16,14 +16,18 @@ use super::target::Candidates;
 use super::work::{OpenTable, Place, WorkAccess, store_error};
 use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::engine::datum::data_type;
+use crate::engine::seek_any;
 use crate::sql_error::SqlError;
-use crate::storage::RowLocator;
+use crate::storage::{KeyRange, RowLocator};
 use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, keys_in_memory, single};
 use crate::tsql::ast::ReferentialAction;
 
 /// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
 /// only a database of more tables in one chain gets there.
 const CASCADES_MAX: u32 = 32;
+
+/// Lost keys that are sought one by one; for more of them the child is read.
+const LOST_SOUGHT_MAX: usize = 4096;
 
 /// Rows of one table before and after a statement.
 pub(super) struct RowChanges {
@@ -281,12 +285,17 @@ impl Session {
             }
             Ok(())
         };
+        // A key of the child that begins with the columns leads to the rows that may refer.
+        let range = match self.work.in_pages(child.place) {
+            true => seek_lost(parent, key, lost, &definition, &columns)?,
+            false => None,
+        };
         // In pages, what leads to the rows that refer is noted; of segments, their numbers among all rows.
         let in_place = acts && self.work.in_pages(child.place) && keys_in_memory(&definition).is_empty();
         let mut locators = Vec::new();
         if in_place {
-            let scan = self.work.located_opener(&child)(Some(columns.clone()), None).map_err(store_error)?;
-            for found in scan {
+            let scan = self.work.located_opener(&child)(Some(columns.clone()), range.as_ref());
+            for found in scan.map_err(store_error)? {
                 let (batch, own) = found.map_err(store_error)?;
                 refer(&batch, &mut |row| {
                     locators.extend(own.get(row).cloned());
@@ -295,7 +304,8 @@ impl Session {
             }
         } else {
             let mut first = 0;
-            for batch in (self.work.opener(&child))(Some(columns.clone()), None).map_err(store_error)? {
+            let scan = (self.work.opener(&child))(Some(columns.clone()), range.as_ref());
+            for batch in scan.map_err(store_error)? {
                 let batch = batch.map_err(store_error)?;
                 refer(&batch, &mut |row| first + row)?;
                 first += batch.num_rows();
@@ -434,6 +444,33 @@ fn lost_keys(changes: &RowChanges, key: &ForeignKey) -> Result<HashMap<Vec<u8>, 
         }
     }
     Ok(lost)
+}
+
+/// The ranges of a key of the child where rows with lost keys are; None: no key begins with these columns, or they are too many.
+fn seek_lost(
+    parent: &RowChanges,
+    key: &ForeignKey,
+    lost: &HashMap<Vec<u8>, (Loss, bool)>,
+    child: &TableDefinition,
+    columns: &[usize],
+) -> Result<Option<KeyRange>, SqlError> {
+    if lost.len() > LOST_SOUGHT_MAX || !child.has_indexes() {
+        return Ok(None);
+    }
+    let definition = &parent.table.definition;
+    let referenced = definition.positions(&key.referenced);
+    let mut values: Vec<Vec<ArrayRef>> = Vec::with_capacity(lost.len());
+    for batch in [parent.deleted()?, parent.old()?] {
+        let of = |position: usize| batch.columns().get(position).cloned();
+        let keys = encode(definition, &referenced, of)?;
+        for (row, _) in
+            keys.iter().enumerate().filter(|(_, key)| key.as_ref().is_some_and(|key| lost.contains_key(key)))
+        {
+            values
+                .push(referenced.iter().filter_map(|position| Some(of(*position)?.slice(row, 1))).collect());
+        }
+    }
+    Ok(seek_any(child, columns, values.iter().map(Vec::as_slice)))
 }
 
 /// 547 for rows that are referred to.

@@ -1,7 +1,9 @@
 //! DBCC.
 
 mod check;
+mod constraints;
 mod contig;
+mod identity;
 
 use super::Session;
 use super::interpreter::Frame;
@@ -39,9 +41,7 @@ const LOG_INFO: &[(&str, &str)] = &[
 /// Commands of SQL Server that this server does not have.
 const ELSEWHERE: &[&str] = &[
     "CHECKCATALOG",
-    "CHECKCONSTRAINTS",
     "CHECKFILEGROUP",
-    "CHECKIDENT",
     "CLEANTABLE",
     "CLONEDATABASE",
     "DBREINDEX",
@@ -53,8 +53,6 @@ const ELSEWHERE: &[&str] = &[
     "PAGE",
     "PROCCACHE",
     "SHOW_STATISTICS",
-    "SHRINKDATABASE",
-    "SHRINKFILE",
     "TRACEOFF",
     "TRACEON",
     "TRACESTATUS",
@@ -88,6 +86,15 @@ impl Session {
             "SHOWCONTIG" => self.show_contig(dbcc, &arguments, output).await?,
             "SQLPERF" => self.log_space(&arguments, output).await?,
             "LOGINFO" => self.log_info(arguments.first(), output).await?,
+            "CHECKIDENT" => {
+                self.check_identity(dbcc, &arguments, output).await?;
+                None
+            }
+            "CHECKCONSTRAINTS" => self.check_constraints(dbcc, &arguments, frame, output).await?,
+            "SHRINKDATABASE" | "SHRINKFILE" => {
+                let what = format!("DBCC {}, since data files are never made smaller,", dbcc.command);
+                return Err(SqlError::unsupported(&what));
+            }
             "UPDATEUSAGE" => {
                 // What the catalogue says of pages and rows is counted as they change: there is nothing to correct.
                 self.dbcc_database(arguments.first())?;

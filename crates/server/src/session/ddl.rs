@@ -186,6 +186,13 @@ impl Session {
             ));
         }
         self.work.write(table.place, |transaction| transaction.truncate(table.id))?;
+        if table.definition.identity().is_some_and(|(_, identity)| identity.reseeded.is_some()) {
+            let mut definition = table.definition.as_ref().clone();
+            for identity in definition.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {
+                identity.reseeded = None;
+            }
+            self.redefine(&table, &definition)?;
+        }
         self.work.forget_keys(table.definition.object_id);
         // The next row gets the seed again.
         self.instance.set_identity(table.definition.object_id, None);
@@ -219,6 +226,9 @@ impl Session {
         let mut definition = table.definition.as_ref().clone();
         match action {
             AlterAction::Nothing => Ok(()),
+            AlterAction::Several(actions) => {
+                actions.iter().try_for_each(|action| self.alter_table(name, check, action, frame))
+            }
             AlterAction::Rebuild(settings) => self.rebuild_table(&table, settings),
             AlterAction::Add { columns, constraints } => {
                 let keyed: Vec<String> = constraints.iter().flat_map(key_columns).collect();

@@ -111,7 +111,7 @@ impl Session {
             ansi_padding_off: !self.settings.ansi_padding && has_ansi_padding(&sql_type),
             sql_type,
             nullable,
-            identity: clause.identity.map(|(seed, increment)| Identity { seed, increment }),
+            identity: clause.identity.map(|(seed, increment)| Identity { seed, increment, reseeded: None }),
             default,
             computed: clause.computed.as_ref().map(|computed| computed.text.clone()),
         });

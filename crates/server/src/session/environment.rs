@@ -172,7 +172,9 @@ impl Session {
         facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
         let store = self.instance.store().clone();
         facts.figures_reader = Box::new(move || store.figures());
-        facts.identities = Box::new(move |object_id| instance.last_identity(object_id));
+        facts.identities = Box::new(move |object_id| {
+            instance.last_identity(object_id).or_else(|| instance.stored_identity(object_id))
+        });
         facts
     }
 }

@@ -268,6 +268,17 @@ impl Instance {
         self.identities.lock().get(&object_id).copied()
     }
 
+    /// The last identity value as the committed rows of a table, and what it was set to, say; they are read.
+    pub fn stored_identity(&self, object_id: i32) -> Option<i64> {
+        let snapshot = self.store.snapshot();
+        snapshot.tables().into_iter().find_map(|info| {
+            let definition = self.definition(&info).ok()?.filter(|own| own.object_id == object_id)?;
+            let (position, identity) = definition.identity()?;
+            let rows = snapshot.scan(info.id, Some(vec![position]), None).ok()?;
+            identity.furthest(crate::table::furthest_identity(rows, &definition).ok()?)
+        })
+    }
+
     /// Sets or forgets a table's last identity value.
     pub fn set_identity(&self, object_id: i32, last: Option<i64>) {
         let mut identities = self.identities.lock();

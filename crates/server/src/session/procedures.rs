@@ -250,7 +250,12 @@ impl Session {
                 self.configure(parameters.text(0), parameters.int(1), output).await?;
                 Ok(Outcome::plain())
             }
-            "sp_tableoption" | "sp_updatestats" | "sp_addextendedproperty" => Ok(Outcome::plain()),
+            "sp_updatestats" => {
+                let text = "Statistics for all tables have been updated.";
+                self.inform(SqlError::new(15005, 0, 1, text), output).await;
+                Ok(Outcome::plain())
+            }
+            "sp_tableoption" | "sp_addextendedproperty" => Ok(Outcome::plain()),
             "sp_spaceused" => {
                 self.space_used(database, arguments, output).await?;
                 Ok(Outcome::plain())

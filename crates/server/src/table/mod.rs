@@ -12,4 +12,4 @@ pub(crate) use keys::{KeyCache, TableKeys, keys_in_memory, shown};
 pub(crate) use order::OrderCheck;
 pub(crate) use plan::{WritePlan, scope_of};
 pub(crate) use reference::{Reference, encode, single};
-pub(crate) use writer::{InputRows, TableWriter, WriteOptions};
+pub(crate) use writer::{InputRows, TableWriter, WriteOptions, furthest_identity};

@@ -16,13 +16,13 @@ use super::duplicates::IgnoredKeys;
 use super::keys::{TableKeys, keys_in_memory};
 use super::plan::column_name;
 use super::reference::{PendingKeys, Reference};
-use crate::catalogue::{ColumnDefinition, Identity, UniqueKey};
+use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, UniqueKey};
 use crate::engine::datum::data_type;
 use crate::engine::{Datum, Typed};
 use crate::session::Instance;
 use crate::session::work::{OpenTable, SharedPair, WorkAccess, store_error, waiting};
 use crate::sql_error::SqlError;
-use crate::storage::{LoadLogging, SideWriter, Transaction};
+use crate::storage::{LoadLogging, Scan, SideWriter, Transaction};
 
 /// Rows to be written: for each column of the table its values and their type, or nothing.
 pub(crate) struct InputRows {
@@ -452,7 +452,7 @@ fn named(columns: &[ArrayRef], rows: usize) -> Result<RecordBatch, SqlError> {
         .map_err(SqlError::internal)
 }
 
-/// The furthest identity value in the table, found by reading it: once for a table and a run of the server.
+/// The last identity value of a table, found by reading it: once for a table and a run of the server.
 fn last_stored(
     access: &WorkAccess,
     table: &OpenTable,
@@ -460,9 +460,16 @@ fn last_stored(
     identity: Identity,
 ) -> Result<Option<i64>, SqlError> {
     let Some((position, _)) = plan.definition.identity() else { return Ok(None) };
-    let Some(column) = plan.definition.columns.get(position) else { return Ok(None) };
+    let scan = access.scan(table.id, Some(vec![position]))?;
+    Ok(identity.furthest(furthest_identity(scan, &plan.definition)?))
+}
+
+/// The furthest identity value among rows of which only the identity column is read.
+pub(crate) fn furthest_identity(scan: Scan, table: &TableDefinition) -> Result<Option<i64>, SqlError> {
+    let Some((position, identity)) = table.identity() else { return Ok(None) };
+    let Some(column) = table.columns.get(position) else { return Ok(None) };
     let mut last: Option<i64> = None;
-    for batch in access.scan(table.id, Some(vec![position]))? {
+    for batch in scan {
         let batch = batch.map_err(store_error)?;
         let Some(array) = batch.columns().first() else { continue };
         for row in 0..array.len() {
@@ -471,11 +478,9 @@ fn last_stored(
                 Datum::Decimal(units) => i64::try_from(units).unwrap_or(i64::MAX),
                 _ => continue,
             };
-            last = Some(match last {
-                Some(last) if identity.increment > 0 => last.max(value),
-                Some(last) => last.min(value),
-                None => value,
-            });
+            if last.is_none_or(|last| identity.is_behind(value, last)) {
+                last = Some(value);
+            }
         }
     }
     Ok(last)

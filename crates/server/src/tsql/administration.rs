@@ -1,5 +1,6 @@
 //! Statements of administrators: ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
 
+use super::ast::ObjectName;
 use super::expression::Expr;
 
 /// One of them.
@@ -16,6 +17,8 @@ pub enum Administration {
     Checkpoint,
     /// BACKUP LOG.
     BackupLog(BackupLog),
+    /// UPDATE STATISTICS of a table: there are none to update.
+    UpdateStatistics(ObjectName),
     /// DBCC.
     Dbcc(Dbcc),
 }

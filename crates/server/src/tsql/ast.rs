@@ -569,6 +569,8 @@ pub enum AlterAction {
         /// CHECK rather than NOCHECK.
         enabled: bool,
     },
+    /// Several of them, one after the other.
+    Several(Vec<AlterAction>),
     /// REBUILD.
     Rebuild(IndexSettings),
     /// Accepted and without effect (ENABLE TRIGGER, SET).

@@ -237,6 +237,20 @@ info: Caution: Changing any part of an object name could break scripts and store
 1 | Ж | NULL | 6.0
 ROW
 
+-- Columns and constraints in one statement, all or nothing.
+CREATE TABLE both (a int, b int CONSTRAINT df_both DEFAULT 1, c int CONSTRAINT ck_both CHECK (c > 0), d int)
+ALTER TABLE both DROP COLUMN b, nothing, CONSTRAINT df_both
+----
+error 4924
+
+ALTER TABLE both DROP COLUMN b, CONSTRAINT df_both, ck_both, COLUMN IF EXISTS c, nothing
+SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('both') ORDER BY column_id
+SELECT COUNT(*) FROM sys.default_constraints WHERE name = 'df_both'
+----
+a
+d
+0
+
 -- Temporary tables alike.
 CREATE TABLE #t (a int NOT NULL, b varchar(3))
 INSERT #t VALUES (1, 'b'), (2, NULL)

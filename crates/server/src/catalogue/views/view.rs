@@ -72,6 +72,11 @@ impl View {
         self.rows.push(row);
     }
 
+    /// Whether it has no rows yet.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// The rows as one batch of the Exact form.
     pub fn batch(&self) -> Result<RecordBatch, SqlError> {
         let schema = exact_schema(&self.columns);

@@ -211,8 +211,28 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             })
         }
         "STATS_DATE" => known(Datum::Null, SqlType::DateTime),
-        "FILEGROUP_NAME" => known(Datum::Text("PRIMARY".to_string()), name_type()),
-        "FILEGROUP_ID" => known(Datum::Int(1), int),
+        "FILEGROUP_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
+            let wanted = value.as_int()?;
+            let groups = facts.figures().map(|figures| figures.engine().file_groups());
+            match groups {
+                Some(groups) => {
+                    let found = groups.into_iter().find(|group| i64::from(group.id) == wanted);
+                    found.map(|group| Datum::Text(group.name))
+                }
+                None => (wanted == 1).then(|| Datum::Text("PRIMARY".to_owned())),
+            }
+        }),
+        "FILEGROUP_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
+            let wanted = value.as_text()?;
+            let groups = facts.figures().map(|figures| figures.engine().file_groups());
+            match groups {
+                Some(groups) => {
+                    let found = groups.into_iter().find(|group| group.name.eq_ignore_ascii_case(wanted));
+                    found.map(|group| Datum::Int(i64::from(group.id)))
+                }
+                None => wanted.eq_ignore_ascii_case("PRIMARY").then_some(Datum::Int(1)),
+            }
+        }),
         "FULLTEXTSERVICEPROPERTY" => known(Datum::Int(0), int),
         _ => Ok(None),
     }

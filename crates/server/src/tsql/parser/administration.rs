@@ -5,6 +5,7 @@ use crate::sql_error::SqlError;
 use crate::tsql::administration::{Administration, BackupLog, DatabaseChange, Dbcc, DbccArgument, Recovery};
 use crate::tsql::ast::StatementKind;
 use crate::tsql::expression::{Expr, Literal};
+use crate::tsql::keywords::is_reserved;
 use crate::tsql::lexer::TokenKind;
 
 /// Words that begin the next statement where options are read without being known.
@@ -175,6 +176,55 @@ impl Parser<'_> {
             }
         }
         Self::administration(Administration::BackupLog(BackupLog { database, file, replaces }))
+    }
+
+    /// After `UPDATE STATISTICS`: `table [name | (name, …)] [WITH option, …]`.
+    pub(super) fn update_statistics(&mut self) -> Parsed<StatementKind> {
+        let table = self.object_name()?;
+        if self.is_symbol("(") {
+            self.names_in_parentheses()?;
+        } else if matches!(self.kind(), Some(TokenKind::Word(word)) if !is_reserved(word))
+            || matches!(self.kind(), Some(TokenKind::Quoted(_)))
+        {
+            self.name()?;
+        }
+        if self.accept_word("WITH") {
+            loop {
+                self.statistics_option()?;
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+        }
+        Self::administration(Administration::UpdateStatistics(table))
+    }
+
+    fn statistics_option(&mut self) -> Parsed<()> {
+        if self.accept_word("SAMPLE") {
+            self.unsigned()?;
+            if !self.accept_word("PERCENT") {
+                self.expect_word("ROWS")?;
+            }
+            return Ok(());
+        }
+        if self.accept_word("RESAMPLE") {
+            if self.accept_words(&["ON", "PARTITIONS"]) {
+                self.skip_parentheses()?;
+            }
+            return Ok(());
+        }
+        if ["FULLSCAN", "ALL", "COLUMNS", "INDEX", "NORECOMPUTE"].iter().any(|word| self.accept_word(word)) {
+            return Ok(());
+        }
+        let known = ["PERSIST_SAMPLE_PERCENT", "INCREMENTAL", "MAXDOP", "AUTO_DROP", "ROWCOUNT", "PAGECOUNT"];
+        if !known.iter().any(|word| self.accept_word(word)) {
+            return Err(self.unexpected());
+        }
+        self.expect_symbol("=")?;
+        if !(self.accept_word("ON") || self.accept_word("OFF")) {
+            self.unsigned()?;
+        }
+        Ok(())
     }
 
     /// `DBCC command [(arguments)] [WITH options]`.

@@ -385,17 +385,40 @@ impl Parser<'_> {
         Ok(names)
     }
 
+    /// `[CONSTRAINT] [IF EXISTS] name, … | COLUMN [IF EXISTS] name, …`, in any order. Constraints go first: columns may have them.
     fn alter_drop(&mut self) -> Parsed<AlterAction> {
-        let column = self.accept_word("COLUMN");
-        if !column {
-            self.accept_word("CONSTRAINT");
+        let (mut constraints, mut columns) = (DroppedNames::default(), DroppedNames::default());
+        let mut of_columns = false;
+        loop {
+            let is_written = self.is_word("COLUMN") || self.is_word("CONSTRAINT");
+            if self.accept_word("COLUMN") {
+                of_columns = true;
+            } else if self.accept_word("CONSTRAINT") {
+                of_columns = false;
+            }
+            let dropped = if of_columns { &mut columns } else { &mut constraints };
+            if is_written || dropped.names.is_empty() {
+                dropped.if_exists |= self.accept_words(&["IF", "EXISTS"]);
+            }
+            dropped.names.push(self.name()?);
+            if !self.accept_symbol(",") {
+                break;
+            }
         }
-        let if_exists = self.accept_words(&["IF", "EXISTS"]);
-        let names = self.name_list()?;
-        Ok(if column {
-            AlterAction::DropColumns { names, if_exists }
-        } else {
-            AlterAction::DropConstraints { names, if_exists }
+        let of_constraints =
+            AlterAction::DropConstraints { names: constraints.names, if_exists: constraints.if_exists };
+        let of_columns = AlterAction::DropColumns { names: columns.names, if_exists: columns.if_exists };
+        Ok(match (&of_constraints, &of_columns) {
+            (_, AlterAction::DropColumns { names, .. }) if names.is_empty() => of_constraints,
+            (AlterAction::DropConstraints { names, .. }, _) if names.is_empty() => of_columns,
+            _ => AlterAction::Several(vec![of_constraints, of_columns]),
         })
     }
+}
+
+/// What ALTER TABLE … DROP lists of one kind.
+#[derive(Default)]
+struct DroppedNames {
+    names: Vec<String>,
+    if_exists: bool,
 }

@@ -113,11 +113,7 @@ impl Parser<'_> {
     pub(crate) fn update(&mut self, with: Vec<CommonTable>) -> Parsed<StatementKind> {
         self.advance();
         if self.accept_word("STATISTICS") {
-            self.object_name()?;
-            while !self.at_end() && !self.is_symbol(";") {
-                self.advance();
-            }
-            return Ok(StatementKind::Nothing);
+            return self.update_statistics();
         }
         let top = self.row_limit()?;
         let target = self.table_name()?;
