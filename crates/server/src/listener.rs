@@ -107,7 +107,7 @@ impl Server {
         let instance = Instance::new(open_store(&options)?).map_err(StartError::Data)?.with_files(files);
         match (instance.store(), options.limits.resources) {
             (_, None) => {}
-            (Database::Pages(store), limits) => store.engine().set_resource_limits(limits),
+            (Database::Pages(databases), Some(limits)) => databases.limit_all(limits),
             (Database::Segments(_), Some(_)) => return Err(StartError::Resources),
         }
         let runtime = Builder::new_multi_thread()

@@ -99,8 +99,8 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Largest single row of a bulk load, in bytes.
     pub row_bytes: usize,
-    /// Log rate and processors that all databases together are held to, before a tier that ALTER DATABASE has set. Only a store of
-    /// pages can be held to them.
+    /// Log rate and processors that each database is held to, before a tier that ALTER DATABASE has set. Only a store of pages can be
+    /// held to them.
     pub resources: Option<ResourceLimits>,
 }
 

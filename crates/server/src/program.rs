@@ -64,14 +64,14 @@ struct Arguments {
     /// Print every request on standard error
     #[arg(long)]
     log_requests: bool,
-    /// Hold all databases together to the log rate and processors of a tier as it was in 2014: Basic, S0, S1, S2, S3, P1, P2, P3, Web
+    /// Hold each database to the log rate and processors of a tier as it was in 2014: Basic, S0, S1, S2, S3, P1, P2, P3, Web
     /// (needs pages)
     #[arg(long, value_name = "TIER", value_parser = service_tier)]
     service_objective: Option<ServiceTier>,
-    /// Hold all databases together to so many bytes of log a second (needs pages)
+    /// Hold each database to so many bytes of log a second (needs pages)
     #[arg(long, value_name = "BYTES", conflicts_with = "service_objective")]
     log_rate_limit: Option<u64>,
-    /// Hold all databases together to so many processors, such as 0.5 (needs pages; Linux only)
+    /// Hold each database to so many processors, such as 0.5 (needs pages; Linux only)
     #[arg(long, value_name = "N", conflicts_with = "service_objective", value_parser = processors)]
     processor_limit: Option<f64>,
     /// Connections at one time

@@ -44,7 +44,7 @@ async fn two_tables(directory: &Path) {
 
 /// Changes the first page of rows that holds a text, and says its number.
 fn damage(directory: &Path, change: impl Fn(&mut [u8])) -> usize {
-    let path = directory.join("data-1.pages");
+    let path = directory.join("master/data-1.pages");
     let mut file = std::fs::read(&path).unwrap();
     let is_wanted = |page: &[u8]| page[1] == 1 && page.windows(12).any(|text| text == b"unmistakable");
     let number = file.chunks(PAGE).position(is_wanted).expect("no page has the text");

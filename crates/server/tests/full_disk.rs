@@ -13,9 +13,9 @@ use answers::{answer, login};
 use arrow::array::{Int32Array, RecordBatch};
 use bulkwire_server::session::response::Response;
 use bulkwire_server::session::{Cancellation, Instance, Request, Session};
-use bulkwire_server::storage::PagedDatabase;
-use store::engine::EngineOptions;
-use store::engine::volume::{DirectoryVolume, Volume, VolumeFile};
+use bulkwire_server::storage::{DirectoryFolders, Folders, PagedDatabases};
+use store::engine::volume::{Volume, VolumeFile};
+use store::engine::{EngineError, EngineOptions};
 use store::storage::{AppendFile, DirectoryStorage, ReadFile, Storage};
 use store::{Database, Options};
 use tds::SqlType;
@@ -222,7 +222,7 @@ async fn load_by(session: &mut Session, statement: &str, rows: i32) -> Result<u6
 /// The same for pages: a write that does not fit is refused as a whole.
 #[derive(Debug)]
 struct SmallVolume {
-    directory: DirectoryVolume,
+    directory: Arc<dyn Volume>,
     room_bytes: Arc<AtomicU64>,
 }
 
@@ -294,11 +294,45 @@ impl VolumeFile for SmallVolumeFile {
     }
 }
 
+/// The folders of a data directory, for all of whose databases there is so much room.
+#[derive(Debug)]
+struct SmallFolders {
+    folders: DirectoryFolders,
+    room_bytes: Arc<AtomicU64>,
+}
+
+impl Folders for SmallFolders {
+    fn open(&self, folder: &str, durable: bool) -> Result<Arc<dyn Volume>, EngineError> {
+        let directory = self.folders.open(folder, durable)?;
+        Ok(Arc::new(SmallVolume { directory, room_bytes: Arc::clone(&self.room_bytes) }))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.folders.list()
+    }
+
+    fn files(&self, folder: &str) -> io::Result<Vec<String>> {
+        self.folders.files(folder)
+    }
+
+    fn mark(&self, folder: &str) -> io::Result<()> {
+        self.folders.mark(folder)
+    }
+
+    fn unmark(&self, folder: &str) -> io::Result<()> {
+        self.folders.unmark(folder)
+    }
+
+    fn remove(&self, folder: &str) -> io::Result<()> {
+        self.folders.remove(folder)
+    }
+}
+
 fn open_pages(folder: &Path, room_bytes: &Arc<AtomicU64>) -> Arc<Instance> {
-    let directory = DirectoryVolume::open(folder).unwrap_or_else(|error| panic!("{error:?}"));
-    let volume = SmallVolume { directory, room_bytes: Arc::clone(room_bytes) };
-    let database = PagedDatabase::open_on(Arc::new(volume), EngineOptions::default()).unwrap();
-    Arc::new(Instance::new(database).unwrap())
+    let folders = DirectoryFolders::open(folder, true).unwrap();
+    let folders = SmallFolders { folders, room_bytes: Arc::clone(room_bytes) };
+    let databases = PagedDatabases::open_in(Box::new(folders), EngineOptions::default()).unwrap();
+    Arc::new(Instance::new(databases).unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]

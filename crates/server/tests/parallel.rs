@@ -87,7 +87,7 @@ async fn several_tasks_write_the_rows_that_one_writes() {
         ["12000 | 12000 | 35994000"]
     );
     let Database::Pages(pages) = instance.store() else { panic!("not pages") };
-    assert!(pages.engine().check().unwrap().is_empty());
+    assert!(pages.master().engine().check().unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -183,8 +183,9 @@ async fn an_error_a_rollback_and_a_cancellation_leave_nothing() {
     let Database::Pages(pages) = instance.store() else { panic!("not pages") };
     ok(&mut session, "CREATE TABLE target (id int NOT NULL, half int NOT NULL, name char(400) NOT NULL)")
         .await;
-    let used =
-        || pages.engine().data_files().iter().map(|file| file.size_pages - file.free_pages).sum::<u64>();
+    let used = || {
+        pages.master().engine().data_files().iter().map(|file| file.size_pages - file.free_pages).sum::<u64>()
+    };
     // Extents of maps that tables share stay what they are; rows take hundreds of pages.
     let limit = used() + 32;
     // A row in the last of the extents is refused.
@@ -237,7 +238,7 @@ async fn an_error_a_rollback_and_a_cancellation_leave_nothing() {
         }
         assert!(used() <= limit, "after {delay_ms} ms");
     }
-    assert!(pages.engine().check().unwrap().is_empty());
+    assert!(pages.master().engine().check().unwrap().is_empty());
     assert_eq!(sums(&mut session, "source").await, expected);
 }
 
@@ -254,7 +255,7 @@ async fn a_load_says_which_conditions_of_minimal_logging_failed() {
     use store::engine::RecoveryModel;
     let (instance, mut session) = filled().await;
     let Pages(pages) = instance.store() else { panic!("not pages") };
-    let model = |model| pages.engine().set_recovery_model(model).unwrap();
+    let model = |model| pages.master().engine().set_recovery_model(model).unwrap();
     ok(&mut session, "CREATE TABLE heap (id int NOT NULL, half int NOT NULL, name char(400) NULL)").await;
     let with = "INSERT INTO heap WITH (TABLOCK) SELECT * FROM source";
     let without = "INSERT INTO heap SELECT * FROM source";
@@ -282,9 +283,9 @@ async fn a_load_says_which_conditions_of_minimal_logging_failed() {
         (RecoveryModel::Simple, "INSERT INTO heap SELECT TOP (3) * FROM source", ""),
     ] {
         model(recovery);
-        let before = pages.engine().usage().log_written_bytes;
+        let before = pages.master().engine().usage().log_written_bytes;
         assert_eq!(told(&mut session, statement).await, expected, "{statement}");
-        let logged = pages.engine().usage().log_written_bytes - before;
+        let logged = pages.master().engine().usage().log_written_bytes - before;
         // The rows take five megabytes; extents are a fiftieth of that at most.
         let minimal = expected == "data pages minimally logged.";
         assert!(!minimal || logged < 100_000, "{statement}: {logged} bytes of log");

@@ -56,7 +56,7 @@ fn a_new_directory_is_one_of_pages() {
 fn a_directory_of_both_forms_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(Database::open(folder.path(), Some(Form::Segments), true).unwrap());
-    std::fs::write(folder.path().join("control"), b"x").unwrap();
+    std::fs::create_dir(folder.path().join("master")).unwrap();
     for form in [None, Some(Form::Segments), Some(Form::Pages)] {
         let refused = Database::open(folder.path(), form, true).unwrap_err();
         assert!(matches!(refused, OpenError::Both { .. }), "{refused}");

@@ -34,7 +34,7 @@ impl Server {
 
     fn engine(&self) -> &Engine {
         match self.instance.store() {
-            Database::Pages(pages) => pages.engine(),
+            Database::Pages(pages) => pages.master().engine(),
             Database::Segments(_) => panic!("segments have no engine"),
         }
     }

@@ -12,9 +12,6 @@ pub const DIRECTORY_KEY: &str = "directory";
 pub struct Directory {
     /// In the order of their creation.
     pub databases: Vec<DatabaseEntry>,
-    /// The service objective whose limits the store is held to, if one was set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_objective: Option<String>,
 }
 
 /// One database.
@@ -29,6 +26,12 @@ pub struct DatabaseEntry {
     /// MAXDOP of its scoped configuration; 0: that of the server.
     #[serde(default)]
     pub max_dop: u16,
+    /// The folder of its files in the data directory; empty: that of its name, or there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+    /// The service objective whose limits it is held to, if one was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_objective: Option<String>,
 }
 
 /// One schema.
@@ -45,7 +48,7 @@ impl std::default::Default for Directory {
     fn default() -> Self {
         let names = ["master", "tempdb", "model", "msdb"];
         let databases = (1..).zip(names).map(|(id, name)| DatabaseEntry::new(id, name)).collect();
-        Directory { databases, service_objective: None }
+        Directory { databases }
     }
 }
 
@@ -60,10 +63,10 @@ impl Directory {
         self.databases.iter_mut().find(|database| same_name(&database.name, name))
     }
 
-    /// Adds a database, whose name must be new.
-    pub fn add_database(&mut self, name: &str) {
+    /// Adds a database, whose name must be new, in this folder.
+    pub fn add_database(&mut self, name: &str, folder: String) {
         let id = self.databases.iter().map(|database| database.id).max().unwrap_or(0) + 1;
-        self.databases.push(DatabaseEntry::new(id, name));
+        self.databases.push(DatabaseEntry { folder, ..DatabaseEntry::new(id, name) });
     }
 }
 
@@ -71,7 +74,14 @@ impl DatabaseEntry {
     fn new(id: i32, name: &str) -> Self {
         let fixed = [(1, "dbo"), (2, "guest"), (3, "INFORMATION_SCHEMA"), (4, "sys")];
         let schemas = fixed.map(|(id, name)| SchemaEntry { id, name: name.to_string() });
-        DatabaseEntry { id, name: name.to_string(), schemas: schemas.to_vec(), max_dop: 0 }
+        DatabaseEntry {
+            id,
+            name: name.to_string(),
+            schemas: schemas.to_vec(),
+            max_dop: 0,
+            folder: String::new(),
+            service_objective: None,
+        }
     }
 
     /// The schema of a name.

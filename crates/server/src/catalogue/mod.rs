@@ -16,7 +16,7 @@ pub use definition_text::definition_text;
 pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry};
 pub use index_options::IndexOptions;
 pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceDefinition};
-pub use names::{same_name, store_key};
+pub use names::{name_key, same_name, store_key};
 pub use object::Object;
 pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,

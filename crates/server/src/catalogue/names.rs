@@ -7,8 +7,12 @@ pub fn same_name(left: &str, right: &str) -> bool {
 
 /// The store's name of a table: unique whatever the case, and unambiguous for names with dots in them.
 pub fn store_key(database: &str, schema: &str, name: &str) -> String {
-    let part = |text: &str| text.to_lowercase().replace('\\', "\\\\").replace('.', "\\.");
-    format!("{}.{}.{}", part(database), part(schema), part(name))
+    format!("{}.{}.{}", name_key(database), name_key(schema), name_key(name))
+}
+
+/// A name as it is part of [`store_key`].
+pub fn name_key(name: &str) -> String {
+    name.to_lowercase().replace('\\', "\\\\").replace('.', "\\.")
 }
 
 #[cfg(test)]

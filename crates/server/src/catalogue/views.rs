@@ -60,10 +60,9 @@ impl Context<'_> {
         tables.filter(|table| same_name(&table.database, self.database)).cloned().collect()
     }
 
-    /// The store's figures for a database; None: it keeps no pages, or it is the database of temporary tables, which are never
-    /// kept in pages.
+    /// The figures of a database; None: it keeps no pages, or it is tempdb.
     fn figures(&self, database: &str) -> Option<&Figures> {
-        self.facts.figures().filter(|_| !same_name(database, "tempdb"))
+        self.facts.figures(database)
     }
 
     fn schema_id(&self, schema: &str) -> Datum {

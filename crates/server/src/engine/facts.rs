@@ -9,7 +9,7 @@ use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, same_name};
 use crate::session::{FinishedLoad, OpenSession};
 use crate::sql_error::SqlError;
-use crate::storage::Figures;
+use crate::storage::{DatabaseFigures, Figures};
 use crate::tsql::ast::ObjectName;
 use crate::tsql::parse_object_name;
 
@@ -18,8 +18,8 @@ type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
 /// The same for modules.
 type ModuleReader = Box<dyn Fn() -> Vec<Arc<Module>> + Send + Sync>;
 
-/// Takes the store's figures when a view first asks for them.
-type FiguresReader = Box<dyn Fn() -> Option<Figures> + Send + Sync>;
+/// Finds the databases' figures when a view first asks for them.
+type FiguresReader = Box<dyn Fn() -> Option<DatabaseFigures> + Send + Sync>;
 
 /// The key-value pairs of a session.
 #[derive(Debug, Clone, Default)]
@@ -106,7 +106,7 @@ pub struct Facts {
     pub module_reader: ModuleReader,
     /// Takes the figures of a store of pages.
     pub figures_reader: FiguresReader,
-    figures: OnceLock<Option<Figures>>,
+    figures: OnceLock<Option<DatabaseFigures>>,
     tables: OnceLock<Vec<Arc<TableDefinition>>>,
     modules: OnceLock<Vec<Arc<Module>>>,
     reader: TableReader,
@@ -167,8 +167,18 @@ impl Facts {
         self.modules.get_or_init(|| (self.module_reader)())
     }
 
-    /// The store's figures, as of when this is first asked; None: it has none.
-    pub fn figures(&self) -> Option<&Figures> {
+    /// The figures of a database, as of when this is first asked; None: it keeps no pages, or it is tempdb, whose tables are kept in pages
+    /// only if they are not temporary.
+    pub fn figures(&self, database: &str) -> Option<&Figures> {
+        self.databases()?.of(database)
+    }
+
+    /// Those of all databases that have some.
+    pub fn all_figures(&self) -> impl Iterator<Item = &Figures> {
+        self.databases().into_iter().flat_map(DatabaseFigures::all)
+    }
+
+    fn databases(&self) -> Option<&DatabaseFigures> {
         self.figures.get_or_init(|| (self.figures_reader)()).as_ref()
     }
 

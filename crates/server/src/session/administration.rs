@@ -1,6 +1,4 @@
 //! ALTER DATABASE, CHECKPOINT, BACKUP LOG.
-//!
-//! All databases share one store, so its recovery model, its log and the limits of its service tier are those of each of them.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -42,7 +40,8 @@ impl Session {
                 self.alter_database(database.as_deref(), changes, frame, output).await?;
             }
             Administration::Checkpoint => {
-                waiting(|| self.instance.store().checkpoint()).map_err(store_error)?;
+                let database = self.database.clone();
+                waiting(|| self.instance.store().checkpoint_of(&database)).map_err(store_error)?;
             }
             Administration::BackupLog(backup) => self.backup_log(backup, frame, output).await?,
             Administration::UpdateStatistics(table) => {
@@ -79,10 +78,10 @@ impl Session {
             let result = match change {
                 DatabaseChange::Recovery(model) => self.set_recovery(&database.name, *model, output).await,
                 DatabaseChange::Service { edition, objective } => {
-                    self.set_service(edition.as_deref(), objective.as_deref())
+                    self.set_service(&database.name, edition.as_deref(), objective.as_deref())
                 }
                 DatabaseChange::Other => Ok(()),
-                files => self.change_files(files, output).await,
+                files => self.change_files(&database.name, files, output).await,
             };
             if let Err(error) = result {
                 return Err(self.alter_failed(error, frame, output).await);
@@ -118,7 +117,7 @@ impl Session {
             let text = format!("Option 'RECOVERY' cannot be set in database '{database}'.");
             return Err(SqlError::new(5058, 16, 1, text));
         }
-        let Database::Pages(store) = self.instance.store() else {
+        let Database::Pages(databases) = self.instance.store() else {
             if model != Recovery::Simple {
                 let text = "The recovery model stays SIMPLE: this server keeps rows in segments, which have no log of changes (see --storage pages).";
                 self.inform(SqlError::new(0, 0, 1, text), output).await;
@@ -130,14 +129,21 @@ impl Session {
             Recovery::BulkLogged => RecoveryModel::BulkLogged,
             Recovery::Simple => RecoveryModel::Simple,
         };
+        let store = databases.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
         waiting(|| store.engine().set_recovery_model(model)).map_err(|error| store_error(error.into()))
     }
 
-    /// Holds the store to a tier's limits, or to none. They are kept for the next start of the server.
-    fn set_service(&mut self, edition: Option<&str>, objective: Option<&str>) -> Result<(), SqlError> {
-        let Database::Pages(store) = self.instance.store() else {
+    /// Holds a database to a tier's limits, or to none. They are kept for the next start of the server.
+    fn set_service(
+        &mut self,
+        database: &str,
+        edition: Option<&str>,
+        objective: Option<&str>,
+    ) -> Result<(), SqlError> {
+        let Database::Pages(databases) = self.instance.store() else {
             return Err(SqlError::unsupported("A service objective for rows that are kept in segments"));
         };
+        let store = databases.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
         let invalid = |name: &str| {
             SqlError::new(40804, 16, 1, format!("The specified service objective '{name}' is invalid."))
         };
@@ -155,16 +161,16 @@ impl Session {
             return Err(SqlError::new(40808, 16, 1, text));
         }
         store.engine().set_resource_limits(tier.map(ServiceTier::limits));
-        self.keep_service(tier.map(ServiceTier::name))
+        self.keep_service(database, tier.map(ServiceTier::name))
     }
 
-    fn keep_service(&mut self, objective: Option<&str>) -> Result<(), SqlError> {
-        let mark = self.work.start_statement()?;
-        let mut directory = self.work.directory().as_ref().clone();
-        directory.service_objective = objective.map(str::to_string);
-        let result = self.work.set_directory(&directory);
-        self.work.end_statement(&mark, result.is_ok())?;
-        result
+    fn keep_service(&mut self, database: &str, objective: Option<&str>) -> Result<(), SqlError> {
+        self.change_directory(|_, directory| {
+            if let Some(database) = directory.database_mut(database) {
+                database.service_objective = objective.map(str::to_string);
+            }
+            Ok(())
+        })
     }
 
     async fn backup_log(
@@ -212,7 +218,7 @@ impl Session {
             let text = "Cannot perform a backup or restore operation within a transaction.";
             return Err(SqlError::new(3021, 16, 0, text));
         }
-        let figures = self.instance.store().figures().filter(|_| !same_name(&database.name, "tempdb"));
+        let figures = self.instance.store().figures_of(&database.name);
         let figures = figures.filter(|figures| figures.engine().recovery_model() != RecoveryModel::Simple);
         let Some(figures) = figures else { return Err(simple()) };
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! ALTER DATABASE: file groups and files of the store that all databases share.
+//! ALTER DATABASE: file groups and files of a database.
 
 use store::engine::{DataFileOptions, EngineError, FileGrowth};
 
@@ -13,15 +13,17 @@ impl Session {
     /// Adds, changes or removes a file group or a file.
     pub(super) async fn change_files(
         &mut self,
+        database: &str,
         change: &DatabaseChange,
         output: &mut Output,
     ) -> Result<(), SqlError> {
-        let Database::Pages(store) = self.instance.store() else {
+        let Database::Pages(databases) = self.instance.store() else {
             let text =
                 "No file or file group is changed: this server keeps rows in segments (see --storage pages).";
             self.inform(SqlError::new(0, 0, 1, text), output).await;
             return Ok(());
         };
+        let store = databases.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
         let engine = store.engine();
         let done = |result: Result<(), EngineError>| result.map_err(|error| store_error(error.into()));
         match change {
@@ -36,7 +38,7 @@ impl Session {
                     let added = engine.data_files().into_iter().find(|file| file.file == number);
                     if let (Some(added), Some(_)) = (added, &file.file_name) {
                         notices.push(format!(
-                            "File '{}' is kept in the data directory as {}.",
+                            "File '{}' is kept in the database's folder as {}.",
                             added.logical_name, added.name
                         ));
                     }

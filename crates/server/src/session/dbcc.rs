@@ -10,8 +10,8 @@ use super::interpreter::Frame;
 use super::output::Output;
 use super::response::{Response, ResultColumns, command};
 use super::work::{OpenTable, waiting};
+use crate::catalogue::DatabaseEntry;
 use crate::catalogue::views::View;
-use crate::catalogue::{DatabaseEntry, same_name};
 use crate::engine::convert::display;
 use crate::engine::{Datum, OutputColumn};
 use crate::sql_error::SqlError;
@@ -105,7 +105,7 @@ impl Session {
             }
             "DROPCLEANBUFFERS" => {
                 if let Some(figures) = self.instance.store().figures() {
-                    waiting(|| figures.engine().drop_clean_pages());
+                    waiting(|| figures.all().map(|own| own.engine().drop_clean_pages()).sum::<u64>());
                 }
                 None
             }
@@ -231,12 +231,9 @@ impl Session {
         }
         let mut view = View::new(LOG_SPACE);
         if let Some(figures) = self.instance.store().figures() {
-            let space = figures.engine().log_space();
             for database in &self.work.directory().databases {
-                // The log is everybody's; tempdb's tables are in memory and have none.
-                if same_name(&database.name, "tempdb") {
-                    continue;
-                }
+                let Some(figures) = figures.of(&database.name) else { continue };
+                let space = figures.engine().log_space();
                 view.push(vec![
                     Datum::Text(database.name.clone()),
                     Datum::Real((space.total_bytes as f64 / 1_048_576.0) as f32),
@@ -255,7 +252,7 @@ impl Session {
     ) -> Result<Option<u64>, SqlError> {
         let database = self.dbcc_database(database)?;
         let mut view = View::new(LOG_INFO);
-        let figures = self.instance.store().figures().filter(|_| !same_name(&database.name, "tempdb"));
+        let figures = self.instance.store().figures_of(&database.name);
         let mut start = 0;
         for file in figures.iter().flat_map(|figures| figures.engine().log_files()) {
             view.push(vec![

@@ -24,6 +24,13 @@ impl Session {
         {
             self.work.make_temporary();
         }
+        match statement {
+            StatementKind::CreateDatabase(name) => return self.create_database(name),
+            StatementKind::DropDatabase { names, if_exists } => {
+                return names.iter().try_for_each(|name| self.drop_database(name, *if_exists));
+            }
+            _ => {}
+        }
         let mark = self.work.start_statement()?;
         let result = self.define_inside(statement, frame);
         self.work.end_statement(&mark, result.is_ok())?;
@@ -43,8 +50,6 @@ impl Session {
             StatementKind::DropIndex { names, if_exists } => self.drop_indexes(names, *if_exists),
             StatementKind::CreateSchema(name) => self.create_schema(name),
             StatementKind::DropSchema { name, if_exists } => self.drop_schema(name, *if_exists),
-            StatementKind::CreateDatabase(name) => self.create_database(name),
-            StatementKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists),
             StatementKind::CreateModule(create) => self.create_module(create, frame),
             StatementKind::CreateSequence { name, options } => self.create_sequence(name, options),
             StatementKind::AlterSequence { name, options } => self.alter_sequence(name, options),
@@ -101,9 +106,10 @@ impl Session {
         let mut definition = self.new_definition(&create.name, Vec::new())?;
         definition.compression = create.compression;
         definition.file_groups = create.file_groups.clone();
+        let database = definition.database.clone();
         if let Some(group) = &mut definition.file_groups.large_values {
             if group.eq_ignore_ascii_case(DEFAULT_GROUP) {
-                *group = self.named_group(&None).unwrap_or_else(|| group.clone());
+                *group = self.named_group(&database, &None).unwrap_or_else(|| group.clone());
             }
             let large = |column: &ColumnClause| {
                 column.sql_type.as_ref().is_some_and(super::definition::is_large)
@@ -344,7 +350,7 @@ impl Session {
     }
 
     fn create_schema(&mut self, name: &str) -> Result<(), SqlError> {
-        let mut directory = self.work.directory().as_ref().clone();
+        let mut directory = self.work.directory_to_change()?;
         let current = self.database.clone();
         let Some(database) = directory.database_mut(&current) else {
             return Err(SqlError::unknown_database(&current));
@@ -357,7 +363,7 @@ impl Session {
     }
 
     fn drop_schema(&mut self, name: &str, if_exists: bool) -> Result<(), SqlError> {
-        let mut directory = self.work.directory().as_ref().clone();
+        let mut directory = self.work.directory_to_change()?;
         let current = self.database.clone();
         let in_use = self.work.view().tables()?.into_iter().find(|table| {
             same_name(&table.definition.database, &current) && same_name(&table.definition.schema, name)
@@ -393,80 +399,6 @@ impl Session {
             ));
         }
         database.schemas.remove(position);
-        self.work.set_directory(&directory)
-    }
-
-    fn create_database(&mut self, name: &str) -> Result<(), SqlError> {
-        if self.work.depth() > 0 {
-            return Err(SqlError::new(
-                226,
-                16,
-                6,
-                "CREATE DATABASE statement not allowed within multi-statement transaction.",
-            ));
-        }
-        let mut directory = self.work.directory().as_ref().clone();
-        if directory.database(name).is_some() {
-            return Err(SqlError::new(
-                1801,
-                16,
-                3,
-                format!("Database '{name}' already exists. Choose a different database name."),
-            ));
-        }
-        directory.add_database(name);
-        self.work.set_directory(&directory)
-    }
-
-    fn drop_databases(&mut self, names: &[String], if_exists: bool) -> Result<(), SqlError> {
-        let mut directory = self.work.directory().as_ref().clone();
-        for name in names {
-            let Some(position) =
-                directory.databases.iter().position(|database| same_name(&database.name, name))
-            else {
-                if if_exists {
-                    continue;
-                }
-                return Err(SqlError::cannot_drop("database", name));
-            };
-            if position < 4 {
-                return Err(SqlError::new(
-                    3708,
-                    16,
-                    4,
-                    format!("Cannot drop the database '{name}' because it is a system database."),
-                ));
-            }
-            if same_name(&self.database, name) {
-                return Err(SqlError::new(
-                    3702,
-                    16,
-                    4,
-                    format!("Cannot drop database \"{name}\" because it is currently in use."),
-                ));
-            }
-            directory.databases.remove(position);
-            for module in self.work.view().modules()? {
-                if same_name(&module.definition.database, name) {
-                    let definition = &module.definition;
-                    let own = ObjectName {
-                        database: Some(definition.database.clone()),
-                        schema: Some(definition.schema.clone()),
-                        name: definition.name.clone(),
-                    };
-                    if let Some((id, _)) = self.work.find_module(&own, name)? {
-                        self.work
-                            .write(super::work::Place::Shared, |transaction| transaction.drop_table(id))?;
-                    }
-                }
-            }
-            for table in self.work.view().tables()? {
-                if same_name(&table.definition.database, name) {
-                    self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
-                    self.work.forget_keys(table.definition.object_id);
-                }
-            }
-        }
         self.work.set_directory(&directory)
     }
 }

@@ -143,7 +143,7 @@ impl Session {
                     _ => columns.clone(),
                 };
                 let name = made(if *primary { "PK" } else { "UQ" });
-                let group = group.as_ref().map(|group| self.named_group(group));
+                let group = group.as_ref().map(|group| self.named_group(&table.database, group));
                 let key =
                     KeyClause { name, object_id, primary: *primary, clustered: *clustered, columns, group };
                 self.add_key(table, key, settings)
@@ -195,12 +195,12 @@ impl Session {
         }
     }
 
-    /// The name of the file group that `ON` names; None: the store has none.
-    pub(super) fn named_group(&self, written: &WrittenGroup) -> Option<String> {
+    /// The name of the file group of a database that `ON` names; None: it has none.
+    pub(super) fn named_group(&self, database: &str, written: &WrittenGroup) -> Option<String> {
         match written {
             Some(name) => Some(name.clone()),
             None => {
-                let groups = self.instance.store().figures()?.engine().file_groups();
+                let groups = self.instance.store().figures_of(database)?.engine().file_groups();
                 groups.into_iter().find(|group| group.is_default).map(|group| group.name)
             }
         }

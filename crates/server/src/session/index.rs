@@ -38,7 +38,7 @@ impl Session {
                 ));
             }
             key.options = IndexOptions::of(&create.settings);
-            match create.group.as_ref().map(|group| self.named_group(group)) {
+            match create.group.as_ref().map(|group| self.named_group(&definition.database, group)) {
                 Some(group) if create.clustered => definition.file_groups.rows = group,
                 Some(group) => key.file_group = group,
                 None => {}
@@ -90,7 +90,7 @@ impl Session {
             true => 1,
             false => own_id.unwrap_or_else(|| definition.next_index_id()),
         };
-        let group = create.group.as_ref().map(|group| self.named_group(group));
+        let group = create.group.as_ref().map(|group| self.named_group(&definition.database, group));
         if create.clustered
             && let Some(group) = &group
         {

@@ -62,6 +62,7 @@ impl Instance {
     /// Everything over an open store; a new store gets the databases master, tempdb, model and msdb.
     pub fn new(store: impl Into<Database>) -> Result<Instance, SqlError> {
         let store = store.into();
+        // Databases of pages have it as soon as they are open.
         if store.snapshot().table(DIRECTORY_KEY).is_none() {
             let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
             let text = serde_json::to_string(&Directory::default()).map_err(SqlError::internal)?;
@@ -103,11 +104,14 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Holds the store to the service objective that was set last, as ALTER DATABASE keeps it.
+    /// Holds databases to the service objectives that were set last, as ALTER DATABASE keeps them.
     fn restore_service(&self) {
-        let tier = self.directory().service_objective.as_deref().and_then(ServiceTier::named);
-        if let (Some(tier), Database::Pages(store)) = (tier, &self.store) {
-            store.engine().set_resource_limits(Some(tier.limits()));
+        let Database::Pages(databases) = &self.store else { return };
+        for entry in &self.directory().databases {
+            let tier = entry.service_objective.as_deref().and_then(ServiceTier::named);
+            if let (Some(tier), Some(store)) = (tier, databases.database(&entry.name)) {
+                store.engine().set_resource_limits(Some(tier.limits()));
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod cancellation;
 mod change;
 mod constraint;
 mod cursor;
+mod database;
 mod database_file;
 mod dbcc;
 mod ddl;

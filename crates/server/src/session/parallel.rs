@@ -56,14 +56,12 @@ impl Session {
 
     /// ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP of the current database.
     pub(super) fn scope_max_dop(&mut self, limit: u16) -> Result<(), SqlError> {
-        let mark = self.work.start_statement()?;
-        let mut directory = self.work.directory().as_ref().clone();
-        if let Some(database) = directory.database_mut(&self.database) {
-            database.max_dop = limit;
-        }
-        let result = self.work.set_directory(&directory);
-        self.work.end_statement(&mark, result.is_ok())?;
-        result
+        self.change_directory(|session, directory| {
+            if let Some(database) = directory.database_mut(&session.database) {
+                database.max_dop = limit;
+            }
+            Ok(())
+        })
     }
 
     /// sp_configure: `max degree of parallelism` counts, and holds at once; everything else is accepted and without effect. Errors:

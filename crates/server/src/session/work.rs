@@ -556,6 +556,16 @@ impl Work {
         }
     }
 
+    /// The same to change, held alone to the end of the transaction.
+    pub fn directory_to_change(&self) -> Result<Directory, SqlError> {
+        let timeout = self.lock_timeout;
+        self.write(Place::Shared, |transaction| match transaction.table(DIRECTORY_KEY) {
+            Some(info) => transaction.lock(info.id, LockMode::Exclusive, timeout),
+            None => Ok(()),
+        })?;
+        Ok(self.directory().as_ref().clone())
+    }
+
     /// Changes databases and schemas.
     pub fn set_directory(&self, directory: &Directory) -> Result<(), SqlError> {
         let text = serde_json::to_string(directory).map_err(SqlError::internal)?;

@@ -1,9 +1,7 @@
-//! What the management views, DBCC and the procedures about space show of a database of pages.
-//!
-//! All databases of a server share one store: its files, its log, its cache. What is counted for these is the same in each database.
+//! What the management views, DBCC and the procedures about space show of databases of pages.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -15,7 +13,8 @@ use store::engine::{
 };
 
 use super::owners::Owners;
-use crate::catalogue::{TableDefinition, store_key};
+use super::pages::PagedDatabase;
+use crate::catalogue::{TableDefinition, name_key, store_key};
 
 /// Figures of a database of pages: those of tables as of one commit, the others as of the moment when they are asked for.
 #[derive(Debug)]
@@ -24,7 +23,30 @@ pub struct Figures {
     snapshot: Snapshot,
     owners: Owners,
     opened: Instant,
+    folder: Option<Arc<str>>,
     spaces: Mutex<HashMap<u32, Arc<Vec<AllocationUnitSpace>>>>,
+}
+
+/// Figures of all databases, each of them taken when it is first asked for.
+#[derive(Debug)]
+pub struct DatabaseFigures(HashMap<String, (PagedDatabase, OnceLock<Figures>)>);
+
+impl DatabaseFigures {
+    pub(super) fn new(databases: HashMap<String, PagedDatabase>) -> DatabaseFigures {
+        let databases = databases.into_iter();
+        DatabaseFigures(databases.map(|(name, database)| (name, (database, OnceLock::new()))).collect())
+    }
+
+    /// Those of one; None: there is none of that name, or it is tempdb.
+    pub fn of(&self, database: &str) -> Option<&Figures> {
+        let (database, figures) = self.0.get(&name_key(database))?;
+        Some(figures.get_or_init(|| database.figures()))
+    }
+
+    /// Those of all.
+    pub fn all(&self) -> impl Iterator<Item = &Figures> {
+        self.0.values().map(|(database, figures)| figures.get_or_init(|| database.figures()))
+    }
 }
 
 /// Which of a table's indexes pages belong to.
@@ -37,12 +59,18 @@ pub enum IndexPages<'t> {
 }
 
 impl Figures {
-    pub(super) fn new(engine: &Engine, owners: &Owners, opened: Instant) -> Figures {
+    pub(super) fn new(
+        engine: &Engine,
+        owners: &Owners,
+        opened: Instant,
+        folder: Option<Arc<str>>,
+    ) -> Figures {
         Figures {
             engine: engine.clone(),
             snapshot: engine.snapshot(),
             owners: owners.clone(),
             opened,
+            folder,
             spaces: Mutex::default(),
         }
     }
@@ -50,6 +78,11 @@ impl Figures {
     /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// Where a file of it is, within the data directory; its name alone if it is in memory.
+    pub fn path_of(&self, file: &str) -> String {
+        self.folder.as_ref().map_or_else(|| file.to_owned(), |folder| format!("{folder}/{file}"))
     }
 
     /// How long it has been open.
@@ -62,7 +95,7 @@ impl Figures {
         self.owners.of(transaction)
     }
 
-    /// All tables of all databases, the directory and modules among them.
+    /// All tables of the database, modules among them, and in master the catalogue of databases.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.snapshot.tables()
     }

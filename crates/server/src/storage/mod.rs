@@ -5,7 +5,10 @@
 
 mod altering;
 mod columns;
+mod databases;
+mod databases_transaction;
 mod figures;
+mod folders;
 mod key_range;
 mod logging;
 mod owners;
@@ -31,9 +34,11 @@ pub use key_range::{Bound, KeyRange, KeySpan};
 pub use logging::{LoadLogging, LoggingCondition};
 pub use store::engine::{ResourceLimits, ServiceTier};
 
-pub use figures::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of, page_text};
-pub use pages::{PagedDatabase, PagedSnapshot};
-pub use pages_transaction::{PagedSavepoint, PagedTransaction};
+pub use databases::PagedDatabases;
+pub use databases_transaction::{PagedSavepoints, PagedSnapshots, PagedTransactions};
+pub use figures::{DatabaseFigures, Figures, IndexPages, LOG_FILE_ID, file_id, index_of, page_text};
+pub use folders::{DirectoryFolders, Folders, MARK};
+pub use pages::PagedDatabase;
 pub use scan::{LocatedScan, Scan};
 pub use side_writer::SideWriter;
 pub use store::engine::{ColumnSource, RowLocator};
@@ -60,7 +65,10 @@ impl Form {
             Ok(exists) => Ok(exists),
             Err(source) => Err(OpenError::Look { path: directory.join(name), source }),
         };
-        Ok(match (has("journal")?, has("control")? || has("log-00000001.vlf")?) {
+        if has("control")? || has("log-00000001.vlf")? {
+            return Err(OpenError::OneStore { path: directory.to_owned() });
+        }
+        Ok(match (has("journal")?, has("master")?) {
             (true, true) => return Err(OpenError::Both { path: directory.to_owned() }),
             (true, false) => Some(Form::Segments),
             (false, true) => Some(Form::Pages),
@@ -98,6 +106,15 @@ pub enum OpenError {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory was made before each database had a folder of its own.
+    #[error(
+        "{} holds one store of pages for all databases, a layout of unreleased builds; this version keeps each database in a folder of its own: export the tables with the build that made it, and load them into another directory",
+        .path.display()
+    )]
+    OneStore {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory cannot be looked into.
     #[error("cannot look for {}: {source}", .path.display())]
     Look {
@@ -114,13 +131,13 @@ pub enum OpenError {
     Pages(#[from] EngineError),
 }
 
-/// An open database. Clones share it.
+/// Everything that a server keeps, or the tables of a session: its databases. Clones share it.
 #[derive(Clone, Debug)]
 pub enum Database {
     /// Of segments.
     Segments(store::Database),
     /// Of pages.
-    Pages(PagedDatabase),
+    Pages(PagedDatabases),
 }
 
 impl From<store::Database> for Database {
@@ -129,8 +146,8 @@ impl From<store::Database> for Database {
     }
 }
 
-impl From<PagedDatabase> for Database {
-    fn from(database: PagedDatabase) -> Self {
+impl From<PagedDatabases> for Database {
+    fn from(database: PagedDatabases) -> Self {
         Database::Pages(database)
     }
 }
@@ -151,7 +168,7 @@ impl Database {
                 let options = store::Options { sync, ..store::Options::default() };
                 Ok(store::Database::open(directory, options)?.into())
             }
-            Form::Pages => Ok(PagedDatabase::open(directory, sync)?.into()),
+            Form::Pages => Ok(PagedDatabases::open(directory, sync)?.into()),
         }
     }
 
@@ -159,7 +176,7 @@ impl Database {
     pub fn in_memory_of(form: Form) -> Result<Database, OpenError> {
         match form {
             Form::Segments => Ok(Self::in_memory()),
-            Form::Pages => Ok(PagedDatabase::in_memory()?.into()),
+            Form::Pages => Ok(PagedDatabases::in_memory()?.into()),
         }
     }
 
@@ -193,10 +210,28 @@ impl Database {
     }
 
     /// What the management views show; None: it keeps no pages, no log records and no locks that could be shown.
-    pub fn figures(&self) -> Option<Figures> {
+    pub fn figures(&self) -> Option<DatabaseFigures> {
         match self {
             Database::Segments(_) => None,
             Database::Pages(database) => Some(database.figures()),
+        }
+    }
+
+    /// What they show of one database; None: as above, or it is tempdb.
+    pub fn figures_of(&self, database: &str) -> Option<Figures> {
+        match self {
+            Database::Segments(_) => None,
+            Database::Pages(databases) => databases.figures_of(database),
+        }
+    }
+
+    /// The same for one database.
+    pub fn checkpoint_of(&self, database: &str) -> Result<(), StoreError> {
+        match self {
+            Database::Segments(_) => self.checkpoint(),
+            Database::Pages(databases) => {
+                databases.database(database).map_or(Ok(()), |database| database.checkpoint())
+            }
         }
     }
 
@@ -215,7 +250,7 @@ pub enum Snapshot {
     /// Of segments.
     Segments(store::Snapshot),
     /// Of pages.
-    Pages(PagedSnapshot),
+    Pages(PagedSnapshots),
 }
 
 impl Snapshot {
@@ -256,7 +291,7 @@ pub enum Transaction {
     /// On segments.
     Segments(Box<store::Transaction>),
     /// On pages.
-    Pages(Box<PagedTransaction>),
+    Pages(Box<PagedTransactions>),
 }
 
 /// A point of a transaction to go back to.
@@ -265,7 +300,7 @@ pub enum Savepoint {
     /// On segments.
     Segments(store::Savepoint),
     /// On pages.
-    Pages(PagedSavepoint),
+    Pages(PagedSavepoints),
 }
 
 impl Transaction {
@@ -330,7 +365,7 @@ impl Transaction {
     }
 
     /// The transaction, if it keeps rows in pages: it can change them where they lie, and its keys are trees.
-    pub fn pages(&mut self) -> Option<&mut PagedTransaction> {
+    pub fn pages(&mut self) -> Option<&mut PagedTransactions> {
         match self {
             Transaction::Segments(_) => None,
             Transaction::Pages(own) => Some(own),

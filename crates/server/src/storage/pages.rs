@@ -1,18 +1,14 @@
-//! The paged engine as the server uses it: tables by their ids, rows in the Exact form.
+//! A database in the paged engine as the server uses it: tables by their ids, rows in the Exact form.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use store::engine::catalogue::Table;
-use store::engine::memory::UnsyncedVolume;
 use store::engine::page::PAGE_BYTES;
-use store::engine::volume::{DirectoryVolume, Volume};
-use store::engine::{self, Engine, EngineError, EngineOptions};
-use store::storage::OpenDirectoryError;
+use store::engine::{self, Engine, EngineOptions};
 use store::{StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
@@ -24,49 +20,32 @@ use super::scan::{OpenRows, PagedScan, Scan};
 use super::text_order::TEXT_ORDER;
 use crate::catalogue::TableDefinition;
 
-/// An open database of pages. Clones share it.
+/// One of a server's databases. Clones share it.
 #[derive(Clone, Debug)]
 pub struct PagedDatabase {
     engine: Engine,
-    on_disk: bool,
+    /// Its folder in the data directory; None: it is in memory.
+    folder: Option<Arc<str>>,
     forms: Arc<Forms>,
     owners: Owners,
     opened: Instant,
 }
 
 impl PagedDatabase {
-    /// Opens a directory, or makes it a database. Without `sync` commits do not wait for the disk.
-    pub fn open(directory: &Path, sync: bool) -> Result<PagedDatabase, EngineError> {
-        if sync {
-            return Ok(Self::new(Engine::open(directory, with_order(EngineOptions::default()))?, true));
-        }
-        let volume = DirectoryVolume::open(directory).map_err(|error| match error {
-            OpenDirectoryError::InUse => EngineError::InUse { path: directory.to_owned() },
-            OpenDirectoryError::Io(source) => {
-                EngineError::Io { operation: "open", path: directory.to_owned(), source }
-            }
-        })?;
-        Self::open_on(Arc::new(UnsyncedVolume(volume)), EngineOptions::default())
-    }
-
-    /// The same on any volume.
-    pub fn open_on(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<PagedDatabase, EngineError> {
-        Ok(Self::new(Engine::open_on(volume, with_order(options))?, true))
-    }
-
-    /// A database in memory.
-    pub fn in_memory() -> Result<PagedDatabase, EngineError> {
-        Ok(Self::new(Engine::in_memory(with_order(EngineOptions::default()))?, false))
-    }
-
-    fn new(engine: Engine, on_disk: bool) -> PagedDatabase {
+    /// The number is that of no other database of the server, since it started.
+    pub(super) fn new(engine: Engine, folder: Option<&str>, number: u32) -> PagedDatabase {
         PagedDatabase {
             engine,
-            on_disk,
-            forms: Arc::default(),
+            folder: folder.map(Arc::from),
+            forms: Arc::new(Forms { number, forms: Mutex::default() }),
             owners: Owners::default(),
             opened: Instant::now(),
         }
+    }
+
+    /// See [`new`](Self::new).
+    pub(super) fn number(&self) -> u32 {
+        self.forms.number
     }
 
     /// The engine, for what only it has.
@@ -76,17 +55,17 @@ impl PagedDatabase {
 
     /// What the management views show of it.
     pub fn figures(&self) -> Figures {
-        Figures::new(&self.engine, &self.owners, self.opened)
+        Figures::new(&self.engine, &self.owners, self.opened, self.folder.clone())
     }
 
     /// Whether commits go to files.
     pub fn is_on_disk(&self) -> bool {
-        self.on_disk
+        self.folder.is_some()
     }
 
-    /// Starts a transaction.
-    pub fn begin(&self) -> PagedTransaction {
-        PagedTransaction::new(self.engine.begin(), Arc::clone(&self.forms), self.owners.clone())
+    /// Starts a transaction that is one with those of the same owner in other databases.
+    pub(super) fn begin_for(&self, owner: u64) -> PagedTransaction {
+        PagedTransaction::new(self.engine.begin_for(owner), Arc::clone(&self.forms), self.owners.clone())
     }
 
     /// Everything committed so far, frozen.
@@ -134,13 +113,16 @@ impl PagedSnapshot {
 }
 
 /// The options with the order of text in keys, without which no key may have text.
-fn with_order(options: EngineOptions) -> EngineOptions {
+pub(super) fn with_order(options: EngineOptions) -> EngineOptions {
     EngineOptions { text_order: Some(TEXT_ORDER), ..options }
 }
 
-/// The forms of tables that were used, as their definitions were last seen: a transaction, or a snapshot, may have others.
-#[derive(Debug, Default)]
-pub(super) struct Forms(Mutex<HashMap<u32, KnownForm>>);
+/// The forms of tables of a database that were used, as their definitions were last seen: a transaction, or a snapshot, may have others.
+#[derive(Debug)]
+pub(super) struct Forms {
+    number: u32,
+    forms: Mutex<HashMap<u32, KnownForm>>,
+}
 
 /// The form of a table with these columns and this text.
 #[derive(Debug)]
@@ -151,9 +133,14 @@ struct KnownForm {
 }
 
 impl Forms {
+    /// The id of a table: the database's number, and the engine's for the table.
+    pub fn id_of(&self, object: u32) -> TableId {
+        TableId(u64::from(self.number) << 32 | u64::from(object))
+    }
+
     /// The form of a table.
     pub fn of(&self, table: &Table) -> Arc<TableForm> {
-        if let Some(known) = self.0.lock().get(&table.object)
+        if let Some(known) = self.forms.lock().get(&table.object)
             && Arc::ptr_eq(&known.columns, &table.layout.schema)
             && known.properties == table.properties
         {
@@ -174,17 +161,13 @@ impl Forms {
     pub fn put(&self, table: &Table, form: Arc<TableForm>) {
         let columns = Arc::clone(&table.layout.schema);
         let known = KnownForm { columns, properties: table.properties.clone(), form };
-        self.0.lock().insert(table.object, known);
+        self.forms.lock().insert(table.object, known);
     }
 }
 
-pub(super) fn id_of(object: u32) -> TableId {
-    TableId(u64::from(object))
-}
-
-/// The engine's number of a table; one that it never gives to any for an id of another store.
+/// The engine's number of a table.
 pub(super) fn object_of(table: TableId) -> u32 {
-    u32::try_from(table.0).unwrap_or(0)
+    table.0 as u32
 }
 
 pub(super) fn bytes_of(table: &Table) -> u64 {
@@ -194,7 +177,7 @@ pub(super) fn bytes_of(table: &Table) -> u64 {
 /// What is to be known of a table with `waiting` rows more.
 pub(super) fn info(table: &Table, waiting: u64, forms: &Forms) -> TableInfo {
     TableInfo {
-        id: id_of(table.object),
+        id: forms.id_of(table.object),
         name: table.name.clone(),
         schema: Arc::clone(&forms.of(table).schema),
         properties: table.properties.clone(),

@@ -16,7 +16,7 @@ use super::columns::TableForm;
 use super::key_range::KeyRange;
 use super::logging::LoadLogging;
 use super::owners::{Owners, Ownership};
-use super::pages::{Forms, id_of, info, object_of};
+use super::pages::{Forms, info, object_of};
 use super::scan::{LocatedScan, OpenRows, PagedScan, Scan};
 use super::side_writer::{SideWriter, Slot};
 use super::trees::{TableTrees, placement};
@@ -235,7 +235,7 @@ impl PagedTransaction {
         let table = self.open()?.table(name).ok_or(StoreError::NoSuchTable { table: TableId(0) })?;
         self.forms.put(&table, Arc::new(form));
         self.table_locks.insert(table.object);
-        Ok(id_of(table.object))
+        Ok(self.forms.id_of(table.object))
     }
 
     /// Replaces the text kept with the table. If it is a table's definition, the table gets the trees that it says, and those that it does
@@ -380,11 +380,13 @@ impl PagedTransaction {
 
     /// Makes everything durable, then visible, at once.
     pub fn commit(mut self) -> Result<(), StoreError> {
+        Ok(self.finish()?.commit().map(|_| ())?)
+    }
+
+    /// The engine's transaction, with everything done but its commit.
+    pub(super) fn finish(&mut self) -> Result<engine::Transaction, StoreError> {
         self.settle()?;
-        match self.inner.take() {
-            Some(inner) => Ok(inner.commit().map(|_| ())?),
-            None => Err(EngineError::Doomed.into()),
-        }
+        self.inner.take().ok_or_else(|| EngineError::Doomed.into())
     }
 
     /// Ends the writers that are open: their rows are part of the tables. What a table with keys was given is sorted, merged and checked

@@ -16,7 +16,7 @@ error 5069
 
 ALTER DATABASE CURRENT ADD FILE (NAME = old_rows, FILENAME = 'D:\old.ndf', SIZE = 5MB, MAXSIZE = 20 MB, FILEGROWTH = 10%), (NAME = more_rows, SIZE = 2048 KB, FILEGROWTH = 1024 KB) TO FILEGROUP archive
 ----
-info: File 'old_rows' is kept in the data directory as data-2.pages.
+info: File 'old_rows' is kept in the database's folder as data-2.pages.
 
 -- The log is number 2: the engine's second data file is SQL Server's third file. 5 MB are 640 pages, 20 MB 2,560.
 SELECT file_id, data_space_id, name, physical_name, size, max_size, growth, is_percent_growth FROM sys.database_files WHERE file_id > 2 ORDER BY file_id

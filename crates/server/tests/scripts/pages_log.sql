@@ -9,8 +9,8 @@ SELECT name, recovery_model_desc FROM sys.databases ORDER BY database_id
 ----
 master | FULL
 tempdb | SIMPLE
-model | FULL
-msdb | FULL
+model | SIMPLE
+msdb | SIMPLE
 
 ALTER DATABASE master SET RECOVERY BULK_LOGGED WITH ROLLBACK IMMEDIATE; SELECT DATABASEPROPERTYEX('master', 'Recovery'); ALTER DATABASE master SET PAGE_VERIFY CHECKSUM, RECOVERY SIMPLE SELECT DATABASEPROPERTYEX('master', 'Recovery')
 ----

@@ -96,8 +96,8 @@ impl Default for EngineOptions {
 
 /// Log that a database in memory keeps at most between two checkpoints.
 const MEMORY_LOG_BYTES: u64 = 4 << 20;
-/// Its cache: its pages are in memory anyhow.
-const MEMORY_CACHE_BYTES: usize = 16 << 20;
+/// The cache of databases in memory: their pages are in memory anyhow.
+pub const MEMORY_CACHE_BYTES: usize = 16 << 20;
 
 /// An open database. Clones share it.
 #[derive(Debug, Clone)]

@@ -93,7 +93,7 @@ pub use alter_columns::{Altering, ColumnSource, NewColumn};
 pub use backup::{LogBackup, restore_log};
 pub use buffer::CacheCounts;
 pub use compress::{Compression, CompressionCounts, SavingsEstimate};
-pub use database::{Engine, EngineOptions, RecoveryModel, Snapshot, Usage};
+pub use database::{Engine, EngineOptions, MEMORY_CACHE_BYTES, RecoveryModel, Snapshot, Usage};
 pub use error::EngineError;
 pub use figures::{
     AllocationUnitSpace, Counters, DataFileSpace, FileIo, LogReuseWait, LogSpace, PageStatistics, ScanDetail,

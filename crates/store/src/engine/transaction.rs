@@ -361,11 +361,16 @@ impl Transaction {
 
     /// Checks the structure of the whole database, with every table held alone.
     pub fn check_database(&mut self) -> Result<Vec<Finding>, EngineError> {
-        self.lock_alone(CATALOGUE)?;
-        let objects: Vec<u32> = self.catalogue().tables.keys().copied().collect();
-        objects.into_iter().try_for_each(|object| self.lock_alone(object))?;
+        self.lock_everything()?;
         let tables: Vec<Arc<Table>> = self.catalogue().tables.values().cloned().collect();
         check::check(&self.shared, &tables)
+    }
+
+    /// Holds every table alone, and lets nobody make another, until the transaction ends.
+    pub fn lock_everything(&mut self) -> Result<(), EngineError> {
+        self.lock_alone(CATALOGUE)?;
+        let objects: Vec<u32> = self.catalogue().tables.keys().copied().collect();
+        objects.into_iter().try_for_each(|object| self.lock_alone(object))
     }
 
     /// Marks a point to go back to. No bulk writer may be open.

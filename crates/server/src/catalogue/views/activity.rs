@@ -1,8 +1,9 @@
 //! What goes on: waits, locks, requests, counters, the use of what a service tier allows.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use store::engine::{LockRow, LockStatus, Resource, ServiceTier};
+use store::engine::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
 
 use super::view::{int, text};
 use super::{Context, Entry, View, moment};
@@ -116,14 +117,22 @@ fn milliseconds(time: Duration) -> Datum {
 }
 
 fn wait_stats(context: &Context<'_>, view: &mut View) {
-    let Some(figures) = context.facts.figures() else { return };
-    for wait in figures.engine().waits() {
+    // Those of all databases.
+    let mut sums: BTreeMap<&str, (u64, [Duration; 3])> = BTreeMap::new();
+    for wait in context.facts.all_figures().flat_map(|figures| figures.engine().waits()) {
+        let (count, [total, longest, signal]) = sums.entry(wait.wait.name()).or_default();
+        *count += wait.count;
+        *total += wait.total;
+        *longest = wait.longest.max(*longest);
+        *signal += wait.signal;
+    }
+    for (name, (count, [total, longest, signal])) in sums {
         view.add([
-            ("wait_type", text(wait.wait.name())),
-            ("waiting_tasks_count", Datum::Int(wait.count as i64)),
-            ("wait_time_ms", milliseconds(wait.total)),
-            ("max_wait_time_ms", milliseconds(wait.longest)),
-            ("signal_wait_time_ms", milliseconds(wait.signal)),
+            ("wait_type", text(name)),
+            ("waiting_tasks_count", Datum::Int(count as i64)),
+            ("wait_time_ms", milliseconds(total)),
+            ("max_wait_time_ms", milliseconds(longest)),
+            ("signal_wait_time_ms", milliseconds(signal)),
         ]);
     }
 }
@@ -149,31 +158,48 @@ fn performance_counters(context: &Context<'_>, view: &mut View) {
     };
     let sessions = (context.facts.sessions)().len();
     add("General Statistics", "User Connections", "", sessions as u64, NOW);
-    let Some(figures) = context.facts.figures() else { return };
-    let cache = figures.engine().cache_counts();
-    let hits = cache.lookups.saturating_sub(cache.misses);
+    let caches: Vec<_> = context.facts.all_figures().map(|figures| figures.engine().cache_counts()).collect();
+    // One limit is that of all of them.
+    let Some(limit_pages) = caches.iter().map(|cache| cache.limit_pages).max() else { return };
+    let sum = |of: fn(&CacheCounts) -> u64| caches.iter().map(of).sum::<u64>();
+    let (lookups, misses) = (sum(|cache| cache.lookups), sum(|cache| cache.misses));
     for (counter, value, kind) in [
-        ("Buffer cache hit ratio", hits, SHARE),
-        ("Buffer cache hit ratio base", cache.lookups, BASE),
-        ("Page lookups/sec", cache.lookups, PER_SECOND),
-        ("Database pages", cache.pages, NOW),
-        ("Target pages", cache.limit_pages, NOW),
-        ("Page reads/sec", cache.misses, PER_SECOND),
-        ("Page writes/sec", cache.written_back, PER_SECOND),
+        ("Buffer cache hit ratio", lookups.saturating_sub(misses), SHARE),
+        ("Buffer cache hit ratio base", lookups, BASE),
+        ("Page lookups/sec", lookups, PER_SECOND),
+        ("Database pages", sum(|cache| cache.pages), NOW),
+        ("Target pages", limit_pages, NOW),
+        ("Page reads/sec", misses, PER_SECOND),
+        ("Page writes/sec", sum(|cache| cache.written_back), PER_SECOND),
     ] {
         add("Buffer Manager", counter, "", value, kind);
     }
-    let databases = &context.facts.directory.databases;
-    let named = databases.iter().map(|database| database.name.as_str());
-    let named: Vec<&str> = named.filter(|name| context.figures(name).is_some()).collect();
-    for (counter, value, kind) in database_counters(figures) {
-        for instance in named.iter().chain(&["_Total"]) {
+    let databases = context.facts.directory.databases.iter();
+    let counted = databases
+        .filter_map(|database| Some((&database.name, database_counters(context.figures(&database.name)?))));
+    let mut total: Vec<(&'static str, u64, i32)> = Vec::new();
+    for (instance, counters) in counted {
+        for (at, (counter, value, kind)) in counters.into_iter().enumerate() {
             add("Databases", counter, instance, value, kind);
+            match total.get_mut(at) {
+                Some((_, sum, _)) => *sum += value,
+                None => total.push((counter, value, kind)),
+            }
         }
+    }
+    let value_of =
+        |name: &str| total.iter().find(|(counter, ..)| *counter == name).map(|(_, value, _)| *value);
+    let (used, size) = (value_of("Log File(s) Used Size (KB)"), value_of("Log File(s) Size (KB)"));
+    for (counter, value, kind) in &total {
+        // Shares are not added up.
+        let value = match (*counter, used, size) {
+            ("Percent Log Used", Some(used), Some(size)) => used * 100 / size.max(1),
+            _ => *value,
+        };
+        add("Databases", counter, "_Total", value, *kind);
     }
 }
 
-/// Counters of the one store that all databases share.
 fn database_counters(figures: &Figures) -> Vec<(&'static str, u64, i32)> {
     let engine = figures.engine();
     let (counters, flushes, log) = (engine.counters(), engine.log_flushes(), engine.log_space());
@@ -211,7 +237,11 @@ fn definition_of<'c>(
 }
 
 /// What a lock is on: database, `resource_associated_entity_id`, `resource_description`.
-fn resource(context: &Context<'_>, figures: &Figures, lock: &LockRow) -> (i64, Option<i64>, String) {
+fn resource(
+    context: &Context<'_>,
+    (database, figures): (i64, &Figures),
+    lock: &LockRow,
+) -> (i64, Option<i64>, String) {
     let (object, description) = match &lock.resource {
         Resource::Database => (None, String::new()),
         Resource::Name(name) => (None, name.clone()),
@@ -223,20 +253,17 @@ fn resource(context: &Context<'_>, figures: &Figures, lock: &LockRow) -> (i64, O
         Resource::Key { object, hash } => (Some(*object), format!("({hash:016x})")),
     };
     let definition = object.and_then(|object| definition_of(context, figures, object));
-    let database = match definition {
-        Some(table) => context.facts.directory.database(&table.database),
-        None => context.facts.directory.database("master"),
-    };
     let entity = definition.map(|table| i64::from(table.object_id));
-    (database.map_or(0, |database| i64::from(database.id)), entity, description)
+    (database, entity, description)
 }
 
 /// Locks of sessions. Those that the engine takes for itself are left out.
 fn locks(context: &Context<'_>, view: &mut View) {
-    let Some(figures) = context.facts.figures() else { return };
-    for lock in figures.engine().locks() {
-        let Some(session) = figures.session_of(lock.transaction) else { continue };
-        let (database, entity, description) = resource(context, figures, &lock);
+    let locks = of_databases(context)
+        .flat_map(|of| of.1.engine().locks().into_iter().map(move |lock| (of, lock)))
+        .filter_map(|(of, lock)| Some((of.1.session_of(lock.transaction)?, of, lock)));
+    for (session, of, lock) in locks {
+        let (database, entity, description) = resource(context, of, &lock);
         view.add([
             ("resource_type", text(lock.resource.type_name())),
             ("resource_database_id", Datum::Int(database)),
@@ -250,20 +277,35 @@ fn locks(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// Sessions that wait for locks.
-fn waiters(figures: &Figures) -> impl Iterator<Item = (u16, LockRow, Option<u16>)> {
-    figures.engine().locks().into_iter().filter(|lock| lock.status != LockStatus::Granted).filter_map(
-        |lock| {
-            let session = figures.session_of(lock.transaction)?;
-            let blocker = lock.blockers.iter().find_map(|blocker| figures.session_of(*blocker));
-            Some((session, lock, blocker))
-        },
-    )
+/// The databases that have figures: number and figures.
+fn of_databases<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (i64, &'c Figures)> {
+    let databases = context.facts.directory.databases.iter();
+    databases.filter_map(|database| Some((i64::from(database.id), context.figures(&database.name)?)))
+}
+
+/// A session that waits for a lock.
+struct LockWaiter<'c> {
+    session: u16,
+    /// What it waits for, and in which database.
+    lock: LockRow,
+    of: (i64, &'c Figures),
+    blocker: Option<u16>,
+}
+
+fn waiters<'c>(context: &'c Context<'_>) -> impl Iterator<Item = LockWaiter<'c>> {
+    of_databases(context).flat_map(|of| {
+        let waiting = of.1.engine().locks().into_iter().filter(|lock| lock.status != LockStatus::Granted);
+        waiting.filter_map(move |lock| {
+            let session = of.1.session_of(lock.transaction)?;
+            let blocker = lock.blockers.iter().find_map(|blocker| of.1.session_of(*blocker));
+            Some(LockWaiter { session, lock, of, blocker })
+        })
+    })
 }
 
 /// As `wait_resource` names what is waited for.
-fn wait_resource(context: &Context<'_>, figures: &Figures, lock: &LockRow) -> String {
-    let (database, entity, description) = resource(context, figures, lock);
+fn wait_resource(context: &Context<'_>, of: (i64, &Figures), lock: &LockRow) -> String {
+    let (database, entity, description) = resource(context, of, lock);
     match (entity, description.is_empty()) {
         (Some(entity), true) => format!("{}: {database}:{entity}:0", lock.resource.type_name()),
         (_, false) => format!("{}: {database}:{description}", lock.resource.type_name()),
@@ -272,14 +314,13 @@ fn wait_resource(context: &Context<'_>, figures: &Figures, lock: &LockRow) -> St
 }
 
 fn waiting_tasks(context: &Context<'_>, view: &mut View) {
-    let Some(figures) = context.facts.figures() else { return };
-    for (session, lock, blocker) in waiters(figures) {
+    for LockWaiter { session, lock, of, blocker } in waiters(context) {
         view.add([
             ("session_id", int(session)),
             ("wait_duration_ms", milliseconds(lock.waited)),
             ("wait_type", text(lock.mode.wait_name())),
             ("blocking_session_id", blocker.map_or(Datum::Null, int)),
-            ("resource_description", Datum::Text(wait_resource(context, figures, &lock))),
+            ("resource_description", Datum::Text(wait_resource(context, of, &lock))),
         ]);
     }
 }
@@ -296,9 +337,10 @@ fn requests(context: &Context<'_>, view: &mut View) {
         ("database_id", current),
         ("open_transaction_count", Datum::Int(facts.transaction_count)),
     ]);
-    let Some(figures) = facts.figures() else { return };
-    for (session, lock, blocker) in waiters(figures).filter(|(session, ..)| *session != facts.spid) {
-        let (database, ..) = resource(context, figures, &lock);
+    for LockWaiter { session, lock, of, blocker } in
+        waiters(context).filter(|waiter| waiter.session != facts.spid)
+    {
+        let (database, ..) = of;
         let since = facts.now - i64::try_from(lock.waited.as_micros()).unwrap_or(0).saturating_mul(10);
         view.add([
             ("session_id", int(session)),
@@ -310,7 +352,7 @@ fn requests(context: &Context<'_>, view: &mut View) {
             ("wait_type", text(lock.mode.wait_name())),
             ("wait_time", milliseconds(lock.waited)),
             ("last_wait_type", text(lock.mode.wait_name())),
-            ("wait_resource", Datum::Text(wait_resource(context, figures, &lock))),
+            ("wait_resource", Datum::Text(wait_resource(context, of, &lock))),
             ("open_transaction_count", int(1)),
             ("transaction_id", Datum::Int(lock.transaction as i64)),
         ]);
@@ -324,7 +366,7 @@ fn percent(value: f64) -> Datum {
 
 /// What is not measured is NULL.
 fn resource_stats(context: &Context<'_>, view: &mut View) {
-    let Some(figures) = context.facts.figures() else { return };
+    let Some(figures) = context.figures(context.database) else { return };
     let limits = figures.engine().resource_limits();
     for sample in figures.engine().resource_samples() {
         let since_1970 = sample.end.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Files, file groups and the space in them.
 //!
-//! All databases share the files of the data directory, so each of them shows the same; tempdb has none, since temporary tables
-//! are kept in memory.
+//! tempdb shows none, since temporary tables are kept in memory.
 
 use store::engine::{DataFileSpace, FileGroup, FileGrowth};
 
@@ -174,7 +173,7 @@ fn files(context: &Context<'_>, database: &DatabaseEntry, each: &mut dyn FnMut(F
         id: LOG_FILE_ID,
         is_log: true,
         name: log_name(&database.name),
-        physical_name: "log-*.vlf".to_string(),
+        physical_name: figures.path_of("log-*.vlf"),
         group: 0,
         size_pages: (figures.engine().log_space().total_bytes / 8192) as i64,
         limit_pages: None,
@@ -187,12 +186,12 @@ fn files(context: &Context<'_>, database: &DatabaseEntry, each: &mut dyn FnMut(F
         if id > LOG_FILE_ID {
             log.take().into_iter().for_each(&mut *each);
         }
-        each(data_file(id, &file));
+        each(data_file(id, figures.path_of(&file.name), &file));
     }
     log.take().into_iter().for_each(each);
 }
 
-fn data_file(id: i32, file: &DataFileSpace) -> File {
+fn data_file(id: i32, physical_name: String, file: &DataFileSpace) -> File {
     let (growth, grows_by_percent) = match file.growth {
         FileGrowth::None => (0, false),
         FileGrowth::Percent(percent) => (i64::from(percent), true),
@@ -202,7 +201,7 @@ fn data_file(id: i32, file: &DataFileSpace) -> File {
         id,
         is_log: false,
         name: file.logical_name.clone(),
-        physical_name: file.name.clone(),
+        physical_name,
         group: file.group,
         size_pages: file.size_pages as i64,
         limit_pages: file.limit_pages.map(|pages| pages as i64),

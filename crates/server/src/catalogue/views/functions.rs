@@ -54,8 +54,8 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
             Some(shaped(&name.name, vec![small.clone(), small], FILE_STATS, move |arguments, view| {
                 let wanted = wanted(&facts, arguments.first(), None)?;
                 let file = arguments.get(1).and_then(Datum::as_int);
-                let Some(figures) = facts.figures() else { return Ok(()) };
-                for database in wanted.into_iter().filter(|database| !same_name(&database.name, "tempdb")) {
+                for database in wanted {
+                    let Some(figures) = facts.figures(&database.name) else { continue };
                     file_stats(figures, database.id, file, view);
                 }
                 Ok(())
@@ -63,8 +63,8 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
         }
         "dm_db_log_info" => Some(shaped(&name.name, vec![whole], log::LOG_INFO, move |arguments, view| {
             let wanted = wanted(&facts, arguments.first(), Some(&database))?;
-            let Some(figures) = facts.figures() else { return Ok(()) };
-            for database in wanted.into_iter().filter(|database| !same_name(&database.name, "tempdb")) {
+            for database in wanted {
+                let Some(figures) = facts.figures(&database.name) else { continue };
                 log::log_info(figures, database.id, view);
             }
             Ok(())
@@ -73,7 +73,7 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
             let columns = View::new(log::LOG_RECORDS).columns;
             let rows = move |arguments: &[Datum]| {
                 let position = |at: usize| arguments.get(at).and_then(Datum::as_text);
-                match facts.figures() {
+                match facts.figures(&database) {
                     Some(figures) => log::log_records(&facts, figures, position(0), position(1)),
                     None => Ok(Vec::new()),
                 }

@@ -1,6 +1,6 @@
 //! The log: how much there is, what keeps it, and what is in it.
 //!
-//! All databases share one log, so each of them shows the same; a store of segments has none.
+//! A store of segments has none.
 
 use store::engine::page::UnitId;
 use store::engine::{LogReuseWait, LogRow, Lsn, RecoveryModel};

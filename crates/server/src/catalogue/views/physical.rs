@@ -71,8 +71,8 @@ pub(super) fn statistics(facts: &Facts, arguments: &[Datum], view: &mut View) ->
     if object.is_some() && tables().next().is_none() {
         return Err(parameter_incorrect(2));
     }
-    let Some(figures) = facts.figures() else { return Ok(()) };
     for database in databases {
+        let Some(figures) = facts.figures(&database.name) else { continue };
         for table in tables().filter(|table| same_name(&table.database, &database.name)) {
             let Some(pages) = figures.table(table) else { continue };
             for (row, units) in by_index(figures, table, detail)? {

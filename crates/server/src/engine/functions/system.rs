@@ -50,7 +50,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             facts,
             |facts, database, property| {
                 let database = facts.directory.database(database.as_text()?)?;
-                let figures = facts.figures().filter(|_| database.name != "tempdb");
+                let figures = facts.figures(&database.name);
                 let value = match property.as_text()?.to_ascii_lowercase().as_str() {
                     "collation" => crate::catalogue::DEFAULT_COLLATION,
                     "recovery" => figures.map_or("SIMPLE", |figures| views::recovery_model(figures).1),

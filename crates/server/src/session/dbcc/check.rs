@@ -204,7 +204,8 @@ impl Session {
         let definition = &table.definition;
         let name = shown_name(definition);
         let mut messages = vec![Message::new(2536, 10, format!("DBCC results for '{name}'."))];
-        let figures = self.instance.store().figures().filter(|_| table.place == Place::Shared);
+        let figures = self.instance.store().figures_of(&definition.database);
+        let figures = figures.filter(|_| table.place == Place::Shared);
         let findings = match &figures {
             Some(figures) => match figures.table(definition) {
                 Some(pages) => {
@@ -232,7 +233,7 @@ impl Session {
 
     fn check_database(&mut self, command: &str, database: &DatabaseEntry) -> Result<Vec<Message>, SqlError> {
         let mut messages = vec![Message::new(2536, 10, format!("DBCC results for '{}'.", database.name))];
-        let figures = self.instance.store().figures().filter(|_| !same_name(&database.name, "tempdb"));
+        let figures = self.instance.store().figures_of(&database.name);
         let mut findings = match &figures {
             Some(figures) => self.checked(figures, |transaction| transaction.check_database())?,
             None => Vec::new(),

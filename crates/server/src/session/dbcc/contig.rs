@@ -80,7 +80,9 @@ impl Session {
         let mut shown = Vec::new();
         if let Some(figures) = self.instance.store().figures() {
             for table in tables.iter().filter(|table| table.place == Place::Shared) {
-                shown.extend(waiting(|| leaves(&figures, &table.definition, detail))?);
+                if let Some(figures) = figures.of(&table.definition.database) {
+                    shown.extend(waiting(|| leaves(figures, &table.definition, detail))?);
+                }
             }
         }
         shown.retain(|shown| {

@@ -136,7 +136,8 @@ impl Session {
         }
         let table = self.work.find(&wanted, database)?.ok_or_else(missing)?;
         let mut used = Used::default();
-        if let Some(figures) = self.instance.store().figures().filter(|_| table.place == Place::Shared) {
+        let figures = self.instance.store().figures_of(&table.definition.database);
+        if let Some(figures) = figures.filter(|_| table.place == Place::Shared) {
             waiting(|| used.add(&figures, &table));
         }
         let columns: Vec<_> =
@@ -149,13 +150,12 @@ impl Session {
         Ok(view)
     }
 
-    /// All databases share the files, whose size each of them shows.
     fn space_of_database(&self, database: &str, one: bool) -> Result<Vec<View>, SqlError> {
         let directory = self.work.directory();
         let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
         let mut used = Used::default();
         let (mut size, mut free) = (0, 0);
-        let figures = self.instance.store().figures().filter(|_| !same_name(database, "tempdb"));
+        let figures = self.instance.store().figures_of(database);
         if let Some(figures) = figures {
             let tables = self.work.view().tables()?;
             waiting(|| {
@@ -223,8 +223,8 @@ impl Session {
             ("sample_size_with_current_compression_setting(KB)", "bigint"),
             ("sample_size_with_requested_compression_setting(KB)", "bigint"),
         ]);
-        let Some(figures) = self.instance.store().figures() else { return Ok(view) };
         let definition = &table.definition;
+        let Some(figures) = self.instance.store().figures_of(&definition.database) else { return Ok(view) };
         let Some(pages) = figures.table(definition) else { return Ok(view) };
         let index = parameters.int(2);
         if parameters.int(3).is_some_and(|partition| partition != 1) {

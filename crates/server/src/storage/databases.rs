@@ -1,0 +1,417 @@
+//! The databases of a server that keeps rows in pages: each has a store of its own, in a folder of its own.
+//!
+//! `master` has the catalogue of all databases (its table [`DIRECTORY_KEY`]), which says in which folder each is, and coordinates
+//! transactions over several. A folder that the catalogue does not name is removed when it has the mark of a database that was being made
+//! or dropped; any other is left alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use arrow::datatypes::{DataType, Field, Schema};
+use parking_lot::RwLock;
+use store::engine::{Engine, EngineError, EngineOptions, Host, ResourceLimits, Transaction};
+use store::{StoreError, TableId};
+
+use super::databases_transaction::{PagedSnapshots, PagedTransactions};
+use super::figures::{DatabaseFigures, Figures};
+use super::folders::{DirectoryFolders, Folders, MARK, folder_name};
+use super::pages::{PagedDatabase, with_order};
+use crate::catalogue::{DIRECTORY_KEY, Directory, name_key};
+
+/// What a folder has in which there is a database.
+const CONTROL: &str = "control";
+/// What any folder has that was opened.
+const LOCK: &str = "lock";
+const MASTER: &str = "master";
+const TEMPDB: &str = "tempdb";
+/// Those that every server has, with the folders that are called like them.
+const SYSTEM: [&str; 2] = ["model", "msdb"];
+
+/// All databases of a server. Clones share them.
+#[derive(Clone, Debug)]
+pub struct PagedDatabases {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    host: Host,
+    options: EngineOptions,
+    /// None: everything is in memory.
+    folders: Option<Box<dyn Folders>>,
+    master: PagedDatabase,
+    stores: RwLock<Stores>,
+    next: AtomicU32,
+    /// What every database is held to that has nothing else said of it.
+    limits: RwLock<Option<ResourceLimits>>,
+}
+
+#[derive(Debug, Default)]
+struct Stores {
+    by_number: BTreeMap<u32, PagedDatabase>,
+    by_name: HashMap<String, u32>,
+}
+
+impl PagedDatabases {
+    /// Opens the databases of a directory, or makes those that every server has. Without `sync` commits do not wait for the disk.
+    pub fn open(directory: &Path, sync: bool) -> Result<PagedDatabases, EngineError> {
+        let folders = DirectoryFolders::open(directory, sync)?;
+        Self::open_in(Box::new(folders), EngineOptions::default())
+    }
+
+    /// The same in any place for folders.
+    pub fn open_in(folders: Box<dyn Folders>, options: EngineOptions) -> Result<PagedDatabases, EngineError> {
+        Self::start(Some(folders), options)
+    }
+
+    /// Databases in memory.
+    pub fn in_memory() -> Result<PagedDatabases, EngineError> {
+        Self::start(None, EngineOptions::default())
+    }
+
+    fn start(
+        folders: Option<Box<dyn Folders>>,
+        options: EngineOptions,
+    ) -> Result<PagedDatabases, EngineError> {
+        let options = with_order(options);
+        let cache_bytes = match folders {
+            Some(_) => options.cache_bytes,
+            None => options.cache_bytes.min(store::engine::MEMORY_CACHE_BYTES),
+        };
+        let host = Host::new(cache_bytes);
+        let present = match &folders {
+            Some(folders) => folders.list().map_err(|source| failed("list", source))?,
+            None => Vec::new(),
+        };
+        let engine = match &folders {
+            Some(folders) => {
+                without_master(folders.as_ref(), &present)?;
+                Engine::open_within(&host, folders.open(MASTER, true)?, options, &|_| false)?
+            }
+            None => Engine::in_memory_within(&host, options)?,
+        };
+        let master = PagedDatabase::new(engine, folders.as_ref().map(|_| MASTER), 1);
+        let mut stores = Stores::default();
+        stores.put(MASTER, &master);
+        let shared = Shared {
+            host,
+            options,
+            folders,
+            master,
+            stores: RwLock::new(stores),
+            next: AtomicU32::new(2),
+            limits: RwLock::default(),
+        };
+        let databases = PagedDatabases { shared: Arc::new(shared) };
+        databases.open_others(&present)?;
+        Ok(databases)
+    }
+
+    /// Opens what the catalogue names, and removes what was left over.
+    fn open_others(&self, present: &[String]) -> Result<(), EngineError> {
+        let shared = &self.shared;
+        let known =
+            shared.master.engine().snapshot().table(DIRECTORY_KEY).map(|table| table.properties.clone());
+        let directory = match &known {
+            Some(text) => Some(serde_json::from_str::<Directory>(text).map_err(|error| {
+                EngineError::DamagedDatabase { what: "the catalogue of databases", reason: error.to_string() }
+            })?),
+            None => None,
+        };
+        self.open_temporary(present)?;
+        for name in SYSTEM {
+            // Without a catalogue they are made; one may be there already, if the power went before the catalogue was made.
+            self.open_one(name, name, directory.is_some())?;
+        }
+        let users = directory.iter().flat_map(|directory| &directory.databases);
+        let users: Vec<_> = users.filter(|database| !database.folder.is_empty()).collect();
+        for database in &users {
+            self.open_one(&database.name, &database.folder, true)?;
+        }
+        shared.master.engine().forget_recovered_decisions();
+        if directory.is_none() {
+            self.make_directory()?;
+        }
+        if let Some(folders) = &shared.folders {
+            let others = present.iter().filter(|folder| {
+                let folder = folder.as_str();
+                let own = folder == MASTER || folder == TEMPDB || SYSTEM.contains(&folder);
+                !own && !users.iter().any(|database| database.folder == folder)
+            });
+            for folder in others {
+                remove_marked(folders.as_ref(), folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// tempdb is empty whenever a server starts.
+    fn open_temporary(&self, present: &[String]) -> Result<(), EngineError> {
+        if let Some(folders) = &self.shared.folders
+            && present.iter().any(|folder| folder == TEMPDB)
+        {
+            folders.remove(TEMPDB).map_err(|source| failed("remove", source))?;
+        }
+        self.open_one(TEMPDB, TEMPDB, false)
+    }
+
+    fn open_one(&self, name: &str, folder: &str, must_exist: bool) -> Result<(), EngineError> {
+        let shared = &self.shared;
+        let engine = match &shared.folders {
+            None => Engine::in_memory_within(&shared.host, shared.options)?,
+            Some(folders) => {
+                let volume = folders.open(folder, folder != TEMPDB)?;
+                let names = volume.list().map_err(|source| failed("list", source))?;
+                if must_exist && !names.iter().any(|name| name == CONTROL) {
+                    let reason = format!("the files of database {name:?} are not in its folder {folder}");
+                    return Err(EngineError::DamagedDatabase { what: "the data directory", reason });
+                }
+                if must_exist && names.iter().any(|name| name == MARK) {
+                    folders.unmark(folder).map_err(|source| failed("unmark", source))?;
+                }
+                let decided = |global| shared.master.engine().has_decided(global);
+                Engine::open_within(&shared.host, volume, shared.options, &decided)?
+            }
+        };
+        let folder = shared.folders.as_ref().map(|_| folder);
+        let store = PagedDatabase::new(engine, folder, self.new_number());
+        shared.stores.write().put(name, &store);
+        Ok(())
+    }
+
+    fn make_directory(&self) -> Result<(), EngineError> {
+        let text = serde_json::to_string(&Directory::default());
+        let text = text.map_err(|error| EngineError::Schema { reason: error.to_string() })?;
+        let mut transaction = self.shared.master.begin_for(self.shared.host.new_owner());
+        let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
+        let made = transaction.create_table(DIRECTORY_KEY, schema, &text).and_then(|_| transaction.commit());
+        made.map_err(|error| match error {
+            StoreError::Engine(error) => error,
+            other => EngineError::Schema { reason: other.to_string() },
+        })
+    }
+
+    fn add_new(&self, name: &str, engine: Engine, folder: Option<&str>, number: u32) {
+        engine.set_resource_limits(*self.shared.limits.read());
+        let store = PagedDatabase::new(engine, folder, number);
+        self.shared.stores.write().put(name, &store);
+    }
+
+    fn new_number(&self) -> u32 {
+        self.shared.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The database master.
+    pub fn master(&self) -> &PagedDatabase {
+        &self.shared.master
+    }
+
+    /// The database of a name, in any case.
+    pub fn database(&self, name: &str) -> Option<PagedDatabase> {
+        self.shared.stores.read().named(&name_key(name))
+    }
+
+    /// The database whose table has this name of the store.
+    pub(super) fn of_table(&self, key: &str) -> Option<PagedDatabase> {
+        match database_of(key) {
+            Some(name) => self.shared.stores.read().named(name),
+            None => Some(self.shared.master.clone()),
+        }
+    }
+
+    /// The database of a table.
+    pub(super) fn of_id(&self, table: TableId) -> Option<PagedDatabase> {
+        self.shared.stores.read().by_number.get(&number_of(table)).cloned()
+    }
+
+    /// All databases.
+    pub(super) fn all(&self) -> Vec<PagedDatabase> {
+        self.shared.stores.read().by_number.values().cloned().collect()
+    }
+
+    /// Whether commits go to files.
+    pub fn is_on_disk(&self) -> bool {
+        self.shared.folders.is_some()
+    }
+
+    /// Starts a transaction.
+    pub fn begin(&self) -> PagedTransactions {
+        PagedTransactions::new(self.clone(), self.shared.host.new_owner())
+    }
+
+    /// Everything committed so far: of each database, from when it is first asked for.
+    pub fn snapshot(&self) -> PagedSnapshots {
+        PagedSnapshots::new(self.clone())
+    }
+
+    /// What the management views show of all databases.
+    pub fn figures(&self) -> DatabaseFigures {
+        let stores = self.shared.stores.read();
+        let named = stores.by_name.iter().filter_map(|(name, number)| {
+            (name != TEMPDB).then(|| Some((name.clone(), stores.by_number.get(number)?.clone())))?
+        });
+        DatabaseFigures::new(named.collect())
+    }
+
+    /// What they show of one; None: there is none of that name, or it is tempdb, whose tables are in memory but for a few.
+    pub fn figures_of(&self, name: &str) -> Option<Figures> {
+        let name = name_key(name);
+        (name != TEMPDB).then(|| self.shared.stores.read().named(&name))?.map(|store| store.figures())
+    }
+
+    /// Holds every database to these limits, also those that are made later, but for tempdb.
+    pub fn limit_all(&self, limits: ResourceLimits) {
+        *self.shared.limits.write() = Some(limits);
+        let temporary = self.database(TEMPDB).map(|store| store.number());
+        let stores = self.all().into_iter().filter(|store| Some(store.number()) != temporary);
+        stores.for_each(|store| store.engine().set_resource_limits(Some(limits)));
+    }
+
+    /// Writes changed pages of all databases, so that the next opening is short.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        self.all().iter().try_for_each(PagedDatabase::checkpoint)
+    }
+
+    /// Makes a database that no catalogue names yet, and returns its folder. It must be [`keep`](Self::keep)t or
+    /// [`discard`](Self::discard)ed; what is neither is removed by the next start.
+    pub fn create(&self, name: &str) -> Result<String, StoreError> {
+        let shared = &self.shared;
+        let number = self.new_number();
+        // As model is.
+        let model = self.database("model").map(|model| model.engine().recovery_model());
+        let options = EngineOptions {
+            recovery_model: model.unwrap_or(shared.options.recovery_model),
+            ..shared.options
+        };
+        let Some(folders) = &shared.folders else {
+            let engine = Engine::in_memory_within(&shared.host, options)?;
+            self.add_new(name, engine, None, number);
+            return Ok(String::new());
+        };
+        let present = folders.list().map_err(|source| failed("list", source))?;
+        let folder =
+            (number..).map(|number| folder_name(name, number)).find(|folder| !present.contains(folder));
+        let folder = folder.unwrap_or_default();
+        let made = folders.open(&folder, true).and_then(|volume| {
+            folders.mark(&folder).map_err(|source| failed("mark", source))?;
+            Engine::open_within(&shared.host, volume, options, &|_| false)
+        });
+        match made {
+            Ok(engine) => {
+                self.add_new(name, engine, Some(&folder), number);
+                Ok(folder)
+            }
+            Err(error) => {
+                // What cannot be removed now is by the next start.
+                folders.remove(&folder).ok();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// The catalogue names a new database, durably.
+    pub fn keep(&self, folder: &str) {
+        if let Some(folders) = &self.shared.folders {
+            // Left over, it says nothing of a folder that the catalogue names.
+            folders.unmark(folder).ok();
+        }
+    }
+
+    /// Marks a database that is about to be taken out of the catalogue, and holds all of it alone: nobody else reads or changes it any more.
+    pub fn begin_drop(
+        &self,
+        name: &str,
+        folder: &str,
+        lock_timeout: Duration,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Option<Transaction>, StoreError> {
+        let Some(store) = self.database(name) else { return Ok(None) };
+        let mut transaction = store.engine().begin();
+        transaction.set_lock_timeout(lock_timeout);
+        transaction.set_interrupt(interrupt);
+        transaction.lock_everything()?;
+        if let Some(folders) = &self.shared.folders {
+            folders.mark(folder).map_err(|source| failed("mark", source))?;
+        }
+        Ok(Some(transaction))
+    }
+
+    /// The catalogue does not name a database any more, or never did: its files go. What cannot be removed now is by the next start.
+    pub fn discard(&self, name: &str, folder: &str) {
+        let Some(store) = self.shared.stores.write().take(&name_key(name)) else { return };
+        // Nothing of a transaction over several databases may be asked of it any more.
+        self.shared.master.engine().settle_decisions().ok();
+        store.engine().shut("the database was dropped");
+        drop(store);
+        if let Some(folders) = &self.shared.folders {
+            folders.remove(folder).ok();
+        }
+    }
+}
+
+impl Stores {
+    fn put(&mut self, name: &str, store: &PagedDatabase) {
+        self.by_number.insert(store.number(), store.clone());
+        self.by_name.insert(name_key(name), store.number());
+    }
+
+    fn named(&self, name: &str) -> Option<PagedDatabase> {
+        self.by_number.get(self.by_name.get(name)?).cloned()
+    }
+
+    fn take(&mut self, name: &str) -> Option<PagedDatabase> {
+        self.by_number.remove(&self.by_name.remove(name)?)
+    }
+}
+
+fn failed(operation: &'static str, source: std::io::Error) -> EngineError {
+    EngineError::Io { operation, path: "the data directory".into(), source }
+}
+
+/// A directory that has databases has their catalogue. Errors: it has none, and something that nobody would find again.
+fn without_master(folders: &dyn Folders, present: &[String]) -> Result<(), EngineError> {
+    if present.iter().any(|folder| folder == MASTER) {
+        return Ok(());
+    }
+    for folder in present {
+        let files = folders.files(folder).map_err(|source| failed("list", source))?;
+        let has = |name: &str| files.iter().any(|file| file == name);
+        if has(CONTROL) && !has(MARK) {
+            let reason = format!("it has a database in {folder}, but no {MASTER}");
+            return Err(EngineError::DamagedDatabase { what: "the data directory", reason });
+        }
+    }
+    Ok(())
+}
+
+/// Removes a folder that the catalogue does not name, if it was being made or dropped when the power went.
+fn remove_marked(folders: &dyn Folders, folder: &str) -> Result<(), EngineError> {
+    let files = folders.files(folder).map_err(|source| failed("list", source))?;
+    let marked = files.iter().any(|file| file == MARK);
+    let begun = files.iter().all(|file| file == LOCK) && folder.contains('-');
+    if marked || begun {
+        folders.remove(folder).map_err(|source| failed("remove", source))?;
+    }
+    Ok(())
+}
+
+/// The database's part of a table's name in the store ([`crate::catalogue::store_key`]); None: it is master's own.
+fn database_of(key: &str) -> Option<&str> {
+    let mut escaped = false;
+    for (at, letter) in key.char_indices() {
+        match letter {
+            '\\' => escaped = !escaped,
+            '.' if !escaped => return key.get(..at),
+            _ => escaped = false,
+        }
+    }
+    None
+}
+
+/// The number of the database of a table.
+pub(super) fn number_of(table: TableId) -> u32 {
+    (table.0 >> 32) as u32
+}

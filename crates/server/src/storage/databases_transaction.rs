@@ -1,0 +1,342 @@
+//! Transactions and snapshots over the databases of a server: each has a part in those that it touches.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use parking_lot::Mutex;
+use store::engine::{ColumnSource, EngineError, RowLocator, commit_together};
+use store::{LockMode, StoreError, TableId, TableInfo};
+
+use super::altering::AlteredTable;
+use super::databases::{PagedDatabases, number_of};
+use super::key_range::KeyRange;
+use super::logging::LoadLogging;
+use super::pages::{PagedDatabase, PagedSnapshot};
+use super::pages_transaction::{PagedSavepoint, PagedTransaction};
+use super::scan::{LocatedScan, Scan};
+use super::side_writer::SideWriter;
+
+/// The databases as of one commit of each: the last one when it was first asked for.
+#[derive(Clone, Debug)]
+pub struct PagedSnapshots {
+    databases: PagedDatabases,
+    taken: Arc<Mutex<BTreeMap<u32, PagedSnapshot>>>,
+}
+
+impl PagedSnapshots {
+    pub(super) fn new(databases: PagedDatabases) -> PagedSnapshots {
+        PagedSnapshots { databases, taken: Arc::default() }
+    }
+
+    fn of(&self, database: &PagedDatabase) -> PagedSnapshot {
+        let mut taken = self.taken.lock();
+        taken.entry(database.number()).or_insert_with(|| database.snapshot()).clone()
+    }
+
+    /// All tables, database by database, in the order of their creation.
+    pub fn tables(&self) -> Vec<TableInfo> {
+        self.databases.all().iter().flat_map(|database| self.of(database).tables()).collect()
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<TableInfo> {
+        self.of(&self.databases.of_table(name)?).table(name)
+    }
+
+    /// Reads a table, or a range of a key of it.
+    pub fn scan(
+        &self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
+        // A database that was dropped since is read all the same.
+        let taken = self.taken.lock().get(&number_of(table)).cloned();
+        let snapshot = match taken {
+            Some(snapshot) => snapshot,
+            None => self.of(&self.databases.of_id(table).ok_or(StoreError::NoSuchTable { table })?),
+        };
+        snapshot.scan(table, projection, range)
+    }
+}
+
+/// A unit of work. Dropped without [`commit`](Self::commit) it leaves no trace.
+#[derive(Debug)]
+pub struct PagedTransactions {
+    databases: PagedDatabases,
+    /// What its parts have in common where they wait for locks.
+    owner: u64,
+    parts: BTreeMap<u32, Part>,
+    session: Option<u16>,
+    lock_timeout: Option<Duration>,
+    interrupt: Option<Arc<AtomicBool>>,
+}
+
+/// What happens in one database.
+#[derive(Debug)]
+struct Part {
+    transaction: PagedTransaction,
+    /// Where it goes back to for a savepoint that is older than it.
+    start: PagedSavepoint,
+}
+
+/// A point of a transaction to go back to, by database.
+#[derive(Debug)]
+pub struct PagedSavepoints(BTreeMap<u32, PagedSavepoint>);
+
+impl PagedTransactions {
+    pub(super) fn new(databases: PagedDatabases, owner: u64) -> PagedTransactions {
+        PagedTransactions {
+            databases,
+            owner,
+            parts: BTreeMap::new(),
+            session: None,
+            lock_timeout: None,
+            interrupt: None,
+        }
+    }
+
+    /// Shows the transaction and its locks under a session.
+    pub fn set_session(&mut self, session: u16) {
+        self.session = Some(session);
+        self.parts.values_mut().for_each(|part| part.transaction.set_session(session));
+    }
+
+    /// How long changes wait for their locks from now on.
+    pub fn set_lock_timeout(&mut self, timeout: Duration) {
+        self.lock_timeout = Some(timeout);
+        self.parts.values_mut().for_each(|part| part.transaction.set_lock_timeout(timeout));
+    }
+
+    /// Setting `interrupt` ends a wait for a lock, from any thread.
+    pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
+        let parts = self.parts.values_mut();
+        parts.for_each(|part| part.transaction.set_interrupt(Arc::clone(&interrupt)));
+        self.interrupt = Some(interrupt);
+    }
+
+    /// The part in a database, which begins with the first use.
+    fn part(&mut self, database: &PagedDatabase) -> Result<&mut PagedTransaction, StoreError> {
+        let number = database.number();
+        if !self.parts.contains_key(&number) {
+            let mut transaction = database.begin_for(self.owner);
+            if let Some(timeout) = self.lock_timeout {
+                transaction.set_lock_timeout(timeout);
+            }
+            if let Some(interrupt) = &self.interrupt {
+                transaction.set_interrupt(Arc::clone(interrupt));
+            }
+            if let Some(session) = self.session {
+                transaction.set_session(session);
+            }
+            let start = transaction.savepoint()?;
+            self.parts.insert(number, Part { transaction, start });
+        }
+        match self.parts.get_mut(&number) {
+            Some(part) => Ok(&mut part.transaction),
+            None => Err(EngineError::Doomed.into()),
+        }
+    }
+
+    /// The part in the database of a table.
+    fn of(&mut self, table: TableId) -> Result<&mut PagedTransaction, StoreError> {
+        let number = number_of(table);
+        if !self.parts.contains_key(&number) {
+            let database = self.databases.of_id(table).ok_or(StoreError::NoSuchTable { table })?;
+            return self.part(&database);
+        }
+        match self.parts.get_mut(&number) {
+            Some(part) => Ok(&mut part.transaction),
+            None => Err(StoreError::NoSuchTable { table }),
+        }
+    }
+
+    /// Takes a lock on a table, or strengthens one.
+    pub fn lock(&mut self, table: TableId, mode: LockMode, timeout: Duration) -> Result<(), StoreError> {
+        self.of(table)?.lock(table, mode, timeout)
+    }
+
+    /// All tables as this transaction sees them, database by database, in the order of their creation.
+    pub fn tables(&self) -> Vec<TableInfo> {
+        let databases = self.databases.all();
+        let tables = databases.iter().flat_map(|database| match self.parts.get(&database.number()) {
+            Some(part) => part.transaction.tables(),
+            None => database.snapshot().tables(),
+        });
+        tables.collect()
+    }
+
+    /// The table of this name as this transaction sees it.
+    pub fn table(&self, name: &str) -> Option<TableInfo> {
+        let database = self.databases.of_table(name)?;
+        match self.parts.get(&database.number()) {
+            Some(part) => part.transaction.table(name),
+            None => database.snapshot().table(name),
+        }
+    }
+
+    /// Reads a table as this transaction sees it now, or a range of a key of it.
+    pub fn scan(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
+        self.of(table)?.scan(table, projection, range)
+    }
+
+    /// The same without the rows of writers that have not ended.
+    pub fn scan_stored(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<Scan, StoreError> {
+        self.of(table)?.scan_stored(table, projection, range)
+    }
+
+    /// The rows of a table with what leads to each, for a statement that changes some. The table must be locked alone.
+    pub fn located_scan(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> Result<LocatedScan, StoreError> {
+        self.of(table)?.located_scan(table, projection, range)
+    }
+
+    /// The rows that these lead to, in that order; all columns.
+    pub fn rows_at(&mut self, table: TableId, locators: &[RowLocator]) -> Result<RecordBatch, StoreError> {
+        self.of(table)?.rows_at(table, locators)
+    }
+
+    /// Removes rows, and their entries from the indexes.
+    pub fn delete_located(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
+        self.of(table)?.delete_located(table, locators)
+    }
+
+    /// Puts `rows` in the places of others: where they lie if they fit there, and under their new keys.
+    pub fn update_located(
+        &mut self,
+        table: TableId,
+        locators: &[RowLocator],
+        rows: &RecordBatch,
+    ) -> Result<(), StoreError> {
+        self.of(table)?.update_located(table, locators, rows)
+    }
+
+    /// Writes a table, or one of its indexes, anew: full pages, or as full as its fill factor says.
+    pub fn rebuild(&mut self, table: TableId, index: Option<&str>) -> Result<(), StoreError> {
+        self.of(table)?.rebuild(table, index)
+    }
+
+    /// Creates a table of the Exact form, in the database that its name says.
+    pub fn create_table(
+        &mut self,
+        name: &str,
+        schema: SchemaRef,
+        properties: &str,
+    ) -> Result<TableId, StoreError> {
+        let missing = || EngineError::NoSuchTable { name: name.to_owned() };
+        let database = self.databases.of_table(name).ok_or_else(missing)?;
+        self.part(&database)?.create_table(name, schema, properties)
+    }
+
+    /// Replaces the text kept with the table. If it is a table's definition, the table gets the trees that it says, and those that it does
+    /// not say go.
+    pub fn set_properties(&mut self, table: TableId, properties: &str) -> Result<(), StoreError> {
+        self.of(table)?.set_properties(table, properties)
+    }
+
+    /// Begins to give a table other columns ([`PagedTransaction::start_altering`]).
+    pub fn start_altering(
+        &mut self,
+        table: TableId,
+        schema: SchemaRef,
+        properties: &str,
+        sources: Vec<ColumnSource>,
+    ) -> Result<Option<AlteredTable>, StoreError> {
+        self.of(table)?.start_altering(table, schema, properties, sources)
+    }
+
+    /// Ends it.
+    pub fn finish_altering(
+        &mut self,
+        table: TableId,
+        altered: AlteredTable,
+        properties: &str,
+    ) -> Result<(), StoreError> {
+        self.of(table)?.finish_altering(table, altered, properties)
+    }
+
+    /// Gives a table another name in the same database.
+    pub fn rename_table(&mut self, table: TableId, name: &str) -> Result<(), StoreError> {
+        self.of(table)?.rename_table(table, name)
+    }
+
+    /// Removes a table and its rows.
+    pub fn drop_table(&mut self, table: TableId) -> Result<(), StoreError> {
+        self.of(table)?.drop_table(table)
+    }
+
+    /// Removes all rows of a table.
+    pub fn truncate(&mut self, table: TableId) -> Result<(), StoreError> {
+        self.of(table)?.truncate(table)
+    }
+
+    /// Adds rows to a table.
+    pub fn append(&mut self, table: TableId, batch: &RecordBatch) -> Result<(), StoreError> {
+        self.of(table)?.append(table, batch)
+    }
+
+    /// Writers for `count` threads, which fill a heap without indexes side by side until the statement ends.
+    pub fn side_writers(&mut self, table: TableId, count: usize) -> Result<Vec<SideWriter>, StoreError> {
+        self.of(table)?.side_writers(table, count)
+    }
+
+    /// How much of the rows that were added to a table since this was last asked went to the log; None: none were.
+    pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
+        self.parts.get_mut(&number_of(table))?.transaction.take_logging(table)
+    }
+
+    /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.
+    pub fn expect_sorted(&mut self, table: TableId) {
+        if let Ok(part) = self.of(table) {
+            part.expect_sorted(table);
+        }
+    }
+
+    /// Ends the adding of rows by one statement. Errors: keys that are there already, rows that are not in the order that was promised.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
+        self.parts.values_mut().try_for_each(|part| part.transaction.settle())
+    }
+
+    /// Marks a point to go back to.
+    pub fn savepoint(&mut self) -> Result<PagedSavepoints, StoreError> {
+        let parts = self.parts.iter_mut();
+        let marks = parts.map(|(number, part)| Ok((*number, part.transaction.savepoint()?)));
+        Ok(PagedSavepoints(marks.collect::<Result<_, StoreError>>()?))
+    }
+
+    /// Undoes everything since the savepoint. Locks are kept.
+    pub fn rollback_to(&mut self, savepoint: &PagedSavepoints) -> Result<(), StoreError> {
+        self.parts.iter_mut().try_for_each(|(number, Part { transaction, start })| {
+            transaction.rollback_to(savepoint.0.get(number).unwrap_or(start))
+        })
+    }
+
+    /// Makes everything durable, then visible: in all databases or in none.
+    pub fn commit(self) -> Result<(), StoreError> {
+        let mut parts: Vec<PagedTransaction> =
+            self.parts.into_values().map(|part| part.transaction).collect();
+        if parts.len() < 2 {
+            return parts.into_iter().try_for_each(PagedTransaction::commit);
+        }
+        let open = parts.iter_mut().map(PagedTransaction::finish).collect::<Result<Vec<_>, _>>()?;
+        Ok(commit_together(self.databases.master().engine(), open)?)
+    }
+}
