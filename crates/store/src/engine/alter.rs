@@ -281,7 +281,7 @@ impl Transaction {
             loads.iter_mut().try_for_each(|load| load.push(&values, &addresses, batch.num_rows()))?;
         }
         let minimally_logged = self.shared.is_minimally_logged();
-        self.fill_indexes(object, loads, minimally_logged)
+        self.fill_indexes(object, loads, true, minimally_logged)
     }
 }
 

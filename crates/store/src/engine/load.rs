@@ -19,7 +19,8 @@ use super::transaction::{Leftover, Leftovers, Savepoint, Transaction, no_table};
 /// How a bulk load is done.
 #[derive(Debug, Clone, Copy)]
 pub struct BulkOptions {
-    /// The load locks the table as a whole (`TABLOCK`): one of the conditions for minimal logging.
+    /// The load locks the table as a whole (`TABLOCK`): one of the conditions for minimal logging, and for building trees with their fill
+    /// factor. Without it rows are merged into them, as if they had been inserted one by one.
     pub table_lock: bool,
     /// The rows are said to come in the order of the clustered key (the `ORDER` hint). It is verified: a row out of order is
     /// [`EngineError::NotSorted`]. Means nothing for a heap.
@@ -135,7 +136,7 @@ impl BulkWriter {
         let minimal = minimal_logging.data_pages;
         let target = match &table.clustered {
             Some(tree) => {
-                let builds = is_fresh(shared, tree)?;
+                let builds = options.table_lock && is_fresh(shared, tree)?;
                 let builder = builds.then(|| TreeBuilder::new(shared, table, tree, transaction, minimal));
                 let sorter =
                     (!builds || !options.sorted).then(|| Sorter::new(shared, options.sort_memory_bytes));
@@ -438,21 +439,23 @@ impl Transaction {
         if let Some(mut sorted) = pending {
             rows += self.with_heap(table.object, |heap| heap.merge_table(&mut sorted, &mut indexes))?;
         }
-        self.fill_indexes(table.object, indexes, minimal_logging.index_pages)?;
+        let builds = !minimal_logging.failed.contains(&MinimalLoggingCondition::TableLock);
+        self.fill_indexes(table.object, indexes, builds, minimal_logging.index_pages)?;
         Ok(rows)
     }
 
-    /// Builds indexes from their entries, or merges those into them.
+    /// Builds indexes from their entries if that is allowed and they have never had any, or merges those into them.
     pub(super) fn fill_indexes(
         &mut self,
         object: u32,
         indexes: Vec<IndexLoad>,
+        builds: bool,
         minimally_logged: bool,
     ) -> Result<(), EngineError> {
         for load in indexes {
             let tree = Arc::clone(&load.index.tree);
             let mut sorted = load.finish()?;
-            if !is_fresh(&self.shared, &tree)? {
+            if !builds || !is_fresh(&self.shared, &tree)? {
                 self.with_heap(object, |heap| {
                     while let Some((entries, keys)) = sorted.next()? {
                         heap.merge(&tree, &entries, &keys)?;

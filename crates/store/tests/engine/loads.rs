@@ -139,6 +139,30 @@ fn pages_are_as_dense_as_the_fill_factor_says() {
 }
 
 #[test]
+fn the_fill_factor_means_nothing_to_loads_that_do_not_build_the_tree() {
+    for (columns, rows) in [(narrow(), 40_000), (wide(), 8_000)] {
+        // Without a lock of the table.
+        let tree = engine(RecoveryModel::Simple, 1 << 20);
+        create(&tree, &columns, Some(10));
+        load(&tree, &columns, rows, BulkOptions { table_lock: false, ..SORTED });
+        assert!(density(&tree).0 >= 97.0, "{:?}", density(&tree));
+        // Into a table that has held rows.
+        let tree = engine(RecoveryModel::Simple, 1 << 20);
+        create(&tree, &columns, Some(10));
+        let mut transaction = tree.begin();
+        transaction.insert("t", &batch(&columns, 0..1000)).unwrap();
+        transaction.commit().unwrap();
+        let mut transaction = tree.begin();
+        let keys = batch(&columns, 0..1000).project(&[0]).unwrap();
+        transaction.delete_keys("t", &keys).unwrap();
+        transaction.commit().unwrap();
+        load(&tree, &columns, rows, SORTED);
+        assert!(density(&tree).0 >= 97.0, "{:?}", density(&tree));
+        assert_eq!(tree.check().unwrap(), []);
+    }
+}
+
+#[test]
 fn a_load_ten_times_larger_than_the_cache_does_not_fill_more_than_the_cache() {
     let cache_pages = 128;
     for (columns, rows) in [(narrow(), 90_000), (wide(), 17_000)] {
