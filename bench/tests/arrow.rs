@@ -1,54 +1,17 @@
 //! The Arrow experiment, small: every variant loads and verifies, the files are written, and nothing stays behind.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::net::SocketAddr;
-use std::process::{Command, Output};
+mod served;
 
-use bulkwire_server::{
-    DataLocation, EncryptionPolicy, Limits, Password, RunningServer, Server, ServerOptions,
-};
-use load::{Client, Config};
-
-const PASSWORD: &str = "Only-for-tests-1";
-
-fn server() -> RunningServer {
-    Server::start(ServerOptions {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        data: DataLocation::InMemory,
-        storage: None,
-        init: Vec::new(),
-        user: "sa".to_owned(),
-        password: Password::new(PASSWORD),
-        certificate: None,
-        encryption: EncryptionPolicy::Optional,
-        bulk_directories: Vec::new(),
-        discard: false,
-        log_requests: false,
-        limits: Limits::default(),
-    })
-    .unwrap()
-}
-
-fn url(server: &RunningServer) -> String {
-    format!("mssql://sa:{PASSWORD}@{}/master?Encrypt=Off", server.address())
-}
-
-fn bench(target: &str, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkwire-bench"));
-    command.args(["arrow", "--target", target]).args(arguments).output().unwrap()
-}
+use served::{Served, said};
 
 #[test]
 fn every_variant_is_run_and_verified() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    let (json, html) = (folder.path().join("arrow.json"), folder.path().join("arrow.html"));
+    let server = Served::start(None, None);
     let small = ["--rows", "2000", "--row-by-row", "20", "--rounds", "2", "--batch-rows", "500,3000"];
-    let files = ["--output", json.to_str().unwrap(), "--report", html.to_str().unwrap()];
-    let ran = bench(&url(&server), &[small.as_slice(), files.as_slice()].concat());
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let (results, page, table) = server.results("arrow", &small);
 
     // Three storages, two batch sizes, with and without TABLOCK, and row by row.
-    let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     let variants = results["variants"].as_array().unwrap();
     assert_eq!(variants.len(), 13);
     for variant in variants {
@@ -66,26 +29,20 @@ fn every_variant_is_run_and_verified() {
             assert_eq!(phases, expected, "{variant}");
         }
     }
-    let table = String::from_utf8(ran.stdout).unwrap();
     assert_eq!(
         table.lines().filter(|line| line.starts_with("| heap") || line.starts_with("| clustered")).count(),
         13
     );
-    assert!(std::fs::read_to_string(&html).unwrap().contains("heap, then key, 3,000 a batch, TABLOCK"));
-
-    let mut client = Client::connect(&Config::parse(&url(&server)).unwrap()).unwrap();
-    let left = client.query_values("SELECT COUNT(*) FROM sys.tables").unwrap();
-    assert_eq!(left[0].rows[0][0].to_string(), "0");
+    assert!(page.contains("heap, then key, 3,000 a batch, TABLOCK"));
 }
 
 #[test]
 fn a_table_that_exists_is_left_alone() {
-    let server = server();
-    let mut client = Client::connect(&Config::parse(&url(&server)).unwrap()).unwrap();
+    let server = Served::start(None, None);
+    let mut client = server.client();
     client.execute("CREATE TABLE dbo.kept (n int); INSERT INTO dbo.kept VALUES (1)").unwrap();
-    let ran = bench(&url(&server), &["--table", "dbo.kept", "--rows", "10", "--rounds", "1"]);
+    let ran = server.bench("arrow", &["--table", "dbo.kept", "--rows", "10", "--rounds", "1"]);
     assert!(!ran.status.success());
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(said.contains("[dbo].[kept] exists"), "{said}");
+    assert!(said(&ran).contains("[dbo].[kept] exists"), "{}", said(&ran));
     assert_eq!(client.query_values("SELECT n FROM dbo.kept").unwrap()[0].rows.len(), 1);
 }

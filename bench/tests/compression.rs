@@ -3,9 +3,6 @@
 
 mod served;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-
 use served::Served;
 
 const SMALL: [&str; 4] = ["--rows", "3000", "--rounds", "2"];
@@ -100,29 +97,4 @@ fn options_that_make_no_sense_are_refused_before_anything_is_made() {
         let said = server.failure("compression", &arguments);
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_experiment_drops_its_database() {
-    let server = Served::with_pages();
-    let mut child = server
-        .command("compression", &["--rows", "3000", "--rounds", "10000"])
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut errors = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    errors.read_line(&mut line).unwrap();
-    assert!(line.starts_with("round 1 of 10000"), "{line}");
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let rest: Vec<String> = errors.lines().map(Result::unwrap).collect();
-    assert!(!child.wait().unwrap().success());
-    assert!(
-        rest.iter().any(|line| line.contains("benchmark failed")
-            && (line.contains("interrupted") || line.contains("cancel"))),
-        "{rest:?}"
-    );
-    server.assert_empty();
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use load::report::grouped;
 
 use super::{Outcome, Settings, Storage, Variant, measure, page};
+use crate::experiment::Interrupt;
 
 /// Flags of `bulkwire bench arrow`.
 #[derive(Debug, Args)]
@@ -66,7 +67,7 @@ impl ArrowArguments {
             rounds: usize::from(self.rounds),
             variants: Variant::combinations(&self.storage, &self.batch_rows, &locks, self.row_by_row > 0),
         };
-        let results = measure(&settings, &mut |round, variant, run| {
+        let results = measure(&settings, &Interrupt::watch()?, &mut |round, variant, run| {
             let rate = grouped((run.rows as f64 / run.seconds).round() as u64);
             eprintln!("round {} of {}: {variant}: {rate} rows/s", round + 1, settings.rounds);
         })?;

@@ -19,7 +19,7 @@ pub use run::Run;
 pub use summary::{Figures, PublishedRatio, Results};
 pub use variant::{Method, Storage, Variant};
 
-use crate::experiment::{Outcome, turns};
+use crate::experiment::{Interrupt, Interrupted, Outcome, turns};
 use crate::server_process::ServerProcess;
 use crate::source::Source;
 use run::{Session, drop_table};
@@ -45,8 +45,12 @@ pub struct Settings {
 ///
 /// # Errors
 /// A target that cannot be reached, a table that exists, and a run whose rows did not all arrive as they were sent. The table
-/// is dropped in any case.
-pub fn measure(settings: &Settings, told: &mut dyn FnMut(usize, &Variant, &Run)) -> Outcome<Results> {
+/// is dropped in any case, or said to be there still.
+pub fn measure(
+    settings: &Settings,
+    interrupt: &Interrupt,
+    told: &mut dyn FnMut(usize, &Variant, &Run),
+) -> Outcome<Results> {
     let server = match settings.target {
         None => Some(ServerProcess::start(&["--in-memory"])?),
         Some(_) => None,
@@ -56,7 +60,9 @@ pub fn measure(settings: &Settings, told: &mut dyn FnMut(usize, &Variant, &Run))
         (None, Some(server)) => server.url(),
         (None, None) => return Err("no server".into()),
     };
-    let mut client = Client::connect(&Config::parse(&url)?)?;
+    let config = Config::parse(&url)?;
+    let mut client = Client::connect(&config)?;
+    let registered = interrupt.register(&client);
     let table: TableName = settings.table.parse()?;
     refuse_existing(&mut client, &table)?;
     let source = Source::new(settings.rows.max(settings.row_by_row_rows))?;
@@ -65,6 +71,7 @@ pub fn measure(settings: &Settings, told: &mut dyn FnMut(usize, &Variant, &Run))
         Session { client: &mut client, table: &table, source: &source, server: server.as_ref() };
     let measured = turns(settings.rounds, settings.variants.len()).try_for_each(|(round, index)| {
         let Some(variant) = settings.variants.get(index) else { return Ok(()) };
+        interrupt.check()?;
         let rows = match variant.method {
             Method::Bulk => settings.rows,
             Method::RowByRow => settings.row_by_row_rows,
@@ -74,9 +81,28 @@ pub fn measure(settings: &Settings, told: &mut dyn FnMut(usize, &Variant, &Run))
         results.add(index, run);
         Ok::<(), Box<dyn Error + Send + Sync>>(())
     });
-    let dropped = if client.is_broken() { Ok(()) } else { drop_table(&mut client, &table) };
-    measured?;
-    dropped?;
+    drop(registered);
+    drop(client);
+    // The embedded server goes with its rows; elsewhere a connection of its own drops the table, for the other may be broken.
+    let dropped = match server {
+        Some(_) => Ok(()),
+        None => Client::connect(&config)
+            .map_err(Into::into)
+            .and_then(|mut client| drop_table(&mut client, &table))
+            .map_err(|error| format!("table {table} may be left on the server: {error}")),
+    };
+    let measured = match measured {
+        Err(error) if interrupt.is_asked() && !error.is::<Interrupted>() => {
+            Err(format!("interrupted: {error}").into())
+        }
+        measured => measured,
+    };
+    match (measured, dropped) {
+        (Err(error), Err(left)) => return Err(format!("{error}; {left}").into()),
+        (Err(error), Ok(())) => return Err(error),
+        (Ok(()), Err(left)) => return Err(left.into()),
+        (Ok(()), Ok(())) => {}
+    }
     results.settle();
     Ok(results)
 }

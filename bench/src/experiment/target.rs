@@ -8,7 +8,7 @@ use tds::Value;
 use tempfile::TempDir;
 
 use super::interrupt::Registered;
-use super::{Interrupt, Keeping, Outcome, ServerArguments};
+use super::{Interrupt, Interrupted, Keeping, Outcome, ServerArguments};
 use crate::server_process::ServerProcess;
 
 /// Which server, and where on it.
@@ -197,6 +197,12 @@ impl Target {
     /// # Errors
     /// `outcome`'s, and what stays on the server.
     pub fn close<T>(self, tables: &[TableName], outcome: Outcome<T>) -> Outcome<T> {
+        let outcome = match outcome {
+            Err(error) if self.interrupt.is_asked() && !error.is::<Interrupted>() => {
+                Err(format!("interrupted: {error}").into())
+            }
+            outcome => outcome,
+        };
         // The embedded server goes with its files.
         let dropped = if self.server.is_some() { Ok(()) } else { self.drop_all(tables) };
         match (outcome, dropped) {

@@ -64,9 +64,10 @@ impl Published {
 /// The server has no tiers, or not this one; a change that takes longer than ten minutes.
 pub fn set(client: &mut Client, tier: Option<&str>, interrupt: &Interrupt) -> Outcome<()> {
     let name = tier.unwrap_or("None");
-    let objective = load::literal(name);
+    // The statement takes no text of nvarchar.
+    let objective = name.replace('\'', "''");
     client
-        .execute(&format!("ALTER DATABASE CURRENT MODIFY (SERVICE_OBJECTIVE = {objective})"))
+        .execute(&format!("ALTER DATABASE CURRENT MODIFY (SERVICE_OBJECTIVE = '{objective}')"))
         .map_err(|error| format!("cannot set the service tier {name}: {error}"))?;
     let Some(tier) = tier else { return Ok(()) };
     let started = Instant::now();
