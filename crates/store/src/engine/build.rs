@@ -89,9 +89,11 @@ impl TreeBuilder {
     pub fn append(&mut self, batch: &RecordBatch, keys: &BinaryArray) -> Result<RecordBatch, EngineError> {
         let tree = Arc::clone(&self.tree);
         let mut numbers = Vec::new();
+        let before = self.last.take();
+        let mut last = before.as_ref().map(|(key, number)| (key.as_slice(), *number));
         for row in 0..batch.num_rows() {
             let key = keys.value(row);
-            let number = match self.last.take() {
+            let number = match last {
                 Some((last, number)) if last == key => {
                     if tree.layout.hidden == 0 {
                         return Err(rows::duplicate_in(&tree, batch, row));
@@ -100,9 +102,12 @@ impl TreeBuilder {
                 }
                 _ => None,
             };
-            numbers.push(number);
-            self.last = Some((key.to_vec(), number));
+            if tree.layout.hidden > 0 {
+                numbers.push(number);
+            }
+            last = Some((key, number));
         }
+        self.last = last.map(|(key, number)| (key.to_vec(), number));
         let batch = match tree.layout.hidden {
             0 => batch.clone(),
             _ => rows::with_hidden(&tree.layout, batch, numbers)?,

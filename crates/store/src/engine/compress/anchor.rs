@@ -51,18 +51,17 @@ impl<'p> Anchor<'p> {
         Self { bytes, words }
     }
 
-    /// The value of a column that saves most among some of its values. None: none saves anything. `few`: so many are not tried, since the
-    /// page before had an anchor in this column.
+    /// The value of a column that saves most among some of its values. None: none saves anything. `few`: half as many are tried on
+    /// half as many, since the page before had an anchor in this column.
     pub fn choose(view: &CellView<'_>, few: bool) -> Option<Anchor<'static>> {
+        let half = if few { 2 } else { 1 };
+        let (count, candidates) = (SAMPLES / half, CANDIDATES / half);
         let rows = view.codes.len();
-        let samples: [Cell; SAMPLES] =
-            std::array::from_fn(|index| view.cell((2 * index + 1) * rows / (2 * SAMPLES)));
-        let before: usize = samples.iter().map(|cell| cell.cost()).sum();
+        let sample = |index: usize| view.cell((2 * index + 1) * rows / (2 * count));
+        let before: usize = (0..count).map(|index| sample(index).cost()).sum();
         let mut best: (usize, Option<Cell>) = (0, None);
-        let candidates = if few { CANDIDATES / 2 } else { CANDIDATES };
         for index in 0..candidates {
-            let candidate = samples.get((2 * index + 1) * SAMPLES / (2 * candidates)).copied();
-            let candidate = candidate.unwrap_or(Cell::NULL);
+            let candidate = sample((2 * index + 1) * count / (2 * candidates));
             let short = candidate.word.to_le_bytes();
             let anchor = match candidate.code {
                 NULL | EMPTY | TRUE => continue,
@@ -70,19 +69,25 @@ impl<'p> Anchor<'p> {
                 LONG => Anchor::new(Cow::Borrowed(view.long(candidate))),
                 _ => Anchor::new(Cow::Borrowed(short.get(..candidate.short_bytes()).unwrap_or_default())),
             };
-            let after: usize = samples.iter().map(|cell| usize::from(anchor.code(*cell, view).cost)).sum();
+            let after: usize =
+                (0..count).map(|index| usize::from(anchor.code(sample(index), view).cost)).sum();
             let saved = before.saturating_sub(after);
             if saved > best.0 {
                 best = (saved, Some(candidate));
             }
         }
-        best.1.map(|best| {
-            let bytes = match best.code {
-                LONG => view.long(best).to_vec(),
-                _ => best.word.to_le_bytes().into_iter().take(best.short_bytes()).collect(),
-            };
-            Anchor::new(Cow::Owned(bytes))
-        })
+        best.1.and_then(|best| Self::of(view, best))
+    }
+
+    /// From a value of a column. None: it has no bytes that could be shared.
+    pub fn of(view: &CellView<'_>, cell: Cell) -> Option<Anchor<'static>> {
+        let bytes = match cell.code {
+            NULL | EMPTY | TRUE => return None,
+            LONG if cell.is_complex() => return None,
+            LONG => view.long(cell).to_vec(),
+            _ => cell.word.to_le_bytes().into_iter().take(cell.short_bytes()).collect(),
+        };
+        Some(Anchor::new(Cow::Owned(bytes)))
     }
 
     /// Its bytes.
@@ -95,15 +100,21 @@ impl<'p> Anchor<'p> {
         let CodedCells { codes, words, heads, costs } = out;
         let own = codes.iter_mut().zip(words).zip(heads).zip(costs);
         let each = own.zip(view.codes.iter().zip(view.words));
-        if view.codes.iter().fold(0, |most: u8, code| (*code).max(most)) < LONG
-            && view.codes.iter().fold(u8::MAX, |least, code| (*code).min(least)) > NULL
-        {
+        // What the column has decides which loop it takes.
+        let least = view.codes.iter().fold(u8::MAX, |least, code| (*code).min(least));
+        let most = view.codes.iter().fold(0, |most: u8, code| (*code).max(most));
+        if most < LONG && least > NULL {
             for ((((code, word), head), cost), (from, bytes)) in each {
                 let coded = self.code_short(Cell { code: *from, word: *bytes });
                 (*code, *word, *cost) = (coded.cell.code, coded.cell.word, coded.cost);
                 if coded.head != WHOLE {
                     *head = coded.head;
                 }
+            }
+        } else if (least, most) == (LONG, LONG) {
+            for ((((code, word), head), cost), (_, place)) in each {
+                let coded = self.code_long(Cell { code: LONG, word: *place }, view);
+                (*code, *word, *head, *cost) = (coded.cell.code, coded.cell.word, coded.head, coded.cost);
             }
         } else {
             for ((((code, word), head), cost), (from, bytes)) in each {
@@ -115,7 +126,7 @@ impl<'p> Anchor<'p> {
 
     /// A value as it is in a column with this anchor: the number of bytes that it shares with the anchor, then the rest; nothing if it
     /// is the anchor itself. What is long stays where it is.
-    #[inline(always)]
+    #[inline]
     pub fn code(&self, cell: Cell, view: &CellView<'_>) -> Coded {
         match cell.code {
             NULL | TRUE | SYMBOL => Coded { cell, head: WHOLE, cost: cell.short_bytes() as u16 },
@@ -127,9 +138,9 @@ impl<'p> Anchor<'p> {
     /// The same of a cell that has its bytes in its word.
     #[inline(always)]
     fn code_short(&self, cell: Cell) -> Coded {
-        let length = usize::from(cell.code.wrapping_sub(EMPTY)).min(SHORT_LIMIT_BYTES);
+        let length = usize::from(cell.code.wrapping_sub(EMPTY));
         let same = (cell.word ^ self.words[0]).trailing_zeros() as usize / 8;
-        let same = same.min(length).min(self.bytes.len());
+        let same = same.min(length.min(self.bytes.len()));
         let rest = length - same;
         if rest == SHORT_LIMIT_BYTES {
             return Coded { cell: Cell { code: LONG, ..cell }, head: INLINE, cost: 1 + 8 + 2 };
@@ -144,15 +155,31 @@ impl<'p> Anchor<'p> {
         Coded { cell, head: WHOLE, cost: u16::from(stored.0 - EMPTY) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn code_long(&self, cell: Cell, view: &CellView<'_>) -> Coded {
         let (start, length) = cell.place();
         if cell.is_complex() {
             return Coded { cell, head: WHOLE, cost: (length + 2) as u16 };
         }
-        let same = self.shared(view.data.get(start..).unwrap_or_default());
-        let same = same.min(length).min(self.bytes.len());
+        let same = self.shared(view.data, start).min(length.min(self.bytes.len()));
         let rest = length - same;
+        if rest >= SHORT_LIMIT_BYTES || same >= 0x80 {
+            return self.code_rest(start, same, rest, view);
+        }
+        if rest == 0 && same == self.bytes.len() {
+            return Coded { cell: Cell::EMPTY, head: WHOLE, cost: 0 };
+        }
+        let tail = match view.data.get(start + same..).and_then(<[u8]>::first_chunk::<8>) {
+            Some(tail) => u64::from_le_bytes(*tail) & ((1 << (8 * rest)) - 1),
+            None => word_at(view.data, start + same, rest),
+        };
+        let cell = Cell { code: EMPTY + 1 + rest as u8, word: same as u64 | (tail << 8) };
+        Coded { cell, head: WHOLE, cost: 1 + rest as u16 }
+    }
+
+    /// A long value that shares so many bytes with the anchor, the `rest` of which is long, or a long beginning.
+    #[inline(always)]
+    fn code_rest(&self, start: usize, same: usize, rest: usize, view: &CellView<'_>) -> Coded {
         if rest == 0 && same == self.bytes.len() {
             return Coded { cell: Cell::EMPTY, head: WHOLE, cost: 0 };
         }
@@ -168,17 +195,19 @@ impl<'p> Anchor<'p> {
         Coded { cell, head: WHOLE, cost: stored as u16 }
     }
 
-    /// How many bytes the anchor and these begin with alike; perhaps more of both than belong to them.
+    /// How many bytes the anchor and what is from `start` on begin with alike; perhaps more of both than belong to them.
     #[inline(always)]
-    fn shared(&self, bytes: &[u8]) -> usize {
-        let Some(head) = bytes.first_chunk::<16>() else { return shared(bytes, &self.bytes) };
-        let [low, high] = head.as_chunks::<8>().0 else { return 0 };
-        let low = u64::from_le_bytes(*low) ^ self.words[0];
+    fn shared(&self, data: &[u8], start: usize) -> usize {
+        let Some(head) = data.get(start..).and_then(<[u8]>::first_chunk::<16>) else {
+            return shared(data.get(start..).unwrap_or_default(), &self.bytes);
+        };
+        let both = u128::from_le_bytes(*head);
+        let low = both as u64 ^ self.words[0];
         if low != 0 {
             return low.trailing_zeros() as usize / 8;
         }
-        match u64::from_le_bytes(*high) ^ self.words[1] {
-            0 => shared(bytes, &self.bytes),
+        match (both >> 64) as u64 ^ self.words[1] {
+            0 => shared(data.get(start..).unwrap_or_default(), &self.bytes),
             high => 8 + high.trailing_zeros() as usize / 8,
         }
     }
@@ -190,7 +219,7 @@ impl<'p> Anchor<'p> {
             return owned(cell, long, data);
         }
         let cell = if cell.is_long() { Cell::long(0, long.len()) } else { cell };
-        let view = CellView { codes: &[], words: &[], heads: &[], data: long, pointers: &[] };
+        let view = CellView { codes: &[], words: &[], heads: &[], costs: &[], data: long, pointers: &[] };
         let coded = self.code(cell, &view);
         if !coded.cell.is_long() {
             return coded.cell;

@@ -1,9 +1,12 @@
 //! Finding values that are on a page more than once.
 
+use std::ops::Range;
+
 use super::cell::{self, Cell, LONG, SHORT_LIMIT_BYTES};
 use super::grid::{CellView, INLINE, WHOLE};
 use super::information::DICTIONARY_LIMIT;
 use super::row::{head_bytes, is_pointer};
+use crate::engine::page::CAPACITY_BYTES;
 
 /// Counts equal values of a page; kept from page to page for its memory, and for what it has learnt of the columns.
 #[derive(Debug, Default)]
@@ -14,14 +17,16 @@ pub struct Dictionary {
     entries: Vec<Entry>,
     /// The entry of each value that was counted, column by column; [`NOWHERE`]: none.
     places: Vec<u16>,
-    /// Columns that were counted.
-    counted: Vec<usize>,
+    /// Columns that were counted, and where their places are.
+    counted: Vec<(usize, Range<usize>)>,
     /// Bytes of the chosen values, in the order of their symbols, and where each ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
     gains: Vec<(usize, usize)>,
     /// How many pages each column is left out for, because it had no values twice.
     quiet: Vec<u8>,
+    /// Bytes that values of each column saved.
+    saved: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,15 @@ struct Entry {
     count: u16,
     /// Its symbol and one; 0: it has none.
     symbol: u16,
+}
+
+impl Entry {
+    /// Bytes that a symbol for it saves. None: it saves nothing.
+    fn gain(&self) -> Option<usize> {
+        let length = self.value.length();
+        let cost = if length > SHORT_LIMIT_BYTES { length + 2 } else { length };
+        (usize::from(self.count) * (cost - 1)).checked_sub(length + 2).filter(|gain| *gain > 0)
+    }
 }
 
 /// A value as the page would have it.
@@ -53,41 +67,48 @@ const ENTRY_LIMIT: usize = NOWHERE as usize - 1;
 const PROBES: usize = 8;
 /// Pages that a column without values that come twice is left out for.
 const QUIET_PAGES: u8 = 15;
+/// Bytes of a page that a column is to save: a fiftieth.
+const LEAST_SAVED_BYTES: usize = CAPACITY_BYTES / 50;
 
 impl Dictionary {
-    /// Counts the values of some rows and chooses those that are worth a symbol. True: there are some.
-    pub fn build(&mut self, views: &[CellView<'_>], rows: usize) -> bool {
+    /// Counts the values of some rows and chooses those that are worth a symbol. True: there are some. `counts`, by column: how many
+    /// rows each value stands for; one if they are not there.
+    pub fn build(&mut self, views: &[CellView<'_>], counts: &[&[u16]], rows: usize) -> bool {
         self.start(views.len(), rows);
-        for (column, view) in views.iter().enumerate() {
-            match self.quiet.get_mut(column) {
-                Some(quiet) if *quiet > 0 => {}
-                _ => {
-                    self.counted.push(column);
-                    self.count(column, view, views);
-                    // So that each column has as many places as there are rows.
-                    self.places.resize(self.counted.len() * rows, NOWHERE);
-                }
+        for (column, (view, counts)) in views.iter().zip(counts).enumerate() {
+            if self.quiet.get(column) == Some(&0) {
+                let before = self.places.len();
+                self.count(column, view, counts, views);
+                self.counted.push((column, before..self.places.len()));
             }
         }
         self.choose(views);
         !self.ends.is_empty()
     }
 
-    /// Columns that were counted, and the symbols of their rows.
-    pub fn columns(&self, rows: usize) -> impl Iterator<Item = (usize, Symbols<'_>)> {
-        let places = self.places.chunks_exact(rows.max(1));
-        self.counted
-            .iter()
-            .zip(places)
-            .map(|(column, places)| (*column, Symbols { places, entries: &self.entries }))
+    /// Columns that were counted, and the symbols of their values.
+    pub fn columns(&self) -> impl Iterator<Item = (usize, Symbols<'_>)> {
+        self.counted.iter().map(|(column, places)| {
+            let places = self.places.get(places.clone()).unwrap_or_default();
+            (*column, Symbols { places, entries: &self.entries })
+        })
     }
 
-    /// Learns from a page of so many rows that is done: columns in which few values `found` a symbol are left out for a while.
+    /// Learns from a page of so many rows that is done: columns in which few values `found` a symbol, and that saved little, are left
+    /// out for a while.
     pub fn learn(&mut self, rows: usize, found: impl Fn(usize) -> usize) {
         self.quiet.iter_mut().for_each(|quiet| *quiet = quiet.saturating_sub(1));
-        let Self { counted, quiet, .. } = self;
-        for column in counted {
-            if let (Some(quiet), true) = (quiet.get_mut(*column), 16 * found(*column) < rows) {
+        let Self { counted, entries, quiet, saved, .. } = self;
+        saved.clear();
+        saved.resize(quiet.len(), 0);
+        for entry in entries.iter().filter(|entry| entry.symbol > 0) {
+            if let (Some(saved), Some(gain)) = (saved.get_mut(usize::from(entry.column)), entry.gain()) {
+                *saved += gain;
+            }
+        }
+        for (column, _) in counted {
+            let little = saved.get(*column).is_none_or(|saved| *saved < LEAST_SAVED_BYTES);
+            if let (Some(quiet), true) = (quiet.get_mut(*column), little && 8 * found(*column) < rows) {
                 *quiet = QUIET_PAGES;
             }
         }
@@ -95,7 +116,10 @@ impl Dictionary {
 
     /// The symbol and one of a value; 0: it has none.
     pub fn find(&self, view: &CellView<'_>, row: usize, views: &[CellView<'_>]) -> u16 {
-        let Some(value) = stored(view.cell(row), view, row) else { return 0 };
+        let cell = view.cell(row);
+        let value = if cell.is_long() { Stored::long(cell, view, row) } else { Stored::short(cell) };
+        let Some(value) = value else { return 0 };
+        let tail = |of: &Entry| views.get(usize::from(of.column)).map(|view| of.value.tail(view));
         let mask = self.slots.len() - 1;
         let first = slot_of(&value);
         for at in first..first + PROBES {
@@ -103,7 +127,9 @@ impl Dictionary {
             let Some(entry) = number.checked_sub(1).and_then(|number| self.entries.get(number)) else {
                 return 0;
             };
-            if entry.is(&value, view, views) {
+            if (entry.value.key, entry.value.tag) == (value.key, value.tag)
+                && (!value.has_tail() || tail(entry) == Some(value.tail(view)))
+            {
                 return entry.symbol;
             }
         }
@@ -129,7 +155,7 @@ impl Dictionary {
         self.ends.clear();
     }
 
-    fn count(&mut self, column: usize, view: &CellView<'_>, views: &[CellView<'_>]) {
+    fn count(&mut self, column: usize, view: &CellView<'_>, counts: &[u16], views: &[CellView<'_>]) {
         let Self { slots, entries, places, .. } = self;
         let mut last = (Cell::NULL, NOWHERE);
         let before = places.len();
@@ -137,17 +163,23 @@ impl Dictionary {
         let own = places.iter_mut().skip(before).zip(view.codes.iter().zip(view.words));
         for (row, (place, (code, word))) in own.enumerate() {
             let cell = Cell { code: *code, word: *word };
+            let count = counts.get(row).copied().unwrap_or(1);
             // Runs of equal values are common, and need no search. (Places of long values are different.)
             if cell == last.0
                 && let Some(entry) = entries.get_mut(usize::from(last.1))
             {
-                entry.count = entry.count.saturating_add(1);
+                entry.count = entry.count.saturating_add(count);
                 *place = last.1;
                 continue;
             }
-            let Some(value) = stored(cell, view, row) else { continue };
-            *place = entry_of(value, column, view, views, slots, entries);
-            if *code != LONG {
+            if *code == LONG {
+                let Some(value) = Stored::long(cell, view, row) else { continue };
+                let tail = |of: &Entry| views.get(usize::from(of.column)).map(|view| of.value.tail(view));
+                let alike = |of: &Entry| !value.has_tail() || tail(of) == Some(value.tail(view));
+                *place = entry_of(value, (column, count), alike, slots, entries);
+            } else {
+                let Some(value) = Stored::short(cell) else { continue };
+                *place = entry_of(value, (column, count), |_| true, slots, entries);
                 last = (cell, *place);
             }
         }
@@ -158,11 +190,10 @@ impl Dictionary {
         let Self { entries, bytes, ends, gains, .. } = self;
         gains.clear();
         for (number, entry) in entries.iter().enumerate() {
-            let length = entry.value.length();
-            let cost = if length > SHORT_LIMIT_BYTES { length + 2 } else { length };
-            let (saved, spent) = (usize::from(entry.count) * (cost - 1), length + 2);
-            if entry.count > 1 && saved > spent {
-                gains.push((saved - spent, number));
+            if entry.count > 1
+                && let Some(gain) = entry.gain()
+            {
+                gains.push((gain, number));
             }
         }
         if gains.len() > DICTIONARY_LIMIT {
@@ -179,7 +210,7 @@ impl Dictionary {
     }
 }
 
-/// Symbols of the rows of a column.
+/// Symbols of the values of a column.
 #[derive(Debug, Clone, Copy)]
 pub struct Symbols<'d> {
     places: &'d [u16],
@@ -187,30 +218,19 @@ pub struct Symbols<'d> {
 }
 
 impl Symbols<'_> {
-    /// By row, each with one added; 0: the value stays.
+    /// Each with one added; 0: the value stays.
     pub fn iter(&self) -> impl Iterator<Item = u16> + Clone {
         self.places.iter().map(|place| self.entries.get(usize::from(*place)).map_or(0, |entry| entry.symbol))
     }
 }
 
-impl Entry {
-    /// Whether it is this value, which is one of `view`.
-    #[inline(always)]
-    fn is(&self, value: &Stored, view: &CellView<'_>, views: &[CellView<'_>]) -> bool {
-        (self.value.key, self.value.tag) == (value.key, value.tag)
-            && (!value.has_tail()
-                || views.get(usize::from(self.column)).map(|view| self.value.tail(view))
-                    == Some(value.tail(view)))
-    }
-}
-
-/// The number of the entry of a value that occurs once more, a new one if it is the first. [`NOWHERE`]: there is no room for it.
+/// The number of the entry of a value that occurs so many times more, a new one if it is the first. [`NOWHERE`]: there is no room for it.
+/// `alike`: whether an entry with the same key and length is the same value.
 #[inline(always)]
 fn entry_of(
     value: Stored,
-    column: usize,
-    view: &CellView<'_>,
-    views: &[CellView<'_>],
+    (column, count): (usize, u16),
+    alike: impl Fn(&Entry) -> bool,
     slots: &mut [u16],
     entries: &mut Vec<Entry>,
 ) -> u16 {
@@ -222,14 +242,15 @@ fn entry_of(
             if entries.len() >= ENTRY_LIMIT {
                 break;
             }
-            entries.push(Entry { value, column: column as u16, count: 1, symbol: 0 });
+            entries.push(Entry { value, column: column as u16, count, symbol: 0 });
             *slot = entries.len() as u16;
             return *slot - 1;
         };
         if let Some(entry) = entries.get_mut(usize::from(number))
-            && entry.is(&value, view, views)
+            && (entry.value.key, entry.value.tag) == (value.key, value.tag)
+            && alike(entry)
         {
-            entry.count = entry.count.saturating_add(1);
+            entry.count = entry.count.saturating_add(count);
             return number;
         }
     }
@@ -237,6 +258,29 @@ fn entry_of(
 }
 
 impl Stored {
+    /// A value in its word; None: it takes less than two bytes.
+    #[inline(always)]
+    fn short(cell: Cell) -> Option<Self> {
+        let length = cell::few_bytes(cell.code);
+        (length > 1).then_some(Self::new(cell.word, length.into(), WHOLE, 0))
+    }
+
+    /// A long value; None: it is a pointer.
+    #[inline]
+    fn long(cell: Cell, view: &CellView<'_>, row: usize) -> Option<Self> {
+        let head = view.heads.get(row).copied().unwrap_or(WHOLE);
+        if head == INLINE {
+            return Some(Self::new(cell.word, 9, head, 0));
+        }
+        if is_pointer(cell, head) {
+            return None;
+        }
+        let (start, length) = cell.place();
+        let head_length = if head == WHOLE { 0 } else { head_bytes(head.into()).1 };
+        let key = hash(view.long(cell), head);
+        Some(Self::new(key, u16::try_from(length + head_length).ok()?, head, start as u32))
+    }
+
     fn new(key: u64, length: u16, head: u16, start: u32) -> Self {
         Self { key, tag: u32::from(length) | (u32::from(head) << 16), start }
     }
@@ -284,40 +328,19 @@ impl Stored {
     }
 }
 
-/// A value that may be worth a symbol; None: nothing that takes two bytes, or a pointer.
-#[inline(always)]
-fn stored(cell: Cell, view: &CellView<'_>, row: usize) -> Option<Stored> {
-    if cell.code != LONG {
-        let length = cell::few_bytes(cell.code);
-        return (length > 1).then_some(Stored::new(cell.word, length.into(), WHOLE, 0));
-    }
-    let head = view.heads.get(row).copied().unwrap_or(WHOLE);
-    if head == INLINE {
-        return Some(Stored::new(cell.word, 9, head, 0));
-    }
-    if is_pointer(cell, head) {
-        return None;
-    }
-    let (start, length) = cell.place();
-    let head_length = if head == WHOLE { 0 } else { head_bytes(head.into()).1 };
-    let key = hash(view.long(cell), head);
-    Some(Stored::new(key, u16::try_from(length + head_length).ok()?, head, start as u32))
-}
-
 #[inline]
 fn slot_of(value: &Stored) -> usize {
     let mixed = (value.key ^ (u64::from(value.tag) << 56)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 44) as usize
 }
 
-fn hash(bytes: &[u8], head: u16) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    // The last eight bytes, some of them once more.
-    let last = bytes.last_chunk::<8>().map_or_else(|| cell::pack(rest), |last| u64::from_le_bytes(*last));
-    let mut hash = last ^ 0xA076_1D64_78BD_642F ^ u64::from(head);
-    for word in words {
-        let product = u128::from(hash ^ u64::from_le_bytes(*word)) * 0xE703_7ED1_A0B4_28DB;
-        hash = product as u64 ^ (product >> 64) as u64;
-    }
-    hash
+/// Of the first, the middle and the last eight bytes: what differs elsewhere only shares a slot.
+pub fn hash(bytes: &[u8], head: u16) -> u64 {
+    let word =
+        |chunk: Option<&[u8; 8]>| chunk.map_or_else(|| cell::pack(bytes), |chunk| u64::from_le_bytes(*chunk));
+    let middle = bytes.get((bytes.len() / 2).saturating_sub(4)..).and_then(<[u8]>::first_chunk);
+    let (first, last) = (word(bytes.first_chunk()), word(bytes.last_chunk()));
+    let mixed = (first ^ u64::from(head)).wrapping_mul(0xE703_7ED1_A0B4_28DB).rotate_left(29) ^ word(middle);
+    let mixed = mixed.wrapping_mul(0xA076_1D64_78BD_642F).rotate_left(31) ^ last;
+    mixed ^ (mixed >> 32)
 }

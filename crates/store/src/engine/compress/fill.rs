@@ -195,7 +195,7 @@ pub fn compress_page(page: &Page, columns: usize, counts: &mut CompressionCounts
     if !planner.plan(&views, count) {
         return None;
     }
-    let fill = Limits::NONE.fitting(planner.lengths().iter().map(|length| *length as usize));
+    let fill = Limits::NONE.fitting(planner.lengths().iter().map(|length| usize::from(*length)));
     let bytes = fill.record_bytes + SLOT_BYTES * count;
     let room = CAPACITY_BYTES.checked_sub(bytes + planner.information().len())?;
     // How many rows the page could hold before and after, from what its rows take now.
@@ -273,7 +273,7 @@ fn plan(planner: &mut Planner, rows: Rows<'_>, count: usize, limits: Limits) -> 
     let limits =
         Limits { page_bytes: limits.page_bytes.saturating_sub(planner.information().len()), ..limits };
     loop {
-        let fill = limits.fitting(planner.lengths().iter().map(|length| *length as usize));
+        let fill = limits.fitting(planner.lengths().iter().map(|length| usize::from(*length)));
         let planned = planner.rows();
         if fill.rows < planned || planned == rows.lengths.len() {
             return Some(fill);

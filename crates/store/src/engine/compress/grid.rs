@@ -18,6 +18,8 @@ pub struct CellView<'a> {
     pub words: &'a [u64],
     /// In a column with an anchor: how many bytes of it each long value begins with, [`WHOLE`] or [`INLINE`]. Else empty.
     pub heads: &'a [u16],
+    /// What each value costs its record: its bytes, and an end offset if it is long. Empty if nobody has asked yet.
+    pub costs: &'a [u16],
     /// What long cells point into.
     pub data: &'a [u8],
     /// What complex cells point into.
@@ -40,7 +42,8 @@ impl<'a> CellView<'a> {
         Self {
             codes: self.codes.get(rows.clone()).unwrap_or_default(),
             words: self.words.get(rows.clone()).unwrap_or_default(),
-            heads: self.heads.get(rows).unwrap_or_default(),
+            heads: self.heads.get(rows.clone()).unwrap_or_default(),
+            costs: self.costs.get(rows).unwrap_or_default(),
             ..*self
         }
     }
@@ -118,6 +121,7 @@ impl Grid {
             codes: codes.get(self.first..).unwrap_or_default(),
             words: words.get(self.first..).unwrap_or_default(),
             heads: &[],
+            costs: &[],
             data: &self.data,
             pointers: &self.data,
         }

@@ -8,6 +8,7 @@
 mod anchor;
 pub mod cell;
 mod dictionary;
+mod distinct;
 pub mod estimate;
 pub mod fill;
 pub mod grid;

@@ -7,7 +7,7 @@ use super::record::CLUSTER_COLUMNS;
 /// Bytes that a row may take.
 pub const ROW_BUFFER_BYTES: usize = 8192;
 /// Values that are longer than this are never in a row, and count as so long.
-const LENGTH_LIMIT_BYTES: usize = u16::MAX as usize;
+pub const LENGTH_LIMIT_BYTES: usize = u16::MAX as usize;
 
 /// Bytes of a record of so many columns that has no values.
 pub fn fixed_bytes(columns: usize) -> usize {
@@ -25,18 +25,14 @@ pub fn clusters(columns: usize) -> usize {
 }
 
 /// Bytes of each row's CD record. Columns without heads only.
-pub fn lengths(views: &[CellView<'_>], rows: usize) -> Vec<u32> {
+pub fn lengths(views: &[CellView<'_>], rows: usize) -> Vec<u16> {
     let mut lengths = RowLengths::default();
     lengths.start(views.len(), rows);
     let mut costs = Vec::new();
     for view in views {
-        if has_long(view.codes) {
-            costs.clear();
-            push_costs(view, &mut costs);
-            lengths.add(view.codes, &costs);
-        } else {
-            lengths.add_short(view.codes);
-        }
+        costs.clear();
+        push_costs(view, &mut costs);
+        lengths.add(view.codes, &costs);
     }
     lengths.finish(views.len());
     lengths.bytes
@@ -44,22 +40,23 @@ pub fn lengths(views: &[CellView<'_>], rows: usize) -> Vec<u32> {
 
 /// Appends what each value of a column without heads costs its record: its bytes, and an end offset if it is long.
 pub fn push_costs(view: &CellView<'_>, costs: &mut Vec<u16>) {
-    // Codes up to nine say how many bytes there are; this is one instruction for many of them.
-    if view.codes.iter().fold(0, |most, code| (*code).max(most)) < LONG {
-        costs.extend(view.codes.iter().map(|code| u16::from(code.saturating_sub(1))));
-        return;
+    if view.costs.len() == view.codes.len() {
+        costs.extend_from_slice(view.costs);
+    } else if has_long(view.codes) {
+        costs.extend(view.codes.iter().zip(view.words).map(|(code, word)| match *code {
+            LONG => (cell::place(*word).1 + 2).min(LENGTH_LIMIT_BYTES) as u16,
+            code => u16::from(cell::few_bytes(code)),
+        }));
+    } else {
+        costs.extend(view.codes.iter().map(|code| u16::from(cell::few_bytes(*code))));
     }
-    costs.extend(view.codes.iter().zip(view.words).map(|(code, word)| match *code {
-        LONG => (cell::place(*word).1 + 2).min(LENGTH_LIMIT_BYTES) as u16,
-        code => u16::from(cell::few_bytes(code)),
-    }));
 }
 
 /// Adds up lengths of rows, column by column.
 #[derive(Debug, Default)]
 pub struct RowLengths {
-    /// Bytes of each row's record, after [`finish`](Self::finish).
-    pub bytes: Vec<u32>,
+    /// Bytes of each row's record, after [`finish`](Self::finish); as many as there can be if they are more.
+    pub bytes: Vec<u16>,
     any_long: Vec<bool>,
 }
 
@@ -67,7 +64,7 @@ impl RowLengths {
     /// Of so many rows that have no values yet.
     pub fn start(&mut self, columns: usize, rows: usize) {
         self.bytes.clear();
-        self.bytes.resize(rows, fixed_bytes(columns) as u32);
+        self.bytes.resize(rows, fixed_bytes(columns) as u16);
         self.any_long.clear();
         self.any_long.resize(rows, false);
     }
@@ -75,7 +72,7 @@ impl RowLengths {
     /// Adds a column with these codes and costs.
     pub fn add(&mut self, codes: &[u8], costs: &[u16]) {
         for (bytes, cost) in self.bytes.iter_mut().zip(costs) {
-            *bytes += u32::from(*cost);
+            *bytes = bytes.saturating_add(*cost);
         }
         if has_long(codes) {
             for (any, code) in self.any_long.iter_mut().zip(codes) {
@@ -84,18 +81,11 @@ impl RowLengths {
         }
     }
 
-    /// Adds a column without long values.
-    fn add_short(&mut self, codes: &[u8]) {
-        for (bytes, code) in self.bytes.iter_mut().zip(codes) {
-            *bytes += u32::from(cell::few_bytes(*code));
-        }
-    }
-
     /// Adds what rows with long values need for them.
     pub fn finish(&mut self, columns: usize) {
-        let long = long_header_bytes(columns) as u32;
+        let long = long_header_bytes(columns) as u16;
         for (bytes, any) in self.bytes.iter_mut().zip(&self.any_long) {
-            *bytes += if *any { long } else { 0 };
+            *bytes = bytes.saturating_add(if *any { long } else { 0 });
         }
     }
 }

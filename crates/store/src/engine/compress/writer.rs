@@ -11,6 +11,9 @@ use super::row::{clusters, fixed_bytes, head_bytes, is_pointer};
 /// Rows of a block: as many codes as one instruction takes.
 const BLOCK_ROWS: usize = 16;
 
+/// In the higher byte of an end offset: the value is a pointer.
+const POINTER: u8 = (crate::engine::record::COMPLEX >> 8) as u8;
+
 /// Memory for a block; kept from page to page.
 #[derive(Debug, Default)]
 pub struct Stage {
@@ -145,10 +148,22 @@ impl<'v> RowWriter<'v> {
 
     /// Writes the long data region of a row and returns its length. None: there is no room for it.
     fn write_long(&self, row: usize, count: usize, out: &mut [u8]) -> Option<usize> {
+        if let (1, [(_, view)], ..=CLUSTER_COLUMNS) = (count, self.long.as_slice(), self.views.len()) {
+            let (header, values) = out.split_first_chunk_mut::<5>()?;
+            let cell = view.cell(row);
+            let head = view.heads.get(row).copied().unwrap_or(WHOLE);
+            let end = put_long(view, cell, head, values, 0)?;
+            let [low, high] = (end as u16).to_le_bytes();
+            *header = match is_pointer(cell, head) {
+                false => [LONG_TWO_BYTES, 1, 0, low, high],
+                true => [LONG_TWO_BYTES | LONG_COMPLEX, 1, 0, low, high | POINTER],
+            };
+            return Some(5 + end);
+        }
         let clusters = clusters(self.views.len());
         let (header, values) = out.split_at_mut_checked(3 + 2 * count + clusters)?;
         let (header, in_clusters) = header.split_at_mut_checked(3 + 2 * count)?;
-        in_clusters.fill(0);
+        in_clusters.iter_mut().for_each(|count| *count = 0);
         let (flags, ends) = header.split_first_chunk_mut::<3>()?;
         let mut ends = ends.as_chunks_mut::<2>().0.iter_mut();
         let [low, high] = (count as u16).to_le_bytes();

@@ -9,6 +9,7 @@ use arrow::buffer::NullBuffer;
 use super::super::compress::cell::{Cell, EMPTY, SHORT_LIMIT_BYTES, TRUE};
 use super::super::compress::grid::{CellView, GridColumn};
 use super::super::compress::record::word_at;
+use super::super::compress::row::{LENGTH_LIMIT_BYTES, push_costs};
 use super::super::compress::value::shrink;
 use super::super::kind::Kind;
 use super::convert;
@@ -20,6 +21,7 @@ pub struct CellColumn<'a> {
     cells: GridColumn,
     data: Cow<'a, [u8]>,
     pointers: Vec<u8>,
+    costs: Vec<u16>,
 }
 
 impl<'a> CellColumn<'a> {
@@ -34,40 +36,43 @@ impl<'a> CellColumn<'a> {
             cells: GridColumn { codes: vec![0; rows], words: vec![0; rows] },
             data: Cow::Borrowed(&[]),
             pointers: Vec::new(),
+            costs: Vec::new(),
         };
         let Source { values, nulls } = source;
         match values {
-            Values::Bits(bits) => column.fill(bits.iter(), |bit| Cell {
+            Values::Bits(bits) => column.cells.fill(bits.iter(), |bit| Cell {
                 code: if bit == Some(true) { TRUE } else { EMPTY },
                 word: 0,
             }),
-            Values::Bytes1(values) => column.fill(values.iter(), |value| Cell {
+            Values::Bytes1(values) => column.cells.fill(values.iter(), |value| Cell {
                 code: EMPTY + u8::from(*value != 0),
                 word: u64::from(*value),
             }),
-            Values::I16(values) => column.fill(values.iter(), |value| Cell::integer(i64::from(*value))),
-            Values::I32(values) => column.fill(values.iter(), |value| Cell::integer(i64::from(*value))),
-            Values::I64(values) => column.fill(values.iter(), |value| Cell::integer(*value)),
-            Values::Integers(values) => column.fill(values.iter(), |value| Cell::integer(*value)),
+            Values::I16(values) => column.cells.fill(values.iter(), |value| Cell::integer(i64::from(*value))),
+            Values::I32(values) => column.cells.fill(values.iter(), |value| Cell::integer(i64::from(*value))),
+            Values::I64(values) => column.cells.fill(values.iter(), |value| Cell::integer(*value)),
+            Values::Integers(values) => column.cells.fill(values.iter(), |value| Cell::integer(*value)),
             Values::F32(values) => {
-                column.fill(values.iter(), |value| Cell::float(u64::from(value.to_bits()), 4));
+                column.cells.fill(values.iter(), |value| Cell::float(u64::from(value.to_bits()), 4));
             }
-            Values::F64(values) => column.fill(values.iter(), |value| Cell::float(value.to_bits(), 8)),
+            Values::F64(values) => column.cells.fill(values.iter(), |value| Cell::float(value.to_bits(), 8)),
             Values::Converted(bytes) => {
                 let mut data = Vec::new();
                 let width = bytes.len().checked_div(rows).unwrap_or(0).max(1);
-                column.fill(bytes.chunks_exact(width), |value| shrink(kind, value, &mut data));
+                column.cells.fill(bytes.chunks_exact(width), |value| shrink(kind, value, &mut data));
                 column.data = Cow::Owned(data);
             }
             Values::Variable { data, ends } if matches!(kind, Kind::NVarChar(Some(_))) => {
                 let mut compressed = Vec::new();
                 let values = (0..rows).map(|row| value_of(&data, &ends, row));
-                column.fill(values, |value| shrink(kind, value, &mut compressed));
+                column.cells.fill(values, |value| shrink(kind, value, &mut compressed));
                 column.data = Cow::Owned(compressed);
             }
             Values::Variable { data, ends } => {
                 let trims = matches!(kind, Kind::Char(_));
-                column.fill(ends.windows(2), |pair| {
+                column.costs = vec![0; rows];
+                let costs = column.costs.iter_mut();
+                column.cells.fill(ends.windows(2).zip(costs), |(pair, cost)| {
                     let [start, end] = *pair else { return Cell::EMPTY };
                     let (start, mut length) = (start as usize, (end - start) as usize);
                     if trims {
@@ -76,9 +81,13 @@ impl<'a> CellColumn<'a> {
                     }
                     match length {
                         0..=SHORT_LIMIT_BYTES => {
+                            *cost = length as u16;
                             Cell { code: EMPTY + length as u8, word: word_at(&data, start, length) }
                         }
-                        _ => Cell::long(start, length),
+                        _ => {
+                            *cost = (length + 2).min(LENGTH_LIMIT_BYTES) as u16;
+                            Cell::long(start, length)
+                        }
                     }
                 });
                 column.data = data;
@@ -92,7 +101,9 @@ impl<'a> CellColumn<'a> {
                 }
             }
         }
+        let mut any_moved = false;
         for (row, pointer) in moved {
+            any_moved = true;
             let cell = Cell::complex(column.pointers.len(), pointer.len());
             column.pointers.extend_from_slice(pointer);
             if let (Some(code), Some(word)) =
@@ -100,6 +111,12 @@ impl<'a> CellColumn<'a> {
             {
                 (*code, *word) = (cell.code, cell.word);
             }
+        }
+        if nulls.is_some() || any_moved || column.costs.len() < rows {
+            column.costs.clear();
+            let mut costs = Vec::with_capacity(rows);
+            push_costs(&column.view(), &mut costs);
+            column.costs = costs;
         }
         column
     }
@@ -110,14 +127,16 @@ impl<'a> CellColumn<'a> {
             codes: &self.cells.codes,
             words: &self.cells.words,
             heads: &[],
+            costs: &self.costs,
             data: &self.data,
             pointers: &self.pointers,
         }
     }
+}
 
+impl GridColumn {
     fn fill<T>(&mut self, values: impl Iterator<Item = T>, mut cell: impl FnMut(T) -> Cell) {
-        let GridColumn { codes, words } = &mut self.cells;
-        for ((code, word), value) in codes.iter_mut().zip(words).zip(values) {
+        for ((code, word), value) in self.codes.iter_mut().zip(&mut self.words).zip(values) {
             let cell = cell(value);
             (*code, *word) = (cell.code, cell.word);
         }

@@ -106,11 +106,11 @@ impl<'a> BoundBatch<'a> {
             });
             bound.cells = cells.collect();
             let lengths = compress::row::lengths(&bound.cells(), batch.num_rows());
-            let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
+            let longest = usize::from(lengths.iter().fold(0, |most: u16, length| most.max(*length)));
             if longest > ROW_LIMIT_BYTES {
                 return Err(EngineError::RowTooLarge { bytes: longest, limit_bytes: ROW_LIMIT_BYTES });
             }
-            bound.lengths = lengths.into_iter().map(|length| length as u16).collect();
+            bound.lengths = lengths;
         }
         Ok(bound)
     }
