@@ -31,6 +31,8 @@ impl std::error::Error for SqlError {}
 
 /// SQL Server's number for a query that the client cancelled.
 const CANCELLED: i32 = 3617;
+/// Update conflict; no client sees it.
+const ROWS_CHANGED: i32 = 3960;
 
 impl SqlError {
     /// An error of any number.
@@ -489,6 +491,16 @@ impl SqlError {
     /// 1222: a lock was not granted in time.
     pub fn lock_timeout() -> Self {
         Self::new(1222, 16, 51, "Lock request time out period exceeded.")
+    }
+
+    /// Rows that a statement is about to change were changed since it has read them: it is to read them again. No client sees it.
+    pub fn rows_changed() -> Self {
+        Self::new(ROWS_CHANGED, 16, 2, "Rows were changed by another transaction since they were read.")
+    }
+
+    /// Whether it is that.
+    pub fn is_rows_changed(&self) -> bool {
+        self.number == ROWS_CHANGED
     }
 
     /// 1205: this session was chosen as the deadlock victim.

@@ -181,7 +181,7 @@ impl Session {
         hints: &BulkHints,
     ) -> Result<TableWriter, SqlError> {
         // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
-        let mode = match (self.work.writes_alone(table), hints.table_lock) {
+        let mode = match (self.work.loads_alone(table), hints.table_lock) {
             (true, _) => LockMode::Exclusive,
             (false, true) => LockMode::Bulk,
             (false, false) => LockMode::Append,

@@ -31,7 +31,7 @@ const LOST_SOUGHT_MAX: usize = 4096;
 
 /// Rows of one table before and after a statement.
 pub(super) struct RowChanges {
-    /// The table, locked alone.
+    /// The table; its rows that change are locked.
     pub table: OpenTable,
     /// Rows before: all of them, or those that may change.
     pub candidates: Candidates,
@@ -260,6 +260,9 @@ impl Session {
         let acts = [key.on_delete, key.on_update].iter().any(|action| *action != ReferentialAction::NoAction);
         if acts {
             self.work.lock(&child, LockMode::Exclusive)?;
+        } else if self.work.in_pages(child.place) {
+            // Who has added a row that refers is waited for; who comes later finds the key gone.
+            self.work.lock_against_changes(&child)?;
         }
         let child = self.work.refresh(&child)?;
         let place = |batch: &RecordBatch, position: usize| {

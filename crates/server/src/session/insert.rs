@@ -62,11 +62,25 @@ impl Session {
             return Ok(());
         }
         let clock = self.load_clock("INSERT SELECT");
-        let mark = self.work.start_statement()?;
+        let mut tries = self.tries(!matches!(insert.source, InsertSource::Query(_)))?;
         self.stay_or_leave(&table).await;
         let definition = Arc::clone(&table.definition);
-        let result = self.insert_rows(insert, table, &targets, frame).await;
-        self.work.end_statement(&mark, result.is_ok())?;
+        let hurries = self.placement.is_on_connection();
+        self.work.hurry(hurries);
+        let mut result = self.insert_rows(insert, table.clone(), &targets, frame).await;
+        if hurries {
+            self.work.hurry(false);
+            if result.as_ref().is_err_and(|error| error.number == 1222) {
+                // Somebody has a page that it needs: that is waited for elsewhere.
+                self.work.undo_statement(&tries.mark)?;
+                self.placement.leave().await;
+                result = self.insert_rows(insert, table.clone(), &targets, frame).await;
+            }
+        }
+        while self.tries_again(&mut tries, result.as_ref().err())? {
+            result = self.insert_rows(insert, table.clone(), &targets, frame).await;
+        }
+        self.work.end_statement(&tries.mark, result.is_ok())?;
         let ignored = self.work.take_ignored();
         let Inserted { rows, identity, shown, writing } = result?;
         if let Some(writing) = writing.filter(|writing| writing.is_load(insert.table_lock)) {
@@ -98,7 +112,7 @@ impl Session {
             return;
         }
         let definition = &table.definition;
-        let alone = self.work.writes_alone(table);
+        let alone = self.work.writes_alone(table) || self.locks_ranges() && self.work.loads_alone(table);
         let counted = match self.work.in_pages(table.place) {
             true => !keys_in_memory(definition).is_empty(),
             false => alone,
@@ -170,7 +184,12 @@ impl Session {
             let environment = SessionEnvironment::new(self, frame);
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
         };
-        let alone = fresh || options.table_lock || self.work.writes_alone(table);
+        // Whoever changes rows has locked what he changes.
+        let fresh_alone = fresh && !self.work.in_pages(table.place);
+        let alone = fresh_alone
+            || options.table_lock
+            || self.work.writes_alone(table)
+            || self.locks_ranges() && self.work.loads_alone(table);
         // Referenced tables first: whoever deletes from one goes on to this table.
         let mut references = if options.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;

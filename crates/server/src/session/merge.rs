@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow::compute::{concat, take};
-use store::LockMode;
 use tds::{Length, SqlType};
 
 use super::Session;
@@ -15,6 +14,7 @@ use super::output::Output;
 use super::output_clause::{RowSet, Shown};
 use super::response::command;
 use super::target::{Chosen, Target, output_columns};
+use super::tries::Tries;
 use crate::catalogue::TableDefinition;
 use crate::engine::{Datum, OutputColumn};
 use crate::sql_error::SqlError;
@@ -46,17 +46,20 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
-        let mut target = self.target(&merge.target, &[], &merge.with)?;
-        if let Some(alias) = &merge.alias {
-            target.alias.clone_from(alias);
-        }
+        let mut target = self.merge_target(merge)?;
         if self.settings.format_only {
             output.done(frame.done_kind(), command::MERGE, None).await;
             return Ok(());
         }
-        let mark = self.work.start_statement()?;
-        let result = self.merge_rows(merge, target, frame).await;
-        self.work.end_statement(&mark, result.is_ok())?;
+        let mut tries = self.tries(true)?;
+        let result = loop {
+            let result = self.merge_rows(merge, target, &tries, frame).await;
+            if !self.tries_again(&mut tries, result.as_ref().err())? {
+                break result;
+            }
+            target = self.merge_target(merge)?;
+        };
+        self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, identity, shown) = result?;
         if identity.is_some() {
             self.last.identity = identity;
@@ -66,15 +69,24 @@ impl Session {
         Ok(())
     }
 
+    fn merge_target(&self, merge: &Merge) -> Result<Target, SqlError> {
+        let mut target = self.target(&merge.target, &[], &merge.with)?;
+        if let Some(alias) = &merge.alias {
+            target.alias.clone_from(alias);
+        }
+        Ok(target)
+    }
+
     async fn merge_rows(
         &mut self,
         merge: &Merge,
         mut target: Target,
+        tries: &Tries,
         frame: &Frame,
     ) -> Result<(u64, Option<i64>, Option<Shown>), SqlError> {
         let table = target.table.clone();
         let definition = Arc::clone(&table.definition);
-        self.work.lock(&table, LockMode::Exclusive)?;
+        self.lock_target(&table, tries, merge.table_lock, true)?;
         let (source, alias) = present(&merge.source)?;
         target.from = vec![joined(source, &target, merge)];
         let items = vec![
@@ -84,6 +96,7 @@ impl Session {
         let select = Select { items, from: target.from.clone(), ..Select::default() };
         let (chosen, candidates) = self.choose(&target, select, true, frame).await?;
         let acts = self.acts(merge, &chosen, candidates.rows.num_rows(), frame).await?;
+        self.claim(&table, &candidates, acts.iter().filter_map(|act| act.row))?;
         let mut changes = RowChanges::new(table, candidates);
         let mut inserts: Vec<(Vec<Act>, InputRows)> = Vec::new();
         let mut changing: Vec<(Vec<Act>, InputRows)> = Vec::new();

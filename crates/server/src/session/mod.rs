@@ -45,6 +45,7 @@ mod settings;
 mod statements;
 mod target;
 mod transaction;
+mod tries;
 pub(crate) mod work;
 
 use std::collections::HashMap;

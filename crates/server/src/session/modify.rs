@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::take;
-use store::LockMode;
 use tds::SqlType;
 
 use super::Session;
@@ -14,6 +13,7 @@ use super::output::Output;
 use super::output_clause::{RowSet, Shown};
 use super::response::command;
 use super::target::{Chosen, Target};
+use super::tries::Tries;
 use crate::catalogue::TableDefinition;
 use crate::engine::Datum;
 use crate::engine::convert::convert;
@@ -32,14 +32,20 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
-        let target = self.target(&delete.target, &delete.from, &delete.with)?;
+        let mut target = self.target(&delete.target, &delete.from, &delete.with)?;
         if self.settings.format_only {
             output.done(frame.done_kind(), command::DELETE, None).await;
             return Ok(());
         }
-        let mark = self.work.start_statement()?;
-        let result = self.delete_rows(delete, target, frame).await;
-        self.work.end_statement(&mark, result.is_ok())?;
+        let mut tries = self.tries(true)?;
+        let result = loop {
+            let result = self.delete_rows(delete, target, &tries, frame).await;
+            if !self.tries_again(&mut tries, result.as_ref().err())? {
+                break result;
+            }
+            target = self.target(&delete.target, &delete.from, &delete.with)?;
+        };
+        self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, shown) = result?;
         self.finish_change(rows, shown, command::DELETE, frame, output).await;
         Ok(())
@@ -49,10 +55,11 @@ impl Session {
         &mut self,
         delete: &Delete,
         target: Target,
+        tries: &Tries,
         frame: &Frame,
     ) -> Result<(u64, Option<Shown>), SqlError> {
         let table = target.table.clone();
-        self.work.lock(&table, LockMode::Exclusive)?;
+        self.lock_target(&table, tries, delete.table_lock, true)?;
         let items = super::output_clause::further_items(delete.output.as_ref());
         let select =
             Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
@@ -60,6 +67,7 @@ impl Session {
         let (chosen, candidates) = self.choose(&target, select, reads, frame).await?;
         let count = candidates.rows.num_rows();
         let first = self.first_matches(&chosen, count, delete.top.as_ref(), frame).await?;
+        self.claim(&table, &candidates, first.iter().map(|(row, _)| *row))?;
         let mut changes = RowChanges::new(table, candidates);
         for (row, _) in &first {
             if let Some(gone) = changes.gone.get_mut(*row) {
@@ -117,14 +125,21 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
-        let target = self.target(&update.target, &update.from, &update.with)?;
+        let mut target = self.target(&update.target, &update.from, &update.with)?;
         if self.settings.format_only {
             output.done(frame.done_kind(), command::UPDATE, None).await;
             return Ok(());
         }
-        let mark = self.work.start_statement()?;
-        let result = self.update_rows(update, target, frame).await;
-        self.work.end_statement(&mark, result.is_ok())?;
+        let sets_variables = update.assignments.iter().any(|assignment| assignment.variable.is_some());
+        let mut tries = self.tries(!sets_variables)?;
+        let result = loop {
+            let result = self.update_rows(update, target, &tries, frame).await;
+            if !self.tries_again(&mut tries, result.as_ref().err())? {
+                break result;
+            }
+            target = self.target(&update.target, &update.from, &update.with)?;
+        };
+        self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, shown) = result?;
         self.finish_change(rows, shown, command::UPDATE, frame, output).await;
         Ok(())
@@ -134,12 +149,16 @@ impl Session {
         &mut self,
         update: &Update,
         target: Target,
+        tries: &Tries,
         frame: &mut Frame,
     ) -> Result<(u64, Option<Shown>), SqlError> {
         let table = target.table.clone();
         let definition = Arc::clone(&table.definition);
         let positions = assigned(&update.assignments, &definition, |name| target.column(name).to_string())?;
-        self.work.lock(&table, LockMode::Exclusive)?;
+        let assigns = positions.iter().copied().flatten().collect::<Vec<_>>();
+        let keys = definition.unique_keys();
+        let changes_keys = keys.iter().any(|key| key.columns.iter().any(|column| assigns.contains(column)));
+        self.lock_target(&table, tries, update.table_lock, changes_keys)?;
         let exprs = values_of(&update.assignments, &positions, &target)?;
         // With variables the rows are gone through one by one: a variable may be used in what follows.
         let one_by_one = update.assignments.iter().any(|assignment| assignment.variable.is_some());
@@ -155,6 +174,7 @@ impl Session {
         let (chosen, candidates) = self.choose(&target, select, true, frame).await?;
         let count = candidates.rows.num_rows();
         let matches = self.first_matches(&chosen, count, update.top.as_ref(), frame).await?;
+        self.claim(&table, &candidates, matches.iter().map(|(row, _)| *row))?;
         let picks: Vec<usize> = matches.iter().map(|(_, index)| *index).collect();
         let columns = if one_by_one {
             self.values_one_by_one(update, &positions, &exprs, &paths, &chosen, &picks, frame).await?

@@ -2,6 +2,7 @@
 
 mod access;
 mod error;
+mod locks;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use parking_lot::Mutex;
-use store::{LockMode, StoreError, TableId, TableInfo};
+use store::{StoreError, TableId, TableInfo};
 
 pub(crate) use access::{BulkWork, WorkAccess};
 use access::{KeptKeys, return_to};
@@ -597,12 +598,6 @@ impl Work {
         place == Place::Shared && matches!(self.instance.store(), Database::Pages(_))
     }
 
-    /// Whether whoever adds rows to a table must have it alone: its keys change with them.
-    pub fn writes_alone(&self, table: &OpenTable) -> bool {
-        let definition = &table.definition;
-        !definition.unique_keys().is_empty() || self.in_pages(table.place) && definition.has_indexes()
-    }
-
     /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
     pub fn refresh(&self, table: &OpenTable) -> Result<OpenTable, SqlError> {
         let info = self.write(table.place, |transaction| {
@@ -611,18 +606,6 @@ impl Work {
         let gone = || SqlError::invalid_object(&table.definition.qualified_name());
         let info = info.ok_or_else(gone)?;
         self.view().opened(table.place, &info)?.ok_or_else(gone)
-    }
-
-    /// Locks a table to the end of the transaction if that needs no waiting.
-    pub fn try_lock(&self, table: &OpenTable, mode: LockMode) -> bool {
-        let locked = self.write(table.place, |transaction| transaction.lock(table.id, mode, Duration::ZERO));
-        locked.is_ok()
-    }
-
-    /// Locks a table to the end of the transaction.
-    pub fn lock(&self, table: &OpenTable, mode: LockMode) -> Result<(), SqlError> {
-        let timeout = self.lock_timeout;
-        self.write(table.place, |transaction| transaction.lock(table.id, mode, timeout))
     }
 }
 

@@ -136,7 +136,8 @@ impl PagedTransaction {
         Ok(Scan::Pages(Box::new(PagedScan::open(&open, &table, waiting, form, projection, range)?)))
     }
 
-    /// The same with what leads to each row, for a statement that changes some. The table must be locked alone.
+    /// The same with what leads to each row, for a statement that changes some. Unless the table is locked alone, they are to be
+    /// [claimed](Self::claim) before.
     pub fn located_scan(
         &mut self,
         table: TableId,
@@ -148,6 +149,9 @@ impl PagedTransaction {
         let inner = self.open()?;
         if !inner.pending(known.object).is_empty() {
             inner.insert_pending(&known.name)?;
+        }
+        if !self.table_locks.contains(&known.object) {
+            self.open()?.pin_reads();
         }
         let table = self.existing(table)?;
         let form = self.forms.of(&table);
@@ -166,6 +170,32 @@ impl PagedTransaction {
             batches.push(form.decode(&rows, None, &form.schema)?);
         }
         Ok(concat_batches(&form.schema, &batches)?)
+    }
+
+    /// Locks the pages of rows that have been read with what leads to them.
+    ///
+    /// # Errors
+    /// [`EngineError::RowsChanged`]: another transaction has changed some since, and committed.
+    pub fn claim(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
+        let table = self.existing(table)?;
+        Ok(self.open()?.claim_rows(&table.name, locators)?)
+    }
+
+    /// Keeps others from changing a table, and from keeping others from it.
+    pub fn lock_against_changes(&mut self, table: TableId, timeout: Duration) -> Result<(), StoreError> {
+        Ok(self.open()?.lock_table(object_of(table), engine::lock::LockMode::U, timeout)?)
+    }
+
+    /// Waits until nobody else has the row in hand that a range of a whole key is for.
+    pub fn await_row(&mut self, table: TableId, range: &KeyRange) -> Result<(), StoreError> {
+        let table = self.existing(table)?;
+        let form = self.forms.of(&table);
+        let inner = self.open()?;
+        for bound in range.spans.iter().filter_map(|span| span.from.as_ref()) {
+            let key = form.encode_columns(&bound.columns, &bound.values)?;
+            inner.await_key(&table.name, range.index.as_deref(), &key)?;
+        }
+        Ok(())
     }
 
     /// Removes rows, and their entries from the indexes.
@@ -314,12 +344,21 @@ impl PagedTransaction {
             let done = writer.append(&batch);
             return self.keep(&known, writer, done);
         }
-        let (table_lock, sorted) = (self.table_locks.contains(&object), self.sorted.contains(&object));
+        let (mut table_lock, sorted) = (self.table_locks.contains(&object), self.sorted.contains(&object));
         let Some(inner) = &mut self.inner else { return Err(EngineError::Doomed.into()) };
         let waiting: usize = inner.pending(object).iter().map(RecordBatch::num_rows).sum();
-        if waiting + batch.num_rows() < WAITING_ROWS_MAX && bytes_in(&batch) < WAITING_BYTES_MAX && !sorted {
+        let few = waiting + batch.num_rows() < WAITING_ROWS_MAX && bytes_in(&batch) < WAITING_BYTES_MAX;
+        let is_tree = known.clustered.is_some() || !known.indexes.is_empty();
+        if is_tree && !few && !table_lock {
+            // Many rows are merged into trees by whoever has the table alone, if nobody else is there.
+            let alone = inner.lock_table(object, LockMode::Exclusive, Duration::ZERO).is_ok();
+            if alone {
+                table_lock = self.table_locks.insert(object);
+            }
+        }
+        if (few || is_tree && !table_lock) && !sorted {
             self.logging.insert(object, LoadLogging::row_by_row(inner.recovery_model(), table_lock));
-            if known.clustered.is_none() && known.indexes.is_empty() {
+            if !is_tree {
                 return Ok(inner.insert_at_commit(&known.name, &batch)?);
             }
             // Keys are in the trees at once, so that duplicates are found by the statement that makes them.

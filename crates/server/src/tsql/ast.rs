@@ -326,6 +326,8 @@ pub struct Update {
     pub filter: Option<Expr>,
     /// OUTPUT.
     pub output: Option<Output>,
+    /// A hint asks for a lock of the whole table.
+    pub table_lock: bool,
 }
 
 /// DELETE.
@@ -343,6 +345,8 @@ pub struct Delete {
     pub filter: Option<Expr>,
     /// OUTPUT.
     pub output: Option<Output>,
+    /// A hint asks for a lock of the whole table.
+    pub table_lock: bool,
 }
 
 /// MERGE.
@@ -364,6 +368,8 @@ pub struct Merge {
     pub clauses: Vec<MergeClause>,
     /// OUTPUT.
     pub output: Option<Output>,
+    /// A hint asks for a lock of the whole table.
+    pub table_lock: bool,
 }
 
 /// WHEN … THEN.

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use bulkwire_server::storage::Form;
 use bulkwire_server::{
     DataLocation, EncryptionPolicy, Limits, Password, RunningServer, Server, ServerOptions,
 };
@@ -37,10 +38,14 @@ pub fn server() -> RunningServer {
 }
 
 pub fn start(limits: Limits, data: DataLocation) -> RunningServer {
+    start_in(crate::form::form(), limits, data)
+}
+
+pub fn start_in(form: Form, limits: Limits, data: DataLocation) -> RunningServer {
     Server::start(ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         data,
-        storage: Some(crate::form::form()),
+        storage: Some(form),
         init: Vec::new(),
         user: "sa".into(),
         password: Password::new("pw"),

@@ -84,11 +84,21 @@ impl WorkAccess {
         self.pair.lock().ignored = true;
     }
 
-    /// Whether a range of a key of a table in pages has a row.
+    /// Whether a whole key of a table in pages has a row. Whoever is adding one is waited for.
     pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
-        self.write(|transaction| {
+        let found = |transaction: &mut Transaction| {
             let mut rows = transaction.scan(table, Some(Vec::new()), Some(range))?;
             Ok(rows.next().transpose()?.is_some_and(|batch| batch.num_rows() > 0))
+        };
+        self.write(|transaction| {
+            if found(transaction)? {
+                return Ok(true);
+            }
+            match transaction.pages() {
+                Some(pages) => pages.await_row(table, range)?,
+                None => return Ok(false),
+            }
+            found(transaction)
         })
     }
 }

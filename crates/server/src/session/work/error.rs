@@ -66,6 +66,9 @@ fn engine_error(error: &EngineError) -> SqlError {
         );
         return SqlError::new(511, 16, 1, text);
     }
+    if let EngineError::RowsChanged { .. } = error {
+        return SqlError::rows_changed();
+    }
     let (number, class) = match error.sql_error() {
         Some(number @ (823 | 824)) => (number, 24),
         Some(number @ 9001) => (number, 21),

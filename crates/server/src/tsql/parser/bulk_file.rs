@@ -71,7 +71,7 @@ impl Parser<'_> {
                 () if self.accept_word("KEEPDEFAULTS") => hints.keep_defaults = true,
                 () if self.accept_word("IGNORE_CONSTRAINTS") => hints.ignore_constraints = true,
                 () if self.accept_word("IGNORE_TRIGGERS") => hints.ignore_triggers = true,
-                () if self.accept_word("TABLOCK") => table_lock = true,
+                () if self.accept_word("TABLOCK") || self.accept_word("TABLOCKX") => table_lock = true,
                 () if self.is_symbol("(") => self.skip_parentheses()?,
                 () if self.at_end() => return Err(self.unexpected()),
                 () => self.advance(),

@@ -115,6 +115,7 @@ impl Parser<'_> {
         if self.accept_word("STATISTICS") {
             return self.update_statistics();
         }
+        self.table_lock = false;
         let top = self.row_limit()?;
         let target = self.table_name()?;
         self.table_hints()?;
@@ -123,7 +124,9 @@ impl Parser<'_> {
         let output = self.output()?;
         let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
-        Ok(StatementKind::Update(Box::new(Update { with, top, target, assignments, from, filter, output })))
+        let table_lock = self.table_lock;
+        let update = Update { with, top, target, assignments, from, filter, output, table_lock };
+        Ok(StatementKind::Update(Box::new(update)))
     }
 
     /// The items of SET.
@@ -182,12 +185,15 @@ impl Parser<'_> {
         self.advance();
         let top = self.row_limit()?;
         self.accept_word("FROM");
+        self.table_lock = false;
         let target = self.table_name()?;
         self.table_hints()?;
         let output = self.output()?;
         let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
-        Ok(StatementKind::Delete(Box::new(Delete { with, top, target, from, filter, output })))
+        let table_lock = self.table_lock;
+        let delete = Delete { with, top, target, from, filter, output, table_lock };
+        Ok(StatementKind::Delete(Box::new(delete)))
     }
 
     fn where_clause(&mut self) -> Parsed<Option<Expr>> {

@@ -80,11 +80,20 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     /// Of the WINDOW clause of the SELECT that has just been read.
     windows: Vec<(String, Window)>,
+    /// Table hints that have been read ask for a lock of the table, or of ranges of its keys.
+    table_lock: bool,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, quoted_identifier: bool) -> Parsed<Self> {
-        Ok(Parser { text, tokens: tokenize(text, quoted_identifier)?, at: 0, depth: 0, windows: Vec::new() })
+        Ok(Parser {
+            text,
+            tokens: tokenize(text, quoted_identifier)?,
+            at: 0,
+            depth: 0,
+            windows: Vec::new(),
+            table_lock: false,
+        })
     }
 
     pub(crate) fn at_end(&self) -> bool {

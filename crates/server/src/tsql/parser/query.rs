@@ -11,6 +11,9 @@ use crate::tsql::query::{
     TableSource, Top,
 };
 
+/// Hints for which the whole table is locked: its own, and those of ranges of keys.
+const TABLE_LOCKS: [&str; 5] = ["TABLOCK", "TABLOCKX", "HOLDLOCK", "SERIALIZABLE", "REPEATABLEREAD"];
+
 impl Parser<'_> {
     /// A query with everything that may follow its body.
     pub(crate) fn query(&mut self) -> Parsed<Query> {
@@ -419,10 +422,15 @@ impl Parser<'_> {
         self.turned(TableSource::BulkRowset { rowset, alias, columns })
     }
 
-    /// `WITH (NOLOCK, …)`: read and without effect.
+    /// `WITH (NOLOCK, …)`: those that lock a table count for UPDATE, DELETE and MERGE, all others have no effect.
     pub(crate) fn table_hints(&mut self) -> Parsed<()> {
         if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
             self.advance();
+            let hints = (1..)
+                .take_while(|ahead| self.kind_ahead(*ahead).is_some() && !self.is_symbol_ahead(*ahead, ")"));
+            let hints = hints.collect::<Vec<usize>>();
+            let locks = |ahead: &usize| TABLE_LOCKS.iter().any(|hint| self.is_word_ahead(*ahead, hint));
+            self.table_lock |= hints.iter().any(locks);
             self.skip_parentheses()?;
         }
         Ok(())

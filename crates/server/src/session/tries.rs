@@ -1,0 +1,97 @@
+//! Statements that change rows beside those of other sessions: done once more if others were quicker.
+
+use store::LockMode;
+
+use super::Session;
+use super::target::Candidates;
+use super::work::{Mark, OpenTable};
+use crate::sql_error::SqlError;
+use crate::storage::RowLocator;
+
+/// How often a statement has been begun anew.
+pub(super) struct Tries {
+    /// Where it begins.
+    pub mark: Mark,
+    count: u32,
+    /// Locks the table alone from now on.
+    alone: bool,
+    /// The victim of a deadlock that is a transaction of its own may begin anew.
+    survives_deadlocks: bool,
+}
+
+/// After so many tries beside others a statement locks the table.
+const TRIES_BESIDE_OTHERS: u32 = 3;
+/// After so many a deadlock is told to the client.
+const TRIES_MAX: u32 = 6;
+
+impl Session {
+    /// Begins a statement.
+    pub(super) fn tries(&mut self, survives_deadlocks: bool) -> Result<Tries, SqlError> {
+        Ok(Tries { mark: self.work.start_statement()?, count: 0, alone: false, survives_deadlocks })
+    }
+
+    /// After an error: whether it was that others were quicker. The statement is then undone and is to be done once more.
+    pub(super) fn tries_again(
+        &mut self,
+        tries: &mut Tries,
+        error: Option<&SqlError>,
+    ) -> Result<bool, SqlError> {
+        let Some(error) = error else { return Ok(false) };
+        tries.count += 1;
+        if error.is_rows_changed() {
+            // It keeps the pages that it has locked, so each time there is less that can have changed.
+            self.work.undo_statement(&tries.mark)?;
+            tries.alone |= tries.count >= TRIES_BESIDE_OTHERS;
+            return Ok(true);
+        }
+        let again = error.number == 1205
+            && tries.survives_deadlocks
+            && self.work.depth() == 0
+            && tries.count < TRIES_MAX;
+        if again {
+            self.work.end_statement(&tries.mark, false)?;
+            tries.mark = self.work.start_statement()?;
+            tries.alone = true;
+        }
+        Ok(again)
+    }
+
+    /// Locks the table that a statement changes: beside others who change rows of it, if that is safe. `changes_keys`: keys to which rows
+    /// of other tables may refer are changed, or go.
+    pub(super) fn lock_target(
+        &self,
+        table: &OpenTable,
+        tries: &Tries,
+        table_lock: bool,
+        changes_keys: bool,
+    ) -> Result<(), SqlError> {
+        let definition = &table.definition;
+        let refers_to_itself = || {
+            definition.foreign_keys.iter().any(|key| !key.disabled && definition.refers_to(key, definition))
+        };
+        let alone = tries.alone
+            || table_lock
+            || !self.work.in_pages(table.place)
+            || self.work.writes_alone(table)
+            || self.locks_ranges()
+            || changes_keys && refers_to_itself();
+        self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })
+    }
+
+    /// Whether the isolation level asks that what was read stays as it was: REPEATABLE READ, SERIALIZABLE.
+    pub(super) fn locks_ranges(&self) -> bool {
+        matches!(self.settings.isolation_level, 3 | 4)
+    }
+
+    /// Locks the rows that are to be changed among those that were read.
+    pub(super) fn claim(
+        &self,
+        table: &OpenTable,
+        candidates: &Candidates,
+        rows: impl Iterator<Item = usize>,
+    ) -> Result<(), SqlError> {
+        let Some(locators) = &candidates.locators else { return Ok(()) };
+        let locators: Vec<RowLocator> = rows.filter_map(|row| locators.get(row).cloned()).collect();
+        self.work.claim(table, &locators)
+    }
+}

@@ -1,0 +1,81 @@
+//! The locks that statements take.
+
+use std::time::Duration;
+
+use store::{LockMode, StoreError};
+
+use super::{Mark, OpenTable, Work};
+use crate::sql_error::SqlError;
+use crate::storage::{Database, RowLocator};
+use crate::table::keys_in_memory;
+
+impl Work {
+    /// Whether whoever adds rows to a table, or changes them, must have it alone: what its keys are is not said by trees.
+    pub fn writes_alone(&self, table: &OpenTable) -> bool {
+        let keys = table.definition.unique_keys();
+        match self.in_pages(table.place) {
+            true => {
+                !keys_in_memory(&table.definition).is_empty() || keys.iter().any(|key| key.ignores_duplicates)
+            }
+            false => !keys.is_empty(),
+        }
+    }
+
+    /// The same of a bulk load, which sorts its rows and merges them into trees.
+    pub fn loads_alone(&self, table: &OpenTable) -> bool {
+        let definition = &table.definition;
+        !definition.unique_keys().is_empty() || self.in_pages(table.place) && definition.has_indexes()
+    }
+
+    /// Locks a table to the end of the transaction if that needs no waiting.
+    pub fn try_lock(&self, table: &OpenTable, mode: LockMode) -> bool {
+        let locked = self.write(table.place, |transaction| transaction.lock(table.id, mode, Duration::ZERO));
+        locked.is_ok()
+    }
+
+    /// Locks a table to the end of the transaction.
+    pub fn lock(&self, table: &OpenTable, mode: LockMode) -> Result<(), SqlError> {
+        let timeout = self.lock_timeout;
+        self.write(table.place, |transaction| transaction.lock(table.id, mode, timeout))
+    }
+
+    /// Keeps others from changing a table in pages, to the end of the transaction.
+    pub fn lock_against_changes(&self, table: &OpenTable) -> Result<(), SqlError> {
+        let timeout = self.lock_timeout;
+        self.write(table.place, |transaction| match transaction.pages() {
+            Some(pages) => pages.lock_against_changes(table.id, timeout),
+            None => Ok(()),
+        })
+    }
+
+    /// Locks the pages of rows that a statement is about to change. Errors: [rows have changed](SqlError::is_rows_changed) since they were
+    /// read.
+    pub fn claim(&self, table: &OpenTable, locators: &[RowLocator]) -> Result<(), SqlError> {
+        self.write(table.place, |transaction| match transaction.pages() {
+            Some(pages) => pages.claim(table.id, locators),
+            None => Err(StoreError::NoSuchTable { table: table.id }),
+        })
+    }
+
+    /// Whether waits for locks of pages fail at once, for a request that is on its connection's thread.
+    pub fn hurry(&self, hurries: bool) {
+        let timeout = if hurries { Duration::ZERO } else { self.lock_timeout };
+        if let Some(transaction) = &mut self.pair.lock().shared {
+            transaction.set_lock_timeout(timeout);
+        }
+    }
+
+    /// Undoes what a statement has done, which is then done once more. Its locks are kept.
+    pub fn undo_statement(&mut self, mark: &Mark) -> Result<(), SqlError> {
+        self.keys.lock().clear();
+        {
+            let mut pair = self.pair.lock();
+            pair.ignored = false;
+            if let Some(variables) = pair.variables.take() {
+                variables.rollback();
+            }
+            pair.variables = self.variables.as_ref().map(Database::begin);
+        }
+        self.return_to(mark)
+    }
+}
