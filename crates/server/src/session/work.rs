@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use parking_lot::Mutex;
-use store::{StoreError, TableId, TableInfo};
+use store::{LockMode, StoreError, TableId, TableInfo};
 
 pub(crate) use access::{BulkWork, WorkAccess};
 use access::{KeptKeys, return_to};

@@ -214,6 +214,24 @@ impl PagedTransactions {
         self.of(table)?.rows_at(table, locators)
     }
 
+    /// Locks the pages of rows that have been read with what leads to them.
+    ///
+    /// # Errors
+    /// [`EngineError::RowsChanged`]: another transaction has changed some since, and committed.
+    pub fn claim(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
+        self.of(table)?.claim(table, locators)
+    }
+
+    /// Keeps others from changing a table, and from keeping others from it.
+    pub fn lock_against_changes(&mut self, table: TableId, timeout: Duration) -> Result<(), StoreError> {
+        self.of(table)?.lock_against_changes(table, timeout)
+    }
+
+    /// Waits until nobody else has the row in hand that a range of a whole key is for.
+    pub fn await_row(&mut self, table: TableId, range: &KeyRange) -> Result<(), StoreError> {
+        self.of(table)?.await_row(table, range)
+    }
+
     /// Removes rows, and their entries from the indexes.
     pub fn delete_located(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
         self.of(table)?.delete_located(table, locators)
