@@ -78,8 +78,8 @@ fn transfers_between_rows_of_several_pages_keep_the_sum() {
                     insist(
                         &mut client,
                         &format!(
-                            "BEGIN TRAN; UPDATE wide SET n = n - 1 WHERE id = {from};
-                             UPDATE wide SET n += 1 WHERE id = {to}; COMMIT"
+                            "BEGIN TRAN; UPDATE wide SET n = n - {round} WHERE id = {from};
+                             UPDATE wide SET n += {round} WHERE id = {to}; COMMIT"
                         ),
                     );
                 }
