@@ -110,6 +110,11 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// With room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes) }
+    }
+
     pub fn u8(&mut self, value: u8) {
         self.bytes.push(value);
     }

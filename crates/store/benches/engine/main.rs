@@ -1,6 +1,6 @@
 //! Scans and bulk loads of the paged engine against the disk's own rates, in one run, as ratios; and the memory that a load takes.
 //!
-//! `cargo bench -p bulkwire-store --bench engine [-- scan load memory] [-- MEGABYTES]`. The directory is that of `TMPDIR`. In each of
+//! `cargo bench -p bulkwire-store --bench engine [-- scan load memory] [-- MEGABYTES]`; `one-full-load` alone is for a profiler. The directory is that of `TMPDIR`. In each of
 //! five rounds all cases take turns. What was loaded is read back, and counted and checked by content, outside of the times. The time of
 //! the processor is that of the threads (scans) or of the process (loads), as Linux accounts for it: it says what the work costs where
 //! the machine has other work.
@@ -34,6 +34,9 @@ fn main() {
         return;
     }
     let megabytes = arguments.iter().find_map(|argument| argument.parse().ok());
+    if has("one-full-load") {
+        return load_once_fully(megabytes.unwrap_or(512) << 20);
+    }
     if has("child-that-loads") {
         return load_and_report_memory(megabytes.unwrap_or(2560) << 20);
     }
@@ -282,6 +285,29 @@ fn load_and_report_memory(bytes: usize) {
         before >> 20,
         peak_bytes() >> 20
     );
+}
+
+/// One fully logged load of each table and nothing else, for a profiler: instructions a byte do not depend on other work of the machine.
+fn load_once_fully(bytes: usize) {
+    for table in [tables::wide(), tables::narrow()] {
+        let directory = tempfile::tempdir().unwrap();
+        let batches = batches_for(&table, bytes);
+        let options = EngineOptions { recovery_model: RecoveryModel::Full, ..EngineOptions::default() };
+        let engine = Engine::open(&directory.path().join("database"), options).unwrap();
+        create(&engine, &table);
+        let mut times = Times::default();
+        times.measure(process_time, || fill(&engine, &table, batches, 1));
+        let pages = engine.snapshot().table("t").unwrap().data_pages();
+        let bytes = pages as f64 * PAGE_BYTES as f64;
+        println!(
+            "{}: {:.0} MB of pages, {:.0} MB of log, {:.2} s, {:.2} s of processor",
+            table.name,
+            bytes / 1e6,
+            engine.usage().log_written_bytes as f64 / 1e6,
+            median(times.clock.iter().copied()),
+            median(times.processor.iter().copied()),
+        );
+    }
 }
 
 fn peak_bytes() -> usize {

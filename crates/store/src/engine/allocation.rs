@@ -1,8 +1,9 @@
 //! Who owns which extent: GAM, SGAM, IAM and PFS pages, and a picture of the free extents in memory.
 
+mod marks;
+mod removal;
 mod space;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -11,9 +12,11 @@ use super::catalogue::TakenPage;
 use super::error::{EngineError, wants_space};
 use super::figures::{DataFileSpace, WaitType};
 use super::log::Change;
+use super::lsn::Lsn;
 use super::maps;
 use super::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageType, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
+use marks::Marks;
 use space::{FIRST_EXTENTS, FileSpace, LEAST_EXTENTS, State};
 
 /// Neighbouring extents of one file.
@@ -30,6 +33,22 @@ impl Run {
     pub fn extents(self) -> impl Iterator<Item = ExtentId> {
         (0..self.count).map(move |index| ExtentId { extent: self.first.extent + index, ..self.first })
     }
+}
+
+/// Extents in rising order as runs, each of which lies in one interval of every map if no extent is one of maps.
+fn runs(extents: impl IntoIterator<Item = ExtentId>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for extent in extents {
+        match runs.last_mut() {
+            Some(Run { first, count })
+                if first.file == extent.file && first.extent + *count == extent.extent =>
+            {
+                *count += 1;
+            }
+            _ => runs.push(Run { first: extent, count: 1 }),
+        }
+    }
+    runs
 }
 
 /// An extent of a table and which of its pages are in use.
@@ -105,8 +124,8 @@ enum Growth {
 pub struct Allocator {
     pager: Arc<Pager>,
     state: Mutex<State>,
-    /// Extents that minimally logged loads write while a log backup is taken; None: none is. Held for moments only.
-    marks: Mutex<Option<BTreeSet<ExtentId>>>,
+    /// Held for moments only.
+    marks: Mutex<Marks>,
     /// What all files together may take.
     limit_bytes: Option<u64>,
 }
@@ -129,7 +148,11 @@ impl Allocator {
                 return Err(EngineError::DamagedPage { page: header.id(), reason });
             }
             if file.extents() < size {
-                file.grow(size)?;
+                match file.grow(size) {
+                    // What is missing reads as zeros, and nothing is in it but what the log has.
+                    Err(EngineError::Io { source, .. }) if wants_space(&source) => {}
+                    grown => grown?,
+                }
             }
             let mut space = FileSpace::empty(file.number, file.group);
             for extent in 0..size {
@@ -198,6 +221,10 @@ impl Allocator {
         allocated: &mut Vec<ExtentId>,
     ) -> Result<Run, EngineError> {
         let mut state = self.lock();
+        if let Some(undone) = state.undone {
+            self.pager.log.flush(undone)?;
+            state.undone = None;
+        }
         let index = self.file_with_room(&mut state, unit.group, None, wanted, owner)?;
         let run = state.files.get_mut(index).and_then(|file| file.take_run(wanted.max(1)));
         let run = run.ok_or_else(|| self.full(unit.group, owner, "no free extent"))?;
@@ -210,6 +237,12 @@ impl Allocator {
         // No run crosses a system extent, so it lies in one interval of every map.
         self.log_allocation(&mut state, transaction, unit, run, owner)?;
         Ok(run)
+    }
+
+    /// Extents are given away only after the log up to this position is durable: a recovery has undone what had them, and whoever fills
+    /// them past the log must not be undone in its place.
+    pub fn wait_for_undoing(&self, undone: Lsn) {
+        self.state.lock().undone = Some(undone);
     }
 
     /// A file of a group with a free extent: `preferred`, or the next one in turn. If nothing is free, the files are made longer, one
@@ -227,12 +260,14 @@ impl Allocator {
         {
             return Ok(index);
         }
-        let mut refused = None;
+        let together = self.pager.files.layout().groups.iter().any(|of| of.id == group && of.grows_together);
+        let (mut refused, mut grown) = (None, None);
         for index in state.growing_files(group, preferred) {
             loop {
                 match self.grow(state, index, wanted)? {
                     Growth::Done if state.files.get(index).is_some_and(|file| file.free_count > 0) => {
-                        return Ok(index);
+                        grown.get_or_insert(index);
+                        break;
                     }
                     // All that came is maps.
                     Growth::Done => {}
@@ -242,6 +277,12 @@ impl Allocator {
                     }
                 }
             }
+            if grown.is_some() && !together {
+                break;
+            }
+        }
+        if let Some(index) = grown {
+            return Ok(index);
         }
         let name = || self.pager.files.group_name(group);
         Err(match refused {
@@ -259,62 +300,17 @@ impl Allocator {
         }
     }
 
-    /// Notes in the map of minimally logged extents what the next log backup has to copy.
-    pub fn mark_minimally_logged(&self, run: Run) -> Result<(), EngineError> {
-        let _state = self.lock();
-        for extent in run.extents() {
-            self.collect_mark(extent);
-            let (page, first) = maps::minimally_logged_of(extent);
-            if !maps::bit(&*self.pager.cache.read(page)?, first) {
-                self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: true })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Says to a log backup that is being taken that an extent is written past the log.
-    pub fn collect_mark(&self, extent: ExtentId) {
-        if let Some(marks) = &mut *self.marks.lock() {
-            marks.insert(extent);
-        }
-    }
-
-    /// A log backup begins: from now on what is marked is collected. Returns what has been marked before.
-    pub fn start_collecting_marks(&self) -> Result<BTreeSet<ExtentId>, EngineError> {
-        *self.marks.lock() = Some(BTreeSet::new());
-        let _state = self.lock();
-        let mut marked = BTreeSet::new();
-        for file in self.pager.files.all() {
-            for first in (0..file.extents()).step_by(maps::MAP_EXTENTS as usize) {
-                let (page, _) = maps::minimally_logged_of(ExtentId { file: file.number, extent: first });
-                let map = self.pager.cache.read(page)?;
-                marked
-                    .extend(maps::bits(&map).map(|bit| ExtentId { file: file.number, extent: first + bit }));
-            }
-        }
-        Ok(marked)
-    }
-
-    /// What was marked since the collection began or this was last called.
-    pub fn take_collected_marks(&self) -> BTreeSet<ExtentId> {
-        self.marks.lock().as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    /// A log backup has ended: the extents that it has are no longer marked, but for those written meanwhile.
-    pub fn finish_collecting_marks(&self, copied: &BTreeSet<ExtentId>) -> Result<(), EngineError> {
-        let _state = self.lock();
-        let again = self.marks.lock().take().unwrap_or_default();
-        for extent in copied.difference(&again) {
-            let (page, first) = maps::minimally_logged_of(*extent);
-            self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count: 1, value: false })?;
-        }
-        Ok(())
-    }
-
     /// Pages of an extent that are in use.
     pub fn used_pages(&self, extent: ExtentId) -> Result<Vec<PageId>, EngineError> {
         let used = used_pages(&self.pager, extent)?;
         Ok(ExtentUse { extent, used }.pages().collect())
+    }
+
+    /// Whether an extent is somebody's, or holds maps: false of what can be given away at once, and beyond the end of the file.
+    pub fn is_given(&self, extent: ExtentId) -> bool {
+        let state = self.state.lock();
+        let file = state.files.iter().find(|file| file.number == extent.file);
+        file.and_then(|file| file.free.get(extent.extent as usize)).is_some_and(|free| !free)
     }
 
     /// Whether the maps say that a page is in use by a unit.
@@ -374,23 +370,23 @@ impl Allocator {
     /// Logs that extents no longer belong to a unit. They may be given away only after [`release`](Self::release).
     pub fn log_free(&self, transaction: u64, unit: &Unit, extents: &[ExtentId]) -> Result<(), EngineError> {
         let mut state = self.state.lock();
-        for extent in extents {
+        let mut extents = extents.to_vec();
+        extents.sort_unstable();
+        for Run { first, count } in runs(extents) {
             // The chain has a page for it, or it would not be the unit's.
-            let iam = self.iam_for(&mut state, unit, *extent, Owner { table: "", index: None })?;
-            let (gam, bit) = maps::gam_of(*extent);
-            let (pfs, entry) = maps::pfs_of(extent.page(0));
+            let iam = self.iam_for(&mut state, unit, first, Owner { table: "", index: None })?;
+            let (gam, bit) = maps::gam_of(first);
+            let (pfs, entry) = maps::pfs_of(first.page(0));
             let page = self.pager.cache.read(pfs)?;
             let before: Vec<u8> =
-                (0..EXTENT_PAGES).map(|index| maps::free_space(&page, entry + index)).collect();
+                (0..count * EXTENT_PAGES).map(|index| maps::free_space(&page, entry + index)).collect();
             if before.iter().any(|entry| *entry != 0) {
                 let after = vec![0; before.len()];
-                self.must_change(
-                    transaction,
-                    Change::SetFreeSpace { page: pfs, first: entry, before, after },
-                )?;
+                let change = Change::SetFreeSpace { page: pfs, first: entry, before, after };
+                self.must_change(transaction, change)?;
             }
-            self.must_change(transaction, Change::SetBits { page: iam, first: bit, count: 1, value: false })?;
-            self.must_change(transaction, Change::SetBits { page: gam, first: bit, count: 1, value: true })?;
+            self.must_change(transaction, Change::SetBits { page: iam, first: bit, count, value: false })?;
+            self.must_change(transaction, Change::SetBits { page: gam, first: bit, count, value: true })?;
         }
         Ok(())
     }

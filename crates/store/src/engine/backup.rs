@@ -1,7 +1,13 @@
-//! Log backups: what FULL and BULK_LOGGED keep the log for (`docs/store-engine.md`, "Log backups").
+//! Log backups: what FULL and BULK_LOGGED keep the log for (`docs/store-engine.md`, "Backups").
 //!
 //! A backup holds the log from where the last one ended, and the pages of minimally logged loads since, of which the log has
 //! nothing. Put beside a copy of the database that is as old as the first of them, they bring it to where the last one ended.
+
+mod stream;
+mod whole;
+
+pub(crate) use whole::check_restored;
+pub use whole::{DatabaseBackup, restore_database};
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -14,21 +20,14 @@ use super::error::EngineError;
 use super::figures::WaitType;
 use super::file_groups::FileLayout;
 use super::files;
-use super::log::{LogFileHeader, LogScan};
+use super::log::LogScan;
 use super::lsn::Lsn;
-use super::page::{ExtentId, PAGE_BYTES, Page, PageId};
-use super::volume::{Volume, VolumeFile};
+use super::page::{ExtentId, Page, PageId};
+use super::volume::Volume;
 use crate::codec::{Reader, Writer};
+use stream::{BLOCK, Copy, END, FILE, FILES, PAGE, Sink, Source, damaged};
 
-const MAGIC: &[u8; 8] = b"BWLOGB1\n";
-/// Kinds of sections; each starts with one of these.
-const FILE: u8 = 1;
-const BLOCK: u8 = 2;
-const PAGE: u8 = 3;
-const END: u8 = 4;
-const FILES: u8 = 5;
-/// Longest block of the log, or list of files, that is believed.
-const BLOCK_LIMIT_BYTES: usize = 1 << 20;
+const MAGIC: &[u8; 8] = b"BWLOGB2\n";
 
 /// What a log backup holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,16 +77,13 @@ fn write(
     marked: &BTreeSet<ExtentId>,
     out: &mut dyn Write,
 ) -> Result<LogBackup, EngineError> {
-    let mut out = Sink { out, shared, sum: crc32fast::Hasher::new(), bytes: 0 };
+    let mut out = Sink::new(shared, out);
     out.put(MAGIC)?;
     out.put(&from.to_bytes())?;
     // Nobody adds a file while a backup is taken.
     let mut files = Writer::default();
     shared.pager.files.layout().encode(&mut files);
-    let files = files.into_bytes();
-    out.put(&[FILES])?;
-    out.put(&(files.len() as u32).to_le_bytes())?;
-    out.put(&files)?;
+    out.section(FILES, &files.into_bytes())?;
     let mut pages = 0;
     for extent in marked {
         let (found, unreadable) = used_pages(shared, *extent)?;
@@ -116,24 +112,8 @@ fn write(
         }
         unreadable_pages.extend_from_slice(unreadable);
     }
-    let mut reader = shared.pager.log.reader(from)?;
-    let mut next_file = from.file;
-    while let Some((at, block)) = reader.next_block()? {
-        if (Lsn { record: 0, ..at }) >= to {
-            break;
-        }
-        out.files(&mut next_file, at.file)?;
-        out.put(&[BLOCK])?;
-        out.put(&at.block.to_le_bytes())?;
-        out.put(&(block.len() as u32).to_le_bytes())?;
-        out.put(&block)?;
-    }
-    out.files(&mut next_file, to.file)?;
-    out.put(&[END])?;
-    out.put(&to.to_bytes())?;
-    let sum = out.sum.clone().finalize();
-    out.put(&sum.to_le_bytes())?;
-    out.flush()?;
+    out.log(from, to)?;
+    out.end(to)?;
     Ok(LogBackup { from, to, pages, unreadable_pages, bytes: out.bytes })
 }
 
@@ -152,46 +132,6 @@ fn used_pages(shared: &Shared, extent: ExtentId) -> Result<(Vec<Page>, Vec<PageI
     Ok((found, unreadable))
 }
 
-struct Sink<'a> {
-    out: &'a mut dyn Write,
-    shared: &'a Shared,
-    sum: crc32fast::Hasher,
-    bytes: u64,
-}
-
-impl Sink<'_> {
-    fn put(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
-        self.sum.update(bytes);
-        self.bytes += bytes.len() as u64;
-        let written = self.shared.pager.waits.during(WaitType::BackupIo, || self.out.write_all(bytes));
-        written.map_err(|source| EngineError::Backup { operation: "write", source })
-    }
-
-    /// The virtual log files up to `last`, also those that hold nothing: the log would end before one that is missing.
-    fn files(&mut self, next: &mut u32, last: u32) -> Result<(), EngineError> {
-        while *next <= last {
-            let header = LogFileHeader::read(&self.shared.volume, *next)?;
-            self.put(&[FILE])?;
-            self.put(&header.number.to_le_bytes())?;
-            self.put(&header.previous_end.to_le_bytes())?;
-            *next += 1;
-        }
-        Ok(())
-    }
-
-    fn page(&mut self, page: &Page) -> Result<(), EngineError> {
-        self.put(&[PAGE])?;
-        let mut page = page.clone();
-        page.seal();
-        self.put(&page.id().to_bytes())?;
-        self.put(page.bytes())
-    }
-
-    fn flush(&mut self) -> Result<(), EngineError> {
-        self.out.flush().map_err(|source| EngineError::Backup { operation: "flush", source })
-    }
-}
-
 /// Puts a log backup into a copy of a database that nobody has open: its log then goes on to where the backup ends, and the next
 /// [`Engine::open_on`] makes the changes. Several are put in one after the other before it is opened; once it has been opened, no
 /// further one fits. After an error the copy is of no more use.
@@ -199,7 +139,7 @@ impl Sink<'_> {
 /// # Errors
 /// A backup that begins after the end of the copy's log is refused (4305), as is one that is damaged (3241).
 pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<LogBackup, EngineError> {
-    let mut source = Source { input, sum: crc32fast::Hasher::new(), bytes: 0 };
+    let mut source = Source::new(input);
     if source.take::<8>()? != *MAGIC {
         return Err(damaged("it is of another format"));
     }
@@ -215,57 +155,20 @@ pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<Log
     if !goes_on {
         return Err(EngineError::LogChainBroken { begins: from, ends: end });
     }
-    let (mut names, mut pages) = (BTreeSet::new(), 0);
-    let mut file: Option<(LogFileHeader, Arc<dyn VolumeFile>)> = None;
+    let mut copy = Copy::new(volume);
     loop {
         match source.take::<1>()? {
             [FILE] => {
-                let header = LogFileHeader {
-                    number: u32::from_le_bytes(source.take()?),
-                    previous_end: u32::from_le_bytes(source.take()?),
-                };
+                let header = source.file()?;
                 if header.number == from.file && header.number > end.file && header.previous_end > end.block {
                     return Err(EngineError::LogChainBroken { begins: from, ends: end });
                 }
-                if let Some((header, file)) = file.take() {
-                    header.sync(volume, &*file)?;
-                }
-                let opened = header.open_or_create(volume)?;
-                file = Some((header, opened));
+                copy.begin_file(header)?;
             }
-            [BLOCK] => {
-                let block = u32::from_le_bytes(source.take()?);
-                let length = u32::from_le_bytes(source.take()?) as usize;
-                if length > BLOCK_LIMIT_BYTES {
-                    return Err(damaged("a block is too long"));
-                }
-                let mut bytes = vec![0; length];
-                source.fill(&mut bytes)?;
-                let (header, file) = file.as_ref().ok_or_else(|| damaged("a block of no file"))?;
-                header.write_block(volume, &**file, block, &bytes)?;
-            }
-            [PAGE] => {
-                let id = PageId::from_bytes(source.take()?);
-                let bytes = source.take::<PAGE_BYTES>()?;
-                Page::from_bytes(bytes).verify(id).map_err(|reason| damaged(&reason))?;
-                let name = files::file_name(id.file);
-                let io = |operation| {
-                    let path = volume.path(&name);
-                    move |source| EngineError::Io { operation, path, source }
-                };
-                let file = volume.open(&name).map_err(io("open"))?;
-                let offset = u64::from(id.page) * PAGE_BYTES as u64;
-                file.write_at(offset, &bytes).map_err(io("write"))?;
-                names.insert(name);
-                pages += 1;
-            }
+            [BLOCK] => copy.block(&mut source)?,
+            [PAGE] => copy.page(&mut source)?,
             [FILES] => {
-                let length = u32::from_le_bytes(source.take()?) as usize;
-                if length > BLOCK_LIMIT_BYTES {
-                    return Err(damaged("a list of files is too long"));
-                }
-                let mut bytes = vec![0; length];
-                source.fill(&mut bytes)?;
+                let bytes = source.section()?;
                 let mut reader = Reader::new(&bytes);
                 let layout = FileLayout::decode(&mut reader).map_err(|error| damaged(&error.to_string()))?;
                 reader.finish("files").map_err(|error| damaged(&error.to_string()))?;
@@ -275,18 +178,8 @@ pub fn restore_log(volume: &Arc<dyn Volume>, input: &mut dyn Read) -> Result<Log
             _ => return Err(damaged("a section of an unknown kind")),
         }
     }
-    let to = Lsn::from_bytes(source.take()?);
-    let sum = source.sum.clone().finalize();
-    if u32::from_le_bytes(source.take()?) != sum {
-        return Err(damaged("its checksum is wrong"));
-    }
-    for name in &names {
-        let io = |source| EngineError::Io { operation: "sync", path: volume.path(name), source };
-        volume.open(name).and_then(|file| file.sync()).map_err(io)?;
-    }
-    if let Some((header, file)) = file {
-        header.sync(volume, &*file)?;
-    }
+    let to = source.end()?;
+    let pages = copy.finish()?;
     Ok(LogBackup { from, to, pages, unreadable_pages: Vec::new(), bytes: source.bytes })
 }
 
@@ -312,32 +205,4 @@ fn take_layout(
         control.write(volume)?;
     }
     Ok(())
-}
-
-fn damaged(reason: &str) -> EngineError {
-    EngineError::DamagedBackup { reason: reason.to_owned() }
-}
-
-struct Source<'a> {
-    input: &'a mut dyn Read,
-    sum: crc32fast::Hasher,
-    bytes: u64,
-}
-
-impl Source<'_> {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), EngineError> {
-        self.input.read_exact(bytes).map_err(|source| match source.kind() {
-            std::io::ErrorKind::UnexpectedEof => damaged("it is cut off"),
-            _ => EngineError::Backup { operation: "read", source },
-        })?;
-        self.sum.update(bytes);
-        self.bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], EngineError> {
-        let mut bytes = [0; N];
-        self.fill(&mut bytes)?;
-        Ok(bytes)
-    }
 }

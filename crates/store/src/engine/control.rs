@@ -11,7 +11,7 @@ use crate::codec::{CodecError, Reader, Writer};
 
 const NAME: &str = "control";
 const NEW_NAME: &str = "control.new";
-const MAGIC: &[u8; 8] = b"BWPAGES3";
+const MAGIC: &[u8; 8] = b"BWPAGES4";
 
 /// What is not logged but kept until everything of it is durable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,25 +50,39 @@ impl Control {
         let length = file.length_bytes().map_err(io("read the length of"))?;
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
         file.read_at(0, &mut bytes).map_err(io("read"))?;
-        let damaged = |reason: String| EngineError::DamagedDatabase { what: "the control file", reason };
-        let (body, sum) =
-            bytes.split_last_chunk::<4>().ok_or_else(|| damaged("it is too short".to_owned()))?;
+        let damaged = |reason| EngineError::DamagedDatabase { what: "the control file", reason };
+        Self::from_bytes(&bytes).map(Some).map_err(damaged)
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&self.encode());
+        let sum = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// The reverse of [`to_bytes`](Self::to_bytes), or what is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let (body, sum) = bytes.split_last_chunk::<4>().ok_or("it is too short")?;
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
-            return Err(damaged("its checksum is wrong".to_owned()));
+            return Err("its checksum is wrong".to_owned());
         }
-        let body = body.strip_prefix(MAGIC).ok_or_else(|| damaged("it is of another format".to_owned()))?;
-        Self::decode(body).map(Some).map_err(|error| damaged(error.to_string()))
+        let body = body.strip_prefix(MAGIC).ok_or("it is of another format")?;
+        Self::decode(body).map_err(|error| error.to_string())
+    }
+
+    /// Whether a file of this name is a control file, or was to become one.
+    pub fn is_name(name: &str) -> bool {
+        name == NAME || name == NEW_NAME
     }
 
     /// Puts it in the place of the one before, durably.
     pub fn write(&self, volume: &Arc<dyn Volume>) -> Result<(), EngineError> {
         let io = |operation| move |source| EngineError::Io { operation, path: volume.path(NEW_NAME), source };
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend_from_slice(&self.encode());
-        let sum = crc32fast::hash(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
         let file = volume.create(NEW_NAME).map_err(io("create"))?;
-        file.write_at(0, &bytes).map_err(io("write"))?;
+        file.write_at(0, &self.to_bytes()).map_err(io("write"))?;
         file.sync().map_err(io("sync"))?;
         volume.rename(NEW_NAME, NAME).map_err(io("rename"))?;
         volume.sync_directory().map_err(io("sync the directory of"))

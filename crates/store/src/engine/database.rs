@@ -10,8 +10,10 @@ use arrow::array::RecordBatch;
 use parking_lot::{Mutex, RwLock};
 
 use super::allocation::{Allocator, Owner, Unit};
+use super::backup;
 use super::buffer::BufferCache;
 use super::catalogue::{CATALOGUE, Catalogue, Table, UnitKind, catalogue_layout};
+use super::checkpoint::CheckpointState;
 use super::claims::Latches;
 use super::compress::CompressionCounts;
 use super::control::Control;
@@ -19,8 +21,8 @@ use super::definition::{Definition, StoredUnit};
 use super::error::EngineError;
 use super::figures::{CounterCells, Waits, count};
 use super::file_groups::{FileLayout, PRIMARY};
-use super::files::DataFiles;
 pub use super::files::file_name as data_file_name;
+use super::files::{self, DataFiles};
 use super::finding::Finding;
 use super::global::Decisions;
 use super::governor::{Governor, ResourceLimits};
@@ -33,12 +35,14 @@ use super::lsn::Lsn;
 use super::memory::MemoryVolume;
 use super::ordered::{KeySpan, OrderedScan};
 use super::page::{ExtentId, PageId, UnitId};
-use super::pager::{LogPosition, NO_TRANSACTION, Pager};
+use super::pager::{NO_TRANSACTION, Pager};
 use super::recovery;
 use super::room::Room;
 use super::scan::{PageReader, Scan, View};
 use super::sort;
 use super::transaction::{Transaction, Turns};
+use super::version_file;
+use super::versions::Versions;
 use super::volume::{DirectoryVolume, Volume};
 use crate::storage::OpenDirectoryError;
 
@@ -72,6 +76,8 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// Orders text of keys that have a collation; None: no key may have one.
     pub text_order: Option<TextOrder>,
+    /// Bytes of pages that are kept in memory as they were, for snapshots; more go to a file.
+    pub version_memory_bytes: usize,
     /// What all data files together may take; None: no limit.
     pub data_limit_bytes: Option<u64>,
     /// Log rate and processor time that the database is held to; None: it is not.
@@ -88,6 +94,7 @@ impl Default for EngineOptions {
             recovery_model: RecoveryModel::default(),
             lock_timeout: Duration::MAX,
             text_order: None,
+            version_memory_bytes: 64 << 20,
             data_limit_bytes: None,
             resource_limits: None,
         }
@@ -133,9 +140,9 @@ pub(crate) struct Shared {
     /// What it has decided for several databases.
     pub(super) decisions: Decisions,
     pub governor: Governor,
-    catalogue_iam: PageId,
-    recovery_model: AtomicU8,
-    checkpoint: Mutex<CheckpointState>,
+    pub catalogue_iam: PageId,
+    pub recovery_model: AtomicU8,
+    pub checkpoint: Mutex<CheckpointState>,
     /// Pages that were tried and kept compressed, by table, since the database was opened.
     compression: Mutex<BTreeMap<UnitId, CompressionCounts>>,
     pub room: Room,
@@ -147,15 +154,6 @@ pub(crate) struct GivenUp {
     pub sequence: u64,
     pub extents: Vec<ExtentId>,
     pub units: Vec<UnitId>,
-}
-
-#[derive(Debug)]
-struct CheckpointState {
-    log_bytes: u64,
-    /// FULL and BULK_LOGGED keep the log from here on.
-    last_log_backup: Lsn,
-    /// Where the last checkpoint began.
-    redo_start: Lsn,
 }
 
 impl Engine {
@@ -185,7 +183,9 @@ impl Engine {
         let log = LogOptions { file_bytes: options.log.file_bytes.min(MEMORY_LOG_BYTES), ..options.log };
         let checkpoint_log_bytes = options.checkpoint_log_bytes.min(MEMORY_LOG_BYTES);
         let cache_bytes = options.cache_bytes.min(MEMORY_CACHE_BYTES);
-        EngineOptions { log, checkpoint_log_bytes, cache_bytes, ..options }
+        // A file would be in memory, too.
+        let version_memory_bytes = usize::MAX;
+        EngineOptions { log, checkpoint_log_bytes, cache_bytes, version_memory_bytes, ..options }
     }
 
     /// The same on any volume. What was prepared for a transaction over several databases, and not committed, is undone.
@@ -212,7 +212,10 @@ impl Engine {
         decided: &dyn Fn(u64) -> bool,
     ) -> Result<Self, EngineError> {
         sort::remove_left_over(&volume)?;
-        match Control::read(&volume)? {
+        version_file::remove_left_over(&volume)?;
+        let control = Control::read(&volume)?;
+        backup::check_restored(&volume, control.is_some())?;
+        match control {
             Some(control) => Self::recover(host, volume, options, control, decided),
             None => Self::create(host, volume, options),
         }
@@ -237,9 +240,10 @@ impl Engine {
         let waits = Arc::new(Waits::default());
         let log = Arc::new(Log::create(&volume, options.log, &waits)?);
         let placed = FileLayout::primary(options.files);
-        let files = Arc::new(DataFiles::new(&volume, &waits, placed.groups.clone()));
+        let files = Arc::new(DataFiles::new(&volume, &waits, &placed));
         let cache = cache_of(host, &options, &files, &log);
-        let pager = Arc::new(Pager::new(&files, &log, cache, &waits));
+        let versions = Versions::new(&volume, options.version_memory_bytes);
+        let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
         let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
         for definition in &placed.files {
             files.add(definition.clone(), true)?;
@@ -286,12 +290,14 @@ impl Engine {
         let scan = LogScan::new(&volume, control.keep_from)?;
         let waits = Arc::new(Waits::default());
         let log = Arc::new(Log::after(&scan, &volume, options.log, &waits)?);
-        let files = Arc::new(DataFiles::new(&volume, &waits, control.files.groups.clone()));
+        let files = Arc::new(DataFiles::new(&volume, &waits, &control.files));
+        files::remove_left_over(&volume, &control.files)?;
         for definition in &control.files.files {
             files.add(definition.clone(), false)?;
         }
         let cache = cache_of(host, &options, &files, &log);
-        let pager = Arc::new(Pager::new(&files, &log, cache, &waits));
+        let versions = Versions::new(&volume, options.version_memory_bytes);
+        let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
         let recovered = recovery::recover(&pager, &scan, &control, decided)?;
         let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
         let control = Control {
@@ -303,7 +309,13 @@ impl Engine {
         let shared = Arc::new(Shared::new(host, volume, options, pager, allocator, &control));
         shared.load_catalogue()?;
         let engine = Self { shared };
-        engine.checkpoint()?;
+        match engine.checkpoint() {
+            // Readers need none; the next one finds room, or the next opening does all of this again.
+            Err(error) if error.wants_space() => {
+                engine.shared.allocator.wait_for_undoing(engine.shared.pager.log.position());
+            }
+            made => made?,
+        }
         Ok(engine)
     }
 
@@ -350,7 +362,7 @@ impl Engine {
 
     /// Notes that the log up to now has been copied elsewhere, so that FULL and BULK_LOGGED need not keep it.
     pub fn log_backed_up(&self) -> Result<(), EngineError> {
-        self.shared.checkpoint.lock().last_log_backup = self.shared.pager.log.position();
+        self.shared.note_log_backup(self.shared.pager.log.position());
         self.shared.checkpoint()
     }
 
@@ -378,11 +390,13 @@ impl Engine {
     /// What the log and the cache hold.
     pub fn usage(&self) -> Usage {
         let (extents, free_extents) = self.shared.allocator.totals();
+        let (versions_in_memory, spilled_page_versions) = self.shared.pager.versions.counts();
         Usage {
             log_used_bytes: self.shared.pager.log.used_bytes(),
             log_written_bytes: self.shared.pager.log.written_bytes(),
             cached_pages: self.shared.pager.cache.pages(),
-            page_versions: self.shared.pager.versions.count(),
+            page_versions: versions_in_memory + spilled_page_versions,
+            spilled_page_versions,
             extents,
             free_extents,
         }
@@ -400,6 +414,8 @@ pub struct Usage {
     pub cached_pages: usize,
     /// Older versions of pages that are kept for snapshots.
     pub page_versions: usize,
+    /// Those of them that are in a file, since memory is to hold no more.
+    pub spilled_page_versions: usize,
     /// Extents of all data files.
     pub extents: u64,
     /// Those of them that belong to nobody.
@@ -431,7 +447,6 @@ impl Shared {
         allocator: Allocator,
         control: &Control,
     ) -> Self {
-        let last_log_backup = control.keep_from;
         let governor = Governor::new(options.resource_limits, &pager.waits);
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let space = host.map_or_else(LockSpace::default, |host| host.locks.clone());
@@ -457,11 +472,7 @@ impl Shared {
             governor,
             catalogue_iam: control.catalogue_iam,
             recovery_model: AtomicU8::new(control.recovery_model),
-            checkpoint: Mutex::new(CheckpointState {
-                log_bytes: 0,
-                last_log_backup,
-                redo_start: control.redo_start,
-            }),
+            checkpoint: Mutex::new(CheckpointState::after(control)),
             compression: Mutex::default(),
             room: Room::default(),
             latches: Latches::default(),
@@ -484,113 +495,6 @@ impl Shared {
     /// Whether its extents are marked for the next log backup.
     pub fn marks_minimally_logged(&self) -> bool {
         self.recovery_model() == RecoveryModel::BulkLogged
-    }
-
-    pub fn checkpoint(&self) -> Result<(), EngineError> {
-        let mut state = self.checkpoint.lock();
-        let (mut control, dirty) = self.pager.start_checkpoint(|redo_start, open| {
-            let oldest = open.values().map(|position| position.first).min().unwrap_or(redo_start);
-            let control = Control {
-                redo_start,
-                keep_from: oldest.min(redo_start),
-                open_transactions: open.iter().map(|(id, at)| (*id, at.first, at.last)).collect(),
-                next_transaction: self.next_transaction.load(Ordering::Acquire),
-                next_object: self.next_object.load(Ordering::Acquire),
-                files: self.pager.files.layout(),
-                catalogue_iam: self.catalogue_iam,
-                recovery_model: self.recovery_model.load(Ordering::Acquire),
-                row_counts: self.row_counts.lock().iter().map(|(object, rows)| (*object, *rows)).collect(),
-                decisions: self.decisions.remembered(),
-            };
-            (control, self.pager.cache.dirty())
-        });
-        count(&self.counters.checkpoints, 1);
-        state.log_bytes = self.pager.log.written_bytes();
-        state.redo_start = control.redo_start;
-        let reason =
-            if self.recovery_model() != RecoveryModel::Simple && state.last_log_backup < control.keep_from {
-                "LOG_BACKUP"
-            } else if control.keep_from < control.redo_start {
-                "ACTIVE_TRANSACTION"
-            } else {
-                "CHECKPOINT"
-            };
-        self.pager.log.set_kept_for(reason);
-        if self.recovery_model() != RecoveryModel::Simple {
-            control.keep_from = control.keep_from.min(state.last_log_backup);
-        } else {
-            state.last_log_backup = control.redo_start;
-        }
-        dirty.iter().try_for_each(|frame| self.pager.cache.write_back(frame))?;
-        drop(dirty);
-        self.pager.sync_files()?;
-        self.pager.log.flush(control.redo_start)?;
-        if let Err(error) = control.write(&self.volume) {
-            if !error.wants_space() {
-                return Err(error);
-            }
-            // The log that this checkpoint gives up is worth more than the room it keeps.
-            self.pager.log.give_up_room();
-            control.write(&self.volume)?;
-        }
-        self.pager.log.truncate_before(control.keep_from)
-    }
-
-    /// From where on the log is kept for the next backup (under SIMPLE: for the next recovery), and for the next recovery.
-    pub fn log_kept_from(&self) -> (Lsn, Lsn) {
-        let state = self.checkpoint.lock();
-        (state.redo_start, state.last_log_backup)
-    }
-
-    /// The log before `to` has been copied elsewhere.
-    pub fn note_log_backup(&self, to: Lsn) {
-        self.checkpoint.lock().last_log_backup = to;
-    }
-
-    /// A checkpoint if enough log was written since the last.
-    pub fn checkpoint_if_due(&self) -> Result<(), EngineError> {
-        let due = {
-            let state = self.checkpoint.lock();
-            let log = &self.pager.log;
-            let since = log.written_bytes() - state.log_bytes;
-            // A log with a limit is given up before it is reached.
-            let limit = self.options.log.limit_bytes.unwrap_or(u64::MAX);
-            since >= self.options.checkpoint_log_bytes
-                || (since >= limit / 8 && log.used_bytes() >= limit / 2)
-        };
-        if due { self.checkpoint() } else { Ok(()) }
-    }
-
-    /// What is due after a commit, which stands whatever becomes of that: what fails now is tried again after a later one.
-    pub fn after_commit(&self) {
-        self.release_given_up().and_then(|()| self.checkpoint_if_due()).ok();
-    }
-
-    /// Runs something while no checkpoint is made.
-    pub fn without_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _no_checkpoint = self.checkpoint.lock();
-        work()
-    }
-
-    /// Takes back a commit that could not be made durable for want of space: the transaction is open again. False: it is durable.
-    pub fn withdraw_commit(
-        &self,
-        transaction: u64,
-        ended: LogPosition,
-        row_counts: &[(u32, i64)],
-    ) -> Result<bool, EngineError> {
-        // A checkpoint that has seen the transaction ended must not become one that counts.
-        let _no_checkpoint = self.checkpoint.lock();
-        if !self.pager.log.withdraw(ended.last)? {
-            return Ok(false);
-        }
-        self.pager.resume(transaction, ended);
-        let mut counts = self.row_counts.lock();
-        for (object, difference) in row_counts {
-            let rows = counts.entry(*object).or_default();
-            *rows = rows.saturating_add_signed(difference.saturating_neg());
-        }
-        Ok(true)
     }
 
     /// Extents of an undone load that are free as soon as the undoing is durable.

@@ -160,6 +160,24 @@ pub enum EngineError {
         /// Its logical name.
         name: String,
     },
+    /// A file that holds something cannot be removed.
+    #[error("data file {name:?} is not empty")]
+    DataFileInUse {
+        /// Its logical name.
+        name: String,
+    },
+    /// The first file cannot be removed.
+    #[error("data file {name:?} is the first of the database")]
+    PrimaryDataFile {
+        /// Its logical name.
+        name: String,
+    },
+    /// Not everything in a file could be moved to others.
+    #[error("not everything in data file {name:?} can be moved to other files of its group")]
+    DataFileNotEmptied {
+        /// Its logical name.
+        name: String,
+    },
     /// Another process has the directory open.
     #[error("{} is in use by another process", .path.display())]
     InUse {
@@ -188,6 +206,12 @@ pub enum EngineError {
     DamagedBackup {
         /// What is wrong.
         reason: String,
+    },
+    /// A backup is to be restored where a database is.
+    #[error("a database cannot be restored here: {} exists", .path.display())]
+    HasDatabase {
+        /// A file of it.
+        path: PathBuf,
     },
     /// A log backup begins after the log that it is to go on.
     #[error("the log backup begins at {begins}, and the log ends at {ends}")]
@@ -276,13 +300,16 @@ impl EngineError {
             Self::NoSuchFileGroup { .. } => 1921,
             Self::FileGroupExists { .. } => 5035,
             Self::EmptyFileGroup { .. } => 622,
-            Self::FileGroupInUse { .. } => 5042,
+            Self::FileGroupInUse { .. } | Self::DataFileInUse { .. } => 5042,
+            Self::PrimaryDataFile { .. } => 5020,
+            Self::DataFileNotEmptied { .. } => 2555,
             Self::DataFileExists { .. } => 1828,
             Self::NoSuchDataFile { .. } => 5041,
             Self::NoLogBackup => 4208,
             Self::Backup { operation: "read", .. } => 3203,
             Self::Backup { .. } => 3202,
             Self::DamagedBackup { .. } => 3241,
+            Self::HasDatabase { .. } => 3156,
             Self::LogChainBroken { .. } => 4305,
             Self::NoSuchTable { .. } => 208,
             Self::TableExists { .. } => 2714,

@@ -21,6 +21,8 @@ pub struct FileGroup {
     pub name: String,
     /// Whether tables go there that name no group.
     pub is_default: bool,
+    /// Whether all of its files grow when one must (`AUTOGROW_ALL_FILES`), so that they stay in proportion.
+    pub grows_together: bool,
 }
 
 /// By how much a data file grows when nothing is free in its group (`FILEGROWTH`).
@@ -80,14 +82,22 @@ pub struct FileLayout {
     pub groups: Vec<FileGroup>,
     /// The files in the order of their numbers.
     pub files: Vec<DataFileDefinition>,
+    /// The greatest number that a file has had: none is given twice, since the log may still speak of the file before.
+    pub last_file: u16,
 }
 
 impl FileLayout {
     /// That of a new database: so many files in PRIMARY.
     pub fn primary(files: u16) -> Self {
         Self {
-            groups: vec![FileGroup { id: PRIMARY, name: "PRIMARY".to_owned(), is_default: true }],
+            groups: vec![FileGroup {
+                id: PRIMARY,
+                name: "PRIMARY".to_owned(),
+                is_default: true,
+                grows_together: false,
+            }],
             files: (1..=files.max(1)).map(|number| DataFileDefinition::numbered(number, PRIMARY)).collect(),
+            last_file: files.max(1),
         }
     }
 
@@ -97,8 +107,9 @@ impl FileLayout {
         for group in &self.groups {
             out.u16(group.id);
             out.string(&group.name);
-            out.u8(u8::from(group.is_default));
+            out.u8(u8::from(group.is_default) | u8::from(group.grows_together) << 1);
         }
+        out.u16(self.last_file);
         out.count(self.files.len());
         for file in &self.files {
             out.u16(file.number);
@@ -123,8 +134,11 @@ impl FileLayout {
         for _ in 0..count {
             let id = reader.u16("file group")?;
             let name = reader.string("name of a file group")?;
-            layout.groups.push(FileGroup { id, name, is_default: reader.u8("default")? != 0 });
+            let flags = reader.u8("flags of a file group")?;
+            let (is_default, grows_together) = (flags & 1 != 0, flags & 2 != 0);
+            layout.groups.push(FileGroup { id, name, is_default, grows_together });
         }
+        layout.last_file = reader.u16("last data file")?;
         let count = reader.count(25, "data files")?;
         for _ in 0..count {
             let (number, group) = (reader.u16("data file")?, reader.u16("its group")?);
@@ -201,7 +215,8 @@ impl Engine {
             let id = last.checked_add(1).filter(|id| *id < 32_768).ok_or_else(|| EngineError::Schema {
                 reason: "a database has at most 32,767 file groups".to_owned(),
             })?;
-            layout.groups.push(FileGroup { id, name: name.to_owned(), is_default: false });
+            let name = name.to_owned();
+            layout.groups.push(FileGroup { id, name, is_default: false, grows_together: false });
             Ok(id)
         })
     }
@@ -237,6 +252,16 @@ impl Engine {
         })
     }
 
+    /// Says whether all files of a group grow when one must (`AUTOGROW_ALL_FILES`), or that one alone.
+    pub fn set_file_group_growth(&self, name: &str, grows_together: bool) -> Result<(), EngineError> {
+        let id = self.shared.group_named(Some(name))?;
+        self.change_layout(|layout| {
+            let groups = layout.groups.iter_mut().filter(|group| group.id == id);
+            groups.for_each(|group| group.grows_together = grows_together);
+            Ok(())
+        })
+    }
+
     /// Adds an empty data file to the default group, which allocations fill in proportion from now on. Returns its number.
     pub fn add_data_file(&self) -> Result<u16, EngineError> {
         self.add_data_file_to(None, &DataFileOptions::default())
@@ -254,9 +279,8 @@ impl Engine {
         let _one = self.shared.backups.lock();
         let shared = &self.shared;
         let group = shared.group_named(group)?;
-        let files = shared.pager.files.layout().files;
-        let last = files.last().map_or(0, |file| file.number);
-        let number = last.checked_add(1).ok_or_else(|| EngineError::Schema {
+        let FileLayout { files, last_file, .. } = shared.pager.files.layout();
+        let number = last_file.checked_add(1).ok_or_else(|| EngineError::Schema {
             reason: "a database has at most 65,535 data files".to_owned(),
         })?;
         let mut definition = DataFileDefinition {

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 
 use super::error::EngineError;
 use super::figures::{FileIo, IoCounts, WaitType, Waits};
-use super::file_groups::{DataFileDefinition, FileGroup, FileLayout};
+use super::file_groups::{DataFileDefinition, FileLayout};
+use super::log::WRITE_BEHIND_BYTES;
 use super::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
 use super::volume::{Volume, VolumeFile};
 
@@ -24,6 +25,8 @@ pub struct DataFile {
     extents: AtomicU32,
     /// Something was written since the last sync.
     unsynced: AtomicBool,
+    /// Bytes written since the disk was last asked to begin with them.
+    behind_bytes: AtomicUsize,
     waits: Arc<Waits>,
     io: IoCounts,
 }
@@ -46,6 +49,15 @@ impl DataFile {
         grown.map_err(|source| self.io_error("grow", source))?;
         self.unsynced.store(true, Ordering::Release);
         self.extents.fetch_max(extents, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Makes the file shorter.
+    pub fn shrink(&self, extents: u32) -> Result<(), EngineError> {
+        let shrunk = self.file.set_length(u64::from(extents) * EXTENT_BYTES as u64);
+        shrunk.map_err(|source| self.io_error("shrink", source))?;
+        self.unsynced.store(true, Ordering::Release);
+        self.extents.store(extents, Ordering::Release);
         Ok(())
     }
 
@@ -76,6 +88,14 @@ impl DataFile {
         written.map_err(|source| self.io_error("write", source))?;
         let end = (offset + bytes.len() as u64).div_ceil(EXTENT_BYTES as u64);
         self.extents.fetch_max(u32::try_from(end).unwrap_or(u32::MAX), Ordering::AcqRel);
+        // Single pages are written by checkpoints and for want of room, wherever they are: the sync that follows gathers them.
+        if bytes.len() > PAGE_BYTES {
+            let behind = self.behind_bytes.fetch_add(bytes.len(), Ordering::AcqRel) + bytes.len();
+            if behind >= WRITE_BEHIND_BYTES {
+                self.behind_bytes.store(0, Ordering::Release);
+                self.file.start_sync();
+            }
+        }
         Ok(())
     }
 
@@ -119,12 +139,12 @@ pub struct DataFiles {
 }
 
 impl DataFiles {
-    /// None yet, of these groups.
-    pub fn new(volume: &Arc<dyn Volume>, waits: &Arc<Waits>, groups: Vec<FileGroup>) -> Self {
+    /// None of its files yet.
+    pub fn new(volume: &Arc<dyn Volume>, waits: &Arc<Waits>, layout: &FileLayout) -> Self {
         Self {
             volume: Arc::clone(volume),
             files: RwLock::new(Vec::new()),
-            layout: RwLock::new(FileLayout { groups, files: Vec::new() }),
+            layout: RwLock::new(FileLayout { files: Vec::new(), ..layout.clone() }),
             waits: Arc::clone(waits),
         }
     }
@@ -144,9 +164,14 @@ impl DataFiles {
         let extents = u32::try_from(length.div_ceil(EXTENT_BYTES as u64)).unwrap_or(u32::MAX);
         let (extents, unsynced) = (AtomicU32::new(extents), AtomicBool::new(true));
         let (waits, io) = (Arc::clone(&self.waits), IoCounts::default());
-        let file = Arc::new(DataFile { number, group, path, file, extents, unsynced, waits, io });
+        let behind_bytes = AtomicUsize::new(0);
+        let file =
+            Arc::new(DataFile { number, group, path, file, extents, unsynced, behind_bytes, waits, io });
         self.files.write().push(Arc::clone(&file));
-        self.layout.write().files.push(definition);
+        let mut layout = self.layout.write();
+        layout.last_file = layout.last_file.max(number);
+        layout.files.push(definition);
+        drop(layout);
         Ok(file)
     }
 
@@ -154,6 +179,21 @@ impl DataFiles {
     pub fn forget(&self, number: u16) {
         self.files.write().retain(|file| file.number != number);
         self.layout.write().files.retain(|file| file.number != number);
+    }
+
+    /// Whether there is a file of this number.
+    pub fn has(&self, number: u16) -> bool {
+        self.files.read().iter().any(|file| file.number == number)
+    }
+
+    /// Puts back a file that was [forgotten](Self::forget).
+    pub fn remember(&self, file: Arc<DataFile>, definition: DataFileDefinition) {
+        let mut files = self.files.write();
+        files.push(file);
+        files.sort_by_key(|file| file.number);
+        let mut layout = self.layout.write();
+        layout.files.push(definition);
+        layout.files.sort_by_key(|file| file.number);
     }
 
     /// All groups and what is declared of the files.
@@ -217,6 +257,22 @@ impl DataFiles {
         let id = page.id();
         self.file(id.file)?.write(id.page, &bytes)
     }
+}
+
+/// Removes data files that a removal cut short has left: those that the control file no longer knows.
+pub(crate) fn remove_left_over(volume: &Arc<dyn Volume>, layout: &FileLayout) -> Result<(), EngineError> {
+    let io = |operation, path| move |source| EngineError::Io { operation, path, source };
+    for name in volume.list().map_err(io("list", volume.path("")))? {
+        let number = name.strip_prefix("data-").and_then(|rest| rest.strip_suffix(".pages"));
+        let number: Option<u16> = number.and_then(|number| number.parse().ok());
+        let known = |number| layout.files.iter().any(|file| file.number == number);
+        if number
+            .is_some_and(|number| number <= layout.last_file && !known(number) && name == file_name(number))
+        {
+            volume.remove(&name).map_err(io("remove", volume.path(&name)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Name of data file `number`: `data-<number>.pages`.

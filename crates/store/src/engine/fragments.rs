@@ -62,16 +62,26 @@ impl FragmentWriter {
     }
 
     fn flush(&mut self) -> Result<(), EngineError> {
-        for (unit, page) in std::mem::take(&mut self.done) {
-            let id = page.id();
-            let run = Run { first: id.extent(), count: 1 };
-            let mut bytes = [*page.bytes()];
-            write_pages(&self.shared, self.transaction, run, &mut bytes, self.minimally_logged, true)?;
+        let mut done = std::mem::take(&mut self.done);
+        // Pages were begun in the order of their places, but those of several kinds and units take turns.
+        done.sort_unstable_by_key(|(_, page)| page.id());
+        for run in done.chunk_by(|(unit, page), (other, next)| {
+            let (id, next) = (page.id(), next.id());
+            unit == other && id.file == next.file && id.page + 1 == next.page
+        }) {
+            let Some((unit, first)) = run.first().map(|(unit, page)| (*unit, page.id())) else { continue };
+            let mut bytes: Vec<[u8; PAGE_BYTES]> = run.iter().map(|(_, page)| *page.bytes()).collect();
+            let last = run.last().map_or(first, |(_, page)| page.id());
+            let count = last.extent().extent - first.extent().extent + 1;
+            let extents = Run { first: first.extent(), count };
+            write_pages(&self.shared, self.transaction, extents, &mut bytes, self.minimally_logged, true)?;
             let extents = self.extents.entry(unit).or_default();
-            let bit = 1 << (id.page % EXTENT_PAGES);
-            match extents.iter_mut().rev().find(|extent| extent.extent == id.extent()) {
-                Some(extent) => extent.used |= bit,
-                None => extents.push(ExtentUse { extent: id.extent(), used: bit }),
+            for id in run.iter().map(|(_, page)| page.id()) {
+                let bit = 1 << (id.page % EXTENT_PAGES);
+                match extents.iter_mut().rev().find(|extent| extent.extent == id.extent()) {
+                    Some(extent) => extent.used |= bit,
+                    None => extents.push(ExtentUse { extent: id.extent(), used: bit }),
+                }
             }
         }
         Ok(())
@@ -140,20 +150,28 @@ pub(crate) fn write_pages(
         shared.pager.files.file(first.file)?.write(first.page, pages.as_flattened())
     };
     if minimally_logged {
-        if shared.marks_minimally_logged() {
-            shared.allocator.mark_minimally_logged(run)?;
-        }
+        let marks = shared.marks_minimally_logged();
         // A log backup copies such pages when none is being written.
-        let _gate = shared.pager.enter();
-        if shared.marks_minimally_logged() {
+        let _gate = loop {
+            if marks {
+                shared.allocator.mark_minimally_logged(run)?;
+            }
+            let gate = shared.pager.enter();
             run.extents().for_each(|extent| shared.allocator.collect_mark(extent));
-        }
+            // A backup that ended just now may have taken the marks of an earlier owner for these.
+            if !marks || shared.allocator.is_marked(run)? {
+                break gate;
+            }
+        };
         let lsn: Lsn = shared.pager.log.position();
         for bytes in pages.iter_mut() {
             page::set_lsn(bytes, lsn);
             page::set_unlogged(bytes);
         }
-        write(pages)
+        let written = write(pages);
+        // One that began since may have copied what was here before.
+        run.extents().for_each(|extent| shared.allocator.collect_mark(extent));
+        written
     } else {
         shared.pager.format_past_cache(transaction, pages, write)
     }

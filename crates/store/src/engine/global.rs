@@ -32,6 +32,8 @@ pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> 
         return changed.into_iter().chain(unchanged).try_for_each(|part| part.commit().map(drop));
     }
     let deciding = &coordinator.shared;
+    // Numbers come from that of its virtual log file, which must be there so that no later opening has the same.
+    deciding.pager.log.ensure_file()?;
     let global = deciding.decisions.new_global();
     for part in &mut changed {
         // The coordinator's own part is durable with the decision.

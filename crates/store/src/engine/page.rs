@@ -258,12 +258,12 @@ impl Page {
 
     /// Height above the leaves of a tree; 0 for all others.
     pub fn level(&self) -> u8 {
-        self.bytes[LEVEL]
+        level(&self.bytes)
     }
 
     /// Whose page it is.
     pub fn unit(&self) -> UnitId {
-        UnitId { object: u32::from_le_bytes(self.array(OBJECT)), index: self.u16(INDEX) }
+        unit(&self.bytes)
     }
 
     /// The page before it on its level of a tree.
@@ -607,6 +607,21 @@ pub fn slot_count(bytes: &[u8; PAGE_BYTES]) -> u16 {
 /// Bytes free for rows and slots.
 pub fn free_bytes(bytes: &[u8; PAGE_BYTES]) -> usize {
     usize::from(u16_at(bytes, FREE_COUNT)).min(CAPACITY_BYTES)
+}
+
+/// See [`Page::id`].
+pub fn id(bytes: &[u8; PAGE_BYTES]) -> PageId {
+    PageId::from_bytes(array_at(bytes, ID))
+}
+
+/// See [`Page::unit`].
+pub fn unit(bytes: &[u8; PAGE_BYTES]) -> UnitId {
+    UnitId { object: u32::from_le_bytes(array_at(bytes, OBJECT)), index: u16_at(bytes, INDEX) }
+}
+
+/// See [`Page::level`].
+pub fn level(bytes: &[u8; PAGE_BYTES]) -> u8 {
+    bytes[LEVEL]
 }
 
 /// See [`Page::page_type`].

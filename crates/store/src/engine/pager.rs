@@ -10,7 +10,7 @@ use super::buffer::BufferCache;
 use super::error::EngineError;
 use super::figures::{WaitType, Waits};
 use super::files::DataFiles;
-use super::log::{Change, Log, LogContext, LogPlace, LogRecord, Operation, Space};
+use super::log::{Change, FormatRecord, Log, LogContext, LogPlace, LogRecord, Operation, Space};
 use super::lsn::Lsn;
 use super::page::{self, PAGE_BYTES, Page, PageId};
 use super::versions::Versions;
@@ -62,12 +62,18 @@ pub const FIRST_SYSTEM_TRANSACTION: u64 = 1 << 63;
 
 impl Pager {
     /// Over these files, this log, and a cache of them.
-    pub fn new(files: &Arc<DataFiles>, log: &Arc<Log>, cache: Arc<BufferCache>, waits: &Arc<Waits>) -> Self {
+    pub fn new(
+        files: &Arc<DataFiles>,
+        log: &Arc<Log>,
+        cache: Arc<BufferCache>,
+        versions: Versions,
+        waits: &Arc<Waits>,
+    ) -> Self {
         Self {
             files: Arc::clone(files),
             log: Arc::clone(log),
             cache,
-            versions: Versions::default(),
+            versions,
             gate: RwLock::new(()),
             state: Mutex::default(),
             next_system_transaction: AtomicU64::new(FIRST_SYSTEM_TRANSACTION),
@@ -100,9 +106,9 @@ impl Pager {
     }
 
     /// What the log says of a page.
-    fn place_of(&self, page: &Page) -> LogPlace {
-        let context = LogContext::of(page, |object| self.trees.read().contains(&object));
-        LogPlace { unit: page.unit(), context }
+    fn place_of(&self, bytes: &[u8; PAGE_BYTES]) -> LogPlace {
+        let context = LogContext::of(bytes, |object| self.trees.read().contains(&object));
+        LogPlace { unit: page::unit(bytes), context }
     }
 
     /// Runs changes that happen together or not at all, and stay whatever becomes of the transaction that needs them.
@@ -172,7 +178,7 @@ impl Pager {
                     let mut image = Box::new((*current).clone());
                     image.clear_unlogged();
                     let record = Change::Image { page: id, image: image.clone() };
-                    let place = self.place_of(&image);
+                    let place = self.place_of(image.bytes());
                     let lsn = self.append(NO_TRANSACTION, place, Operation::Change(record), space)?;
                     image.set_lsn(lsn);
                     if is_versioned {
@@ -196,7 +202,7 @@ impl Pager {
         }
         let (place, operation) = match undo_next {
             Some((undo_next, place)) => (place, Operation::Compensation { undo_next, change }),
-            None => (self.place_of(&page), Operation::Change(change)),
+            None => (self.place_of(page.bytes()), Operation::Change(change)),
         };
         let lsn = self.append(transaction, place, operation, space)?;
         page.set_lsn(lsn);
@@ -214,10 +220,12 @@ impl Pager {
     ) -> Result<(), EngineError> {
         let _gate = self.gate.read();
         for bytes in pages.iter_mut() {
-            let image = Box::new(Page::from_bytes(*bytes));
-            let place = self.place_of(&image);
-            let change = Change::Format { page: image.id(), image };
-            let lsn = self.append(transaction, place, Operation::Change(change), Space::Ordinary)?;
+            // Made before anything is locked.
+            let mut record = FormatRecord::new(transaction, self.place_of(bytes), page::id(bytes), bytes);
+            let lsn = self.append_after(transaction, Space::Ordinary, |previous| {
+                record.set_previous(previous);
+                self.log.append_format(&record)
+            })?;
             page::set_lsn(bytes, lsn);
         }
         write(pages)
@@ -235,6 +243,18 @@ impl Pager {
             let record = LogRecord { transaction, previous: Lsn::ZERO, place, operation };
             return Ok(self.log.append(&record, space)?.0);
         }
+        self.append_after(transaction, space, |previous| {
+            self.log.append(&LogRecord { transaction, previous, place, operation }, space)
+        })
+    }
+
+    /// Lets `append` add a record of a transaction behind the one that is given to it; begins the transaction if it has none.
+    fn append_after(
+        &self,
+        transaction: u64,
+        space: Space,
+        append: impl FnOnce(Lsn) -> Result<(Lsn, u64), EngineError>,
+    ) -> Result<Lsn, EngineError> {
         let mut state = self.state.lock();
         let position = state.active.entry(transaction).or_default();
         if position.first == Lsn::ZERO {
@@ -243,8 +263,7 @@ impl Pager {
             let (lsn, _) = self.log.append(&record, space)?;
             (position.first, position.last) = (lsn, lsn);
         }
-        let record = LogRecord { transaction, previous: position.last, place, operation };
-        let (lsn, reserved) = self.log.append(&record, space)?;
+        let (lsn, reserved) = append(position.last)?;
         position.last = lsn;
         position.reserved_bytes += reserved;
         Ok(lsn)
@@ -367,7 +386,7 @@ impl Pager {
         loop {
             let epoch = self.versions.epoch();
             let page = current()?;
-            if let Some(version) = self.versions.read(id, sequence, own) {
+            if let Some(version) = self.versions.read(id, sequence, own)? {
                 return Ok(version);
             }
             // Unless a change was undone in between, there was no uncommitted one in the page when it was read.

@@ -72,7 +72,7 @@ impl PageReader {
             Err(cached) => self.read_past_cache(extent, &ids, cached, buffer)?,
         };
         if let Some((sequence, own)) = self.view.stands_at() {
-            pager.versions.read_all(&mut pages, sequence, own);
+            pager.versions.read_all(&mut pages, sequence, own)?;
             if pager.versions.epoch() != epoch {
                 for page in &mut pages {
                     *page = self.read(page.id())?;

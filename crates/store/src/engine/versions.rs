@@ -5,16 +5,23 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::page::{Page, PageId};
+use super::error::EngineError;
+use super::page::{PAGE_BYTES, Page, PageId};
+use super::version_file::{SpilledPage, VersionFile};
+use super::volume::Volume;
 
-/// Older versions of pages, in memory.
-#[derive(Debug, Default)]
+/// Older versions of pages: so many in memory, the others in a file.
+#[derive(Debug)]
 pub struct Versions {
     state: Mutex<State>,
+    /// Pages in memory, and how many there are to be at most.
+    in_memory: Arc<AtomicUsize>,
+    limit_pages: usize,
+    file: Arc<VersionFile>,
     /// Grows whenever a page may be about to change, or to have changed back.
     epoch: AtomicU64,
 }
@@ -31,22 +38,81 @@ struct State {
 
 #[derive(Debug)]
 struct Version {
-    /// None: there was no such page.
-    page: Option<Arc<Page>>,
+    page: Kept,
     /// Snapshots before this commit read it; None: those of now, since the change is not committed.
     until: Option<u64>,
     transaction: u64,
 }
 
+/// A page as it was.
+#[derive(Debug, Clone)]
+enum Kept {
+    /// There was no such page.
+    Nothing,
+    Memory(Arc<InMemory>),
+    File(Arc<SpilledPage>),
+}
+
+/// A page that counts as one in memory until this is dropped.
+#[derive(Debug)]
+struct InMemory {
+    page: Arc<Page>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Drop for InMemory {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Kept {
+    fn page(self) -> Result<Option<Arc<Page>>, EngineError> {
+        Ok(match self {
+            Self::Nothing => None,
+            Self::Memory(kept) => Some(Arc::clone(&kept.page)),
+            Self::File(kept) => Some(Arc::new(kept.read()?)),
+        })
+    }
+}
+
 impl Versions {
+    /// None yet; so many bytes of them are kept in memory, the others in a file of this volume.
+    pub fn new(volume: &Arc<dyn Volume>, memory_bytes: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            in_memory: Arc::default(),
+            limit_pages: memory_bytes / PAGE_BYTES,
+            file: VersionFile::new(volume),
+            epoch: AtomicU64::new(0),
+        }
+    }
+
     /// Before the first change of a page by a transaction: keeps what it was. `page` None: the page is new, nobody reads it.
     pub fn keep(&self, transaction: u64, id: PageId, page: Option<&Arc<Page>>) {
-        let mut state = self.state.lock();
-        self.epoch.fetch_add(1, Ordering::AcqRel);
-        if state.touched.entry(transaction).or_default().insert(id) {
-            let version = Version { page: page.cloned(), until: None, transaction };
-            state.pages.entry(id).or_default().push(version);
+        {
+            let mut state = self.state.lock();
+            self.epoch.fetch_add(1, Ordering::AcqRel);
+            if !state.touched.entry(transaction).or_default().insert(id) {
+                return;
+            }
         }
+        // Nobody else changes the page meanwhile: its frame is locked by whoever calls this.
+        let page = page.map_or(Kept::Nothing, |page| self.kept(page));
+        let version = Version { page, until: None, transaction };
+        self.state.lock().pages.entry(id).or_default().push(version);
+    }
+
+    fn kept(&self, page: &Arc<Page>) -> Kept {
+        if self.in_memory.load(Ordering::Acquire) >= self.limit_pages
+            && let Some(spilled) = self.file.put(page)
+        {
+            return Kept::File(Arc::new(spilled));
+        }
+        // Also what a full disk has no room for: a change that fails for want of a version would be worse.
+        let count = Arc::clone(&self.in_memory);
+        count.fetch_add(1, Ordering::AcqRel);
+        Kept::Memory(Arc::new(InMemory { page: Arc::clone(page), count }))
     }
 
     /// Between two equal values of this no page began to change and no change was undone.
@@ -56,28 +122,47 @@ impl Versions {
 
     /// What a snapshot that stands at `sequence` reads instead of the page; None: the page itself, as does a transaction that has
     /// changed it.
-    pub fn read(&self, id: PageId, sequence: u64, own: Option<u64>) -> Option<Arc<Page>> {
+    ///
+    /// # Errors
+    /// Those of reading the file of versions.
+    pub fn read(
+        &self,
+        id: PageId,
+        sequence: u64,
+        own: Option<u64>,
+    ) -> Result<Option<Arc<Page>>, EngineError> {
         let state = self.state.lock();
         if own.is_some_and(|own| state.touched.get(&own).is_some_and(|touched| touched.contains(&id))) {
-            return None;
+            return Ok(None);
         }
-        state.version(id, sequence)
+        let version = state.version(id, sequence);
+        drop(state);
+        version.map_or(Ok(None), Kept::page)
     }
 
     /// The same for some pages at once: puts the versions in their places.
-    pub fn read_all(&self, pages: &mut [Arc<Page>], sequence: u64, own: Option<u64>) {
+    pub fn read_all(
+        &self,
+        pages: &mut [Arc<Page>],
+        sequence: u64,
+        own: Option<u64>,
+    ) -> Result<(), EngineError> {
         let state = self.state.lock();
         if state.pages.is_empty() {
-            return;
+            return Ok(());
         }
         let touched = own.and_then(|own| state.touched.get(&own));
-        for page in pages {
-            if touched.is_none_or(|touched| !touched.contains(&page.id()))
-                && let Some(version) = state.version(page.id(), sequence)
-            {
+        let is_own = |page: &Arc<Page>| touched.is_some_and(|touched| touched.contains(&page.id()));
+        let others = pages.iter_mut().filter(|page| !is_own(page));
+        let found: Vec<_> =
+            others.filter_map(|page| state.version(page.id(), sequence).map(|kept| (page, kept))).collect();
+        drop(state);
+        for (page, kept) in found {
+            if let Some(version) = kept.page()? {
                 *page = version;
             }
         }
+        Ok(())
     }
 
     /// Whether a transaction that changed a page, or made it, has been committed after `sequence`, at which a snapshot stands that is
@@ -154,17 +239,17 @@ impl Versions {
         self.state.lock().snapshots.keys().next().copied()
     }
 
-    /// Number of versions kept.
-    pub fn count(&self) -> usize {
-        self.state.lock().pages.values().flatten().filter(|version| version.page.is_some()).count()
+    /// Versions kept, in memory and in the file.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.in_memory.load(Ordering::Acquire), self.file.pages())
     }
 }
 
 impl State {
-    fn version(&self, id: PageId, sequence: u64) -> Option<Arc<Page>> {
+    fn version(&self, id: PageId, sequence: u64) -> Option<Kept> {
         let versions = self.pages.get(&id)?;
         let version = versions.iter().find(|version| version.until.is_none_or(|until| sequence < until))?;
-        version.page.clone()
+        Some(version.page.clone())
     }
 
     /// Drops versions that no open snapshot reads.

@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use crate::storage::{DirectoryStorage, OpenDirectoryError, Storage};
 
 /// A flat directory of files. What is assumed of it: `docs/store-engine.md`, "What is assumed of the disk".
@@ -43,6 +45,9 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     }
     /// Makes content and length durable.
     fn sync(&self) -> io::Result<()>;
+    /// Has the disk begin with what was written so far, while others go on. What fails of it is told by the next [`sync`](Self::sync),
+    /// and by all after it.
+    fn start_sync(&self) {}
     /// What the range holds is of no use any more: it may read as anything. Whole extents in memory are given back.
     fn discard(&self, _offset: u64, _length_bytes: u64) {}
 }
@@ -63,7 +68,8 @@ impl DirectoryVolume {
     fn open_with(&self, name: &str, create: bool) -> io::Result<Arc<dyn VolumeFile>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(create).truncate(create);
-        Ok(Arc::new(DirectoryFile(options.open(self.directory.join(name))?)))
+        let file = options.open(self.directory.join(name))?;
+        Ok(Arc::new(DirectoryFile { synced: Arc::new(SyncedFile { file, failed: Mutex::default() }) }))
     }
 }
 
@@ -98,23 +104,42 @@ impl Volume for DirectoryVolume {
 }
 
 #[derive(Debug)]
-struct DirectoryFile(File);
+struct DirectoryFile {
+    synced: Arc<SyncedFile>,
+}
+
+/// A file that is synced by one thread at a time, so that whoever syncs knows what became of the syncs of others.
+#[derive(Debug)]
+struct SyncedFile {
+    file: File,
+    /// The first sync that failed. The system tells of a failure once; what was to be written then may be lost for good.
+    failed: Mutex<Option<(io::ErrorKind, String)>>,
+}
+
+impl SyncedFile {
+    fn sync(&self, failed: &mut Option<(io::ErrorKind, String)>) -> io::Result<()> {
+        if let Some((kind, reason)) = failed {
+            return Err(io::Error::new(*kind, reason.clone()));
+        }
+        self.file.sync_data().inspect_err(|error| *failed = Some((error.kind(), error.to_string())))
+    }
+}
 
 impl VolumeFile for DirectoryFile {
     fn length_bytes(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.synced.file.metadata()?.len())
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        read_at(&self.0, offset, buffer)
+        read_at(&self.synced.file, offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        write_at(&self.0, offset, bytes)
+        write_at(&self.synced.file, offset, bytes)
     }
 
     fn set_length(&self, length_bytes: u64) -> io::Result<()> {
-        self.0.set_len(length_bytes)
+        self.synced.file.set_len(length_bytes)
     }
 
     #[cfg(target_os = "linux")]
@@ -123,7 +148,7 @@ impl VolumeFile for DirectoryFile {
         if length_bytes == 0 {
             return Ok(());
         }
-        let reserve = || fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length_bytes);
+        let reserve = || fallocate(&self.synced.file, FallocateFlags::KEEP_SIZE, offset, length_bytes);
         match rustix::io::retry_on_intr(reserve) {
             // A file system that cannot: writes will tell.
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
@@ -132,7 +157,19 @@ impl VolumeFile for DirectoryFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.synced.sync(&mut self.synced.failed.lock())
+    }
+
+    fn start_sync(&self) {
+        let synced = Arc::clone(&self.synced);
+        // Without a thread the next sync does it all.
+        let begun = std::thread::Builder::new().name("write behind".to_owned()).spawn(move || {
+            // Whoever syncs now does this work.
+            if let Some(mut failed) = synced.failed.try_lock() {
+                synced.sync(&mut failed).ok();
+            }
+        });
+        drop(begun);
     }
 }
 

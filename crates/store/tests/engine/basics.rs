@@ -32,7 +32,9 @@ pub const MODELS: [RecoveryModel; 3] =
 fn random_transactions_do_what_the_model_does() {
     for seed in 0..30 {
         let volume = MemoryVolume::default();
-        let options = options(MODELS[seed as usize % 3]);
+        // Every other time with a file of versions that is needed at once.
+        let version_memory_bytes = if seed % 2 == 0 { 4 * 8192 } else { 64 << 20 };
+        let options = EngineOptions { version_memory_bytes, ..options(MODELS[seed as usize % 3]) };
         let mut engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
         let mut random = Random(seed);
         let mut model = Model::new();

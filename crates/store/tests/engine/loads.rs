@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use bulkwire_store::engine::layout::Layout;
 use bulkwire_store::engine::{
-    BulkOptions, Column, Engine, EngineOptions, IndexDefinition, Kind, RecoveryModel, ScanDetail,
+    BulkOptions, Column, Engine, EngineOptions, IndexDefinition, Kind, LogContext, LogOperation,
+    RecoveryModel, ScanDetail,
 };
 
 use crate::support::volume::MemoryVolume;
@@ -104,6 +105,37 @@ fn a_minimally_logged_load_logs_less_than_a_fiftieth() {
             }
         }
     }
+}
+
+/// Neighbouring extents are marked, and given back, by one record for each map.
+#[test]
+fn maps_are_logged_by_runs_of_extents() {
+    let engine = engine(RecoveryModel::BulkLogged, 1 << 20);
+    create(&engine, &wide(), None);
+    load(&engine, &wide(), 60_000, SORTED);
+    let extents = engine.snapshot().table("t").unwrap().data_pages().div_ceil(8);
+    // Runs of sixteen, but for what the growing of a small file leaves over.
+    let runs = extents.div_ceil(16) * 2;
+    let count = |context| {
+        let counts = engine.log_counts();
+        let counts = counts.iter().filter(|count| count.context == context);
+        counts
+            .filter(|count| count.operation == LogOperation::SetBits)
+            .map(|count| count.records)
+            .sum::<u64>()
+    };
+    let marks = count(LogContext::MinimallyLoggedMap);
+    assert!((1..=runs).contains(&marks), "{marks} records for {extents} extents");
+    assert!(count(LogContext::Iam) <= runs);
+    engine.backup_log(&mut std::io::sink()).unwrap();
+    // Taken off: one record for all that lie together.
+    assert!(count(LogContext::MinimallyLoggedMap) - marks <= runs, "{marks}");
+    let before = count(LogContext::Iam);
+    let mut transaction = engine.begin();
+    transaction.truncate_table("t").unwrap();
+    transaction.commit().unwrap();
+    assert!(count(LogContext::Iam) - before <= runs);
+    assert_eq!(engine.check().unwrap(), []);
 }
 
 /// Density of the rows' pages in percent, and the longest row with its slot as a share of a page.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod backup;
+mod backup_whole;
 mod basics;
 mod beside;
 mod build;
@@ -14,10 +15,13 @@ mod groups;
 mod index;
 mod kill;
 mod loads;
+mod opening_full;
+mod removal;
 mod several;
 mod sizes;
 #[path = "../support/mod.rs"]
 mod support;
 mod together;
 mod tree;
+mod versions;
 mod workload;

@@ -207,7 +207,7 @@ fn a_failing_or_full_disk_leaves_all_databases_changed_or_none() {
             created
         };
         let syncs = whole.syncs().into_iter().filter(|&at| at >= created);
-        let full = (created..whole.operations()).step_by(9).map(|at| (at, None));
+        let full = (created..whole.operations()).step_by(7).map(|at| (at, None));
         for (at, fault) in syncs.map(|at| (at, Some(ErrorKind::Other))).chain(full) {
             let when = format!("seed {seed}, {fault:?} at {at}");
             let volume = MemoryVolume::default();

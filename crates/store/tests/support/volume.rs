@@ -244,6 +244,8 @@ struct State {
     fault: Option<(u64, bool, io::ErrorKind)>,
     /// From the operation with this number on, whatever takes space fails for want of it.
     full_from: Option<u64>,
+    /// Writes to this file find no room.
+    unwritable: Option<String>,
     /// Reads of this part of a file fail.
     unreadable: Option<(String, std::ops::Range<u64>)>,
     operations: u64,
@@ -322,6 +324,17 @@ impl MemoryVolume {
     /// The disk is full from the operation with this number on; None: it has room.
     pub fn set_full(&self, from: Option<u64>) {
         self.state.lock().unwrap().full_from = from;
+    }
+
+    /// Writes to this file find no room from now on.
+    pub fn set_unwritable(&self, name: Option<String>) {
+        self.state.lock().unwrap().unwritable = name;
+    }
+
+    /// Length of a file.
+    pub fn length_bytes(&self, name: &str) -> u64 {
+        let state = self.state.lock().unwrap();
+        state.disk.files[state.disk.seen[name]].seen.length
     }
 
     /// Reads that touch this part of a file fail from now on.
@@ -482,7 +495,11 @@ impl VolumeFile for MemoryFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let bytes = Arc::new(bytes.to_vec());
-        self.state.lock().unwrap().run(Operation::Write { file: self.file, offset, bytes })
+        let mut state = self.state.lock().unwrap();
+        if state.unwritable.as_ref().is_some_and(|name| state.disk.seen.get(name) == Some(&self.file)) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        state.run(Operation::Write { file: self.file, offset, bytes })
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {

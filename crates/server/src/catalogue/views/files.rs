@@ -106,7 +106,10 @@ fn file_groups(context: &Context<'_>, view: &mut View) {
     let figures = context.database().and_then(|database| context.figures(&database.name));
     let groups = match figures {
         Some(figures) => figures.engine().file_groups(),
-        None => vec![FileGroup { id: 1, name: "PRIMARY".to_string(), is_default: true }],
+        None => {
+            let name = "PRIMARY".to_string();
+            vec![FileGroup { id: 1, name, is_default: true, grows_together: false }]
+        }
     };
     for group in groups {
         view.add([
@@ -115,6 +118,7 @@ fn file_groups(context: &Context<'_>, view: &mut View) {
             ("type", kind("FG")),
             ("type_desc", text("ROWS_FILEGROUP")),
             ("is_default", Datum::Bit(group.is_default)),
+            ("is_autogrow_all_files", Datum::Bit(group.grows_together)),
         ]);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::file_groups::FileGrowth;
+use super::super::lsn::Lsn;
 use super::super::page::{EXTENT_BYTES, ExtentId, PageId, UnitId};
 use super::Run;
 
@@ -25,6 +26,8 @@ pub struct State {
     pub iam_pages: HashMap<UnitId, Vec<(u16, u32, PageId)>>,
     /// Units whose creation is not committed, and by whom. Their IAM pages go when it is undone.
     pub created: HashMap<UnitId, u64>,
+    /// What must be durable before an extent is given away; None: it is.
+    pub undone: Option<Lsn>,
 }
 
 /// The free extents of one file.
@@ -37,13 +40,15 @@ pub struct FileSpace {
     cursor: usize,
     /// How often it is still to be passed over.
     skip: u32,
+    /// It is being emptied: nothing more is given of it.
+    pub is_closed: bool,
 }
 
 impl State {
     /// The file of a group for the next allocation: of those with free extents each in turn, passed over as often as it has less free
     /// space than the one with most. None: nothing is free.
     pub fn next_file(&mut self, group: u16) -> Option<usize> {
-        let is_candidate = |file: &FileSpace| file.group == group && file.free_count > 0;
+        let is_candidate = |file: &FileSpace| file.group == group && file.free_count > 0 && !file.is_closed;
         let most = self.files.iter().filter(|file| is_candidate(file)).map(|file| file.free_count).max()?;
         let count = self.files.len();
         let turn = self.turns.entry(group).or_default();
@@ -62,18 +67,19 @@ impl State {
 
     /// The place of a file that has a free extent.
     pub fn free_file(&self, number: u16) -> Option<usize> {
-        self.files.iter().position(|file| file.number == number && file.free_count > 0)
+        self.files.iter().position(|file| file.number == number && file.free_count > 0 && !file.is_closed)
     }
 
     /// The first file of a group.
     pub fn first_file(&self, group: u16) -> Option<u16> {
-        self.files.iter().find(|file| file.group == group).map(|file| file.number)
+        self.files.iter().find(|file| file.group == group && !file.is_closed).map(|file| file.number)
     }
 
     /// The files of a group in the order in which they are to grow: the preferred one, then the others from the one on whose turn it is.
     pub fn growing_files(&self, group: u16, preferred: Option<u16>) -> Vec<usize> {
         let turn = self.turns.get(&group).copied().unwrap_or(0);
-        let of_group = |index: &usize| self.files.get(*index).is_some_and(|file| file.group == group);
+        let of_group =
+            |index: &usize| self.files.get(*index).is_some_and(|file| file.group == group && !file.is_closed);
         let mut files: Vec<usize> =
             (turn + 1..self.files.len()).chain(0..=turn).filter(|index| of_group(index)).collect();
         files.sort_by_key(|index| self.files.get(*index).map(|file| file.number) != preferred);
@@ -82,7 +88,8 @@ impl State {
 
     /// A mixed extent of a file with a free page, and which of its pages are in use.
     pub fn mixed_extent(&self, file: Option<u16>) -> Option<(ExtentId, u8)> {
-        let mut found = self.mixed.iter().filter(|(_, used)| **used != 0xFF);
+        let closed = |number| self.files.iter().any(|file| file.number == number && file.is_closed);
+        let mut found = self.mixed.iter().filter(|(extent, used)| **used != 0xFF && !closed(extent.file));
         found.find(|(extent, _)| Some(extent.file) == file).map(|(extent, used)| (*extent, *used))
     }
 
@@ -102,7 +109,14 @@ impl State {
 
 impl FileSpace {
     pub fn empty(number: u16, group: u16) -> Self {
-        Self { number, group, free: Vec::new(), free_count: 0, cursor: 0, skip: 0 }
+        Self { number, group, free: Vec::new(), free_count: 0, cursor: 0, skip: 0, is_closed: false }
+    }
+
+    /// The file has become shorter.
+    pub fn cut(&mut self, extents: u32) {
+        let cut = self.free.split_off((extents as usize).min(self.free.len()));
+        self.free_count -= cut.iter().filter(|free| **free).count() as u32;
+        self.cursor = self.cursor.min(self.free.len());
     }
 
     /// Takes the first free extents from the cursor on, as many as lie together.

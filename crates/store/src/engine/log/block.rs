@@ -11,6 +11,8 @@ use super::file_name;
 pub const UNIT_BYTES: usize = 512;
 /// Longest block.
 pub const BLOCK_LIMIT_BYTES: usize = 60 << 10;
+/// Memory that is kept for blocks to come.
+const MOST_KEPT_BYTES: usize = 4 << 20;
 const HEADER_BYTES: usize = 32;
 const MAGIC: &[u8; 4] = b"BWLB";
 const FILE_MAGIC: &[u8; 8] = b"BWVLF1\r\n";
@@ -33,12 +35,16 @@ pub fn parse_file_header(bytes: &[u8], number: u32) -> Option<u32> {
     (bytes.get(..UNIT_BYTES)? == file_header(number, previous_end)).then_some(previous_end)
 }
 
-/// The block being filled.
+/// The end of the log that is in memory: closed blocks that are not written yet, and the block being filled.
 #[derive(Debug)]
 pub struct OpenBlock {
     file: u32,
+    /// Position of the block being filled, in units.
     position: u32,
+    /// The closed blocks, then the block being filled without its header, which is zeros.
     bytes: Vec<u8>,
+    /// Bytes of the closed ones.
+    closed: usize,
     records: u16,
     durable: Lsn,
 }
@@ -46,12 +52,17 @@ pub struct OpenBlock {
 impl OpenBlock {
     pub fn new(file: u32, position: u32) -> Self {
         let durable = Lsn { file, block: position, record: 0 };
-        Self { file, position, bytes: vec![0; HEADER_BYTES], records: 0, durable }
+        Self { file, position, bytes: vec![0; HEADER_BYTES], closed: 0, records: 0, durable }
     }
 
-    /// Position of the block in units.
+    /// Position of the block being filled in units.
     pub fn position(&self) -> u32 {
         self.position
+    }
+
+    /// Position of the first block that is not written.
+    pub fn unwritten(&self) -> u32 {
+        self.position - (self.closed / UNIT_BYTES) as u32
     }
 
     pub fn start(&self) -> Lsn {
@@ -62,13 +73,14 @@ impl OpenBlock {
         Lsn { file: self.file, block: self.position, record: self.records + 1 }
     }
 
+    /// Bytes of the block being filled.
     pub fn length_bytes(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() - self.closed
     }
 
     pub fn fits(&self, length: usize) -> bool {
         self.records == 0
-            || (self.bytes.len() + 4 + length <= BLOCK_LIMIT_BYTES && self.records < u16::MAX - 1)
+            || (self.length_bytes() + 4 + length <= BLOCK_LIMIT_BYTES && self.records < u16::MAX - 1)
     }
 
     pub fn set_durable(&mut self, durable: Lsn) {
@@ -83,21 +95,41 @@ impl OpenBlock {
         lsn
     }
 
-    pub fn record(&self, number: u16) -> Option<Vec<u8>> {
-        nth_record(self.bytes.get(HEADER_BYTES..)?, number)
+    /// A record of a block that is not written.
+    pub fn record(&self, block: u32, number: u16) -> Option<Vec<u8>> {
+        let (start, length) = self.place_of(block)?;
+        nth_record(self.bytes.get(start..start + length)?, number)
     }
 
-    /// Puts another record of the same length in the place of one.
-    pub fn replace(&mut self, number: u16, record: &[u8]) -> bool {
-        self.bytes.get_mut(HEADER_BYTES..).is_some_and(|records| replace_nth(records, number, record))
+    /// Puts another record of the same length in the place of one of a block that is not written.
+    pub fn replace(&mut self, block: u32, number: u16, record: &[u8]) -> bool {
+        let Some((start, length)) = self.place_of(block) else { return false };
+        let records = self.bytes.get_mut(start..start + length);
+        let replaced = records.is_some_and(|records| replace_nth(records, number, record));
+        if replaced && block < self.position {
+            let end = (start + length).next_multiple_of(UNIT_BYTES);
+            seal(self.bytes.get_mut(start - HEADER_BYTES..end).unwrap_or_default());
+        }
+        replaced
     }
 
-    /// Appends the block to `out`, unless it is empty, and starts the next one behind it.
-    pub fn close(&mut self, out: &mut Vec<u8>) {
+    /// Where the records of a block lie that is not written, and how many bytes they are.
+    fn place_of(&self, block: u32) -> Option<(usize, usize)> {
+        let start = block.checked_sub(self.unwritten())? as usize * UNIT_BYTES;
+        let length = match block == self.position {
+            true => self.bytes.len().checked_sub(start + HEADER_BYTES)?,
+            false => u32_at(&self.bytes, start + 16)? as usize,
+        };
+        Some((start + HEADER_BYTES, length))
+    }
+
+    /// Ends the block being filled, unless it is empty, and starts the next one behind it.
+    pub fn close(&mut self) {
         if self.records == 0 {
             return;
         }
-        let length = (self.bytes.len() - HEADER_BYTES) as u32;
+        let length = (self.length_bytes() - HEADER_BYTES) as u32;
+        // Closed blocks are multiples of this long.
         self.bytes.resize(self.bytes.len().next_multiple_of(UNIT_BYTES), 0);
         let mut header = Vec::with_capacity(HEADER_BYTES);
         header.extend_from_slice(MAGIC);
@@ -107,15 +139,28 @@ impl OpenBlock {
         {
             header.extend_from_slice(&field.to_le_bytes());
         }
-        if let Some(place) = self.bytes.get_mut(..HEADER_BYTES) {
+        let block = self.bytes.get_mut(self.closed..).unwrap_or_default();
+        if let Some(place) = block.get_mut(..HEADER_BYTES) {
             place.copy_from_slice(&header);
         }
-        seal(&mut self.bytes);
-        out.extend_from_slice(&self.bytes);
-        self.position += (self.bytes.len() / UNIT_BYTES) as u32;
-        self.bytes.clear();
-        self.bytes.resize(HEADER_BYTES, 0);
+        seal(block);
+        self.position += (block.len() / UNIT_BYTES) as u32;
+        self.closed = self.bytes.len();
+        self.bytes.resize(self.closed + HEADER_BYTES, 0);
         self.records = 0;
+    }
+
+    /// The closed blocks that are not written, one after the other.
+    pub fn closed(&self) -> &[u8] {
+        self.bytes.get(..self.closed).unwrap_or_default()
+    }
+
+    /// The closed blocks are written.
+    pub fn forget_closed(&mut self) {
+        self.bytes.drain(..self.closed);
+        // A full disk may have made it long.
+        self.bytes.shrink_to(MOST_KEPT_BYTES);
+        self.closed = 0;
     }
 }
 
@@ -162,22 +207,6 @@ impl<'a> Block<'a> {
             Some(record)
         })
     }
-}
-
-/// Record `number` of a block at the start of `bytes` that was closed in this process.
-pub fn record_in(bytes: &[u8], number: u16) -> Option<Vec<u8>> {
-    let length = u32_at(bytes, 16)? as usize;
-    nth_record(bytes.get(HEADER_BYTES..HEADER_BYTES.checked_add(length)?)?, number)
-}
-
-/// Puts another record of the same length in the place of one of a block at the start of `bytes` that was closed in this process.
-pub fn replace_in(bytes: &mut [u8], number: u16, record: &[u8]) -> bool {
-    let length = u32_at(bytes, 16).map_or(0, |length| length as usize);
-    let end = (HEADER_BYTES + length).next_multiple_of(UNIT_BYTES);
-    let Some(block) = bytes.get_mut(..end) else { return false };
-    let done = block.get_mut(HEADER_BYTES..).is_some_and(|records| replace_nth(records, number, record));
-    seal(block);
-    done
 }
 
 /// Writes the checksum of a block.

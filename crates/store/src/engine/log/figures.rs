@@ -1,6 +1,6 @@
 //! What a log record is called, and how much of each there is: the operations and contexts of `sys.fn_dblog`.
 
-use super::super::page::{Page, PageType, UnitId};
+use super::super::page::{self, PAGE_BYTES, PageType, UnitId};
 use super::record::{Change, LogRecord, Operation};
 
 /// What a record does, named as `sys.fn_dblog` names it.
@@ -178,10 +178,10 @@ impl LogContext {
     }
 
     /// That of a page; `in_tree` says whether its table is a clustered tree.
-    pub fn of(page: &Page, in_tree: impl FnOnce(u32) -> bool) -> Self {
-        let unit = page.unit();
-        match page.page_type() {
-            Some(PageType::Data | PageType::Index) if page.level() > 0 => Self::IndexInterior,
+    pub fn of(bytes: &[u8; PAGE_BYTES], in_tree: impl FnOnce(u32) -> bool) -> Self {
+        let unit = page::unit(bytes);
+        match page::page_type(bytes) {
+            Some(PageType::Data | PageType::Index) if page::level(bytes) > 0 => Self::IndexInterior,
             Some(PageType::Data | PageType::Index) if unit.index >= FIRST_INDEX_UNIT => Self::IndexLeaf,
             Some(PageType::Data) if !in_tree(unit.object) => Self::Heap,
             Some(PageType::Data) => Self::Clustered,
@@ -237,9 +237,9 @@ pub(super) struct LogCounts {
 }
 
 impl LogCounts {
-    pub fn add(&mut self, record: &LogRecord, bytes: u64) {
-        let row = self.counts.get_mut(LogOperation::of(record) as usize);
-        if let Some(count) = row.and_then(|row| row.get_mut(record.place.context as usize)) {
+    pub fn add(&mut self, operation: LogOperation, context: LogContext, bytes: u64) {
+        let row = self.counts.get_mut(operation as usize);
+        if let Some(count) = row.and_then(|row| row.get_mut(context as usize)) {
             count.0 += 1;
             count.1 += bytes;
         }

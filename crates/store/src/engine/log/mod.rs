@@ -1,6 +1,7 @@
 //! The write-ahead log: virtual log files of blocks of records (`docs/store-engine.md`, "The log").
 
 mod block;
+mod deferred;
 mod figures;
 mod header;
 mod reader;
@@ -11,7 +12,7 @@ mod shortage;
 pub use figures::{LogContext, LogCount, LogOperation, LogPlace};
 pub(crate) use header::LogFileHeader;
 pub use reader::{LogReader, LogRow};
-pub use record::{Change, LogRecord, Operation};
+pub use record::{Change, FormatRecord, LogRecord, Operation};
 pub use scan::LogScan;
 
 use std::collections::VecDeque;
@@ -19,11 +20,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::error::EngineError;
+use super::error::{EngineError, wants_space};
 use super::figures::{FileIo, IoCounts, WaitType, Waits};
 use super::lsn::Lsn;
 use super::volume::{Volume, VolumeFile};
 use block::{BLOCK_LIMIT_BYTES, OpenBlock, UNIT_BYTES};
+use deferred::DeferredFile;
 use figures::LogCounts;
 
 /// Sizes of the log.
@@ -52,6 +54,8 @@ pub enum Space {
 
 /// Written but unsynced bytes are handed to the file when there are so many.
 const SPILL_BYTES: usize = 1 << 20;
+/// The disk is asked to begin with what was written when there is so much of it, so that a later sync has little left to do.
+pub(crate) const WRITE_BEHIND_BYTES: usize = 16 << 20;
 /// Kept for undoing a record beside its own length: the header of the compensation.
 const UNDO_OVERHEAD_BYTES: u64 = 96;
 
@@ -73,10 +77,10 @@ pub struct Log {
 struct State {
     files: VecDeque<LogFile>,
     current: Arc<dyn VolumeFile>,
+    /// What is not written yet.
     block: OpenBlock,
-    /// Closed blocks that are not written yet, and where they go.
-    pending: Vec<u8>,
-    pending_start: u32,
+    /// Bytes written to the current file since the disk was last asked to begin with them.
+    behind_bytes: usize,
     /// Everything before this position is synced.
     durable: Lsn,
     /// Length up to which writes to the current file find room on the disk, as far as that can be made sure of.
@@ -157,14 +161,19 @@ impl Log {
         waits: &Arc<Waits>,
     ) -> Result<Self, EngineError> {
         let number = end.file + 1;
-        let current = create_file(volume, number, end.block)?;
+        let current = match create_file(volume, number, end.block) {
+            // What is there can be read, and what recovery undoes is kept in memory until there is room.
+            Err(EngineError::Io { source, .. }) if wants_space(&source) && end != Lsn::ZERO => {
+                Arc::new(DeferredFile::new(volume, number, end.block))
+            }
+            created => created?,
+        };
         files.push_back(LogFile { number, used_bytes: UNIT_BYTES as u64 });
         let state = State {
             files,
             current,
             block: OpenBlock::new(number, 1),
-            pending: Vec::new(),
-            pending_start: 1,
+            behind_bytes: 0,
             durable: Lsn { file: number, block: 1, record: 0 },
             allocated_bytes: 0,
             reserved_bytes: 0,
@@ -189,11 +198,26 @@ impl Log {
     /// Adds a record; it is durable only after a [`flush`](Self::flush). Returns its position, and the space that was kept for
     /// undoing it, which the transaction gives back by [`release`](Self::release) when it ends.
     pub fn append(&self, record: &LogRecord, space: Space) -> Result<(Lsn, u64), EngineError> {
-        let bytes = record.encode();
+        let kind = (LogOperation::of(record), record.place.context);
+        self.append_bytes(&record.encode(), kind, record.is_undoable(), space)
+    }
+
+    /// The same of a new page.
+    pub fn append_format(&self, record: &FormatRecord) -> Result<(Lsn, u64), EngineError> {
+        self.append_bytes(&record.bytes, (LogOperation::FormatPage, record.context), false, Space::Ordinary)
+    }
+
+    fn append_bytes(
+        &self,
+        bytes: &[u8],
+        (operation, context): (LogOperation, LogContext),
+        is_undoable: bool,
+        space: Space,
+    ) -> Result<(Lsn, u64), EngineError> {
         let mut state = self.state.lock();
         state.check()?;
         let needed = bytes.len() as u64 + UNDO_OVERHEAD_BYTES;
-        let reserve = if space == Space::Ordinary && record.is_undoable() { needed } else { 0 };
+        let reserve = if space == Space::Ordinary && is_undoable { needed } else { 0 };
         if let (Space::Ordinary, Some(limit_bytes)) = (space, self.options.limit_bytes)
             && state.used_bytes() + state.reserved_bytes + needed + reserve + BLOCK_LIMIT_BYTES as u64
                 > limit_bytes
@@ -201,9 +225,9 @@ impl Log {
             return Err(EngineError::LogFull { limit_bytes, reason: state.kept_for });
         }
         if !state.block.fits(bytes.len()) {
-            state.close_block();
-            if state.pending.len() >= SPILL_BYTES {
-                match self.waits.during(WaitType::LogBuffer, || state.write_pending(self)) {
+            state.block.close();
+            if state.block.closed().len() >= SPILL_BYTES {
+                match self.waits.during(WaitType::LogBuffer, || state.write_closed(self)) {
                     // What ends or undoes something waits in memory until there is space.
                     Err(error) if space == Space::Reserved && error.is_log_full() => {}
                     written => written?,
@@ -218,8 +242,8 @@ impl Log {
         }
         state.reserved_bytes += reserve;
         state.written_bytes += bytes.len() as u64;
-        state.counts.add(record, bytes.len() as u64);
-        Ok((state.block.push(&bytes), reserve))
+        state.counts.add(operation, context, bytes.len() as u64);
+        Ok((state.block.push(bytes), reserve))
     }
 
     /// Gives back space that was kept for a rollback.
@@ -253,12 +277,12 @@ impl Log {
             if state.durable > lsn {
                 return Ok(());
             }
-            state.close_block();
-            let written = state.write_pending(self);
+            state.block.close();
+            let written = state.write_closed(self);
             if written.as_ref().is_err_and(|error| !error.is_log_full()) {
                 return written;
             }
-            let end = Lsn { block: state.pending_start, ..state.block.start() };
+            let end = Lsn { block: state.block.unwritten(), ..state.block.start() };
             (Arc::clone(&state.current), end, written)
         };
         let synced = self.io.sync(|| file.sync());
@@ -408,7 +432,7 @@ impl Log {
         let first = state.files.front().map_or(0, |file| file.number);
         let numbers = state.files.iter().map(|file| (file.number, file.used_bytes)).collect();
         let from = from.max(Lsn { file: first, block: 1, record: 0 });
-        let end = Lsn { block: state.pending_start, ..state.block.start() };
+        let end = Lsn { block: state.block.unwritten(), ..state.block.start() };
         Ok(LogReader::new(&self.volume, numbers, from, end))
     }
 
@@ -458,27 +482,29 @@ impl State {
         self.allocated_bytes = allocated_bytes;
         self.durable = Lsn { file: number, block: 1, record: 0 };
         self.block = OpenBlock::new(number, 1);
-        self.pending_start = 1;
+        self.behind_bytes = 0;
         self.flushes.growths += 1;
     }
 
-    fn close_block(&mut self) {
-        self.block.close(&mut self.pending);
-    }
-
-    fn write_pending(&mut self, log: &Log) -> Result<(), EngineError> {
-        if self.pending.is_empty() {
+    /// Hands the closed blocks to the file. They stay in memory if it has no room.
+    fn write_closed(&mut self, log: &Log) -> Result<(), EngineError> {
+        let offset = u64::from(self.block.unwritten()) * UNIT_BYTES as u64;
+        let closed = self.block.closed();
+        let length = closed.len();
+        if length == 0 {
             return Ok(());
         }
-        let offset = u64::from(self.pending_start) * UNIT_BYTES as u64;
-        if let Err(source) = log.io.write(self.pending.len(), || self.current.write_at(offset, &self.pending))
-        {
+        if let Err(source) = log.io.write(length, || self.current.write_at(offset, closed)) {
             return Err(self.short_of_space(log, "write", source));
         }
         self.lacks_space = false;
-        self.flushes.flushed_bytes += self.pending.len() as u64;
-        self.pending_start += (self.pending.len() / UNIT_BYTES) as u32;
-        self.pending.clear();
+        self.flushes.flushed_bytes += length as u64;
+        self.block.forget_closed();
+        self.behind_bytes += length;
+        if self.behind_bytes >= WRITE_BEHIND_BYTES {
+            self.behind_bytes = 0;
+            self.current.start_sync();
+        }
         Ok(())
     }
 
@@ -488,14 +514,7 @@ impl State {
     }
 
     fn in_memory(&self, lsn: Lsn) -> Option<Vec<u8>> {
-        if lsn.file != self.block.start().file || lsn.block < self.pending_start {
-            return None;
-        }
-        if lsn.block >= self.block.position() {
-            return self.block.record(lsn.record);
-        }
-        let at = (lsn.block - self.pending_start) as usize * UNIT_BYTES;
-        block::record_in(self.pending.get(at..)?, lsn.record)
+        (lsn.file == self.block.start().file).then(|| self.block.record(lsn.block, lsn.record))?
     }
 }
 

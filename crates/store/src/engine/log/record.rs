@@ -6,6 +6,14 @@ use super::super::page::{PAGE_BYTES, Page, PageId, UnitId};
 use super::figures::{LogContext, LogPlace};
 use crate::codec::{CodecError, Reader, Writer};
 
+/// Shorter runs of zeros are kept in an image.
+const LEAST_GAP: usize = 16;
+/// Where a record names the one before it.
+const PREVIOUS: usize = 8;
+/// Kind of an operation: a change; of a change: a new page.
+const CHANGE: u8 = 4;
+const FORMAT: u8 = 2;
+
 /// One record of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {
@@ -156,19 +164,13 @@ pub enum Change {
 impl LogRecord {
     /// Whether undoing the transaction needs a compensation for it.
     pub fn is_undoable(&self) -> bool {
-        matches!(&self.operation, Operation::Change(change) if self.transaction != 0 && change.inverse().is_some())
+        matches!(&self.operation, Operation::Change(change) if self.transaction != 0 && change.has_inverse())
     }
 
     /// The record's bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
-        out.u64(self.transaction);
-        put_lsn(&mut out, self.previous);
-        out.u8(self.place.context as u8);
-        if self.place.context != LogContext::None {
-            out.u32(self.place.unit.object);
-            out.u16(self.place.unit.index);
-        }
+        put_head(&mut out, self.transaction, self.previous, self.place);
         match &self.operation {
             Operation::Begin => out.u8(1),
             Operation::Commit { row_counts } | Operation::Withdrawn { row_counts } => {
@@ -187,7 +189,7 @@ impl LogRecord {
             }
             Operation::End => out.u8(3),
             Operation::Change(change) => {
-                out.u8(4);
+                out.u8(CHANGE);
                 change.encode(&mut out);
             }
             Operation::Compensation { undo_next, change } => {
@@ -219,7 +221,7 @@ impl LogRecord {
                 if kind == 2 { Operation::Commit { row_counts } } else { Operation::Withdrawn { row_counts } }
             }
             3 => Operation::End,
-            4 => Operation::Change(Change::decode(&mut reader)?),
+            CHANGE => Operation::Change(Change::decode(&mut reader)?),
             5 => {
                 let undo_next = take_lsn(&mut reader)?;
                 Operation::Compensation { undo_next, change: Change::decode(&mut reader)? }
@@ -305,8 +307,16 @@ impl Change {
         matches!(self, Self::Links { before, after, .. } if before.1 == after.1)
     }
 
+    /// Whether undoing it takes another change.
+    pub fn has_inverse(&self) -> bool {
+        !self.is_whole()
+    }
+
     /// The change that undoes this one; None: none is needed, since the page itself is given up.
     pub fn inverse(&self) -> Option<Self> {
+        if !self.has_inverse() {
+            return None;
+        }
         Some(match self.clone() {
             Self::Image { .. } | Self::Format { .. } => return None,
             Self::Reformat { page, before, after } => Self::Reformat { page, before: after, after: before },
@@ -328,7 +338,7 @@ impl Change {
     fn encode(&self, out: &mut Writer) {
         let kind = match self {
             Self::Image { .. } => 1,
-            Self::Format { .. } => 2,
+            Self::Format { .. } => FORMAT,
             Self::Insert { .. } => 3,
             Self::Remove { .. } => 4,
             Self::Replace { .. } => 5,
@@ -340,10 +350,10 @@ impl Change {
         out.u8(kind);
         put_page(out, self.page());
         match self {
-            Self::Image { image, .. } | Self::Format { image, .. } => put_image(out, image),
+            Self::Image { image, .. } | Self::Format { image, .. } => put_image(out, image.bytes()),
             Self::Reformat { before, after, .. } => {
-                put_image(out, before);
-                put_image(out, after);
+                put_image(out, before.bytes());
+                put_image(out, after.bytes());
             }
             Self::Insert { slot, shift, row, .. } | Self::Remove { slot, shift, row, .. } => {
                 out.u32(u32::from(*slot));
@@ -377,7 +387,7 @@ impl Change {
         let page = take_page(reader)?;
         Ok(match kind {
             1 => Self::Image { page, image: Box::new(take_image(reader)?) },
-            2 => Self::Format { page, image: Box::new(take_image(reader)?) },
+            FORMAT => Self::Format { page, image: Box::new(take_image(reader)?) },
             3 | 4 => {
                 let slot = take_u16(reader, "slot")?;
                 let shift = reader.u8("shift")? != 0;
@@ -436,6 +446,48 @@ fn take_row_counts(reader: &mut Reader<'_>) -> Result<Vec<(u32, i64)>, CodecErro
     (0..count).map(|_| Ok((reader.u32("object")?, reader.u64("difference")? as i64))).collect()
 }
 
+/// A record that is ready for the log: that of a new page, made without a copy of the page and before it is known what the transaction's
+/// last record will be.
+#[derive(Debug)]
+pub struct FormatRecord {
+    pub(super) bytes: Vec<u8>,
+    pub(super) context: LogContext,
+}
+
+impl FormatRecord {
+    /// The [`Change::Format`] of a page with these bytes.
+    pub fn new(transaction: u64, place: LogPlace, page: PageId, bytes: &[u8; PAGE_BYTES]) -> Self {
+        let mut out = Writer::with_capacity(PAGE_BYTES + 256);
+        put_head(&mut out, transaction, Lsn::ZERO, place);
+        out.u8(CHANGE);
+        out.u8(FORMAT);
+        put_page(&mut out, page);
+        put_image(&mut out, bytes);
+        Self { bytes: out.into_bytes(), context: place.context }
+    }
+
+    /// Notes the transaction's record before this one.
+    pub fn set_previous(&mut self, previous: Lsn) {
+        let mut out = Writer::default();
+        put_lsn(&mut out, previous);
+        let previous = out.into_bytes();
+        if let Some(place) = self.bytes.get_mut(PREVIOUS..PREVIOUS + previous.len()) {
+            place.copy_from_slice(&previous);
+        }
+    }
+}
+
+/// What every record begins with.
+fn put_head(out: &mut Writer, transaction: u64, previous: Lsn, place: LogPlace) {
+    out.u64(transaction);
+    put_lsn(out, previous);
+    out.u8(place.context as u8);
+    if place.context != LogContext::None {
+        out.u32(place.unit.object);
+        out.u16(place.unit.index);
+    }
+}
+
 fn put_lsn(out: &mut Writer, lsn: Lsn) {
     out.u32(lsn.file);
     out.u32(lsn.block);
@@ -461,15 +513,26 @@ fn take_u16(reader: &mut Reader<'_>, field: &'static str) -> Result<u16, CodecEr
 }
 
 /// The page without its long runs of zeros: pieces of offset, length, bytes.
-fn put_image(out: &mut Writer, page: &Page) {
-    const LEAST_GAP: usize = 16;
-    let bytes = page.bytes();
-    let mut pieces: Vec<(usize, usize)> = Vec::new();
+fn put_image(out: &mut Writer, bytes: &[u8; PAGE_BYTES]) {
+    /// Words that are looked at together.
+    const GROUP: usize = 8;
+    let mut pieces: Vec<(usize, usize)> = Vec::with_capacity(8);
+    let mut add = |start: usize, length: usize| match pieces.last_mut() {
+        Some((_, end)) if start < *end + LEAST_GAP => *end = start + length,
+        _ => pieces.push((start, start + length)),
+    };
     let (words, _) = bytes.as_chunks::<8>();
-    for (index, _) in words.iter().enumerate().filter(|(_, word)| **word != [0; 8]) {
-        match pieces.last_mut() {
-            Some((_, end)) if index * 8 < *end + LEAST_GAP => *end = index * 8 + 8,
-            _ => pieces.push((index * 8, index * 8 + 8)),
+    for (index, group) in words.as_chunks::<GROUP>().0.iter().enumerate() {
+        let start = index * GROUP * 8;
+        // Most have no word of zeros, or nothing else.
+        let zeros = group.iter().map(|word| usize::from(u64::from_ne_bytes(*word) == 0)).sum::<usize>();
+        match zeros {
+            0 => add(start, GROUP * 8),
+            GROUP => {}
+            _ => {
+                let words = group.iter().enumerate().filter(|(_, word)| **word != [0; 8]);
+                words.for_each(|(index, _)| add(start + index * 8, 8));
+            }
         }
     }
     out.count(pieces.len());

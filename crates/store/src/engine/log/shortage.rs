@@ -5,13 +5,13 @@ use super::super::error::{EngineError, wants_space};
 use super::super::lsn::Lsn;
 use super::block::{BLOCK_LIMIT_BYTES, UNIT_BYTES};
 use super::record::{LogRecord, Operation};
-use super::{Log, State, block, create_file, file_name};
+use super::{Log, State, create_file, file_name};
 
 /// Room that ordinary records leave beside what undoing takes: for commits, and for pages logged as a whole when a rollback comes after a
 /// checkpoint.
 const LEFT_BYTES: u64 = 4 * BLOCK_LIMIT_BYTES as u64;
 /// Room is asked for in steps of this, if virtual log files are not smaller.
-const STEP_BYTES: u64 = 1 << 20;
+const STEP_BYTES: u64 = 8 << 20;
 
 impl Log {
     /// Makes sure that the disk has room for everything in memory, so many bytes more, and undoing whatever is open.
@@ -24,7 +24,7 @@ impl Log {
         if wanted <= state.allocated_bytes {
             return Ok(());
         }
-        let step = self.options.file_bytes.clamp(BLOCK_LIMIT_BYTES as u64, STEP_BYTES);
+        let step = (self.options.file_bytes / 8).clamp(BLOCK_LIMIT_BYTES as u64, STEP_BYTES);
         let from = state.allocated_bytes;
         let reserve = |to: u64| state.current.reserve(from, to.saturating_sub(from));
         let reserved = reserve(wanted + step).map(|()| wanted + step);
@@ -40,7 +40,7 @@ impl Log {
 
     /// Goes on in a new virtual log file; stays in this one, which may become longer than wanted, if the disk has no room for another.
     pub(super) fn next_file(&self, state: &mut State) -> Result<(), EngineError> {
-        match state.write_pending(self) {
+        match state.write_closed(self) {
             Err(error) if error.is_log_full() => return Ok(()),
             written => written?,
         }
@@ -79,6 +79,16 @@ impl Log {
         }
     }
 
+    /// Makes sure that the virtual log file that is being filled is there: a full disk may have had no room for it.
+    pub fn ensure_file(&self) -> Result<(), EngineError> {
+        let mut state = self.state.lock();
+        state.check()?;
+        match state.current.reserve(0, 0) {
+            Ok(()) => Ok(()),
+            Err(source) => Err(state.short_of_space(self, "create", source)),
+        }
+    }
+
     /// Takes back a commit record, or a decision, that could not be made durable for want of space: it becomes one that says nothing, so that the
     /// transaction is open again. False: it is durable after all.
     pub fn withdraw(&self, lsn: Lsn) -> Result<bool, EngineError> {
@@ -89,12 +99,12 @@ impl Log {
             return Ok(false);
         }
         let number = lsn.file;
-        if number != state.block.start().file || lsn.block < state.pending_start {
+        if number != state.block.start().file || lsn.block < state.block.unwritten() {
             let source = std::io::Error::other("a commit record was written and not synced");
             return Err(state.fail(self, "sync", number, source));
         }
         // A part of it may have been written. After this it is certain that nobody finds that.
-        let end = u64::from(state.pending_start) * UNIT_BYTES as u64;
+        let end = u64::from(state.block.unwritten()) * UNIT_BYTES as u64;
         let cut = state.current.set_length(end).and_then(|()| state.current.sync());
         cut.map_err(|source| state.fail(self, "cut", number, source))?;
         state.allocated_bytes = end;
@@ -108,14 +118,8 @@ impl Log {
             }
             _ => None,
         });
-        let replaced = decoded.is_some_and(|record| {
-            let record = record.encode();
-            if lsn.block >= state.block.position() {
-                return state.block.replace(lsn.record, &record);
-            }
-            let at = (lsn.block - state.pending_start) as usize * UNIT_BYTES;
-            state.pending.get_mut(at..).is_some_and(|bytes| block::replace_in(bytes, lsn.record, &record))
-        });
+        let replaced =
+            decoded.is_some_and(|record| state.block.replace(lsn.block, lsn.record, &record.encode()));
         match replaced {
             true => Ok(true),
             false => Err(EngineError::DamagedLog { lsn, reason: "it is no commit record".to_owned() }),
@@ -130,7 +134,7 @@ impl Log {
     /// Gives the disk back what the log keeps for later, for something that helps more.
     pub fn give_up_room(&self) {
         let mut state = self.state.lock();
-        let end = u64::from(state.pending_start) * UNIT_BYTES as u64;
+        let end = u64::from(state.block.unwritten()) * UNIT_BYTES as u64;
         // What was written beyond that is written again.
         if state.current.set_length(end).is_ok() {
             state.allocated_bytes = end;

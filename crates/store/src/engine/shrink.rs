@@ -1,0 +1,113 @@
+//! Data files that become smaller (`DBCC SHRINKFILE`), and that are taken out of the database (`ALTER DATABASE … REMOVE FILE`).
+
+use std::sync::Arc;
+
+use super::catalogue::{CATALOGUE, Table};
+use super::database::Engine;
+use super::error::EngineError;
+use super::file_groups::DataFileDefinition;
+use super::files;
+use super::page::EXTENT_BYTES;
+
+impl Engine {
+    /// Cuts the free end off a data file, down to this size if so much is free there. Nothing is moved. Returns its size in bytes.
+    ///
+    /// # Errors
+    /// A logical name that no file has is error 5041.
+    pub fn shrink_data_file(&self, name: &str, target_bytes: u64) -> Result<u64, EngineError> {
+        let _one = self.shared.backups.lock();
+        let file = self.data_file(name)?;
+        self.shared.release_given_up()?;
+        let least = u32::try_from(target_bytes.div_ceil(EXTENT_BYTES as u64)).unwrap_or(u32::MAX);
+        let extents = self.shared.allocator.shrink(file.number, least)?;
+        Ok(u64::from(extents) * EXTENT_BYTES as u64)
+    }
+
+    /// Moves everything in a data file to the other files of its group, and gives nothing more of it (`EMPTYFILE`). Tables that have a
+    /// part in it are written anew, one transaction each.
+    ///
+    /// # Errors
+    /// What cannot be moved (of the catalogue; what a snapshot or a transaction still has; a file that is the last of its group) is
+    /// error 2555, for which the file is used again. A logical name that no file has is error 5041.
+    pub fn empty_data_file(&self, name: &str) -> Result<(), EngineError> {
+        let file = self.data_file(name)?;
+        let allocator = &self.shared.allocator;
+        let emptied = || {
+            if file.number == 1 || !allocator.close_file(file.number, true) {
+                return Ok(false);
+            }
+            let has_part = |table: &Table| {
+                let mut units = table.all_units();
+                units.any(|unit| unit.extents.iter().any(|extent| extent.extent.file == file.number))
+            };
+            let snapshot = self.snapshot();
+            let tables: Vec<Arc<Table>> =
+                snapshot.tables().filter(|table| has_part(table)).cloned().collect();
+            drop(snapshot);
+            for table in tables.iter().filter(|table| table.object != CATALOGUE) {
+                let mut transaction = self.begin();
+                transaction.rebuild_table(&table.name, None)?;
+                transaction.commit()?;
+            }
+            self.shared.release_given_up()?;
+            allocator.unlink_iam_pages(file.number)?;
+            Ok(allocator.is_empty_file(file.number))
+        };
+        let result: Result<bool, EngineError> = emptied();
+        match result {
+            Ok(true) => Ok(()),
+            other => {
+                allocator.close_file(file.number, false);
+                other?;
+                Err(EngineError::DataFileNotEmptied { name: file.name })
+            }
+        }
+    }
+
+    /// Takes an empty data file out of the database.
+    ///
+    /// # Errors
+    /// A file that holds anything is error 5042, the first file 5020; a logical name that no file has is error 5041.
+    pub fn remove_data_file(&self, name: &str) -> Result<(), EngineError> {
+        let _one = self.shared.backups.lock();
+        let definition = self.data_file(name)?;
+        let number = definition.number;
+        if number == 1 {
+            return Err(EngineError::PrimaryDataFile { name: definition.name });
+        }
+        let shared = &self.shared;
+        shared.release_given_up()?;
+        let in_use = || EngineError::DataFileInUse { name: definition.name.clone() };
+        let file = shared.pager.files.file(number)?;
+        // Nobody changes its maps any more.
+        let taken = shared.allocator.take_out(number).ok_or_else(in_use)?;
+        let forgotten = shared.checkpoint().and_then(|()| {
+            shared.pager.files.forget(number);
+            // The control file that does not know the file begins behind the last record that speaks of it.
+            shared.checkpoint()
+        });
+        if let Err(error) = forgotten {
+            if !shared.pager.files.has(number) {
+                shared.pager.files.remember(file, definition);
+            }
+            shared.allocator.put_back(taken);
+            return Err(error);
+        }
+        shared.allocator.discard_file(number, &taken);
+        drop(file);
+        let name = files::file_name(number);
+        let io = |operation| {
+            let path = shared.volume.path(&name);
+            move |source| EngineError::Io { operation, path, source }
+        };
+        // Cut short, the next opening does it.
+        shared.volume.remove(&name).map_err(io("remove"))?;
+        shared.volume.sync_directory().map_err(io("sync the directory of"))
+    }
+
+    fn data_file(&self, name: &str) -> Result<DataFileDefinition, EngineError> {
+        let files = self.shared.pager.files.layout().files;
+        let found = files.into_iter().find(|file| file.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| EngineError::NoSuchDataFile { name: name.to_owned() })
+    }
+}
