@@ -116,9 +116,14 @@ impl Decoder {
         self.buffered
     }
 
-    /// Rows decoded since the start, taken or not.
+    /// Rows decoded or [passed](Self::pass_rows) since the start, taken or not.
     pub fn rows_decoded(&self) -> u64 {
         self.taken + self.buffered as u64
+    }
+
+    /// Counts rows of the stream that were taken without decoding, so that errors say which row they are about. No rows may wait.
+    pub fn pass_rows(&mut self, rows: u64) {
+        self.taken += rows;
     }
 
     /// True if decoding stopped because the batch must be taken first; rows may follow in the input.

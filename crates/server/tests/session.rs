@@ -343,6 +343,7 @@ fn shape(events: &[Response]) -> Vec<String> {
         .map(|event| match event {
             Response::Columns(_) => "columns".to_string(),
             Response::Batch(batch) => format!("rows {}", batch.num_rows()),
+            Response::PageRows(rows) => format!("rows {}", rows.rows()),
             Response::Done(done) => format!("{:?}", done.kind),
             Response::ReturnStatus(status) => format!("status {status}"),
             Response::ReturnValue(value) => format!("value {} {} {}", value.ordinal, value.name, value.value),

@@ -105,6 +105,11 @@ impl BulkStream {
         self.rows
     }
 
+    /// Counts complete rows that the caller has found by itself, and consumed.
+    pub fn pass(&mut self, rows: RowSpan) {
+        self.rows += rows.rows;
+    }
+
     /// What stands at the head of `bytes`, the payload that is not yet consumed. `message_ended` says that the packet
     /// with the end-of-message bit is in it: that, not the DONE, ends the stream.
     ///

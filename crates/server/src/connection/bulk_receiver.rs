@@ -3,9 +3,9 @@
 //! After an error the rest of the message is read and thrown away: closing early would give the client a broken pipe
 //! for a reason.
 
-use tds::Column;
 use tds::bulk::{BulkEvent, BulkStream};
 use tds::packet::PacketType;
+use tds::{Column, RowSpan};
 use tokio::io::AsyncRead;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -26,6 +26,11 @@ const STRADDLE_BYTES: usize = 16 << 10;
 pub(crate) trait RowSink: Send + 'static {
     /// The stream's columns, before any row.
     fn columns(&mut self, columns: &[Column]) -> Result<(), SqlError>;
+    /// Takes rows from the head of `bytes`, which it finds by itself, as many as it can; none if it would rather have them
+    /// [found](Self::rows). What follows them may be anything.
+    fn find_rows(&mut self, _bytes: &[u8]) -> Result<RowSpan, SqlError> {
+        Ok(RowSpan::default())
+    }
     /// Takes `count` whole rows.
     fn rows(&mut self, rows: &[u8], count: u64) -> Result<(), SqlError>;
     /// Ends the load and returns its row count. Not called after an error or a cancellation: then the sink is dropped.
@@ -264,6 +269,14 @@ impl ChunkedStream {
         let mut position = 0;
         loop {
             let rest = bytes.get(position..).unwrap_or_default();
+            if !self.stream.columns().is_empty() {
+                let found = sink.find_rows(rest)?;
+                if found.rows > 0 {
+                    self.stream.pass(found);
+                    position += found.bytes;
+                    continue;
+                }
+            }
             match self.stream.next(rest, last).map_err(|error| SqlError::bulk_stream(&error))? {
                 BulkEvent::Columns { bytes } => {
                     position += bytes;

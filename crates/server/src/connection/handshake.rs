@@ -184,7 +184,10 @@ async fn log_in(
         ansi_defaults: login_reply::asks_for_odbc(&login),
     };
     let session = match Session::open(Arc::clone(&shared.instance), settings) {
-        Ok(session) => session,
+        Ok(mut session) => {
+            session.take_page_rows();
+            session
+        }
         Err(error) => {
             login_reply::refused(&mut writer, version, &login.user_name, Some(error))?;
             writer.finish().await?;

@@ -6,6 +6,7 @@ mod discard;
 mod handshake;
 mod login_reply;
 mod packet_reader;
+mod page_rows;
 pub(crate) mod request_log;
 mod requests;
 mod response_writer;

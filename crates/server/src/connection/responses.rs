@@ -10,6 +10,7 @@ use tds::version::TdsVersion;
 use tokio::io::AsyncWrite;
 
 use super::ConnectionError;
+use super::page_rows::append_rows;
 use super::response_writer::ResponseWriter;
 use crate::session::response::{
     DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
@@ -61,6 +62,10 @@ impl ResponseEncoder {
                 self.columns(&result, writer)?;
             }
             Response::Batch(batch) => self.batch(&batch, writer).await?,
+            Response::PageRows(rows) => {
+                self.rows += rows.rows() as u64;
+                append_rows(&rows, writer.buffer());
+            }
             Response::ReturnStatus(status) => self.token(&Token::ReturnStatus(status), writer)?,
             Response::ReturnValue(value) => self.token(&return_value(value), writer)?,
             Response::Info(message) => self.token(&Token::Info(message), writer)?,

@@ -1,16 +1,20 @@
 //! Rows of a bulk load into a table.
 
 use rows::{Decoder, Form};
-use tds::{Column, ColumnFlags};
+use tds::row_span::ROW;
+use tds::{Column, ColumnFlags, RowSpan};
 
 use super::bulk_receiver::RowSink;
 use crate::session::BulkWriter;
 use crate::sql_error::SqlError;
+use crate::storage::{StrungForm, ValueForm};
 
-/// Decodes rows into batches of the lossless form and appends them to the target.
+/// Appends rows to the target: from where they lie in their packets if it takes them so, or else decoded into batches of the lossless form.
 pub(super) struct StoreSink {
     writer: Result<BulkWriter, SqlError>,
     decoder: Option<Decoder>,
+    /// For each column of the stream its position in the table and what its values look like, if they can be copied.
+    forms: Option<Vec<(usize, ValueForm)>>,
     columns: Vec<Column>,
 }
 
@@ -18,7 +22,7 @@ impl StoreSink {
     /// A sink for `writer`; an error that is known already is reported when the first bytes come, because the client is
     /// sending them whatever the server thinks.
     pub fn new(writer: Result<BulkWriter, SqlError>) -> StoreSink {
-        StoreSink { writer, decoder: None, columns: Vec::new() }
+        StoreSink { writer, decoder: None, forms: None, columns: Vec::new() }
     }
 
     fn flush(&mut self) -> Result<(), SqlError> {
@@ -28,6 +32,21 @@ impl StoreSink {
         }
         writer.append(decoder.take_batch().map_err(SqlError::internal)?)
     }
+
+    /// Appends the first rows from where they lie; none: they have to be decoded.
+    fn append_strung(&mut self, bytes: &[u8]) -> Result<RowSpan, SqlError> {
+        let (Some(forms), Ok(writer), Some(decoder)) = (&self.forms, &mut self.writer, &mut self.decoder)
+        else {
+            return Ok(RowSpan::default());
+        };
+        // Rows stay in their order. Those that were not taken have the rest of their batch for company.
+        if decoder.rows_buffered() > 0 {
+            return Ok(RowSpan::default());
+        }
+        let taken = writer.append_strung(StrungForm { marker: ROW, values: forms }, bytes)?;
+        decoder.pass_rows(taken.rows);
+        Ok(RowSpan { rows: taken.rows, bytes: taken.bytes })
+    }
 }
 
 impl RowSink for StoreSink {
@@ -35,6 +54,7 @@ impl RowSink for StoreSink {
         let batch_rows = match &mut self.writer {
             Ok(writer) => {
                 writer.columns(columns)?;
+                self.forms = writer.value_forms(columns);
                 writer.batch_rows()
             }
             Err(error) => return Err(error.clone()),
@@ -51,9 +71,18 @@ impl RowSink for StoreSink {
         Ok(())
     }
 
+    fn find_rows(&mut self, bytes: &[u8]) -> Result<RowSpan, SqlError> {
+        self.append_strung(bytes)
+    }
+
     fn rows(&mut self, rows: &[u8], _count: u64) -> Result<(), SqlError> {
         let mut rest = rows;
         while !rest.is_empty() {
+            let taken = self.append_strung(rest)?;
+            if taken.rows > 0 {
+                rest = rest.get(taken.bytes..).unwrap_or_default();
+                continue;
+            }
             let Some(decoder) = &mut self.decoder else { return Ok(()) };
             let consumed =
                 decoder.decode(rest).map_err(|error| SqlError::bulk_value(&error, &self.columns))?;

@@ -19,6 +19,7 @@ use super::bind::{BoundQuery, OutputColumn, plan_error};
 use super::correlated::physical_plan;
 use super::datum::Datum;
 use super::pause::with_pauses;
+use super::plain::PlainRows;
 use super::scalar::sql_error_of;
 use super::simple::SimpleQuery;
 use super::typed::Typed;
@@ -78,6 +79,11 @@ impl Engine {
         let Some(query) = SimpleQuery::of(&bound.plan)? else { return Ok(None) };
         let schema = exact_schema(&bound.columns);
         Ok(Some(ResultStream { schema, rows: Rows::Simple(query), cancellation: cancellation.clone() }))
+    }
+
+    /// Opens a query that is all rows of a table as they are stored; None for all others.
+    pub fn start_plain(&self, bound: &BoundQuery) -> Result<Option<PlainRows>, SqlError> {
+        PlainRows::of(bound)
     }
 
     /// All rows of a query.

@@ -16,7 +16,7 @@ use super::work::{BulkWork, OpenTable, Place};
 use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, SerialReason};
 use crate::sql_error::SqlError;
-use crate::storage::Database;
+use crate::storage::{Database, StrungForm, StrungRows, ValueForm};
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ast::{BulkHints, InsertBulk, ObjectName};
 
@@ -233,6 +233,20 @@ impl BulkWriter {
         }
         self.types = columns.iter().map(|column| column.sql_type().clone()).collect();
         Ok(())
+    }
+
+    /// For each of `columns`, which were [announced](Self::columns), its position in the table and what its values look like among the stream's
+    /// bytes; None: rows can only be [appended](Self::append) as batches.
+    pub fn value_forms(&self, columns: &[tds::Column]) -> Option<Vec<(usize, ValueForm)>> {
+        if self.order.is_some() {
+            return None;
+        }
+        self.writer.as_ref()?.value_forms(columns, &self.positions)
+    }
+
+    /// Appends the first rows of `bytes` from where they lie. Those that follow are to come as a batch.
+    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, SqlError> {
+        self.writer.as_mut().map_or(Ok(StrungRows::default()), |writer| writer.append_strung(form, bytes))
     }
 
     /// Appends rows in the Exact form of the stream's columns.

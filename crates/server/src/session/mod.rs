@@ -105,6 +105,8 @@ pub struct Session {
     api_cursors: procedures::ApiCursors,
     application_locks: application_locks::LockHolder,
     last: LastStatement,
+    /// Whoever hears the answers takes rows as they lie in pages.
+    takes_page_rows: bool,
 }
 
 /// What `@@ROWCOUNT` and its siblings say.
@@ -151,7 +153,13 @@ impl Session {
             api_cursors: procedures::ApiCursors::default(),
             application_locks,
             last: LastStatement::default(),
+            takes_page_rows: false,
         })
+    }
+
+    /// From now on rows of a table that are answered as they are stored may come as [`Response::PageRows`].
+    pub(crate) fn take_page_rows(&mut self) {
+        self.takes_page_rows = true;
     }
 
     /// The current database.

@@ -10,11 +10,12 @@ use super::interpreter::Frame;
 use super::loads::Writing;
 use super::output::Output;
 use super::parallel::Placing;
-use super::response::{Response, ResultColumns, command};
+use super::response::{DoneKind, Response, ResultColumns, command};
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ColumnDefinition, TableDefinition, has_ansi_padding};
-use crate::engine::{Binder, BoundQuery, Datum, Streams, exact_schema};
+use crate::engine::{Binder, BoundQuery, Datum, PlainRows, Streams, exact_schema};
 use crate::sql_error::SqlError;
+use crate::storage::ScannedRows;
 use crate::table::InputRows;
 use crate::tsql::administration::WrittenGroup;
 use crate::tsql::ast::ObjectName;
@@ -56,6 +57,13 @@ impl Session {
             Some(stream) => stream,
             None => {
                 self.placement.leave().await;
+                let takes_all = self.settings.row_count == 0 && !output.captures();
+                if self.takes_page_rows
+                    && takes_all
+                    && let Some(plain) = instance.engine().start_plain(&bound)?
+                {
+                    return self.send_plain(plain, ResultColumns { columns, schema }, kind, output).await;
+                }
                 instance.engine().start(bound, &self.cancellation).await?
             }
         };
@@ -76,6 +84,35 @@ impl Session {
                 break;
             }
             next = stream.next().await?;
+        }
+        self.last.rows = rows as i64;
+        self.last.error = 0;
+        output.done(kind, command::SELECT, Some(rows)).await;
+        Ok(())
+    }
+
+    /// Answers with all rows of a table.
+    async fn send_plain(
+        &mut self,
+        mut plain: PlainRows,
+        columns: ResultColumns,
+        kind: DoneKind,
+        output: &mut Output,
+    ) -> Result<(), SqlError> {
+        let mut next = plain.next()?;
+        output.send(Response::Columns(columns)).await;
+        let mut rows = 0_u64;
+        while let Some(found) = next {
+            output.check()?;
+            rows += found.rows() as u64;
+            match found {
+                ScannedRows::Lying(rows) => output.send(Response::PageRows(rows)).await,
+                ScannedRows::Batch(batch) if batch.num_rows() > 0 => {
+                    output.send(Response::Batch(batch)).await
+                }
+                ScannedRows::Batch(_) => {}
+            }
+            next = plain.next()?;
         }
         self.last.rows = rows as i64;
         self.last.error = 0;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`Response::Columns`] | COLMETADATA |
 //! | [`Response::Batch`] | a ROW (or NBCROW) per row, by `rows::Plan` from the schema that `Columns` gave |
+//! | [`Response::PageRows`] | a ROW per row |
 //! | [`Response::Done`] | DONE, DONEINPROC or DONEPROC |
 //! | [`Response::ReturnStatus`], [`Response::ReturnValue`] | RETURNSTATUS, RETURNVALUE |
 //! | [`Response::Info`], [`Response::Error`] | INFO, ERROR |
@@ -18,6 +19,8 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use tds::{Column, ServerMessage, SqlType};
 
+use crate::storage::PageRows;
+
 /// One event of an answer.
 #[derive(Debug, Clone)]
 pub enum Response {
@@ -25,6 +28,8 @@ pub enum Response {
     Columns(ResultColumns),
     /// Rows of the result set that began last; never before a `Columns`.
     Batch(RecordBatch),
+    /// The same as they lie in pages; only for those who [take them so](super::Session::take_page_rows).
+    PageRows(PageRows),
     /// A statement, or a scope, is over.
     Done(StatementDone),
     /// The status that a procedure returned.

@@ -46,6 +46,11 @@ impl TableForm {
         TableForm { schema, code_pages }
     }
 
+    /// The code page that text of a column is stored in; None: it is stored as it is.
+    pub fn code_page(&self, column: usize) -> Option<CodePage> {
+        self.code_pages.get(column).copied().flatten()
+    }
+
     /// Rows as pages hold them.
     pub fn encode(&self, batch: &RecordBatch) -> Result<RecordBatch, StoreError> {
         let mut columns = batch.columns().to_vec();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
-use store::engine::{ColumnSource, EngineError, RowLocator, commit_together};
+use store::engine::{ColumnSource, EngineError, RowLocator, StrungForm, StrungRows, commit_together};
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::altering::AlteredTable;
@@ -309,6 +309,16 @@ impl PagedTransactions {
     /// Adds rows to a table.
     pub fn append(&mut self, table: TableId, batch: &RecordBatch) -> Result<(), StoreError> {
         self.of(table)?.append(table, batch)
+    }
+
+    /// Adds the first rows of `bytes` from where they lie, if there are enough of them for extents of their own and the table takes them so.
+    pub fn append_strung(
+        &mut self,
+        table: TableId,
+        form: StrungForm<'_>,
+        bytes: &[u8],
+    ) -> Result<StrungRows, StoreError> {
+        self.of(table)?.append_strung(table, form, bytes)
     }
 
     /// Writers for `count` threads, which fill a heap without indexes side by side until the statement ends.

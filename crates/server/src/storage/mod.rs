@@ -12,12 +12,14 @@ mod folders;
 mod key_range;
 mod logging;
 mod owners;
+mod page_rows;
 mod pages;
 mod pages_transaction;
 mod scan;
 mod side_writer;
 mod text_order;
 mod trees;
+mod value_form;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,11 +40,14 @@ pub use databases::PagedDatabases;
 pub use databases_transaction::{PagedSavepoints, PagedSnapshots, PagedTransactions};
 pub use figures::{DatabaseFigures, Figures, IndexPages, LOG_FILE_ID, file_id, index_of, page_text};
 pub use folders::{DirectoryFolders, Folders, MARK};
+pub use page_rows::{CellPrefix, PageCell, PageRows, ScannedRows};
 pub use pages::PagedDatabase;
 pub use scan::{LocatedScan, Scan};
 pub use side_writer::SideWriter;
 pub use store::engine::{ColumnSource, RowLocator};
+pub use store::engine::{StrungForm, StrungRows, ValueForm};
 pub(crate) use trees::{KeyTree, holds, key_trees};
+pub(crate) use value_form::value_form;
 
 /// How a data directory, or memory, keeps its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -430,6 +435,19 @@ impl Transaction {
         match self {
             Transaction::Segments(own) => own.append(table, batch),
             Transaction::Pages(own) => own.append(table, batch),
+        }
+    }
+
+    /// Adds the first rows of `bytes` from where they lie, if there are enough of them and the table takes them so.
+    pub fn append_strung(
+        &mut self,
+        table: TableId,
+        form: StrungForm<'_>,
+        bytes: &[u8],
+    ) -> Result<StrungRows, StoreError> {
+        match self {
+            Transaction::Segments(_) => Ok(StrungRows::default()),
+            Transaction::Pages(own) => own.append_strung(table, form, bytes),
         }
     }
 

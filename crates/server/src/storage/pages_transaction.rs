@@ -9,7 +9,7 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use store::engine::catalogue::Table;
-use store::engine::{self, BulkOptions, BulkWriter, EngineError, RowLocator};
+use store::engine::{self, BulkOptions, BulkWriter, EngineError, RowLocator, StrungForm, StrungRows};
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
@@ -340,9 +340,8 @@ impl PagedTransaction {
         let object = object_of(table);
         let known = self.existing(table)?;
         let batch = self.forms.of(&known).encode(batch)?;
-        if let Some(mut writer) = self.writers.remove(&object) {
-            let done = writer.append(&batch);
-            return self.keep(&known, writer, done);
+        if self.writers.contains_key(&object) {
+            return self.append_at_once(&known, |writer| writer.append(&batch));
         }
         let (mut table_lock, sorted) = (self.table_locks.contains(&object), self.sorted.contains(&object));
         let Some(inner) = &mut self.inner else { return Err(EngineError::Doomed.into()) };
@@ -365,13 +364,45 @@ impl PagedTransaction {
             let done = inner.insert(&known.name, &batch);
             return done.map(drop).map_err(|error| self.refused(&known, error));
         }
+        self.append_at_once(&known, |writer| writer.append(&batch))
+    }
+
+    /// Adds the first rows of `bytes` from where they lie, if there are enough of them for extents of their own and the table takes them so.
+    pub fn append_strung(
+        &mut self,
+        table: TableId,
+        form: StrungForm<'_>,
+        bytes: &[u8],
+    ) -> Result<StrungRows, StoreError> {
+        let known = self.existing(table)?;
+        let bare = known.clustered.is_none() && known.indexes.is_empty();
+        let few = bytes.len() < WAITING_BYTES_MAX && !self.writers.contains_key(&known.object);
+        if !bare || few {
+            return Ok(StrungRows::default());
+        }
+        self.append_at_once(&known, |writer| writer.append_strung(form, bytes))
+    }
+
+    /// Adds rows through the statement's writer, which begins with those that wait.
+    fn append_at_once<T>(
+        &mut self,
+        table: &Table,
+        add: impl FnOnce(&mut BulkWriter) -> Result<T, EngineError>,
+    ) -> Result<T, StoreError> {
+        let object = table.object;
+        if let Some(mut writer) = self.writers.remove(&object) {
+            let done = add(&mut writer);
+            return self.keep(table, writer, done);
+        }
+        let (table_lock, sorted) = (self.table_locks.contains(&object), self.sorted.contains(&object));
+        let inner = self.open()?;
         let options = BulkOptions { table_lock, sorted, ..BulkOptions::default() };
-        let mut writer = inner.bulk_writer_with(&known.name, options)?;
+        let mut writer = inner.bulk_writer_with(&table.name, options)?;
         let logging = LoadLogging::of(writer.minimal_logging(), inner.recovery_model());
-        self.logging.insert(object, logging);
         let before = inner.take_pending(object);
-        let done = before.iter().chain([&batch]).try_for_each(|batch| writer.append(batch));
-        self.keep(&known, writer, done)
+        self.logging.insert(object, logging);
+        let done = before.iter().try_for_each(|batch| writer.append(batch)).and_then(|()| add(&mut writer));
+        self.keep(table, writer, done)
     }
 
     /// Writers for `count` threads, which fill a heap without indexes side by side until the statement ends.
@@ -466,14 +497,14 @@ impl PagedTransaction {
     }
 
     /// Keeps a writer for more rows, or gives it up if it has failed.
-    fn keep(
+    fn keep<T>(
         &mut self,
         table: &Table,
         writer: BulkWriter,
-        done: Result<(), EngineError>,
-    ) -> Result<(), StoreError> {
+        done: Result<T, EngineError>,
+    ) -> Result<T, StoreError> {
         match done {
-            Ok(()) => drop(self.writers.insert(table.object, writer)),
+            Ok(_) => drop(self.writers.insert(table.object, writer)),
             Err(_) => self.open()?.abandon_bulk(writer),
         }
         done.map_err(|error| self.refused(table, error))

@@ -11,6 +11,7 @@ use store::engine::{self, OrderedScan, RowLocator};
 
 use super::columns::TableForm;
 use super::key_range::{Bound, KeyRange, KeySpan};
+use super::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
 use super::pages::bytes_of;
 
 /// The rows of one table as of one moment.
@@ -53,6 +54,23 @@ impl Scan {
         }
     }
 
+    /// Makes [`next_rows`](Self::next_rows) hand out rows as they lie in pages, if their values are the same bytes on the wire as columns
+    /// `result`. False: the scan gives batches alone.
+    pub fn hand_out_as_it_lies(&mut self, result: &[tds::Column]) -> bool {
+        match self {
+            Scan::Segments(_) => false,
+            Scan::Pages(scan) => scan.hand_out_as_it_lies(result),
+        }
+    }
+
+    /// The next rows: as they lie where [that](Self::hand_out_as_it_lies) is possible, a batch of the Exact form otherwise.
+    pub fn next_rows(&mut self) -> NextRows {
+        match self {
+            Scan::Segments(scan) => Some(scan.next()?.map(ScannedRows::Batch)),
+            Scan::Pages(scan) => scan.next_rows(),
+        }
+    }
+
     /// Cuts the scan into up to `parts` that read different extents and can run side by side. Each has a megabyte at least; segments
     /// are read by one.
     pub fn partitions(self, parts: usize) -> Vec<Scan> {
@@ -89,6 +107,9 @@ pub struct PagedScan {
     schema: SchemaRef,
     rows: u64,
     bytes: u64,
+    table: Arc<Table>,
+    /// Columns of a result that takes rows as they lie.
+    cells: Option<Arc<[PageCell]>>,
 }
 
 /// Rows of a table in the order of its extents, or of a key.
@@ -212,7 +233,8 @@ impl PagedScan {
             Some(range) if range.single => (1, PAGE_BYTES as u64),
             _ => (table.rows + waiting_rows, bytes_of(table)),
         };
-        Ok(Self { rows_read, waiting, form, projection, schema, rows, bytes })
+        let (table, cells) = (Arc::clone(table), None);
+        Ok(Self { rows_read, waiting, form, projection, schema, rows, bytes, table, cells })
     }
 
     /// The next rows, with what leads to each. Rows that wait for the commit are not among them.
@@ -221,14 +243,47 @@ impl PagedScan {
             PagedRows::Extents(scan) => scan.next_with_locators(),
             PagedRows::Ordered(scan) => scan.next_with_locators(),
         };
-        Some(found?.map_err(StoreError::from).and_then(|(batch, locators)| {
-            Ok((self.form.decode(&batch, self.projection.as_deref(), &self.schema)?, locators))
-        }))
+        Some(
+            found?
+                .map_err(StoreError::from)
+                .and_then(|(batch, locators)| Ok((self.exact(&batch)?, locators))),
+        )
+    }
+
+    fn hand_out_as_it_lies(&mut self, result: &[tds::Column]) -> bool {
+        let layout = &self.table.layout;
+        let all: Vec<usize> = (0..layout.visible().len()).collect();
+        let projection = self.projection.as_deref().unwrap_or(&all);
+        if matches!(self.rows_read, PagedRows::Extents(_)) {
+            self.cells = page_cells(layout, &self.form, projection, result);
+        }
+        self.cells.is_some()
+    }
+
+    fn next_rows(&mut self) -> NextRows {
+        let (Some(cells), PagedRows::Extents(scan)) = (&self.cells, &mut self.rows_read) else {
+            return Some(self.next()?.map(ScannedRows::Batch));
+        };
+        let cells = Arc::clone(cells);
+        let batch = match scan.next_rows() {
+            Some(Ok(engine::ScannedRows::Lying(rows))) => {
+                return Some(Ok(ScannedRows::Lying(PageRows::new(rows, cells))));
+            }
+            Some(Ok(engine::ScannedRows::Batch(batch))) => Ok(batch),
+            Some(Err(error)) => Err(error.into()),
+            None => Ok(self.waiting.take()?),
+        };
+        Some(batch.and_then(|batch| self.exact(&batch)).map(ScannedRows::Batch))
+    }
+
+    /// Rows of pages in the Exact form.
+    fn exact(&self, batch: &RecordBatch) -> Result<RecordBatch, StoreError> {
+        self.form.decode(batch, self.projection.as_deref(), &self.schema)
     }
 
     /// Only rows in the order of extents are cut.
     fn partitions(self, parts: usize) -> Vec<PagedScan> {
-        let Self { rows_read, mut waiting, form, projection, schema, rows, bytes } = self;
+        let Self { rows_read, mut waiting, form, projection, schema, rows, bytes, table, cells } = self;
         let most = usize::try_from(bytes / PARTITION_BYTES_MIN).unwrap_or(usize::MAX).max(1);
         let scans = match rows_read {
             PagedRows::Extents(scan) => {
@@ -246,6 +301,8 @@ impl PagedScan {
             schema: Arc::clone(&schema),
             rows: rows / count,
             bytes: bytes / count,
+            table: Arc::clone(&table),
+            cells: cells.clone(),
         };
         scans.into_iter().map(part).collect()
     }
@@ -263,11 +320,7 @@ impl Iterator for PagedScan {
             Some(batch) => batch,
             None => Ok(self.waiting.take()?),
         };
-        Some(
-            batch
-                .map_err(StoreError::from)
-                .and_then(|batch| self.form.decode(&batch, self.projection.as_deref(), &self.schema)),
-        )
+        Some(batch.map_err(StoreError::from).and_then(|batch| self.exact(&batch)))
     }
 }
 

@@ -22,7 +22,9 @@ use crate::engine::{Datum, Typed};
 use crate::session::Instance;
 use crate::session::work::{OpenTable, SharedPair, WorkAccess, store_error, waiting};
 use crate::sql_error::SqlError;
-use crate::storage::{LoadLogging, Scan, SideWriter, Transaction};
+use crate::storage::{
+    LoadLogging, Scan, SideWriter, StrungForm, StrungRows, Transaction, ValueForm, value_form,
+};
 
 /// Rows to be written: for each column of the table its values and their type, or nothing.
 pub(crate) struct InputRows {
@@ -203,6 +205,42 @@ impl TableWriter {
         }
         self.rows += batch.num_rows() as u64;
         Ok(())
+    }
+
+    /// For each of the stream's `columns`, which fill the columns at `positions`, that position, and what its values look like among its bytes; None:
+    /// rows have to be completed, converted or looked at before they are stored.
+    pub fn value_forms(
+        &self,
+        columns: &[tds::Column],
+        positions: &[usize],
+    ) -> Option<Vec<(usize, ValueForm)>> {
+        let definitions = &self.plan.definition.columns;
+        let checked = self.options.check_constraints && !self.plan.checks.is_empty();
+        let keyed = self.keys.is_some() || !self.references.is_empty();
+        let partial = columns.len() != definitions.len();
+        if checked || keyed || partial || self.side.is_some() || !self.access.in_pages() {
+            return None;
+        }
+        let forms = positions.iter().zip(columns).map(|(position, from)| {
+            let column = definitions.get(*position)?;
+            if column.identity.is_some() || column.computed.is_some() || column.trims_padding() {
+                return None;
+            }
+            let default = self.plan.defaults.get(*position).is_some_and(Option::is_some);
+            let required = !column.nullable || (default && self.options.default_for_null);
+            Some((*position, value_form(from, &column.sql_type, column.collation(), required)?))
+        });
+        forms.collect()
+    }
+
+    /// Appends the first rows of `bytes` from where they lie. Rows that follow those are to be [written](Self::write).
+    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, SqlError> {
+        let id = self.table.id;
+        let definition = &self.plan.definition;
+        let append = |transaction: &mut Transaction| transaction.append_strung(id, form, bytes);
+        let taken = self.access.write_keyed(definition, append)?;
+        self.rows += taken.rows;
+        Ok(taken)
     }
 
     /// Everything but the appending. Rows that IGNORE_DUP_KEY leaves out are not among those that are returned.

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::page::{
     self, CAPACITY_BYTES, HEADER_BYTES, PAGE_BYTES, PageId, PageType, SLOT_BYTES, STUB_BYTES, UnitId,
 };
-use super::record::BoundBatch;
+use super::record::{BoundBatch, Records};
 
 /// A run of pages in memory that takes rows until it is full.
 #[derive(Debug)]
@@ -82,8 +82,34 @@ impl PageBlock {
         if self.compressor.is_some() {
             return self.append_compressed(batch, first);
         }
+        let count = self.place(batch.lengths().get(first..).unwrap_or_default());
+        batch.write(first..first + count, &self.offsets, &mut self.bytes);
+        count
+    }
+
+    /// The same with records that were made already, from the one at `start` on. A block of a table with PAGE compression takes none.
+    pub fn append_records(&mut self, records: &Records, first: usize, start: usize) -> usize {
+        if self.compressor.is_some() {
+            return 0;
+        }
+        let lengths = records.lengths.get(first..).unwrap_or_default();
+        let count = self.place(lengths);
+        let mut from = start;
+        for (offset, length) in self.offsets.iter().zip(lengths) {
+            let (place, length) = (*offset as usize, usize::from(*length));
+            if let (Some(place), Some(record)) =
+                (self.bytes.get_mut(place..place + length), records.bytes.get(from..from + length))
+            {
+                place.copy_from_slice(record);
+            }
+            from += length;
+        }
+        count
+    }
+
+    /// Gives rows of these lengths their places, as many as find room: `offsets` has them.
+    fn place(&mut self, lengths: &[u16]) -> usize {
         self.offsets.clear();
-        let lengths = batch.lengths().get(first..).unwrap_or_default();
         for length in lengths {
             let length = usize::from(*length);
             let short = self.least_bytes.saturating_sub(length);
@@ -111,9 +137,7 @@ impl PageBlock {
             self.used += length;
             self.reserve += short;
         }
-        let count = self.offsets.len();
-        batch.write(first..first + count, &self.offsets, &mut self.bytes);
-        count
+        self.offsets.len()
     }
 
     /// Rows wait until they are enough for a page; those of the block's last page go on waiting.

@@ -13,7 +13,7 @@ use super::figures::count;
 use super::fragments::{FragmentWriter, write_pages};
 use super::large::LargeValueWriter;
 use super::page::{self, EXTENT_PAGES, ExtentId, PageId, RowId};
-use super::record::BoundBatch;
+use super::record::{BoundBatch, Records, RowStringer, StrungForm, StrungRows};
 
 /// Extents of rows that are written at once: 1 MB.
 const BLOCK_EXTENTS: u32 = 16;
@@ -32,6 +32,8 @@ pub(crate) struct HeapLoad {
     /// Rows in the block, if their addresses are wanted, and those that have got theirs.
     waiting: Option<Vec<RecordBatch>>,
     located: Vec<(RecordBatch, Vec<RowId>)>,
+    /// Records on their way into the block.
+    records: Records,
 }
 
 impl HeapLoad {
@@ -56,6 +58,7 @@ impl HeapLoad {
             rows_in_block: 0,
             waiting: locates.then(Vec::new),
             located: Vec::new(),
+            records: Records::default(),
         }
     }
 
@@ -87,6 +90,37 @@ impl HeapLoad {
             }
         }
         Ok(())
+    }
+
+    /// Adds rows from where they lie one behind the other, up to one that cannot be copied as it is, or is not whole.
+    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, EngineError> {
+        let mut found = StrungRows::default();
+        let table = Arc::clone(&self.table);
+        let stringer = RowStringer::new(&table.layout, form).filter(|_| self.waiting.is_none());
+        let Some(stringer) = stringer else { return Ok(found) };
+        let mut records = std::mem::take(&mut self.records);
+        loop {
+            let rest = bytes.get(found.bytes..).unwrap_or_default();
+            found.bytes += stringer.make(rest, &mut records);
+            let lengths = &records.lengths;
+            if lengths.is_empty() {
+                break;
+            }
+            let (mut first, mut start) = (0, 0);
+            while first < lengths.len() {
+                let taken = self.block.append_records(&records, first, start);
+                let placed = lengths.iter().skip(first).take(taken);
+                start += placed.map(|length| usize::from(*length)).sum::<usize>();
+                first += taken;
+                self.rows_in_block += taken as u64;
+                if first < lengths.len() {
+                    self.flush_rows(false)?;
+                }
+            }
+            found.rows += first as u64;
+        }
+        self.records = records;
+        Ok(found)
     }
 
     /// Rows that have got their addresses since this was last asked.

@@ -12,6 +12,7 @@ use super::database::Shared;
 use super::error::EngineError;
 use super::index::{Index, Tree};
 use super::page::{ExtentId, RowId};
+use super::record::{StrungForm, StrungRows};
 use super::rows::{self, Columns};
 use super::sort::{Sorted, Sorter};
 use super::transaction::{Leftover, Leftovers, Savepoint, Transaction, no_table};
@@ -203,6 +204,16 @@ impl BulkWriter {
                 None => Ok(()),
             },
             None => Ok(()),
+        }
+    }
+
+    /// Adds the first rows of `bytes`, which come one behind the other, by copying their values from there into pages. It ends before a row that
+    /// is not whole, or cannot be copied as it is: that is to come in a [batch](Self::append), which also says what is wrong with it, if
+    /// anything is. Heaps without indexes and compression take rows so, all other tables none. After an error the writer is of no more use.
+    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, EngineError> {
+        match &mut self.target {
+            Some(Target::Heap(load)) => load.append_strung(form, bytes),
+            Some(Target::Tree(_)) | None => Ok(StrungRows::default()),
         }
     }
 

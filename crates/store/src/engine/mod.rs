@@ -119,5 +119,8 @@ pub use log::{
 pub use lsn::Lsn;
 pub use ordered::{KeySpan, OrderedScan};
 pub use page::RowId;
-pub use scan::Scan;
+pub use record::{
+    LengthPrefix, LyingRows, LyingValue, StrungForm, StrungRows, ValueContent, ValueForm, ValuePlace,
+};
+pub use scan::{Scan, ScannedRows};
 pub use transaction::{Savepoint, Transaction};

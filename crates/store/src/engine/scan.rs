@@ -14,7 +14,7 @@ use super::figures::WaitType;
 use super::index::RowLocator;
 use super::large::{FragmentSource, LargeValueReader};
 use super::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, PageType, RowId};
-use super::record::{BatchBuilder, ExpectedSizes, RowGatherer};
+use super::record::{BatchBuilder, ExpectedSizes, LyingRows, RowGatherer};
 use super::tree;
 
 /// Which state of the pages a scan reads.
@@ -137,6 +137,17 @@ pub struct Scan {
     expected: ExpectedSizes,
 }
 
+/// What a scan has found.
+#[derive(Debug)]
+pub enum ScannedRows {
+    /// Rows as they lie, all columns.
+    Lying(LyingRows),
+    /// A batch of the columns asked for.
+    Batch(RecordBatch),
+}
+
+/// Rows that are handed out as they lie at once, at least, but for the last: some extents.
+const LYING_ROWS: usize = 2048;
 /// Rows of a batch are aimed at this; a batch ends with an extent.
 const BATCH_ROWS: usize = 8192;
 /// A scan leaves a table in the cache that takes at most one in so many parts of it; larger ones would push out everything else.
@@ -234,25 +245,57 @@ impl Scan {
         batch.transpose().map(|batch| Ok((batch?, locators)))
     }
 
+    /// The next rows as they lie in their pages, or as a batch where that is not possible: some value lies elsewhere, or records are
+    /// compressed.
+    pub fn next_rows(&mut self) -> Option<Result<ScannedRows, EngineError>> {
+        let table = Arc::clone(&self.table);
+        if !LyingRows::is_possible(&table.layout) {
+            return Some(self.next()?.map(ScannedRows::Batch));
+        }
+        self.next_extents(&table).transpose()
+    }
+
+    fn next_extents(&mut self, table: &Table) -> Result<Option<ScannedRows>, EngineError> {
+        let mut rows = RowGatherer::new(&table.layout);
+        while rows.rows() < LYING_ROWS {
+            let Some(pages) = self.next_pages(table)? else { break };
+            pages.iter().try_for_each(|page| rows.push_page(page))?;
+        }
+        if rows.rows() == 0 {
+            return Ok(None);
+        }
+        if let Some(rows) = rows.take_lying() {
+            return Ok(Some(ScannedRows::Lying(rows)));
+        }
+        let large = LargeValueReader { source: &self.reader };
+        rows.finish(&self.projection, &large).map(|batch| Some(ScannedRows::Batch(batch)))
+    }
+
+    /// The pages of rows of the next extent; None: there is no more.
+    fn next_pages(&mut self, table: &Table) -> Result<Option<Vec<Arc<Page>>>, EngineError> {
+        let Some(index) = self.extents.next() else { return Ok(None) };
+        self.extents.start = self.extents.start.saturating_add(self.step - 1).min(self.extents.end);
+        let Some(extent) = table.unit(UnitKind::InRow).extents.get(index) else { return Ok(None) };
+        let mut pages = self.reader.extent(*extent, self.keeps, &mut self.buffer)?;
+        if table.clustered.is_some() {
+            pages.retain(|page| page.page_type() != Some(PageType::Index));
+        }
+        Ok(Some(pages))
+    }
+
     /// The next batch; `note` sees the rows of each extent before they are read.
     fn gather(
         &mut self,
         mut note: impl FnMut(&Table, &RowGatherer<'_>) -> Result<(), EngineError>,
     ) -> Result<Option<RecordBatch>, EngineError> {
         let table = Arc::clone(&self.table);
-        let mut batch = BatchBuilder::new(&table.layout, &self.projection, &self.expected)?;
+        let (projection, expected) = (self.projection.clone(), std::mem::take(&mut self.expected));
+        let mut batch = BatchBuilder::new(&table.layout, &projection, &expected)?;
         let mut rows = RowGatherer::new(&table.layout);
         while batch.rows() < self.batch_rows {
-            let Some(index) = self.extents.next() else { break };
-            self.extents.start = self.extents.start.saturating_add(self.step - 1).min(self.extents.end);
-            let Some(extent) = table.unit(UnitKind::InRow).extents.get(index) else { break };
             // One extent at a time stays in the processor's cache until it is read.
-            for page in self.reader.extent(*extent, self.keeps, &mut self.buffer)? {
-                if table.clustered.is_some() && page.page_type() == Some(PageType::Index) {
-                    continue;
-                }
-                rows.push_page(&page)?;
-            }
+            let Some(pages) = self.next_pages(&table)? else { break };
+            pages.iter().try_for_each(|page| rows.push_page(page))?;
             note(&table, &rows)?;
             rows.read_into(&mut batch, &LargeValueReader { source: &self.reader })?;
         }

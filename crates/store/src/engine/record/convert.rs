@@ -8,6 +8,11 @@ const DAYS_TO_1970: i64 = 719_162;
 const DAYS_TO_1900: i64 = 693_595;
 /// Days of the calendar, 0001-01-01 to 9999-12-31.
 const CALENDAR_DAYS: i64 = 3_652_059;
+/// Days since 1900-01-01 that a `datetime` may have: 1753-01-01 to 9999-12-31.
+pub const DATETIME_DAYS: std::ops::RangeInclusive<i64> = -53_690..=CALENDAR_DAYS - DAYS_TO_1900 - 1;
+/// Days since 1970-01-01 between the calendar's first and its last.
+pub const INNER_DAYS: std::ops::Range<i32> =
+    (1 - DAYS_TO_1970) as i32..(CALENDAR_DAYS - DAYS_TO_1970 - 1) as i32;
 const DAY_SECONDS: i64 = 86_400;
 const TICKS_PER_DAY: i64 = 864_000_000_000;
 const OUTSIDE: &str = "the value is outside the range of its type";
@@ -92,8 +97,7 @@ pub fn put_integer(kind: Kind, value: i64, out: &mut [u8]) -> Result<(), &'stati
 pub fn date_time(milliseconds: i64) -> Result<i64, &'static str> {
     let days = milliseconds.div_euclid(DAY_SECONDS * 1000) + DAYS_TO_1970 - DAYS_TO_1900;
     let milliseconds = milliseconds.rem_euclid(DAY_SECONDS * 1000);
-    // 1753-01-01 to 9999-12-31.
-    if !(-53_690..=CALENDAR_DAYS - DAYS_TO_1900 - 1).contains(&days) {
+    if !DATETIME_DAYS.contains(&days) {
         return Err(OUTSIDE);
     }
     let ticks = (milliseconds * 3 + 5) / 10;
@@ -125,6 +129,12 @@ pub fn date(bytes: [u8; 3]) -> Option<i32> {
 pub fn time<const WIDTH: usize>(scale: u8, bytes: [u8; WIDTH]) -> Option<i64> {
     let units = unsigned(&bytes) as i64;
     (units < DAY_SECONDS * power_of_ten(scale)).then(|| units * power_of_ten(unit_digits(scale) - scale))
+}
+
+/// Whether the bytes of a time are less than a day.
+#[inline]
+pub fn is_time(scale: u8, bytes: &[u8]) -> bool {
+    (unsigned(bytes) as i64) < DAY_SECONDS * power_of_ten(scale)
 }
 
 /// Arrow's units since 1970 of the bytes of a `datetime2` of a scale below 7; None for bytes that are never written.

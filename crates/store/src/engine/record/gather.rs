@@ -11,6 +11,7 @@ use super::super::layout::{Layout, RecordForm};
 use super::super::page::{Page, PageId, RowId};
 use super::super::stored::PageRows;
 use super::batch::{BatchBuilder, ExpectedSizes};
+use super::lying::{LyingPage, LyingRows};
 use super::{COMPLEX, HAS_BITMAP, HAS_VARIABLE, LargeValueSource, RecordType, record_type, u16_at};
 
 const CACHE_LINE_BYTES: usize = 64;
@@ -28,6 +29,8 @@ pub struct RowGatherer<'a> {
     /// For each page, the NULL bitmaps of its records together; none if records are compressed.
     nulls: Vec<u8>,
     bitmap_bytes: usize,
+    /// Some value is elsewhere.
+    has_pointers: bool,
 }
 
 #[derive(Debug)]
@@ -42,7 +45,7 @@ impl<'a> RowGatherer<'a> {
     pub fn new(layout: &'a Layout) -> Self {
         let bitmap_bytes = if layout.is_compressed() { 0 } else { layout.bitmap_bytes() };
         let (pages, starts, slots, nulls) = Default::default();
-        Self { layout, pages, starts, slots, nulls, bitmap_bytes }
+        Self { layout, pages, starts, slots, nulls, bitmap_bytes, has_pointers: false }
     }
 
     /// Rows taken and not handed on.
@@ -86,8 +89,9 @@ impl<'a> RowGatherer<'a> {
             }
             // The parts of a CD record are found, and checked, when its values are read.
             if !self.layout.is_compressed() {
-                let bitmap =
+                let (bitmap, pointers) =
                     check(self.layout, status, bytes).map_err(|reason| damaged(page.id(), offset, reason))?;
+                self.has_pointers |= pointers;
                 nulls.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
             }
             self.starts.push(offset as u16);
@@ -137,11 +141,28 @@ impl<'a> RowGatherer<'a> {
             let nulls = self.nulls.get(first..first + self.bitmap_bytes).unwrap_or_default();
             batch.append(page, rows, nulls, large)?;
         }
+        self.clear();
+        Ok(())
+    }
+
+    /// The rows as they lie, and lets go of their pages; None, and nothing has happened: they are not such that they can be used so.
+    pub fn take_lying(&mut self) -> Option<LyingRows> {
+        if self.has_pointers || !LyingRows::is_possible(self.layout) {
+            return None;
+        }
+        let pages = self.spans().filter(|(_, starts)| !starts.is_empty());
+        let pages = pages.map(|(page, starts)| LyingPage { page: Arc::clone(page), starts: starts.to_vec() });
+        let rows = LyingRows { layout: self.layout.clone(), pages: pages.collect(), rows: self.rows() };
+        self.clear();
+        Some(rows)
+    }
+
+    fn clear(&mut self) {
         self.pages.clear();
         self.starts.clear();
         self.slots.clear();
         self.nulls.clear();
-        Ok(())
+        self.has_pointers = false;
     }
 
     /// The rows as a batch of the columns in `projection`, which are indexes from 0.
@@ -174,8 +195,8 @@ fn fetch(page: &Page) {
     std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
 }
 
-/// Whether a record has this layout's form and lies within its page; its NULL bitmap.
-fn check<'r>(layout: &Layout, status: u8, bytes: &'r [u8]) -> Result<&'r [u8], &'static str> {
+/// Whether a record has this layout's form and lies within its page; its NULL bitmap, and whether some value of it is elsewhere.
+fn check<'r>(layout: &Layout, status: u8, bytes: &'r [u8]) -> Result<(&'r [u8], bool), &'static str> {
     const BEYOND: &str = "the record runs over the page";
     if status & HAS_BITMAP == 0 {
         return Err("no NULL bitmap");
@@ -190,6 +211,7 @@ fn check<'r>(layout: &Layout, status: u8, bytes: &'r [u8]) -> Result<&'r [u8], &
     }
     let part = layout.bitmap_end();
     let bitmap = bytes.get(layout.fixed_bytes + 2..part).ok_or(BEYOND)?;
+    let mut pointers = 0;
     if status & HAS_VARIABLE != 0 {
         let count = usize::from(u16_at(bytes, part).ok_or(BEYOND)?);
         // A forwarded row has its old address behind its columns.
@@ -201,7 +223,9 @@ fn check<'r>(layout: &Layout, status: u8, bytes: &'r [u8]) -> Result<&'r [u8], &
         let ends = bytes.get(part + 2..first).ok_or(BEYOND)?;
         let (mut previous, mut rises) = (first, true);
         for end in ends.as_chunks::<2>().0 {
-            let end = usize::from(u16::from_le_bytes(*end) & !COMPLEX);
+            let end = u16::from_le_bytes(*end);
+            pointers |= end & COMPLEX;
+            let end = usize::from(end & !COMPLEX);
             rises &= end >= previous;
             previous = end;
         }
@@ -212,7 +236,7 @@ fn check<'r>(layout: &Layout, status: u8, bytes: &'r [u8]) -> Result<&'r [u8], &
             return Err(BEYOND);
         }
     }
-    Ok(bitmap)
+    Ok((bitmap, pointers != 0))
 }
 
 pub(super) fn damaged(page: PageId, offset: usize, reason: &str) -> EngineError {

@@ -10,13 +10,20 @@ mod columns;
 mod convert;
 mod expand;
 mod gather;
+mod lying;
 mod scatter;
+mod strung;
+mod value_checks;
+mod value_form;
 mod values;
 
 pub use batch::{BatchBuilder, ExpectedSizes};
 pub(crate) use convert::{decimal, put_decimal};
 pub use gather::RowGatherer;
+pub use lying::{LyingRows, LyingValue, ValuePlace};
 pub use scatter::BoundBatch;
+pub use strung::{Records, RowStringer, StrungForm, StrungRows};
+pub use value_form::{LengthPrefix, ValueContent, ValueForm};
 
 use super::compress;
 use super::error::EngineError;

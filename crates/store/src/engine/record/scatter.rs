@@ -26,10 +26,10 @@ use super::{
 };
 
 /// Longest value that stays in its row.
-const IN_ROW_LIMIT_BYTES: usize = 8000;
+pub(super) const IN_ROW_LIMIT_BYTES: usize = 8000;
 
 /// Bytes of records that are written column by column before the next: about half of a first cache.
-const CACHED_BYTES: usize = 24 << 10;
+pub(super) const CACHED_BYTES: usize = 24 << 10;
 
 /// A batch that is known to fit its table: every value has the bytes that its column needs, every row its length.
 #[derive(Debug)]
@@ -360,7 +360,7 @@ impl<'a> BoundBatch<'a> {
 }
 
 /// The first byte of a record without variable columns.
-fn status(layout: &Layout) -> u8 {
+pub(super) fn status(layout: &Layout) -> u8 {
     match layout.form {
         RecordForm::Row => HAS_BITMAP,
         RecordForm::IndexLeaf => HAS_BITMAP | INDEX_STATUS,
@@ -368,7 +368,7 @@ fn status(layout: &Layout) -> u8 {
 }
 
 /// What every record starts from: header, zeros, column count, bitmap with the unused bits set.
-fn template(layout: &Layout) -> Vec<u8> {
+pub(super) fn template(layout: &Layout) -> Vec<u8> {
     let mut template = vec![0; layout.bitmap_end()];
     put(&mut template, 0, &[status(layout)]);
     if layout.form == RecordForm::Row {
@@ -644,7 +644,7 @@ fn pad(value: &[u8], padding: &[u8], out: &mut [u8]) -> Result<(), &'static str>
 
 /// As [`put`], without a call where the value is short: its first and last bytes, which may overlap.
 #[inline]
-fn put_short(out: &mut [u8], at: usize, value: &[u8]) {
+pub(super) fn put_short(out: &mut [u8], at: usize, value: &[u8]) {
     let Some(place) = out.get_mut(at..at + value.len()) else { return };
     let copied = match value.len() {
         8..16 => put_ends::<8>(place, value),

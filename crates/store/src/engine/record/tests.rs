@@ -31,6 +31,12 @@ impl LargeValueSource for NoLargeValues {
 #[derive(Default)]
 pub struct MemoryValues(Vec<(LargeUse, Vec<u8>)>);
 
+impl MemoryValues {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl LargeValueSink for MemoryValues {
     fn store(&mut self, purpose: LargeUse, value: &[u8]) -> Result<Vec<u8>, EngineError> {
         self.0.push((purpose, value.to_vec()));

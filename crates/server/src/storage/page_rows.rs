@@ -1,0 +1,114 @@
+//! Rows as they lie in pages, for results whose values are the same bytes there and on the wire.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use store::StoreError;
+use store::engine::layout::Layout;
+use store::engine::{Kind, LyingRows, ValuePlace};
+use tds::LengthClass;
+
+use super::columns::{TableForm, kind_of_column};
+
+/// Some rows, and where the values of a result's columns are in them.
+#[derive(Debug, Clone)]
+pub struct PageRows {
+    rows: LyingRows,
+    cells: Arc<[PageCell]>,
+}
+
+/// What a scan has found.
+#[derive(Debug)]
+pub enum ScannedRows {
+    /// Rows as they lie.
+    Lying(PageRows),
+    /// A batch.
+    Batch(RecordBatch),
+}
+
+/// How values of one column go from a record to the wire.
+#[derive(Debug, Clone, Copy)]
+pub struct PageCell {
+    /// Where the value is in a record.
+    pub place: ValuePlace,
+    /// Bytes of the length in front of it: none, one (0: NULL), or two (FFFF: NULL).
+    pub prefix: CellPrefix,
+    /// The second half of its bytes comes first.
+    pub swaps_halves: bool,
+}
+
+/// How a value says its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellPrefix {
+    /// Not at all.
+    None,
+    /// In one byte.
+    Byte,
+    /// In two bytes.
+    Short,
+}
+
+impl PageRows {
+    pub(super) fn new(rows: LyingRows, cells: Arc<[PageCell]>) -> Self {
+        Self { rows, cells }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows.rows()
+    }
+
+    /// The columns of the result.
+    pub fn cells(&self) -> &[PageCell] {
+        &self.cells
+    }
+
+    /// For each page its records, each from its first byte to the end of the page.
+    pub fn pages(&self) -> impl Iterator<Item = impl ExactSizeIterator<Item = &[u8]>> {
+        self.rows.pages()
+    }
+}
+
+/// How the columns of a table in `projection` become those of a result; None: some of them have other bytes there.
+pub(super) fn page_cells(
+    layout: &Layout,
+    form: &TableForm,
+    projection: &[usize],
+    result: &[tds::Column],
+) -> Option<Arc<[PageCell]>> {
+    if projection.len() != result.len() || !LyingRows::is_possible(layout) {
+        return None;
+    }
+    let mut seen = vec![false; layout.columns.len()];
+    let cells = projection.iter().zip(result).map(|(index, column)| {
+        // A column that stands twice in a result takes more room there than in its page.
+        if std::mem::replace(seen.get_mut(*index)?, true) {
+            return None;
+        }
+        let kind = layout.columns.get(*index)?.kind;
+        let is_same = kind_of_column(column) == (kind, form.code_page(*index));
+        let prefix = match column.type_info.length_class() {
+            LengthClass::Fixed(_) => CellPrefix::None,
+            LengthClass::ByteLen => CellPrefix::Byte,
+            LengthClass::UShortLen => CellPrefix::Short,
+            LengthClass::Plp | LengthClass::LongLen | LengthClass::Variant => return None,
+        };
+        let swaps_halves = matches!(kind, Kind::Money | Kind::DateTime | Kind::SmallDateTime);
+        let place = ValuePlace::of(layout, *index)?;
+        is_same.then_some(PageCell { place, prefix, swaps_halves })
+    });
+    cells.collect()
+}
+
+impl ScannedRows {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            ScannedRows::Lying(rows) => rows.rows(),
+            ScannedRows::Batch(batch) => batch.num_rows(),
+        }
+    }
+}
+
+/// What a scan gives that hands out rows as they lie.
+pub(super) type NextRows = Option<Result<ScannedRows, StoreError>>;
