@@ -20,7 +20,7 @@ use serde::Serialize;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Measures loads and exports of the 11-column table.
+/// Measures loads and exports of the 11-column table, or, as a command, repeats a published experiment.
 #[derive(Debug, Parser)]
 #[command(bin_name = "bulkwire bench", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 struct Arguments {

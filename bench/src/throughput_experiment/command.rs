@@ -30,7 +30,7 @@ pub struct ThroughputArguments {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     threads: Option<u16>,
     /// Rows of a batch of UT, about 400 bytes each
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "ROWS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     batch_rows: u64,
     /// Tiers on which LT is run, too; all: on each (default: Basic; all, with --target or --ramp-rows)
     #[arg(long, value_delimiter = ',', value_name = "TIER")]
