@@ -25,7 +25,7 @@ impl PlainRows {
     }
 
     /// The next rows; None at the end.
-    pub fn next(&mut self) -> Result<Option<ScannedRows>, SqlError> {
+    pub fn next_rows(&mut self) -> Result<Option<ScannedRows>, SqlError> {
         self.scan.next_rows().transpose().map_err(store_error)
     }
 }

@@ -99,7 +99,7 @@ impl Session {
         kind: DoneKind,
         output: &mut Output,
     ) -> Result<(), SqlError> {
-        let mut next = plain.next()?;
+        let mut next = plain.next_rows()?;
         output.send(Response::Columns(columns)).await;
         let mut rows = 0_u64;
         while let Some(found) = next {
@@ -112,7 +112,7 @@ impl Session {
                 }
                 ScannedRows::Batch(_) => {}
             }
-            next = plain.next()?;
+            next = plain.next_rows()?;
         }
         self.last.rows = rows as i64;
         self.last.error = 0;

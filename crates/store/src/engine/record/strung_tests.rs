@@ -205,7 +205,7 @@ proptest! {
         let layout = layout_of(&kinds);
         let mut rows = Rows::default();
         for (index, kind) in kinds.iter().enumerate() {
-            let value = |row: usize| (row % 7 != index).then(|| vec![7, 0].repeat(if index == 0 { 2 } else { row % 5 }));
+            let value = |row: usize| (row % 7 != index).then(|| [7, 0].repeat(if index == 0 { 2 } else { row % 5 }));
             rows.column(form_of(*kind), &(0..100).map(value).collect::<Vec<_>>());
         }
         let bytes = rows.bytes();
