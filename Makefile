@@ -51,8 +51,8 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 
 unit: toolchain ## Rust tests
 	cargo test --workspace --locked
-	@# The server once more on the paged engine. The same features: others would mean compiling the query engine again.
-	BULKWIRE_TEST_STORAGE=pages cargo test --workspace --locked --test scripts --test session --test tsql_page --test wire \
+	@# The server once more on segments. The same features: others would mean compiling the query engine again.
+	BULKWIRE_TEST_STORAGE=segments cargo test --workspace --locked --test scripts --test session --test tsql_page --test wire \
 		--test conversation --test locks --test leaks --test malformed --test robustness --test bulk_files --test end_to_end
 
 conformance: toolchain clients ## Other people's clients against the embedded server

@@ -222,7 +222,7 @@ fn work_runtime(connections: usize) -> io::Result<Runtime> {
 
 fn open_store(options: &ServerOptions) -> Result<Database, OpenError> {
     match &options.data {
-        DataLocation::InMemory => Database::in_memory_of(options.storage.unwrap_or(Form::OF_MEMORY)),
+        DataLocation::InMemory => Database::in_memory_of(options.storage.unwrap_or(Form::OF_NEW)),
         DataLocation::Directory { path, sync } => Database::open(path, options.storage, *sync),
     }
 }

@@ -14,7 +14,7 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Where rows live.
     pub data: DataLocation,
-    /// The form of a new database. `None` takes that of the directory, pages for a new one and segments in memory; a directory of another form
+    /// The form of a new database. `None` takes that of the directory, and pages for what is new; a directory of another form
     /// is refused.
     pub storage: Option<Form>,
     /// Scripts to run, in this order, before the first connection is taken.

@@ -28,7 +28,7 @@ struct Arguments {
     /// Keep rows in memory only
     #[arg(long)]
     in_memory: bool,
-    /// How a new database keeps its rows; a directory keeps the form that it was made in [default: pages in a directory, segments in memory]
+    /// How a new database keeps its rows; a directory keeps the form that it was made in [default: pages]
     #[arg(long, value_enum, value_name = "FORM")]
     storage: Option<Storage>,
     /// Do not wait for the disk at commit: a power cut may then lose committed work

@@ -59,10 +59,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of a new data directory that is told none.
-    pub const OF_DIRECTORIES: Form = Form::Pages;
-    /// The form of memory that is told none: batches stay what they came as, which is faster.
-    pub const OF_MEMORY: Form = Form::Segments;
+    /// The form of what is new and told none.
+    pub const OF_NEW: Form = Form::Pages;
 
     /// The form of the database in a directory; None: there is none. Errors: the directory cannot be read, or it has both.
     fn of(directory: &Path) -> Result<Option<Form>, OpenError> {
@@ -167,7 +165,7 @@ impl Database {
             let (found, wanted) = (found.to_string(), wanted.to_string());
             return Err(OpenError::OtherForm { path: directory.to_owned(), found, wanted });
         }
-        match found.or(form).unwrap_or(Form::OF_DIRECTORIES) {
+        match found.or(form).unwrap_or(Form::OF_NEW) {
             Form::Segments => {
                 let sync = if sync { store::Sync::Full } else { store::Sync::None };
                 let options = store::Options { sync, ..store::Options::default() };

@@ -10,7 +10,7 @@ pub fn form() -> Form {
         Ok("pages") => Form::Pages,
         Ok("segments") => Form::Segments,
         Ok(other) => panic!("BULKWIRE_TEST_STORAGE is {other}"),
-        Err(_) => Form::OF_MEMORY,
+        Err(_) => Form::OF_NEW,
     }
 }
 
