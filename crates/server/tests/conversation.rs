@@ -217,7 +217,8 @@ fn a_bulk_load_is_taken_back() {
 fn a_complete_bulk_message_that_waits_for_a_lock_is_taken_back() {
     let server = server_with_table(1);
     let mut holder = connect(&server);
-    holder.batch("BEGIN TRAN; UPDATE t SET id = id");
+    // Changed rows alone would keep nobody from adding others.
+    holder.batch("BEGIN TRAN; UPDATE t WITH (TABLOCKX) SET id = id");
     let mut client = connect(&server);
     assert_no_error(&client.batch(BULK));
     client.socket.write_all(&packets(PacketType::BulkLoad, &bulk_payload(&[1, 2]))).unwrap();

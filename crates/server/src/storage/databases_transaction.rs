@@ -331,6 +331,13 @@ impl PagedTransactions {
         self.parts.get_mut(&number_of(table))?.transaction.take_logging(table)
     }
 
+    /// The table is locked as a whole because that was asked for (TABLOCK), not because its keys need it.
+    pub fn note_table_lock(&mut self, table: TableId) {
+        if let Ok(part) = self.of(table) {
+            part.note_table_lock(table);
+        }
+    }
+
     /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.
     pub fn expect_sorted(&mut self, table: TableId) {
         if let Ok(part) = self.of(table) {

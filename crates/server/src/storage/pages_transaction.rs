@@ -36,8 +36,10 @@ pub struct PagedTransaction {
     forms: Arc<Forms>,
     /// Writers of the statement that runs, by table.
     writers: HashMap<u32, BulkWriter>,
-    /// Tables whose lock keeps other writers out, or lets bulk loads only in: TABLOCK, a condition for minimal logging.
+    /// Tables whose lock keeps other writers out, or lets bulk loads only in.
     table_locks: HashSet<u32>,
+    /// Those that were asked to be locked as a whole, by TABLOCK, or are new: a condition for minimal logging, and for building trees.
+    bulk_locks: HashSet<u32>,
     /// Tables whose next rows are said to be sorted.
     sorted: HashSet<u32>,
     /// Writers of the statement that runs which other threads fill, by table.
@@ -60,6 +62,7 @@ impl PagedTransaction {
             forms,
             writers: HashMap::new(),
             table_locks: HashSet::new(),
+            bulk_locks: HashSet::new(),
             sorted: HashSet::new(),
             sides: Vec::new(),
             logging: HashMap::new(),
@@ -265,6 +268,7 @@ impl PagedTransaction {
         let table = self.open()?.table(name).ok_or(StoreError::NoSuchTable { table: TableId(0) })?;
         self.forms.put(&table, Arc::new(form));
         self.table_locks.insert(table.object);
+        self.bulk_locks.insert(table.object);
         Ok(self.forms.id_of(table.object))
     }
 
@@ -356,7 +360,10 @@ impl PagedTransaction {
             }
         }
         if (few || is_tree && !table_lock) && !sorted {
-            self.logging.insert(object, LoadLogging::row_by_row(inner.recovery_model(), table_lock));
+            self.logging.insert(
+                object,
+                LoadLogging::row_by_row(inner.recovery_model(), self.bulk_locks.contains(&object)),
+            );
             if !is_tree {
                 return Ok(inner.insert_at_commit(&known.name, &batch)?);
             }
@@ -394,7 +401,7 @@ impl PagedTransaction {
             let done = add(&mut writer);
             return self.keep(table, writer, done);
         }
-        let (table_lock, sorted) = (self.table_locks.contains(&object), self.sorted.contains(&object));
+        let (table_lock, sorted) = (self.bulk_locks.contains(&object), self.sorted.contains(&object));
         let inner = self.open()?;
         let options = BulkOptions { table_lock, sorted, ..BulkOptions::default() };
         let mut writer = inner.bulk_writer_with(&table.name, options)?;
@@ -411,7 +418,7 @@ impl PagedTransaction {
         let object = object_of(table);
         let known = self.existing(table)?;
         let form = self.forms.of(&known);
-        let table_lock = self.table_locks.contains(&object);
+        let table_lock = self.bulk_locks.contains(&object);
         let options = BulkOptions { table_lock, ..BulkOptions::default() };
         let mut writers = Vec::with_capacity(count);
         for _ in 0..count {
@@ -429,6 +436,11 @@ impl PagedTransaction {
     /// How much of the rows that were added to a table since this was last asked went to the log; None: none were.
     pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
         self.logging.remove(&object_of(table))
+    }
+
+    /// The table is locked as a whole because that was asked for (TABLOCK), not because its keys need it.
+    pub fn note_table_lock(&mut self, table: TableId) {
+        self.bulk_locks.insert(object_of(table));
     }
 
     /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.

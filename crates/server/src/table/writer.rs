@@ -126,6 +126,14 @@ impl TableWriter {
                 None => Self::read_keys(&access, &table, &plan, unique)?,
             });
         }
+        if options.table_lock || fresh {
+            access.write(|transaction| {
+                if let Some(pages) = transaction.pages() {
+                    pages.note_table_lock(table.id);
+                }
+                Ok(())
+            })?;
+        }
         let schema = plan.definition.arrow_schema();
         let references = references.into_iter().map(PendingKeys::new).collect();
         Ok(TableWriter {

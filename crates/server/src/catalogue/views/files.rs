@@ -83,8 +83,15 @@ const FILE_SPACE: &str = "
     modified_extent_page_count bigint";
 
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("filegroups", FILEGROUPS, file_groups),
-    Entry::new("data_spaces", DATA_SPACES, file_groups),
+    Entry::new("filegroups", FILEGROUPS, |context, view| {
+        for group in groups(context) {
+            show_group(&group, view);
+            view.set("is_autogrow_all_files", Datum::Bit(group.grows_together));
+        }
+    }),
+    Entry::new("data_spaces", DATA_SPACES, |context, view| {
+        groups(context).iter().for_each(|group| show_group(group, view));
+    }),
     Entry::new("database_files", DATABASE_FILES, |context, view| {
         if let Some(database) = context.database() {
             files(context, database, &mut |file| file.show(view));
@@ -102,25 +109,22 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 /// PRIMARY, and those that were added.
-fn file_groups(context: &Context<'_>, view: &mut View) {
+fn groups(context: &Context<'_>) -> Vec<FileGroup> {
     let figures = context.database().and_then(|database| context.figures(&database.name));
-    let groups = match figures {
-        Some(figures) => figures.engine().file_groups(),
-        None => {
-            let name = "PRIMARY".to_string();
-            vec![FileGroup { id: 1, name, is_default: true, grows_together: false }]
-        }
-    };
-    for group in groups {
-        view.add([
-            ("name", text(&group.name)),
-            ("data_space_id", Datum::Int(i64::from(group.id))),
-            ("type", kind("FG")),
-            ("type_desc", text("ROWS_FILEGROUP")),
-            ("is_default", Datum::Bit(group.is_default)),
-            ("is_autogrow_all_files", Datum::Bit(group.grows_together)),
-        ]);
-    }
+    figures.map_or_else(
+        || vec![FileGroup { id: 1, name: "PRIMARY".to_owned(), is_default: true, grows_together: false }],
+        |figures| figures.engine().file_groups(),
+    )
+}
+
+fn show_group(group: &FileGroup, view: &mut View) {
+    view.add([
+        ("name", text(&group.name)),
+        ("data_space_id", Datum::Int(i64::from(group.id))),
+        ("type", kind("FG")),
+        ("type_desc", text("ROWS_FILEGROUP")),
+        ("is_default", Datum::Bit(group.is_default)),
+    ]);
 }
 
 /// A file as the views show it.
