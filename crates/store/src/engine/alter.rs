@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 
 use super::allocation::Owner;
+use super::build::Fill;
 use super::catalogue::{Table, UnitKind};
 use super::compress::Compression;
 use super::error::EngineError;
@@ -281,7 +282,7 @@ impl Transaction {
             loads.iter_mut().try_for_each(|load| load.push(&values, &addresses, batch.num_rows()))?;
         }
         let minimally_logged = self.shared.is_minimally_logged();
-        self.fill_indexes(object, loads, true, minimally_logged)
+        self.fill_indexes(object, loads, Fill::AsDeclared, minimally_logged)
     }
 }
 

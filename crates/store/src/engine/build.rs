@@ -32,6 +32,7 @@ pub(crate) struct TreeBuilder {
     tree: Arc<Tree>,
     transaction: u64,
     minimally_logged: bool,
+    fill: Fill,
     block: PageBlock,
     /// Where the first page of the block goes, once something links to it.
     next_leaf: Option<PageId>,
@@ -54,17 +55,41 @@ struct Level {
     id: Option<PageId>,
 }
 
+/// How full pages of a tree become that is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// As its fill factor says: by CREATE INDEX, and by loads that lock the table.
+    AsDeclared,
+    /// Altogether, as if the rows had been inserted in their order.
+    Up,
+}
+
+impl Fill {
+    /// Of a load.
+    pub fn of(locks_table: bool) -> Self {
+        if locks_table { Fill::AsDeclared } else { Fill::Up }
+    }
+
+    fn percent(self, tree: &Tree, level: u8) -> u8 {
+        match self {
+            Fill::AsDeclared => tree.fill_percent(level),
+            Fill::Up => 100,
+        }
+    }
+}
+
 impl TreeBuilder {
-    /// For a tree of `table` whose root is a leaf without rows.
+    /// For a tree of `table` whose root is a leaf without rows. Pages are filled as far as `fill` says.
     pub fn new(
         shared: &Arc<Shared>,
         table: &Arc<Table>,
         tree: &Arc<Tree>,
         transaction: u64,
         minimally_logged: bool,
+        fill: Fill,
     ) -> Self {
         let unit = table.unit(tree.unit).id;
-        let (percent, page_type) = (tree.fill_percent(0), tree.page_type(0));
+        let (percent, page_type) = (fill.percent(tree, 0), tree.page_type(0));
         let block = PageBlock::of_tree(unit, &tree.layout, BLOCK_PAGES, percent, page_type);
         Self {
             shared: Arc::clone(shared),
@@ -72,6 +97,7 @@ impl TreeBuilder {
             tree: Arc::clone(tree),
             transaction,
             minimally_logged,
+            fill,
             block,
             next_leaf: None,
             last_leaf: PageId::NONE,
@@ -198,7 +224,7 @@ impl TreeBuilder {
             self.levels.push(Level { page: empty.clone(), id: None });
         }
         let Some(Level { page, .. }) = self.levels.get_mut(level) else { return Ok(()) };
-        let limit = fill_limit_bytes(self.tree.fill_percent(level as u8 + 1));
+        let limit = fill_limit_bytes(self.fill.percent(&self.tree, level as u8 + 1));
         let used = CAPACITY_BYTES - page.free_bytes();
         let slot = page.slot_count();
         // Two entries at least, whatever the fill factor: the levels must become smaller.

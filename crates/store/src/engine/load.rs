@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{BinaryArray, RecordBatch};
 
-use super::build::TreeBuilder;
+use super::build::{Fill, TreeBuilder};
 use super::bulk::HeapLoad;
 use super::catalogue::{Filled, Table};
 use super::database::Shared;
@@ -21,7 +21,7 @@ use super::transaction::{Leftover, Leftovers, Savepoint, Transaction, no_table};
 #[derive(Debug, Clone, Copy)]
 pub struct BulkOptions {
     /// The load locks the table as a whole (`TABLOCK`): one of the conditions for minimal logging, and for building trees with their fill
-    /// factor. Without it rows are merged into them, as if they had been inserted one by one.
+    /// factor. Without it pages are filled up, as if the rows had been inserted in their order.
     pub table_lock: bool,
     /// The rows are said to come in the order of the clustered key (the `ORDER` hint). It is verified: a row out of order is
     /// [`EngineError::NotSorted`]. Means nothing for a heap.
@@ -137,8 +137,10 @@ impl BulkWriter {
         let minimal = minimal_logging.data_pages;
         let target = match &table.clustered {
             Some(tree) => {
-                let builds = options.table_lock && is_fresh(shared, tree)?;
-                let builder = builds.then(|| TreeBuilder::new(shared, table, tree, transaction, minimal));
+                let builds = is_fresh(shared, tree)?;
+                let fill = Fill::of(options.table_lock);
+                let builder =
+                    builds.then(|| TreeBuilder::new(shared, table, tree, transaction, minimal, fill));
                 let sorter =
                     (!builds || !options.sorted).then(|| Sorter::new(shared, options.sort_memory_bytes));
                 Target::Tree(Box::new(TreeLoad {
@@ -450,23 +452,23 @@ impl Transaction {
         if let Some(mut sorted) = pending {
             rows += self.with_heap(table.object, |heap| heap.merge_table(&mut sorted, &mut indexes))?;
         }
-        let builds = !minimal_logging.failed.contains(&MinimalLoggingCondition::TableLock);
-        self.fill_indexes(table.object, indexes, builds, minimal_logging.index_pages)?;
+        let fill = Fill::of(!minimal_logging.failed.contains(&MinimalLoggingCondition::TableLock));
+        self.fill_indexes(table.object, indexes, fill, minimal_logging.index_pages)?;
         Ok(rows)
     }
 
-    /// Builds indexes from their entries if that is allowed and they have never had any, or merges those into them.
+    /// Builds indexes from their entries if they have never had any, or merges those into them.
     pub(super) fn fill_indexes(
         &mut self,
         object: u32,
         indexes: Vec<IndexLoad>,
-        builds: bool,
+        fill: Fill,
         minimally_logged: bool,
     ) -> Result<(), EngineError> {
         for load in indexes {
             let tree = Arc::clone(&load.index.tree);
             let mut sorted = load.finish()?;
-            if !builds || !is_fresh(&self.shared, &tree)? {
+            if !is_fresh(&self.shared, &tree)? {
                 self.with_heap(object, |heap| {
                     while let Some((entries, keys)) = sorted.next()? {
                         heap.merge(&tree, &entries, &keys)?;
@@ -476,7 +478,7 @@ impl Transaction {
                 continue;
             }
             let table = Arc::new(self.working(object)?);
-            let mut builder = TreeBuilder::new(&self.shared, &table, &tree, self.id, minimally_logged);
+            let mut builder = TreeBuilder::new(&self.shared, &table, &tree, self.id, minimally_logged, fill);
             let mut build = || {
                 while let Some((entries, keys)) = sorted.next()? {
                     builder.append(&entries, &keys)?;
