@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::run::{Estimate, Run};
 use super::variant::{Compression, Variant};
 use super::{Settings, Shape};
-use crate::experiment::{Bar, Findings, Page, Surroundings, Table, Told};
+use crate::experiment::{Bar, Findings, Page, Surroundings, Table, Told, or_dash};
 use crate::statistics::Spread;
 
 /// PAGE to NONE, in time, as published for a clustered index of SQL Server 2008: 217 s and 80 s.
@@ -134,11 +134,6 @@ impl Figures {
 
 fn pages(run: &Run) -> Option<u64> {
     run.physical.value().map(|physical| physical.pages)
-}
-
-/// A figure, or a dash.
-fn or_dash<T>(figure: Option<T>, print: impl Fn(T) -> String) -> String {
-    figure.map_or_else(|| "-".to_owned(), print)
 }
 
 impl Findings for Results {

@@ -26,7 +26,7 @@ pub use program::{Finished, beside, run_program};
 pub use recovery::Recovery;
 pub use report::{Findings, ReportArguments, turns};
 pub use surroundings::Surroundings;
-pub use table::Table;
+pub use table::{Table, or_dash};
 pub use target::{Session, Target, TargetArguments};
 pub use verification::{checksum_of, count_of, plant_wrong_row, verify};
 

@@ -4,7 +4,7 @@ use load::report::grouped;
 use serde::Serialize;
 
 use super::{Run, Settings, Variant};
-use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table};
+use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table, or_dash};
 use crate::statistics::Spread;
 
 /// Waits and log operations that a table names, the largest first.
@@ -90,10 +90,6 @@ impl Results {
                 all(&|run| Some(run.space.value()?.data_bytes as f64 / 1e6 / run.seconds));
         }
     }
-}
-
-fn or_dash<T>(figure: Option<T>, print: impl Fn(T) -> String) -> String {
-    figure.map_or_else(|| "-".to_owned(), print)
 }
 
 /// What the last run waited for, the longest first.

@@ -10,7 +10,7 @@ use super::findings::{self, Finding};
 use super::host_file::HostFile;
 use super::run::Run;
 use super::variant::{Direction, Variant};
-use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table};
+use crate::experiment::{Bar, Findings, Line, Page, Recovery, Surroundings, Table, or_dash};
 use crate::statistics::Spread;
 
 /// Everything that was measured, and where.
@@ -238,10 +238,6 @@ impl SizeResults {
         }
         table
     }
-}
-
-fn or_dash<T>(figure: Option<T>, print: impl Fn(T) -> String) -> String {
-    figure.map_or_else(|| "-".to_owned(), print)
 }
 
 impl Findings for Results {

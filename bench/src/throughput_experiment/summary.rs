@@ -8,7 +8,7 @@ use super::test_run::TestRun;
 use super::tier::Published;
 use super::worker::Pace;
 use super::{Settings, Test};
-use crate::experiment::{Bar, Findings, Line, Page, Surroundings, Table};
+use crate::experiment::{Bar, Findings, Line, Page, Surroundings, Table, or_dash};
 use crate::statistics::Spread;
 
 /// Everything that was measured, and where.
@@ -103,10 +103,6 @@ impl Results {
             ),
         }
     }
-}
-
-fn or_dash<T>(figure: Option<T>, print: impl Fn(T) -> String) -> String {
-    figure.map_or_else(|| "-".to_owned(), print)
 }
 
 /// The spread of a figure that all runs have.
