@@ -96,7 +96,7 @@ fn assert_unharmed(server: &RunningServer) {
 fn parameter(name: &str, sql_type: SqlType, value: Value) -> Parameter {
     let collation = sql_type.is_character().then_some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
     let type_info = TypeInfo::new(sql_type, true, collation);
-    Parameter { name: name.to_owned(), status: 0, type_info, value }
+    Parameter { name: name.to_owned(), status: 0, type_info, value, table: None }
 }
 
 fn text(name: &str, value: &str) -> Parameter {

@@ -17,7 +17,7 @@ use bulkwire_server::storage::Database;
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
 use tds::transaction_request::{BeginTransaction, TransactionRequest};
-use tds::{Collation, Column, Length, SqlType, TypeInfo, Value};
+use tds::{Collation, Column, ColumnFlags, Length, SqlType, TableParameter, TypeInfo, Value};
 use tokio::sync::mpsc;
 
 fn open(instance: &Arc<Instance>) -> Session {
@@ -325,7 +325,13 @@ async fn unchecked_rows_end_trust_and_foreign_keys_are_checked_on_demand() {
 
 fn parameter(name: &str, sql_type: SqlType, value: Value, status: u8) -> Parameter {
     let collation = Some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
-    Parameter { name: name.into(), status, type_info: TypeInfo::new(sql_type, true, collation), value }
+    Parameter {
+        name: name.into(),
+        status,
+        type_info: TypeInfo::new(sql_type, true, collation),
+        value,
+        table: None,
+    }
 }
 
 fn text(value: &str) -> Parameter {
@@ -411,6 +417,165 @@ async fn sp_executesql_takes_names_without_their_sign() {
     );
     let events = run(&mut session, request).await;
     assert_eq!(shape(&events), ["columns", "rows 1", "InProcedure", "status 0", "Procedure"]);
+}
+
+/// A table-valued parameter of int columns; NULL where a value is None.
+fn table(name: &str, type_name: &str, columns: &[u16], rows: &[&[Option<i32>]]) -> Parameter {
+    let column = |flags: &u16| Column {
+        flags: ColumnFlags(*flags),
+        name: String::new(),
+        ..Column::new("", SqlType::Int, true, None)
+    };
+    let mut bytes = Vec::new();
+    for row in rows {
+        bytes.push(0xD1);
+        for value in *row {
+            match value {
+                Some(value) => {
+                    bytes.push(4);
+                    bytes.extend(value.to_le_bytes());
+                }
+                None => bytes.push(0),
+            }
+        }
+    }
+    let table = TableParameter {
+        database: String::new(),
+        schema: if type_name.is_empty() { String::new() } else { "dbo".into() },
+        name: type_name.into(),
+        columns: (!columns.is_empty()).then(|| columns.iter().map(column).collect()),
+        order: Vec::new(),
+        places: Vec::new(),
+        rows: bytes,
+        row_count: rows.len() as u64,
+    };
+    Parameter::table(name, 0, table)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_come_as_parameters() {
+    let instance = Arc::new(form::instance());
+    let mut session = open(&instance);
+    batch(
+        &mut session,
+        "CREATE TYPE pair AS TABLE (a int NOT NULL CHECK (a < 100), b int NULL DEFAULT 7, c bigint IDENTITY)",
+    )
+    .await;
+    batch(&mut session, "CREATE TABLE kept (a int, b int, c int)").await;
+    let keep = "CREATE PROCEDURE keep @rows dbo.pair READONLY, @n int = 0 OUTPUT AS
+        INSERT kept SELECT a, b, c FROM @rows SET @n = @@ROWCOUNT";
+    batch(&mut session, keep).await;
+    let keep = |parameters: Vec<Parameter>| {
+        let procedure = Procedure::Name("dbo.keep".into());
+        Request::Rpc(vec![RpcRequest { procedure, flags: 0, parameters, no_execute: false }])
+    };
+    const DEFAULT: u16 = tds::table_parameter::DEFAULT_COLUMN;
+    let columns = [1, 1, DEFAULT];
+    let rows: &[&[Option<i32>]] = &[&[Some(1), Some(2)], &[Some(3), None]];
+    // By the name of its type, and by that of the procedure's parameter.
+    for (name, type_name) in [("", "pair"), ("@rows", "pair"), ("@ROWS", "")] {
+        let count = parameter("@n", SqlType::Decimal { precision: 9, scale: 3 }, Value::Null, 1);
+        let events = run(&mut session, keep(vec![table(name, type_name, &columns, rows), count])).await;
+        assert_eq!(
+            shape(&events),
+            ["InProcedure", "InProcedure", "status 0", "value 1 @n 2.000", "Procedure"],
+            "{events:?}"
+        );
+    }
+    assert_eq!(
+        rows_of(&mut session, "SELECT a, b, c FROM kept ORDER BY c, a").await[..2],
+        ["1 2 1", "1 2 1"]
+    );
+    // No rows at all, and DEFAULT.
+    let events = run(&mut session, keep(vec![table("@rows", "pair", &[], &[])])).await;
+    assert_eq!(shape(&events), ["InProcedure", "InProcedure", "status 0", "Procedure"]);
+    // A column of defaults.
+    let defaults = table("@rows", "pair", &[1, DEFAULT, DEFAULT], &[&[Some(50)]]);
+    run(&mut session, keep(vec![defaults])).await;
+    assert_eq!(rows_of(&mut session, "SELECT b FROM kept WHERE a = 50").await, ["7"]);
+    // A statement of its own; the type's name is declared.
+    let request = call(
+        ProcId::ExecuteSql,
+        vec![
+            text("SELECT SUM(a) + @more AS s FROM @t"),
+            text("@t dbo.pair READONLY, @more int"),
+            table("@t", "", &columns, rows),
+            parameter("@more", SqlType::Int, Value::Int(10), 0),
+        ],
+    );
+    let events = run(&mut session, request).await;
+    assert_eq!(shape(&events), ["columns", "rows 1", "InProcedure", "status 0", "Procedure"]);
+    for (wrong, number) in [
+        (table("@rows", "pair", &[1, 1], &[]), 500),
+        (table("@rows", "pair", &[1, 1, 1], &[]), 1077),
+        (table("@rows", "nosuch", &columns, rows), 2715),
+        (table("@rows", "pair", &columns, &[&[None, None]]), 515),
+        (table("@rows", "pair", &columns, &[&[Some(100), None]]), 547),
+        (table("@n", "pair", &columns, rows), 206),
+        (parameter("@rows", SqlType::Int, Value::Int(1), 0), 206),
+    ] {
+        let events = run(&mut session, keep(vec![wrong])).await;
+        assert_eq!(shape(&events), [format!("error {number}"), "Procedure".to_string()]);
+    }
+    assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM kept").await, ["7"]);
+}
+
+/// As pymssql binds them: a longer scale than the procedure's, and `text`.
+#[tokio::test(flavor = "multi_thread")]
+async fn outputs_have_the_types_that_the_client_declares() {
+    let instance = Arc::new(form::instance());
+    let mut session = open(&instance);
+    let create = "CREATE PROCEDURE back @d decimal(6, 5) OUTPUT, @t text OUTPUT, @v varchar(10) OUTPUT AS SET @v = 'vvv'";
+    batch(&mut session, create).await;
+    let decimal = Value::Decimal { magnitude: 62_340_000, negative: false, precision: 8, scale: 7 };
+    let request = Request::Rpc(vec![RpcRequest::new(
+        Procedure::Name("back".into()),
+        vec![
+            parameter("@d", SqlType::Decimal { precision: 8, scale: 7 }, decimal, 1),
+            parameter("@t", SqlType::Text, Value::String("long".into()), 1),
+            parameter("@v", SqlType::NVarChar { length: Length::Units(2) }, Value::Null, 1),
+        ],
+    )]);
+    let types: Vec<String> = run(&mut session, request)
+        .await
+        .iter()
+        .filter_map(|event| match event {
+            Response::ReturnValue(value) => Some(format!("{} {}", value.sql_type, value.value)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(types, ["decimal(8, 7) 6.2340000", "varchar(max) long", "nvarchar(2) vv"]);
+    let wrong = Request::Rpc(vec![RpcRequest::new(
+        Procedure::Name("back".into()),
+        vec![
+            parameter("@d", SqlType::Int, Value::Null, 0),
+            parameter("@t", SqlType::Text, Value::Null, 0),
+            parameter("@v", SqlType::Int, Value::Null, 1),
+        ],
+    )]);
+    assert_eq!(shape(&run(&mut session, wrong).await), ["InProcedure", "error 245", "Procedure"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn global_temporary_objects_go_with_their_session() {
+    let instance = Arc::new(form::instance());
+    let (mut first, mut second) = (open(&instance), open(&instance));
+    batch(&mut first, "CREATE TABLE ##g (a int) INSERT ##g VALUES (1)").await;
+    batch(&mut first, "CREATE PROCEDURE ##p AS SELECT 5").await;
+    assert_eq!(rows_of(&mut second, "SELECT a FROM ##g").await, ["1"]);
+    // Somebody uses it: it stays as long as he does.
+    batch(&mut second, "BEGIN TRAN INSERT ##g VALUES (2)").await;
+    drop(first);
+    assert_eq!(rows_of(&mut second, "SELECT COUNT(*) FROM ##g").await, ["2"]);
+    batch(&mut second, "COMMIT").await;
+    let exists = "SELECT COUNT(*) FROM tempdb.sys.objects WHERE name IN ('##g', '##p')";
+    for _ in 0..500 {
+        if rows_of(&mut second, exists).await == ["0"] {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("##g is still there");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -81,7 +81,7 @@ fn what_is_no_metadata_is_refused() {
         (b"\x01\0\0\0\0\0\x01\0\x6A\x11\x27\0\x01c\0", "decimal(39, 0)"),
         (b"\x01\0\0\0\0\0\x01\0\x6A\x11\x05\x06\x01c\0", "decimal(5, 6)"),
         (b"\x01\0\0\0\0\0\x01\0\xA5\x41\x1F\x01c\0", "length 8001 of token A5"),
-        (b"\x01\0\0\0\0\0\x01\0\xF3\0\0\0\0", "table-valued parameters"),
+        (b"\x01\0\0\0\0\0\x01\0\xF3\0\0\0\0", "a table is no type of a column"),
         (b"\x01\0\0\0\0\0\x01\0\xF5\x08\0\0\x01c\0", "vector"),
         (b"\x01\0\0\0\0\0\x01\0\x99\0\0\0\0", "99 is not a type token"),
     ] {

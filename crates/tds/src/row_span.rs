@@ -92,6 +92,14 @@ impl RowLayout {
         }
     }
 
+    /// Length in bytes of a row with values of all columns behind one token byte, whichever it is; `None` if it is not all there.
+    ///
+    /// # Errors
+    /// A chunked value whose chunks do not add up to the announced length.
+    pub(crate) fn row_len_behind_token(&self, bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
+        self.walk_row(bytes, 1)
+    }
+
     /// The complete rows at the head of `bytes`, up to another token, an incomplete row or a malformed one.
     ///
     /// # Errors

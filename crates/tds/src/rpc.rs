@@ -2,7 +2,10 @@
 
 use crate::all_headers::AllHeaders;
 use crate::codec::{DecodeError, EncodeError, EncodeErrorKind, Reader, Writer};
+use crate::sql_type::SqlType;
+use crate::table_parameter::TableParameter;
 use crate::type_info::{Direction, TypeInfo};
+use crate::type_token;
 use crate::value::{Value, ValuePlace, decode_value, encode_value};
 use crate::version::TdsVersion;
 
@@ -76,10 +79,12 @@ pub struct Parameter {
     pub name: String,
     /// See [`parameter_status`].
     pub status: u8,
-    /// The type.
+    /// The type; of a table an `int`, which means nothing.
     pub type_info: TypeInfo,
-    /// The value.
+    /// The value; of a table NULL.
     pub value: Value,
+    /// The rows of a table-valued parameter.
+    pub table: Option<Box<TableParameter>>,
 }
 
 /// Bits of [`Parameter::status`].
@@ -99,9 +104,6 @@ const BY_ID: u16 = 0xFFFF;
 const BATCH_FLAG: u8 = 0xFF;
 const BATCH_FLAG_7_1: u8 = 0x80;
 const NO_EXEC_FLAG: u8 = 0xFE;
-
-/// Type token of a table-valued parameter.
-const TABLE_TYPE: u8 = 0xF3;
 
 impl RpcMessage {
     /// A message with one call, for a connection of this version, in the transaction (0 is autocommit).
@@ -261,7 +263,13 @@ impl ProcId {
 impl Parameter {
     /// An input parameter.
     pub fn input(name: impl Into<String>, type_info: TypeInfo, value: Value) -> Self {
-        Self { name: name.into(), status: 0, type_info, value }
+        Self { name: name.into(), status: 0, type_info, value, table: None }
+    }
+
+    /// A table-valued parameter.
+    pub fn table(name: impl Into<String>, status: u8, table: TableParameter) -> Self {
+        let type_info = TypeInfo::new(SqlType::Int, true, None);
+        Self { name: name.into(), status, type_info, value: Value::Null, table: Some(Box::new(table)) }
     }
 
     /// True if the argument is an output parameter.
@@ -277,6 +285,9 @@ impl Parameter {
     fn encode(&self, w: &mut Writer) {
         w.b_varchar(&self.name, "RPC parameter name");
         w.u8(self.status);
+        if let Some(table) = &self.table {
+            return table.encode(w);
+        }
         self.type_info.encode(w, Direction::ClientToServer);
         encode_value(&self.value, &self.type_info, w, ValuePlace::Parameter);
     }
@@ -289,12 +300,11 @@ impl Parameter {
             let what = "encrypted parameters are not supported";
             return Err(DecodeError::invalid("RPC parameter status", offset, what));
         }
-        if r.peek_u8("RPC parameter type")? == TABLE_TYPE {
-            let what = "table-valued parameters are not supported";
-            return Err(DecodeError::invalid("RPC parameter type", r.position(), what));
+        if r.peek_u8("RPC parameter type")? == type_token::TVP {
+            return Ok(Self::table(name, status, TableParameter::decode(r)?));
         }
         let type_info = TypeInfo::decode(r, Direction::ClientToServer)?;
         let value = decode_value(r, &type_info, ValuePlace::Parameter)?;
-        Ok(Self { name, status, type_info, value })
+        Ok(Self { name, status, type_info, value, table: None })
     }
 }

@@ -121,7 +121,7 @@ impl TypeInfo {
     /// Reads a TYPE_INFO, token included.
     ///
     /// # Errors
-    /// Unknown tokens and lengths, precisions and scales that T-SQL does not have. Table-valued parameters (F3) and
+    /// Unknown tokens and lengths, precisions and scales that T-SQL does not have. Tables (F3), which have a decoder of their own, and
     /// `vector` (F5) are refused by name.
     pub fn decode(r: &mut Reader<'_>, direction: Direction) -> Result<Self, DecodeError> {
         let offset = r.position();
@@ -238,7 +238,7 @@ impl TypeInfo {
                     },
                 };
             }
-            token::TVP => return Err(unsupported(offset, "table-valued parameters are not supported")),
+            token::TVP => return Err(unsupported(offset, "a table is no type of a column")),
             token::VECTOR => return Err(unsupported(offset, "the vector type is not supported")),
             unknown => {
                 let what = format!("{unknown:02X} is not a type token");

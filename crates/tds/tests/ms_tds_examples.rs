@@ -202,10 +202,60 @@ fn transaction_manager_request() {
 }
 
 #[test]
-fn table_valued_parameters_are_refused_by_name() {
+fn table_valued_parameter() {
     let payload = example("4.14-tvp-insert.hex", PacketType::Rpc);
-    let error = RpcMessage::decode(&payload, TdsVersion::V7_3A).unwrap_err();
-    assert!(error.to_string().contains("table-valued parameters are not supported"), "{error}");
+    let message = RpcMessage::decode(&payload, TdsVersion::V7_3A).unwrap();
+    let [request] = message.requests.as_slice() else { panic!("{message:?}") };
+    assert_eq!(request.procedure, Procedure::Name("foo".into()));
+    let table = request.parameters[0].table.as_deref().unwrap();
+    assert_eq!((table.schema.as_str(), table.name.as_str(), table.row_count), ("dbo", "tvptype", 1));
+    assert_eq!(table.columns.as_ref().unwrap()[0].sql_type().to_string(), "tinyint");
+    assert_eq!(table.rows, [0xD1, 1, 2]);
+    assert_eq!(message.encode(TdsVersion::V7_3A).unwrap(), payload);
+    // Cut anywhere behind its first byte, a table is an error, never a panic.
+    for end in 33..payload.len() {
+        assert!(RpcMessage::decode(&payload[..end], TdsVersion::V7_3A).is_err(), "{end}");
+    }
+}
+
+#[test]
+fn order_and_default_columns_of_a_table_valued_parameter() {
+    let int = TypeInfo::new(SqlType::Int, true, None);
+    let column = |flags: u16| Column {
+        name: String::new(),
+        user_type: 0,
+        flags: ColumnFlags(flags),
+        type_info: int.clone(),
+        table_name: Vec::new(),
+    };
+    let table = TableParameter {
+        database: String::new(),
+        schema: "dbo".into(),
+        name: "t".into(),
+        columns: Some(vec![column(1), column(table_parameter::DEFAULT_COLUMN), column(1)]),
+        order: vec![table_parameter::TableOrder { column: 1, flags: 5 }],
+        places: vec![3, 2, 1],
+        rows: vec![0xD1, 4, 1, 0, 0, 0, 0, 0xD1, 4, 2, 0, 0, 0, 4, 3, 0, 0, 0],
+        row_count: 2,
+    };
+    let request = RpcRequest::new(Procedure::Name("p".into()), vec![Parameter::table("@t", 0, table)]);
+    let message = RpcMessage::new(request, TdsVersion::V7_4, 0);
+    let bytes = message.encode(TdsVersion::V7_4).unwrap();
+    assert_eq!(RpcMessage::decode(&bytes, TdsVersion::V7_4).unwrap(), message);
+    // Nothing but its columns' number.
+    let mut none = message.clone();
+    let table = none.requests[0].parameters[0].table.as_mut().unwrap();
+    (table.columns, table.order, table.places) = (None, Vec::new(), Vec::new());
+    (table.rows, table.row_count) = (Vec::new(), 0);
+    let bytes = none.encode(TdsVersion::V7_4).unwrap();
+    assert_eq!(RpcMessage::decode(&bytes, TdsVersion::V7_4).unwrap(), none);
+    // A row where there are no columns, and columns of which none has values.
+    let mut broken = bytes.clone();
+    broken.insert(bytes.len() - 1, 1);
+    assert!(RpcMessage::decode(&broken, TdsVersion::V7_4).is_err());
+    let table = none.requests[0].parameters[0].table.as_mut().unwrap();
+    table.columns = Some(vec![column(table_parameter::DEFAULT_COLUMN)]);
+    assert!(RpcMessage::decode(&none.encode(TdsVersion::V7_4).unwrap(), TdsVersion::V7_4).is_err());
 }
 
 #[test]

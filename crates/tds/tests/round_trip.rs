@@ -223,8 +223,10 @@ fn rpc_request() -> impl Strategy<Value = RpcRequest> {
         (1u16..=15).prop_map(|number| Procedure::Id(ProcId::from_number(number).unwrap())),
     ];
     // At most 127 units: in 7.1 a count of 128 would be taken for a batch flag.
-    let parameter = (name_of_127_bytes(), 0u8..4, typed_value())
-        .prop_map(|(name, status, (type_info, value))| Parameter { name, status, type_info, value });
+    let parameter =
+        (name_of_127_bytes(), 0u8..4, typed_value()).prop_map(|(name, status, (type_info, value))| {
+            Parameter { name, status, type_info, value, table: None }
+        });
     (procedure, 0u16..8, prop::collection::vec(parameter, 0..5)).prop_map(|(procedure, flags, parameters)| {
         RpcRequest { procedure, flags, parameters, no_execute: false }
     })

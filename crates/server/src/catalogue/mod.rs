@@ -10,6 +10,7 @@ mod module;
 mod names;
 mod object;
 mod table;
+mod user_type;
 pub mod views;
 
 pub use definition_text::definition_text;
@@ -22,3 +23,4 @@ pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,
     TableDefinition, UniqueKey, has_ansi_padding,
 };
+pub use user_type::{TABLE_TYPE_ID, USER_TYPE_ID_FIRST, UserType, UserTypeKind};

@@ -80,6 +80,9 @@ pub struct ColumnDefinition {
     /// Defined with ANSI_PADDING OFF, and of a type that [knows the difference](has_ansi_padding).
     #[serde(default)]
     pub ansi_padding_off: bool,
+    /// The alias type that it was declared as: `schema.name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
 }
 
 /// Whether ANSI_PADDING means anything for a type: never for Unicode and `max` (the page "SET ANSI_PADDING").

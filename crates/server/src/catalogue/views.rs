@@ -16,6 +16,7 @@ mod partitions;
 mod physical;
 mod server;
 mod types;
+mod user_types;
 mod view;
 
 use std::sync::Arc;

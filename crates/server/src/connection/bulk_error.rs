@@ -36,7 +36,7 @@ impl SqlError {
     }
 
     /// 4815 or 4896: a value that is longer than its column declares, or none of its type.
-    pub(super) fn bulk_value(error: &RowDecodeError, columns: &[Column]) -> SqlError {
+    pub(crate) fn bulk_value(error: &RowDecodeError, columns: &[Column]) -> SqlError {
         let place =
             columns.iter().position(|column| column.name == error.column).map_or(0, |index| index + 1);
         let text = match error.reason {
@@ -56,7 +56,7 @@ impl SqlError {
     }
 
     /// 4816: a column whose type cannot be loaded.
-    pub(super) fn bulk_column(error: &DecoderError) -> SqlError {
+    pub(crate) fn bulk_column(error: &DecoderError) -> SqlError {
         SqlError::new(4816, 16, 1, format!("Invalid column type from bcp client. ({error})"))
     }
 }

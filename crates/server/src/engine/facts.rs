@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tds::SqlType;
 
 use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
-use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, same_name};
+use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
 use crate::session::{FinishedLoad, OpenSession};
 use crate::sql_error::SqlError;
 use crate::storage::{DatabaseFigures, Figures};
@@ -104,11 +104,14 @@ pub struct Facts {
     pub identities: Box<dyn Fn(i32) -> Option<i64> + Send + Sync>,
     /// Reads views, procedures, functions, sequences and synonyms.
     pub module_reader: ModuleReader,
+    /// Reads types of users.
+    pub type_reader: Box<dyn Fn() -> Vec<UserType> + Send + Sync>,
     /// Takes the figures of a store of pages.
     pub figures_reader: FiguresReader,
     figures: OnceLock<Option<DatabaseFigures>>,
     tables: OnceLock<Vec<Arc<TableDefinition>>>,
     modules: OnceLock<Vec<Arc<Module>>>,
+    types: OnceLock<Vec<UserType>>,
     reader: TableReader,
 }
 
@@ -149,10 +152,12 @@ impl Facts {
             error: None,
             identities: Box::new(|_| None),
             module_reader: Box::new(Vec::new),
+            type_reader: Box::new(Vec::new),
             figures_reader: Box::new(|| None),
             figures: OnceLock::new(),
             tables: OnceLock::new(),
             modules: OnceLock::new(),
+            types: OnceLock::new(),
             reader,
         }
     }
@@ -165,6 +170,23 @@ impl Facts {
     /// All views, procedures, functions, sequences and synonyms.
     pub fn modules(&self) -> &[Arc<Module>] {
         self.modules.get_or_init(|| (self.module_reader)())
+    }
+
+    /// All types of users.
+    pub fn types(&self) -> &[UserType] {
+        self.types.get_or_init(|| (self.type_reader)())
+    }
+
+    /// The user's type of the current database that a text such as `dbo.t` names.
+    pub fn type_named(&self, text: &str) -> Option<&UserType> {
+        let name = parse_object_name(text).ok()?;
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let database = name.database.as_deref().unwrap_or(&self.database);
+        self.types().iter().find(|found| {
+            same_name(&found.database, database)
+                && same_name(&found.schema, schema)
+                && same_name(&found.name, &name.name)
+        })
     }
 
     /// The figures of a database, as of when this is first asked; None: it keeps no pages, or it is tempdb, whose tables are kept in pages

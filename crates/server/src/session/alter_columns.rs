@@ -156,6 +156,7 @@ impl Session {
             collation: clause.collation.clone().filter(|_| sql_type.is_character()),
             // ANSI_PADDING is always ON for ALTER COLUMN.
             ansi_padding_off: false,
+            alias: clause.alias.clone(),
             ..before.clone()
         };
         if after == before {

@@ -6,6 +6,8 @@ use super::Session;
 use super::interpreter::{Flow, Frame};
 use super::output::Output;
 use super::procedures::{Argument, Outcome};
+use super::table_argument::{Given, give};
+use super::user_type::scalar_type;
 use crate::catalogue::Module;
 use crate::engine::Datum;
 use crate::engine::convert::convert;
@@ -34,6 +36,8 @@ impl Session {
                 ),
             ));
         };
+        let temporary = module.definition.name.starts_with('#');
+        let types = Some(module.definition.database.clone()).filter(|_| !temporary);
         let mut inner = frame.inner()?;
         inner.procedure.clone_from(name);
         let places = placed(name, parameters, arguments)?;
@@ -43,22 +47,29 @@ impl Session {
                 *slot = Some(argument);
             }
         }
-        for (parameter, argument) in parameters.iter().zip(&given) {
+        for (number, (parameter, argument)) in (1..).zip(parameters.iter().zip(&given)) {
             let argument = argument.and_then(|argument| arguments.get(argument));
-            let value = match (argument.filter(|argument| !argument.default), &parameter.value) {
-                (Some(argument), _) => {
-                    if argument.output && argument.variable.is_some() && !parameter.output {
+            let argument = argument.filter(|argument| !argument.default);
+            let given = give(self, parameter, number, argument, types.as_deref())?;
+            let given = match (given, &parameter.value) {
+                (Some(given), _) => {
+                    if let Some(argument) = argument
+                        && argument.output
+                        && argument.variable.is_some()
+                        && !parameter.output
+                    {
                         let text = format!(
                             "The formal parameter \"{}\" was not declared as an OUTPUT parameter, but the actual parameter passed in requested output.",
                             parameter.name
                         );
                         return Err(SqlError::new(8162, 16, 2, text));
                     }
-                    convert(argument.value.clone(), &argument.sql_type, &parameter.sql_type, 0)?
+                    given
                 }
                 (None, Some(default)) => {
                     let (value, sql_type) = self.value(default, &inner).await?;
-                    convert(value, &sql_type, &parameter.sql_type, 0)?
+                    let declared = scalar_type(self, &parameter.sql_type, number)?;
+                    Given::Value(convert(value, &sql_type, &declared, 0)?, declared)
                 }
                 (None, None) => {
                     let text = format!(
@@ -68,9 +79,11 @@ impl Session {
                     return Err(SqlError::new(201, 16, 4, text));
                 }
             };
-            inner.declare(&parameter.name, parameter.sql_type.clone(), value);
+            given.put(&parameter.name, &mut inner);
         }
-        let database = std::mem::replace(&mut self.database, module.definition.database.clone());
+        // What a temporary procedure names is looked up where its caller is.
+        let home = types.unwrap_or_else(|| self.database.clone());
+        let database = std::mem::replace(&mut self.database, home);
         let flow = self.run_statements(statements, &mut inner, output).await;
         self.database = database;
         let flow = flow?;

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::work::{Place, store_error, waiting};
-use crate::catalogue::{Directory, same_name};
+use crate::catalogue::{Directory, UserType, same_name};
 use crate::sql_error::SqlError;
 use crate::storage::{Database, PagedDatabases};
 use crate::tsql::ast::ObjectName;
@@ -122,6 +122,15 @@ impl Session {
             };
             if let Some((id, _)) = self.work.find_module(&own, database)? {
                 self.work.write(Place::Shared, |transaction| transaction.drop_table(id))?;
+            }
+        }
+        for found in self.work.view().user_types() {
+            if same_name(&found.database, database) {
+                let key = UserType::key(&found.database, &found.schema, &found.name);
+                self.work.write(Place::Shared, |transaction| match transaction.table(&key) {
+                    Some(info) => transaction.drop_table(info.id),
+                    None => Ok(()),
+                })?;
             }
         }
         for table in self.work.view().tables()? {

@@ -6,6 +6,7 @@ use store::LockMode;
 
 use super::Session;
 use super::interpreter::Frame;
+use super::user_type::{create_type, drop_type, resolve_columns, resolve_statement};
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::sql_error::SqlError;
@@ -20,7 +21,12 @@ impl Session {
     /// Runs a statement that changes what exists, within a transaction of its own unless one is open.
     pub(super) async fn define(&mut self, statement: &StatementKind, frame: &Frame) -> Result<(), SqlError> {
         if let StatementKind::CreateTable(create) = statement
-            && create.name.is_temporary()
+            && create.name.is_session_own()
+        {
+            self.work.make_temporary();
+        }
+        if let StatementKind::CreateModule(create) = statement
+            && create.name.is_session_own()
         {
             self.work.make_temporary();
         }
@@ -31,6 +37,8 @@ impl Session {
             }
             _ => {}
         }
+        let resolved = resolve_statement(self, statement)?;
+        let statement = resolved.as_ref().unwrap_or(statement);
         let mark = self.work.start_statement()?;
         let result = self.define_inside(statement, frame);
         self.work.end_statement(&mark, result.is_ok())?;
@@ -53,6 +61,8 @@ impl Session {
             StatementKind::CreateModule(create) => self.create_module(create, frame),
             StatementKind::CreateSequence { name, options } => self.create_sequence(name, options),
             StatementKind::AlterSequence { name, options } => self.alter_sequence(name, options),
+            StatementKind::CreateType(create) => create_type(self, create, frame),
+            StatementKind::DropType { name, if_exists } => drop_type(self, name, *if_exists),
             StatementKind::CreateSynonym { name, target } => self.create_synonym(name, target),
             StatementKind::DropModule { kind, names, if_exists } => {
                 self.drop_modules(*kind, names, *if_exists)
@@ -76,8 +86,10 @@ impl Session {
         if refused.into_iter().any(|clause| matches!(clause.kind, ConstraintKind::ForeignKey { .. })) {
             return Err(SqlError::syntax_keyword("FOREIGN"));
         }
-        let definition = self.declared(create, frame)?;
-        self.work.declare_table(&definition)
+        let mut create = create.clone();
+        resolve_columns(self, &mut create.columns)?;
+        let definition = self.declared(&create, frame)?;
+        self.work.declare_table(&definition, None)
     }
 
     /// The definition of a function's table.
@@ -387,9 +399,16 @@ impl Session {
                 ),
             ));
         };
+        let type_in_use = self
+            .work
+            .view()
+            .user_types()
+            .into_iter()
+            .find(|found| same_name(&found.database, &current) && same_name(&found.schema, name));
         let in_use = in_use
             .map(|table| table.definition.name.clone())
-            .or(module_in_use.map(|module| module.definition.name.clone()));
+            .or(module_in_use.map(|module| module.definition.name.clone()))
+            .or(type_in_use.map(|found| found.name));
         if let Some(object) = in_use {
             return Err(SqlError::new(
                 3729,

@@ -114,6 +114,7 @@ impl Session {
             identity: clause.identity.map(|(seed, increment)| Identity { seed, increment, reseeded: None }),
             default,
             computed: clause.computed.as_ref().map(|computed| computed.text.clone()),
+            alias: clause.alias.clone(),
         });
         for constraint in &clause.constraints {
             self.add_constraint(table, constraint, Some(&clause.name), frame)?;

@@ -170,6 +170,8 @@ impl Session {
         facts.error = frame.error.clone();
         let modules = self.work.view();
         facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
+        let types = self.work.view();
+        facts.type_reader = Box::new(move || types.user_types());
         let store = self.instance.store().clone();
         facts.figures_reader = Box::new(move || store.figures());
         facts.identities = Box::new(move |object_id| {

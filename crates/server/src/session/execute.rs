@@ -146,7 +146,7 @@ impl Session {
         let outer = (self.settings.format_only, self.settings.clone());
         // SCOPE_IDENTITY() of a scope is its own; the outermost one, all batches of a session, has its value back afterwards.
         let scope_identity = self.last.scope_identity.take();
-        self.work.enter_scope();
+        super::table_argument::enter(self, frame);
         let flow = Box::pin(self.run(statements, frame, output)).await;
         let left = self.work.leave_scope();
         self.last.scope_identity = scope_identity;

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::interpreter::Frame;
 use super::output::Output;
+use super::user_type::scalar_type;
 use super::work::waiting;
 use super::{LastStatement, Session};
 use crate::catalogue::{Module, ModuleDefinition};
@@ -60,9 +61,8 @@ impl Session {
         else {
             return Err(unknown());
         };
-        let parameters: Vec<SqlType> =
-            parameters.iter().map(|parameter| parameter.sql_type.clone()).collect();
-        let returns = returns.clone();
+        let parameters = parameter_types(self, parameters)?;
+        let returns = scalar_type(self, returns, 1)?;
         let name = module.definition.qualified_name();
         let runner = self.runner(module, frame)?;
         let kernel = move |arguments: &[Datum]| runner.run(arguments, Runner::value);
@@ -80,7 +80,7 @@ impl Session {
         let parameters = match module.statement.as_ref().map(|create| &create.body) {
             Some(
                 ModuleBody::InlineFunction { parameters, .. } | ModuleBody::TableFunction { parameters, .. },
-            ) => parameters.iter().map(|parameter| parameter.sql_type.clone()).collect(),
+            ) => parameter_types(self, parameters)?,
             _ => return Ok(None),
         };
         let columns = columns_of(&module.definition);
@@ -123,8 +123,8 @@ impl Session {
         else {
             return Err(SqlError::internal("a function without a body"));
         };
-        let mut frame = function_frame(parameters, arguments, nesting);
-        frame.returns = Some(returns.clone());
+        let mut frame = function_frame(self, parameters, arguments, nesting)?;
+        frame.returns = Some(scalar_type(self, returns, 1)?);
         let (sender, _receiver) = mpsc::channel(1);
         let mut output = Output::new(sender, self.cancellation.clone());
         output.capture();
@@ -143,13 +143,13 @@ impl Session {
             module.definition.columns.iter().map(|column| column.sql_type.clone()).collect();
         let batches = match module.statement.as_ref().map(|create| &create.body) {
             Some(ModuleBody::InlineFunction { parameters, query }) => {
-                let frame = function_frame(parameters, arguments, nesting);
+                let frame = function_frame(self, parameters, arguments, nesting)?;
                 let bound = self.bind(query, &frame)?;
                 let instance = Arc::clone(&self.instance);
                 instance.engine().collect(bound, &self.cancellation).await?
             }
             Some(ModuleBody::TableFunction { parameters, result, statements }) => {
-                let mut frame = function_frame(parameters, arguments, nesting);
+                let mut frame = function_frame(self, parameters, arguments, nesting)?;
                 let (sender, _receiver) = mpsc::channel(1);
                 let mut output = Output::new(sender, self.cancellation.clone());
                 output.capture();
@@ -220,15 +220,29 @@ impl Runner {
     }
 }
 
-fn function_frame(parameters: &[Declaration], arguments: &[Datum], nesting: u32) -> Frame {
+/// The types of a function's parameters. Errors: 2715.
+fn parameter_types(session: &Session, parameters: &[Declaration]) -> Result<Vec<SqlType>, SqlError> {
+    (1..)
+        .zip(parameters)
+        .map(|(number, parameter)| scalar_type(session, &parameter.sql_type, number))
+        .collect()
+}
+
+fn function_frame(
+    session: &Session,
+    parameters: &[Declaration],
+    arguments: &[Datum],
+    nesting: u32,
+) -> Result<Frame, SqlError> {
     let mut frame = Frame::new(true);
     frame.nesting = nesting;
     // Errors go to the statement that calls.
     frame.tries = 1;
-    for (parameter, value) in parameters.iter().zip(arguments) {
-        frame.declare(&parameter.name, parameter.sql_type.clone(), value.clone());
+    let types = parameter_types(session, parameters)?;
+    for ((parameter, sql_type), value) in parameters.iter().zip(types).zip(arguments) {
+        frame.declare(&parameter.name, sql_type, value.clone());
     }
-    frame
+    Ok(frame)
 }
 
 /// The columns of a view's or function's rows.

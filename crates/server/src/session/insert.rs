@@ -153,6 +153,7 @@ impl Session {
 
     /// The table of a name that rows go to. Errors: 208.
     pub(super) fn writable(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
+        super::table_argument::check_writable(self, name)?;
         match self.work.find(name, &self.database)? {
             Some(table) => Ok(table),
             None if name.is_variable() => Err(SqlError::undeclared_table(&name.name)),

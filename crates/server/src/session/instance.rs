@@ -15,7 +15,9 @@ use super::registry::Sessions;
 use super::statements::StatementCache;
 use crate::bulk_file::FileAccess;
 use crate::catalogue::views::PRODUCT_VERSION;
-use crate::catalogue::{DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition};
+use crate::catalogue::{
+    DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
+};
 use crate::engine::Engine;
 use crate::sql_error::SqlError;
 use crate::storage::Database;
@@ -70,6 +72,7 @@ impl Instance {
             transaction.create_table(DIRECTORY_KEY, schema, text).map_err(SqlError::internal)?;
             transaction.commit().map_err(SqlError::internal)?;
         }
+        drop_globals(&store)?;
         let instance = Instance {
             store,
             engine: Engine::new(),
@@ -98,6 +101,9 @@ impl Instance {
             }
             if let Some(module) = instance.module(&info)? {
                 last = last.max(module.definition.object_id);
+            }
+            if let Some(table) = UserType::of(&info.properties).as_ref().and_then(UserType::table) {
+                last = last.max(table.last_object_id());
             }
         }
         instance.next_object_id.store(last + 1, Ordering::Relaxed);
@@ -196,11 +202,12 @@ impl Instance {
         Arc::clone(&known.1)
     }
 
-    /// The definition of a stored table; None for the directory and for modules.
+    /// The definition of a stored table; None for the directory, modules and types.
     ///
     /// Errors: 596 if the properties are none of ours.
     pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
-        if info.name == DIRECTORY_KEY || ModuleDefinition::json_of(&info.properties).is_some() {
+        let module = ModuleDefinition::json_of(&info.properties).is_some();
+        if module || info.name == DIRECTORY_KEY || UserType::is_one(&info.properties) {
             return Ok(None);
         }
         let mut definitions = self.definitions.lock();
@@ -228,22 +235,14 @@ impl Instance {
         {
             return Ok(Some(Arc::clone(module)));
         }
-        let damaged = |error: String| {
-            SqlError::internal(format!("the definition of {} is damaged: {error}", info.name))
-        };
-        let definition: ModuleDefinition =
-            serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
-        let mut statement = None;
-        if !definition.text.is_empty() {
-            let parsed = crate::tsql::parse_batch(&definition.text, definition.quoted_identifier)?;
-            statement = parsed.into_iter().find_map(|statement| match statement.kind {
-                StatementKind::CreateModule(create) => Some(*create),
-                _ => None,
-            });
-        }
-        let module = Arc::new(Module { definition, statement });
+        let module = Arc::new(read_module(info, json)?);
         modules.insert(info.id, (info.properties.clone(), Arc::clone(&module)));
         Ok(Some(module))
+    }
+
+    /// The same of a table of a session's own store, whose ids are no other's.
+    pub(super) fn own_module(&self, info: &TableInfo) -> Result<Option<Module>, SqlError> {
+        ModuleDefinition::json_of(&info.properties).map(|json| read_module(info, json)).transpose()
     }
 
     /// An `object_id` that nothing has.
@@ -333,6 +332,36 @@ impl Instance {
         let entry = identities.entry(object_id).or_insert(value);
         *entry = if increment > 0 { (*entry).max(value) } else { (*entry).min(value) };
     }
+}
+
+/// What sessions of an earlier run have left behind: `##` objects.
+fn drop_globals(store: &Database) -> Result<(), SqlError> {
+    let left = store_key("tempdb", "dbo", "##");
+    let infos: Vec<TableInfo> =
+        store.snapshot().tables().into_iter().filter(|info| info.name.starts_with(&left)).collect();
+    if infos.is_empty() {
+        return Ok(());
+    }
+    let mut transaction = store.begin();
+    for info in infos {
+        transaction.drop_table(info.id).map_err(SqlError::internal)?;
+    }
+    transaction.commit().map_err(SqlError::internal)
+}
+
+fn read_module(info: &TableInfo, json: &str) -> Result<Module, SqlError> {
+    let definition: ModuleDefinition = serde_json::from_str(json).map_err(|error| {
+        SqlError::internal(format!("the definition of {} is damaged: {error}", info.name))
+    })?;
+    let mut statement = None;
+    if !definition.text.is_empty() {
+        let parsed = crate::tsql::parse_batch(&definition.text, definition.quoted_identifier)?;
+        statement = parsed.into_iter().find_map(|statement| match statement.kind {
+            StatementKind::CreateModule(create) => Some(*create),
+            _ => None,
+        });
+    }
+    Ok(Module { definition, statement })
 }
 
 /// What @@VERSION says. Clients that read a version out of it (SQLAlchemy over pymssql) look for `Microsoft … - n.n.n.n` at its

@@ -12,6 +12,8 @@ use super::cursor::Cursors;
 use super::environment::SessionEnvironment;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
+use super::user_type::{Declared, declared_type, definition_of_type};
+use super::work::VariableTable;
 use crate::engine::convert::{convert, display};
 use crate::engine::{Binder, Datum, Scope, functions};
 use crate::sql_error::SqlError;
@@ -41,6 +43,8 @@ pub(super) enum Flow {
 /// A scope: a batch, or the text of sp_executesql.
 pub(super) struct Frame {
     variables: HashMap<String, (Datum, SqlType)>,
+    /// Tables that the scope is given when it begins.
+    pub tables: Vec<(String, VariableTable)>,
     /// Cursors of its own: LOCAL ones and those of variables.
     pub cursors: Cursors,
     /// Variables of type CURSOR, in lower case.
@@ -65,6 +69,7 @@ impl Frame {
     pub fn new(in_procedure: bool) -> Frame {
         Frame {
             variables: HashMap::new(),
+            tables: Vec::new(),
             cursors: Cursors::new(),
             cursor_variables: Vec::new(),
             in_procedure,
@@ -347,11 +352,17 @@ impl Session {
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<(), SqlError> {
-        for declaration in declarations {
+        for (number, declaration) in (1..).zip(declarations) {
             if frame.variable(&declaration.name).is_some() {
                 return Err(SqlError::variable_redeclared(&declaration.name));
             }
-            frame.declare(&declaration.name, declaration.sql_type.clone(), Datum::Null);
+            match declared_type(self, &declaration.sql_type, number, None)? {
+                Declared::Scalar(sql_type) => frame.declare(&declaration.name, sql_type, Datum::Null),
+                Declared::Table(found) => {
+                    let definition = definition_of_type(self, &found, &declaration.name)?;
+                    self.work.declare_table(&definition, Some(found.id))?;
+                }
+            }
             if let Some(value) = &declaration.value {
                 let (value, sql_type) = self.value(value, frame).await?;
                 frame.assign(&declaration.name, value, &sql_type)?;

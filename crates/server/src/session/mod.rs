@@ -43,9 +43,11 @@ pub mod response;
 mod sequence;
 mod settings;
 mod statements;
+mod table_argument;
 mod target;
 mod transaction;
 mod tries;
+mod user_type;
 pub(crate) mod work;
 
 use std::collections::HashMap;

@@ -7,11 +7,12 @@ use store::TableId;
 
 use super::Session;
 use super::interpreter::Frame;
-use super::work::{Place, key_of};
+use super::user_type::{Declared, check_parameters, declared_type, describe_declarations};
+use super::work::{Place, key_of, place_of};
 use crate::catalogue::{
     ColumnDefinition, Module, ModuleDefinition, ModuleKind, ParameterDefinition, same_name,
 };
-use crate::engine::{Datum, OutputColumn};
+use crate::engine::OutputColumn;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{
     CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, ObjectName, Statement, StatementKind,
@@ -47,6 +48,12 @@ impl Session {
             _ => {}
         }
         let kind = kind_of(&create.body);
+        if name.is_temporary() && kind != ModuleKind::Procedure {
+            let text = format!("Temporary {}s are not allowed.", spelling(kind.word()));
+            let number = if kind == ModuleKind::View { 4508 } else { 1074 };
+            return Err(SqlError::new(number, 16, 1, text));
+        }
+        self.check_parameters_of(&create.body)?;
         let mut definition = match &known {
             Some((_, module)) if module.definition.kind.word() == kind.word() => module.definition.clone(),
             Some(_) => {
@@ -66,9 +73,26 @@ impl Session {
         definition.parameters = parameters_of(&create.body);
         definition.columns = self.module_columns(create, frame)?;
         match known {
-            Some((id, _)) => self.keep_module(id, &definition),
+            Some((id, _)) => self.keep_module(id, &definition, place_of(name)),
             None => self.keep_new_module(&definition, name),
         }
+    }
+
+    /// Looks up the types of parameters. Errors: those of [`check_parameters`], 40515 for a table that is passed to a function.
+    fn check_parameters_of(&self, body: &ModuleBody) -> Result<(), SqlError> {
+        let parameters = match body {
+            ModuleBody::View { .. } => return Ok(()),
+            ModuleBody::Procedure { parameters, .. } => return check_parameters(self, parameters),
+            ModuleBody::ScalarFunction { parameters, .. }
+            | ModuleBody::InlineFunction { parameters, .. }
+            | ModuleBody::TableFunction { parameters, .. } => parameters,
+        };
+        for (number, parameter) in (1..).zip(parameters) {
+            if let Declared::Table(_) = declared_type(self, &parameter.sql_type, number, None)? {
+                return Err(SqlError::unsupported("A table-valued parameter of a function"));
+            }
+        }
+        Ok(())
     }
 
     /// CREATE SYNONYM.
@@ -92,7 +116,7 @@ impl Session {
             match self.work.find_module(name, &self.database)? {
                 Some((id, module)) if module.definition.kind.word() == word => {
                     self.instance.sequences.lock().remove(&module.definition.object_id);
-                    self.work.write(Place::Shared, |transaction| transaction.drop_table(id))?;
+                    self.work.write(place_of(name), |transaction| transaction.drop_table(id))?;
                 }
                 Some((_, module)) => {
                     let other = spelling(module.definition.kind.word());
@@ -152,15 +176,23 @@ impl Session {
         let properties = definition.to_properties().map_err(SqlError::internal)?;
         let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
         let key = key_of(name, &self.database);
-        self.work
-            .write(Place::Shared, |transaction| transaction.create_table(&key, schema, properties))
-            .map(|_| ())
+        let place = place_of(name);
+        let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
+        if name.is_global() {
+            self.work.note_global(&name.name, id);
+        }
+        Ok(())
     }
 
     /// Keeps a changed module.
-    pub(super) fn keep_module(&mut self, id: TableId, definition: &ModuleDefinition) -> Result<(), SqlError> {
+    pub(super) fn keep_module(
+        &mut self,
+        id: TableId,
+        definition: &ModuleDefinition,
+        place: Place,
+    ) -> Result<(), SqlError> {
         let properties = definition.to_properties().map_err(SqlError::internal)?;
-        self.work.write(Place::Shared, |transaction| transaction.set_properties(id, properties))
+        self.work.write(place, |transaction| transaction.set_properties(id, properties))
     }
 
     /// The columns of a view or table-valued function, found by binding it.
@@ -176,9 +208,7 @@ impl Session {
             }
             ModuleBody::InlineFunction { parameters, query } => {
                 let mut inner = frame.inner()?;
-                for parameter in parameters {
-                    inner.declare(&parameter.name, parameter.sql_type.clone(), Datum::Null);
-                }
+                describe_declarations(self, parameters, &mut inner)?;
                 self.query_columns(&create.name, None, query, &inner)
             }
             ModuleBody::TableFunction { result, statements, .. } => {
@@ -270,6 +300,7 @@ fn column_definition(index: usize, name: &str, column: &OutputColumn) -> ColumnD
         default: None,
         computed: None,
         ansi_padding_off: false,
+        alias: None,
     }
 }
 

@@ -23,6 +23,7 @@ use super::Session;
 use super::interpreter::{Flow, Frame};
 use super::output::Output;
 use super::response::{DoneKind, Response, ResultColumns, StatementDone, command};
+use super::work::VariableTable;
 use crate::catalogue::views::View;
 use crate::engine::convert::display;
 use crate::engine::{Datum, OutputColumn};
@@ -107,6 +108,8 @@ pub(super) struct Argument {
     pub variable: Option<String>,
     /// DEFAULT stands in its place.
     pub default: bool,
+    /// The table of a table-valued parameter.
+    pub table: Option<VariableTable>,
 }
 
 /// What a call gives back besides results.
@@ -135,7 +138,12 @@ impl Session {
     ) -> Result<Flow, SqlError> {
         let mut arguments = Vec::with_capacity(execute.arguments.len());
         for argument in &execute.arguments {
+            let table = match &argument.value {
+                Some(Expr::Variable(name)) => self.work.variable(name).cloned(),
+                _ => None,
+            };
             let (value, sql_type) = match &argument.value {
+                _ if table.is_some() => (Datum::Null, SqlType::Int),
                 Some(expr) => self.value(expr, frame).await?,
                 None => (Datum::Null, SqlType::Int),
             };
@@ -150,6 +158,7 @@ impl Session {
                 output: argument.output,
                 variable,
                 default: argument.value.is_none(),
+                table,
             });
         }
         let name = execute.procedure.name.to_ascii_lowercase();

@@ -264,7 +264,7 @@ impl Session {
             output.done(kind, command::SELECT, None).await;
             return Ok(());
         }
-        if into.table.is_temporary() {
+        if into.table.is_session_own() {
             self.work.make_temporary();
         }
         let clock = self.load_clock("SELECT INTO");
@@ -312,6 +312,7 @@ impl Session {
                 default: None,
                 computed: None,
                 ansi_padding_off: !self.settings.ansi_padding && has_ansi_padding(&column.sql_type),
+                alias: None,
             });
         }
         let mut definition = self.new_definition(&into.table, columns)?;
@@ -393,7 +394,7 @@ impl Session {
         definition: TableDefinition,
         name: &ObjectName,
     ) -> Result<OpenTable, SqlError> {
-        let place = if name.is_temporary() { Place::Temporary } else { Place::Shared };
+        let place = super::work::place_of(name);
         if self.work.find(name, &self.database)?.is_some()
             || self.work.find_module(name, &self.database)?.is_some()
         {
@@ -405,6 +406,8 @@ impl Session {
         let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
         if place == Place::Temporary {
             self.work.note_temporary(&definition);
+        } else if name.is_global() {
+            self.work.note_global(&name.name, id);
         }
         Ok(OpenTable { place, id, definition: Arc::new(definition), rows: 0 })
     }

@@ -105,7 +105,7 @@ impl Session {
         } else {
             next
         };
-        self.keep_module(id, &definition)
+        self.keep_module(id, &definition, super::work::Place::Shared)
     }
 }
 

@@ -2,9 +2,10 @@
 
 mod access;
 mod error;
+mod global;
 mod locks;
+mod variables;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -16,10 +17,15 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 pub(crate) use access::{BulkWork, WorkAccess};
 use access::{KeptKeys, return_to};
 pub(crate) use error::{keyed_error, store_error};
+use global::GlobalObjects;
+use variables::TableScope;
+pub(crate) use variables::{VariableAccess, VariableTable};
 
 use super::Instance;
 use super::placement::Placement;
-use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, store_key};
+use crate::catalogue::{
+    DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
+};
 use crate::sql_error::SqlError;
 use crate::storage::{Database, KeyRange, LocatedScan, RowLocator, Savepoint, Scan, Snapshot, Transaction};
 use crate::table::TableKeys;
@@ -105,15 +111,8 @@ pub(crate) struct Work {
     keys: KeptKeys,
     /// The session, which the locks of its transactions are shown under.
     session: u16,
-}
-
-/// The table variables and temporary tables that a batch or procedure has made.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct TableScope {
-    /// Name in lower case, and the name in the store of variables.
-    variables: HashMap<String, String>,
-    /// Temporary tables, which go when a procedure ends.
-    temporary: Vec<(String, i32)>,
+    /// `##` objects that it has made.
+    globals: GlobalObjects,
 }
 
 /// A point of both transactions to go back to.
@@ -126,6 +125,7 @@ impl Work {
     /// No transaction.
     pub fn new(instance: Arc<Instance>) -> Work {
         Work {
+            globals: GlobalObjects::new(Arc::clone(&instance)),
             instance,
             temporary: None,
             variables: None,
@@ -411,14 +411,8 @@ impl Work {
     /// It ends: its table variables go, and a procedure's temporary tables.
     pub fn leave_scope(&mut self) -> Result<(), SqlError> {
         let Some(scope) = self.scopes.pop() else { return Ok(()) };
-        if let Some(store) = self.variables.as_ref().filter(|_| !scope.variables.is_empty()) {
-            let mut transaction = store.begin();
-            for key in scope.variables.values() {
-                if let Some(info) = transaction.table(key) {
-                    transaction.drop_table(info.id).map_err(store_error)?;
-                }
-            }
-            transaction.commit().map_err(store_error)?;
+        if scope.own_tables().next().is_some() {
+            self.drop_variables(scope.own_tables())?;
         }
         if self.scopes.is_empty() || scope.temporary.is_empty() {
             return Ok(());
@@ -435,26 +429,6 @@ impl Work {
         result
     }
 
-    /// Makes a table variable of the innermost scope. Errors: 134 if it has one of that name.
-    pub fn declare_table(&mut self, definition: &TableDefinition) -> Result<(), SqlError> {
-        let store = self.variables.get_or_insert_with(Database::in_memory);
-        let name = definition.name.to_lowercase();
-        let Some(scope) = self.scopes.last_mut().map(Arc::make_mut) else {
-            return Err(SqlError::internal("a table variable outside of a batch"));
-        };
-        let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
-        let key = format!("{name} {}", definition.object_id);
-        let mut transaction = store.begin();
-        // DECLARE inside a loop is passed again and again; only its first time makes the table.
-        if scope.variables.contains_key(&name) {
-            return Ok(());
-        }
-        transaction.create_table(&key, definition.arrow_schema(), properties).map_err(store_error)?;
-        transaction.commit().map_err(store_error)?;
-        scope.variables.insert(name, key);
-        Ok(())
-    }
-
     /// Notes a temporary table, for the end of the procedure that has made it.
     pub fn note_temporary(&mut self, definition: &TableDefinition) {
         if let Some(scope) = self.scopes.last_mut() {
@@ -462,8 +436,14 @@ impl Work {
         }
     }
 
-    /// All temporary tables go.
+    /// Notes a `##` object, which goes with the session.
+    pub fn note_global(&mut self, name: &str, id: TableId) {
+        self.globals.add(name, id);
+    }
+
+    /// All temporary objects go.
     pub fn drop_temporary(&mut self) {
+        self.globals.clear();
         self.pair.lock().temporary = None;
         self.temporary = None;
     }
@@ -623,13 +603,14 @@ pub(crate) struct WorkView {
 impl WorkView {
     /// The table of a name. `database` is the current one.
     pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
-        let (place, key) = if name.is_variable() {
-            let Some(key) = self.scope.variables.get(&name.name.to_lowercase()) else { return Ok(None) };
-            (Place::Variable, key.clone())
-        } else if name.is_temporary() {
-            (Place::Temporary, key_of(name, database))
+        let variable =
+            self.scope.table(&name.name).filter(|_| name.schema.is_none() && name.database.is_none());
+        let (place, key) = if let Some(table) = variable {
+            (Place::Variable, table.key().to_string())
+        } else if name.is_variable() {
+            return Ok(None);
         } else {
-            (Place::Shared, key_of(name, database))
+            (place_of(name), key_of(name, database))
         };
         let Some(info) = self.info(place, &key) else { return Ok(None) };
         self.opened(place, &info)
@@ -641,17 +622,34 @@ impl WorkView {
         name: &ObjectName,
         database: &str,
     ) -> Result<Option<(TableId, Arc<Module>)>, SqlError> {
-        if name.is_temporary() || name.is_variable() {
+        if name.is_variable() {
             return Ok(None);
         }
-        let Some(info) = self.info(Place::Shared, &key_of(name, database)) else { return Ok(None) };
-        Ok(self.instance.module(&info)?.map(|module| (info.id, module)))
+        let place = place_of(name);
+        let Some(info) = self.info(place, &key_of(name, database)) else { return Ok(None) };
+        let module = match place {
+            Place::Shared => self.instance.module(&info)?,
+            _ => self.instance.own_module(&info)?.map(Arc::new),
+        };
+        Ok(module.map(|module| (info.id, module)))
+    }
+
+    /// The type that the store keeps under a key.
+    pub fn user_type(&self, key: &str) -> Option<UserType> {
+        self.info(Place::Shared, key).and_then(|info| UserType::of(&info.properties))
+    }
+
+    /// All types of users.
+    pub fn user_types(&self) -> Vec<UserType> {
+        self.shared_infos().iter().filter_map(|info| UserType::of(&info.properties)).collect()
     }
 
     /// All modules.
     pub fn modules(&self) -> Result<Vec<Arc<Module>>, SqlError> {
-        let infos = self.shared_infos();
-        infos.iter().filter_map(|info| self.instance.module(info).transpose()).collect()
+        let (shared, own) = (self.shared_infos(), self.temporary_infos());
+        let shared = shared.iter().filter_map(|info| self.instance.module(info).transpose());
+        let own = own.iter().filter_map(|info| self.instance.own_module(info).transpose());
+        shared.chain(own.map(|module| module.map(Arc::new))).collect()
     }
 
     fn shared_infos(&self) -> Vec<TableInfo> {
@@ -664,6 +662,15 @@ impl WorkView {
             return transaction.tables();
         }
         self.instance.store().snapshot().tables()
+    }
+
+    fn temporary_infos(&self) -> Vec<TableInfo> {
+        let pair = self.pair.lock();
+        match (&pair.temporary, &self.temporary) {
+            (Some(transaction), _) => transaction.tables(),
+            (None, Some(store)) => store.snapshot().tables(),
+            (None, None) => Vec::new(),
+        }
     }
 
     /// What a store says of a name.
@@ -687,6 +694,7 @@ impl WorkView {
     fn opened(&self, place: Place, info: &TableInfo) -> Result<Option<OpenTable>, SqlError> {
         let definition = match place {
             Place::Shared => self.instance.definition(info)?,
+            Place::Temporary if ModuleDefinition::json_of(&info.properties).is_some() => None,
             Place::Temporary | Place::Variable => {
                 let definition =
                     serde_json::from_str::<TableDefinition>(&info.properties).map_err(SqlError::internal)?;
@@ -699,14 +707,7 @@ impl WorkView {
     /// All tables, temporary ones included.
     pub fn tables(&self) -> Result<Vec<OpenTable>, SqlError> {
         let shared = self.shared_infos();
-        let temporary = {
-            let pair = self.pair.lock();
-            match (&pair.temporary, &self.temporary) {
-                (Some(transaction), _) => transaction.tables(),
-                (None, Some(store)) => store.snapshot().tables(),
-                (None, None) => Vec::new(),
-            }
-        };
+        let temporary = self.temporary_infos();
         let mut tables = Vec::with_capacity(shared.len() + temporary.len());
         for (place, infos) in [(Place::Shared, shared), (Place::Temporary, temporary)] {
             for info in &infos {
@@ -715,6 +716,11 @@ impl WorkView {
         }
         Ok(tables)
     }
+}
+
+/// Which store an object of a name is in, unless it is a table variable.
+pub(crate) fn place_of(name: &ObjectName) -> Place {
+    if name.is_session_own() { Place::Temporary } else { Place::Shared }
 }
 
 /// The store's name of a table.

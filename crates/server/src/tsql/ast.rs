@@ -8,6 +8,9 @@ use super::cursor::CursorStatement;
 use super::expression::Expr;
 use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings};
 use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
+use super::user_type::CreateType;
+
+pub use super::module::{CreateMode, CreateModule, ModuleBody, ModuleWord, SequenceOptions};
 
 /// A statement and the line it begins on.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +38,19 @@ impl ObjectName {
         ObjectName { database: None, schema: None, name: name.into() }
     }
 
-    /// Whether it names a temporary table.
+    /// Whether it names a temporary object.
     pub fn is_temporary(&self) -> bool {
         self.name.starts_with('#')
+    }
+
+    /// Whether it names a `##` object, which all sessions see.
+    pub fn is_global(&self) -> bool {
+        self.name.starts_with("##")
+    }
+
+    /// Whether it names a `#` object of the session's own.
+    pub fn is_session_own(&self) -> bool {
+        self.is_temporary() && !self.is_global()
     }
 
     /// Whether it names a table variable.
@@ -156,6 +169,15 @@ pub enum StatementKind {
         kind: ModuleWord,
         /// The objects, in order.
         names: Vec<ObjectName>,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// CREATE TYPE.
+    CreateType(Box<CreateType>),
+    /// DROP TYPE.
+    DropType {
+        /// The type.
+        name: ObjectName,
         /// IF EXISTS.
         if_exists: bool,
     },
@@ -432,6 +454,8 @@ pub struct ColumnClause {
     pub name: String,
     /// Type; None for a computed column.
     pub sql_type: Option<SqlType>,
+    /// The alias type that it was written as, once that is looked up.
+    pub alias: Option<String>,
     /// `AS expression` of a computed column.
     pub computed: Option<SourceText>,
     /// NULL or NOT NULL, if written.
@@ -583,110 +607,6 @@ pub enum AlterAction {
     Nothing,
 }
 
-/// The words for what is kept as text or by name alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModuleWord {
-    /// VIEW.
-    View,
-    /// PROCEDURE.
-    Procedure,
-    /// FUNCTION.
-    Function,
-    /// SEQUENCE.
-    Sequence,
-    /// SYNONYM.
-    Synonym,
-}
-
-/// CREATE, ALTER, or whichever fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CreateMode {
-    /// CREATE.
-    Create,
-    /// ALTER.
-    Alter,
-    /// CREATE OR ALTER.
-    CreateOrAlter,
-}
-
-/// CREATE or ALTER of a view, procedure or function.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CreateModule {
-    /// CREATE or ALTER.
-    pub mode: CreateMode,
-    /// Its name.
-    pub name: ObjectName,
-    /// What it is.
-    pub body: ModuleBody,
-    /// The whole batch, as the catalogue keeps it.
-    pub text: String,
-}
-
-/// What a module is and does.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ModuleBody {
-    /// A view.
-    View {
-        /// Column names, if listed.
-        columns: Option<Vec<String>>,
-        /// Its query.
-        query: Box<Query>,
-        /// WITH CHECK OPTION.
-        check: bool,
-    },
-    /// A procedure.
-    Procedure {
-        /// Parameters.
-        parameters: Vec<Declaration>,
-        /// Its statements.
-        statements: Vec<Statement>,
-    },
-    /// A function that returns a value.
-    ScalarFunction {
-        /// Parameters.
-        parameters: Vec<Declaration>,
-        /// Type of the value.
-        returns: SqlType,
-        /// Its statements.
-        statements: Vec<Statement>,
-    },
-    /// A function that is a query.
-    InlineFunction {
-        /// Parameters.
-        parameters: Vec<Declaration>,
-        /// Its query.
-        query: Box<Query>,
-    },
-    /// A function whose statements fill a table variable.
-    TableFunction {
-        /// Parameters.
-        parameters: Vec<Declaration>,
-        /// The table variable.
-        result: CreateTable,
-        /// Its statements.
-        statements: Vec<Statement>,
-    },
-}
-
-/// The clauses of CREATE and ALTER SEQUENCE.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct SequenceOptions {
-    /// AS.
-    pub sql_type: Option<SqlType>,
-    /// START WITH or RESTART WITH.
-    pub start: Option<i64>,
-    /// RESTART.
-    pub restart: bool,
-    /// INCREMENT BY.
-    pub increment: Option<i64>,
-    /// MINVALUE.
-    pub minimum: Option<i64>,
-    /// MAXVALUE.
-    pub maximum: Option<i64>,
-    /// CYCLE or NO CYCLE, if written.
-    pub cycle: Option<bool>,
-}
-
 /// INSERT BULK (tds-wire grammar: any order of columns, hint order free).
 #[derive(Debug, Clone, PartialEq)]
 pub struct InsertBulk {
@@ -771,6 +691,8 @@ pub struct Declaration {
     pub value: Option<Expr>,
     /// OUTPUT (parameter lists only).
     pub output: bool,
+    /// READONLY (parameter lists only).
+    pub read_only: bool,
 }
 
 /// EXEC of a procedure.

@@ -8,7 +8,9 @@ pub mod expression;
 pub mod index;
 pub mod keywords;
 pub mod lexer;
+pub mod module;
 pub mod parser;
 pub mod query;
+pub mod user_type;
 
 pub use parser::{parse_batch, parse_declarations, parse_expression, parse_object_name};

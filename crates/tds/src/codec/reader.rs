@@ -81,6 +81,11 @@ impl<'a> Reader<'a> {
         Ok(Reader { bytes: self.take(n, field)?, position: 0, base, enclosed: true })
     }
 
+    /// Everything that is left, without moving.
+    pub fn ahead(&self) -> &'a [u8] {
+        self.bytes.get(self.position..).unwrap_or_default()
+    }
+
     /// The next byte, without moving.
     pub fn peek_u8(&self, field: &'static str) -> Result<u8, DecodeError> {
         self.bytes.get(self.position).copied().ok_or_else(|| self.short(1, field))

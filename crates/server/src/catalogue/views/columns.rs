@@ -1,5 +1,7 @@
 //! Columns, identity columns, computed columns.
 
+use std::sync::Arc;
+
 use tds::SqlType;
 
 use super::types::{max_length, precision, scale, system_type};
@@ -64,7 +66,9 @@ pub(super) fn knows_padding(sql_type: &SqlType) -> bool {
 }
 
 fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
-    for table in context.tables() {
+    let types = super::user_types::of(context);
+    let tables = super::user_types::tables(context).into_iter().map(Arc::new);
+    for table in context.tables().into_iter().chain(tables) {
         for column in &table.columns {
             let keep = match kept {
                 Kept::All => true,
@@ -81,7 +85,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 ("name", text(&column.name)),
                 ("column_id", int(column.id)),
                 ("system_type_id", int(system.system_type_id)),
-                ("user_type_id", int(system.user_type_id)),
+                ("user_type_id", super::user_types::id_of_column(&types, column)),
                 ("max_length", int(max_length(&column.sql_type))),
                 ("precision", int(precision(&column.sql_type))),
                 ("scale", int(scale(&column.sql_type))),

@@ -267,6 +267,11 @@ fn columns(context: &Context<'_>, view: &mut View) {
                 ("CHARACTER_SET_NAME", character_set),
                 ("COLLATION_NAME", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
             ]);
+            if let Some((schema, name)) = column.alias.as_deref().and_then(|alias| alias.split_once('.')) {
+                view.set("DOMAIN_CATALOG", text(&table.database));
+                view.set("DOMAIN_SCHEMA", text(schema));
+                view.set("DOMAIN_NAME", text(name));
+            }
             let names = [
                 "CHARACTER_MAXIMUM_LENGTH",
                 "CHARACTER_OCTET_LENGTH",

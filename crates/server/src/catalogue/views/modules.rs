@@ -97,10 +97,14 @@ pub(super) fn sql_modules(context: &Context<'_>, view: &mut View) {
 
 /// sys.parameters.
 pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
+    let types = super::user_types::of(context);
     for module in of(context) {
         let first = i64::from(module.definition.kind != ModuleKind::ScalarFunction);
         for (parameter_id, parameter) in (first..).zip(&module.definition.parameters) {
-            let Ok(sql_type) = parameter.type_text.parse::<tds::SqlType>() else { continue };
+            let own = super::user_types::named(&types, &parameter.type_text);
+            let sql_type = parameter.type_text.parse::<tds::SqlType>();
+            let sql_type = sql_type.or(if own.is_some() { Ok(tds::SqlType::Int) } else { Err(()) });
+            let Ok(sql_type) = sql_type else { continue };
             let system = system_type(&sql_type);
             view.add([
                 ("object_id", int(module.definition.object_id)),
@@ -113,6 +117,9 @@ pub(super) fn parameters(context: &Context<'_>, view: &mut View) {
                 ("scale", int(scale(&sql_type))),
                 ("is_output", bit(parameter.output)),
             ]);
+            if let Some(own) = own {
+                super::user_types::describe_parameter(view, own);
+            }
         }
     }
 }

@@ -118,10 +118,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("objects", object_shape!(), |context, view| {
         objects(context, view);
         modules::objects(context, view);
+        super::user_types::objects(context, view);
     }),
     Entry::new("all_objects", object_shape!(), |context, view| {
         objects(context, view);
         modules::objects(context, view);
+        super::user_types::objects(context, view);
         system_objects(context, view);
     }),
     Entry::new("system_objects", object_shape!(), system_objects),

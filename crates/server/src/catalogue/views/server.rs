@@ -93,22 +93,20 @@ const DATABASES: &str = "
     is_ledger_on bit = 0
     is_change_feed_enabled bit = 0";
 
-const TYPES: &str = "
-    name sysname!
-    system_type_id tinyint!
-    user_type_id int!
-    schema_id int! = 4
-    principal_id int
-    max_length smallint!
-    precision tinyint!
-    scale tinyint!
-    collation_name sysname
-    is_nullable bit
-    is_user_defined bit! = 0
-    is_assembly_type bit!
-    default_object_id int! = 0
-    rule_object_id int! = 0
-    is_table_type bit! = 0";
+macro_rules! type_shape {
+    ($more:literal) => {
+        concat!(
+            "name sysname!\nsystem_type_id tinyint!\nuser_type_id int!\nschema_id int! = 4\nprincipal_id int\n",
+            "max_length smallint!\nprecision tinyint!\nscale tinyint!\ncollation_name sysname\nis_nullable bit\n",
+            "is_user_defined bit! = 0\nis_assembly_type bit!\ndefault_object_id int! = 0\n",
+            "rule_object_id int! = 0\nis_table_type bit! = 0\n",
+            $more
+        )
+    };
+}
+
+const TYPES: &str = type_shape!("");
+const TABLE_TYPES: &str = type_shape!("type_table_object_id int!\nis_memory_optimized bit = 0");
 
 const DATABASE_PRINCIPALS: &str = "
     name sysname!
@@ -224,8 +222,11 @@ const CONFIGURATIONS: &str = "
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("databases", DATABASES, databases),
-    Entry::new("types", TYPES, types),
-    Entry::empty("table_types", TYPES),
+    Entry::new("types", TYPES, |context, view| {
+        types(context, view);
+        super::user_types::types(context, view);
+    }),
+    Entry::new("table_types", TABLE_TYPES, super::user_types::table_types),
     Entry::empty("assembly_types", TYPES),
     Entry::empty(
         "assemblies",

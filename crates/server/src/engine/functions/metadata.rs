@@ -61,11 +61,17 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         "SCHEMA_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
             Some(Datum::Int(i64::from(facts.current()?.schema(value.as_text()?)?.id)))
         }),
-        "TYPE_NAME" => lookup(name, arguments, int, name_type(), facts, |_, value| {
-            views::type_name_of_id(value.as_int()?).map(|name| Datum::Text(name.to_string()))
+        "TYPE_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
+            let id = value.as_int()?;
+            let own = facts.types().iter().filter(|found| same_name(&found.database, &facts.database));
+            let name = views::type_name_of_id(id).map(str::to_string);
+            let own = own.into_iter().find(|found| i64::from(found.id) == id);
+            name.or_else(|| Some(own?.name.clone())).map(Datum::Text)
         }),
-        "TYPE_ID" => lookup(name, arguments, name_type(), int, facts, |_, value| {
-            views::type_id_of_name(value.as_text()?).map(|id| Datum::Int(i64::from(id)))
+        "TYPE_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
+            let name = value.as_text()?;
+            let id = views::type_id_of_name(name).or_else(|| Some(facts.type_named(name)?.id));
+            id.map(|id| Datum::Int(i64::from(id)))
         }),
         "TYPEPROPERTY" => {
             pair(name, arguments, (name_type(), name_type()), int, facts, |_, sql_type, property| {

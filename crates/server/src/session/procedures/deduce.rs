@@ -7,6 +7,7 @@ use tds::{Length, SqlType};
 
 use super::super::Session;
 use super::super::interpreter::Frame;
+use super::super::user_type::describe_declarations;
 use super::Argument;
 use super::parameters::Signature;
 use crate::catalogue::same_name;
@@ -57,9 +58,7 @@ impl Session {
         let declared = parse_declarations(&parameters.text(1).unwrap_or_default())?;
         let statements = parse_batch(&text, self.settings.quoted_identifier)?;
         let mut frame = Frame::new(true);
-        for declaration in &declared {
-            frame.declare(&declaration.name, declaration.sql_type.clone(), Datum::Null);
-        }
+        describe_declarations(self, &declared, &mut frame)?;
         let mut known: Vec<String> = declared.into_iter().map(|declaration| declaration.name).collect();
         // First their names, so that expressions with them can be bound; then their types.
         let mut names = Deduction { session: self, frame: &frame, known: &mut known, found: Vec::new() };

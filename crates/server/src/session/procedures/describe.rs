@@ -4,6 +4,7 @@ use tds::SqlType;
 
 use super::super::Session;
 use super::super::interpreter::Frame;
+use super::super::user_type::describe_declarations;
 use super::Argument;
 use super::parameters::Signature;
 use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
@@ -50,9 +51,7 @@ impl Session {
         let sources = parameters.int(2).unwrap_or(0) > 0;
         let mut view = View::new(COLUMNS);
         let mut frame = Frame::new(true);
-        for declaration in parse_declarations(&declared)? {
-            frame.declare(&declaration.name, declaration.sql_type, Datum::Null);
-        }
+        describe_declarations(self, &parse_declarations(&declared)?, &mut frame)?;
         let statements = parse_batch(&text, self.settings.quoted_identifier)?;
         let columns = self.first_result(&statements, &mut frame)?.unwrap_or_default();
         for (ordinal, column) in (1_i64..).zip(&columns) {
@@ -74,9 +73,7 @@ impl Session {
                     Some(bound.columns)
                 }
                 StatementKind::Declare(declarations) => {
-                    for declaration in declarations {
-                        frame.declare(&declaration.name, declaration.sql_type.clone(), Datum::Null);
-                    }
+                    describe_declarations(self, declarations, frame)?;
                     None
                 }
                 StatementKind::Block(inner) => self.first_result(inner, frame)?,
@@ -119,9 +116,7 @@ impl Session {
         if name == "sp_executesql" {
             let Some(text) = literal(0) else { return Ok(None) };
             let mut inner = frame.inner()?;
-            for declaration in parse_declarations(&literal(1).unwrap_or_default())? {
-                inner.declare(&declaration.name, declaration.sql_type, Datum::Null);
-            }
+            describe_declarations(self, &parse_declarations(&literal(1).unwrap_or_default())?, &mut inner)?;
             let statements = parse_batch(&text, self.settings.quoted_identifier)?;
             return self.first_result(&statements, &mut inner);
         }
@@ -136,6 +131,7 @@ impl Session {
                 output: false,
                 variable: None,
                 default: false,
+                table: None,
             })
             .collect();
         let view = self.catalogue_view(&name, execute.procedure.database.as_deref(), &arguments, frame)?;

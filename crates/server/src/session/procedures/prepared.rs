@@ -8,6 +8,8 @@ use super::super::output::Output;
 use super::{Argument, Outcome, text_of};
 use crate::engine::Datum;
 use crate::engine::convert::convert;
+use crate::session::table_argument::{Given, give};
+use crate::session::user_type::{check_parameters, scalar_type};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::Declaration;
 use crate::tsql::parse_declarations;
@@ -69,6 +71,7 @@ impl Session {
         if values.len() > declarations.len() {
             return Err(SqlError::too_many_arguments(""));
         }
+        check_parameters(self, declarations)?;
         let mut inner = frame.inner()?;
         let mut bound: Vec<(usize, usize)> = Vec::new();
         for (position, declaration) in declarations.iter().enumerate() {
@@ -77,11 +80,13 @@ impl Session {
                 !value.name.is_empty() && value.name.eq_ignore_ascii_case(&declaration.name)
             });
             let found = named.or_else(|| (values.get(position)?.name.is_empty()).then_some(position));
-            let value = match (found.and_then(|found| values.get(found)), &declaration.value) {
-                (Some(value), _) => convert(value.value.clone(), &value.sql_type, &declaration.sql_type, 0)?,
+            let argument = found.and_then(|found| values.get(found));
+            let given = match (give(self, declaration, position + 1, argument, None)?, &declaration.value) {
+                (Some(given), _) => given,
                 (None, Some(default)) => {
                     let (value, sql_type) = self.value(default, &inner).await?;
-                    convert(value, &sql_type, &declaration.sql_type, 0)?
+                    let declared = scalar_type(self, &declaration.sql_type, position + 1)?;
+                    Given::Value(convert(value, &sql_type, &declared, 0)?, declared)
                 }
                 (None, None) => {
                     return Err(SqlError::new(
@@ -96,7 +101,7 @@ impl Session {
                     ));
                 }
             };
-            inner.declare(&declaration.name, declaration.sql_type.clone(), value);
+            given.put(&declaration.name, &mut inner);
             if let Some(found) = found {
                 bound.push((found, position));
             }

@@ -1,76 +1,45 @@
 //! Calls of type 03.
 
-use tds::rpc::{Procedure, RpcRequest, parameter_status};
+use tds::SqlType;
+use tds::rpc::{Parameter, Procedure, RpcRequest};
 
 use super::super::Session;
 use super::super::interpreter::Frame;
 use super::super::output::Output;
 use super::super::response::{DoneKind, OutputValue, Response, StatementDone, command};
-use super::Argument;
+use super::super::table_argument::{drop_received, parameter_type, receive_table};
+use super::{Argument, Outcome};
+use crate::catalogue::Module;
 use crate::engine::Datum;
-use crate::tsql::parse_object_name;
+use crate::engine::convert::convert;
+use crate::sql_error::SqlError;
+use crate::tsql::ast::Declaration;
+use crate::tsql::{parse_declarations, parse_object_name};
 
 impl Session {
     /// Runs one remote call and ends it with RETURNSTATUS, output values and DONEPROC.
     pub(in crate::session) async fn remote_call(&mut self, call: RpcRequest, output: &mut Output) {
-        let (name, database) = match &call.procedure {
-            Procedure::Name(name) => match parse_object_name(name) {
-                Ok(name) => (name.name.to_ascii_lowercase(), name.database),
-                Err(_) => (name.to_ascii_lowercase(), None),
-            },
-            Procedure::Id(id) => (procedure_name(*id), None),
-        };
-        let arguments: Vec<Argument> = call
-            .parameters
-            .iter()
-            .map(|parameter| {
-                // A variant stands for its base value.
-                let sql_type = match &parameter.value {
-                    tds::Value::Variant(variant) => variant.type_info.sql_type.clone(),
-                    _ => parameter.type_info.sql_type.clone(),
-                };
-                Argument {
-                    name: parameter.name.clone(),
-                    value: Datum::from_value(&parameter.value),
-                    sql_type,
-                    output: parameter.status & parameter_status::BY_REFERENCE != 0,
-                    variable: None,
-                    default: parameter.status & parameter_status::DEFAULT_VALUE != 0,
-                }
-            })
-            .collect();
-        let mut frame = Frame::new(true);
-        let own = match &call.procedure {
-            Procedure::Name(name) => {
-                parse_object_name(name).ok().and_then(|name| self.own_procedure(&name).transpose())
-            }
-            Procedure::Id(_) => None,
-        };
-        let result = match own {
-            Some(Ok(module)) => self.call_procedure(&module, &arguments, &mut frame, output).await,
-            Some(Err(error)) => Err(error),
-            None => self.procedure(&name, database.as_deref(), &arguments, &mut frame, output).await,
-        };
+        let mut arguments: Vec<Argument> = call.parameters.iter().map(argument).collect();
+        let result = self.called(&call, &mut arguments, output).await;
+        let dropped = drop_received(self, &arguments);
         if output.stopped() {
             return;
         }
-        match result {
-            Ok(outcome) => {
+        let sent = result.and_then(|outcome| {
+            dropped?;
+            Ok((returned(&call, &arguments, &outcome)?, outcome))
+        });
+        match sent {
+            Ok((values, outcome)) => {
                 output.send(Response::ReturnStatus(outcome.status)).await;
-                for (position, value, sql_type) in outcome.outputs {
-                    let argument = arguments.get(position).filter(|argument| argument.output);
-                    let Some(argument) = argument else { continue };
-                    let ordinal = u16::try_from(position).unwrap_or(u16::MAX);
-                    let value = value.to_value(&sql_type);
-                    let output_value = OutputValue { ordinal, name: argument.name.clone(), sql_type, value };
-                    output.send(Response::ReturnValue(output_value)).await;
+                for value in values {
+                    output.send(Response::ReturnValue(value)).await;
                 }
-                let error = outcome.stop;
                 let done = StatementDone {
                     kind: DoneKind::Procedure,
                     command: command::EXECUTE,
                     count: None,
-                    error,
+                    error: outcome.stop,
                     fatal: false,
                 };
                 output.send(Response::Done(done)).await;
@@ -78,26 +47,130 @@ impl Session {
             Err(error) => self.refuse(error, DoneKind::Procedure, output).await,
         }
     }
+
+    async fn called(
+        &mut self,
+        call: &RpcRequest,
+        arguments: &mut [Argument],
+        output: &mut Output,
+    ) -> Result<Outcome, SqlError> {
+        let (name, database, own) = match &call.procedure {
+            Procedure::Name(name) => match parse_object_name(name) {
+                Ok(parsed) => {
+                    let own = self.own_procedure(&parsed)?;
+                    (parsed.name.to_ascii_lowercase(), parsed.database, own)
+                }
+                Err(_) => (name.to_ascii_lowercase(), None, None),
+            },
+            Procedure::Id(id) => (id.name().to_string(), None, None),
+        };
+        let mut frame = Frame::new(true);
+        receive_tables(self, call, &name, own.as_deref(), arguments, &frame)?;
+        match own {
+            Some(module) => self.call_procedure(&module, arguments, &mut frame, output).await,
+            None => self.procedure(&name, database.as_deref(), arguments, &mut frame, output).await,
+        }
+    }
 }
 
-/// The name of a procedure that is called by number (MS-TDS 2.2.6.6).
-fn procedure_name(id: tds::rpc::ProcId) -> String {
-    match id as u16 {
-        1 => "sp_cursor",
-        2 => "sp_cursoropen",
-        3 => "sp_cursorprepare",
-        4 => "sp_cursorexecute",
-        5 => "sp_cursorprepexec",
-        6 => "sp_cursorunprepare",
-        7 => "sp_cursorfetch",
-        8 => "sp_cursoroption",
-        9 => "sp_cursorclose",
-        10 => "sp_executesql",
-        11 => "sp_prepare",
-        12 => "sp_execute",
-        13 => "sp_prepexec",
-        14 => "sp_prepexecrpc",
-        _ => "sp_unprepare",
+fn argument(parameter: &Parameter) -> Argument {
+    // A variant stands for its base value.
+    let sql_type = match &parameter.value {
+        tds::Value::Variant(variant) => variant.type_info.sql_type.clone(),
+        _ => parameter.type_info.sql_type.clone(),
+    };
+    Argument {
+        name: parameter.name.clone(),
+        value: Datum::from_value(&parameter.value),
+        sql_type,
+        output: parameter.is_output(),
+        variable: None,
+        default: parameter.is_default() && parameter.table.is_none(),
+        table: None,
     }
-    .to_string()
+}
+
+/// Puts the rows of table-valued parameters into tables.
+fn receive_tables(
+    session: &mut Session,
+    call: &RpcRequest,
+    name: &str,
+    own: Option<&Module>,
+    arguments: &mut [Argument],
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    if call.parameters.iter().all(|parameter| parameter.table.is_none()) {
+        return Ok(());
+    }
+    let statement = match own {
+        Some(_) => None,
+        None => statement_parameters(session, name, arguments)?,
+    };
+    for (position, parameter) in call.parameters.iter().enumerate() {
+        let declared = match &statement {
+            Some((first, declarations)) => {
+                let named = declarations
+                    .iter()
+                    .find(|own| !parameter.name.is_empty() && own.name.eq_ignore_ascii_case(&parameter.name));
+                let placed = position.checked_sub(*first).and_then(|position| declarations.get(position));
+                named.or(placed).map(|declared| declared.sql_type.clone())
+            }
+            None => parameter_type(own.map(|module| &module.definition), parameter, position),
+        };
+        let table = receive_table(session, parameter, declared.as_ref(), position + 1, frame)?;
+        if let Some(argument) = arguments.get_mut(position) {
+            argument.table = table;
+        }
+    }
+    Ok(())
+}
+
+/// What a statement declares of its parameters, and the position of the first value among the call's arguments.
+fn statement_parameters(
+    session: &Session,
+    name: &str,
+    arguments: &[Argument],
+) -> Result<Option<(usize, Vec<Declaration>)>, SqlError> {
+    let declared = || parse_declarations(&super::text_of(arguments, 1, "@params").unwrap_or_default());
+    Ok(match name {
+        "sp_executesql" => Some((2, declared()?)),
+        "sp_prepexec" => Some((3, declared()?)),
+        "sp_execute" => {
+            let handle = arguments.first().and_then(|argument| argument.value.as_int());
+            let prepared = handle.and_then(|handle| session.prepared.get(&i32::try_from(handle).ok()?));
+            prepared.map(|prepared| (1, prepared.declarations.clone()))
+        }
+        _ => None,
+    })
+}
+
+/// The values of output parameters, each in the type that the client has declared. Errors: conversions.
+fn returned(
+    call: &RpcRequest,
+    arguments: &[Argument],
+    outcome: &Outcome,
+) -> Result<Vec<OutputValue>, SqlError> {
+    let mut values = Vec::with_capacity(outcome.outputs.len());
+    for (position, value, sql_type) in &outcome.outputs {
+        let argument = arguments.get(*position).filter(|argument| argument.output);
+        let Some((argument, parameter)) = argument.zip(call.parameters.get(*position)) else { continue };
+        let declared = declared_output(parameter, sql_type);
+        let value = convert(value.clone(), sql_type, &declared, 0)?.to_value(&declared);
+        let ordinal = u16::try_from(*position).unwrap_or(u16::MAX);
+        values.push(OutputValue { ordinal, name: argument.name.clone(), sql_type: declared, value });
+    }
+    Ok(values)
+}
+
+/// The type of a returned value: the client's, but for the types that no returned value has.
+fn declared_output(parameter: &Parameter, of_procedure: &SqlType) -> SqlType {
+    use tds::Length;
+    let declared = &parameter.type_info.sql_type;
+    let known = parameter.type_info.form != tds::type_info::Form::Null && *declared != SqlType::SqlVariant;
+    match if known { declared } else { of_procedure } {
+        SqlType::Text => SqlType::VarChar { length: Length::Max },
+        SqlType::NText => SqlType::NVarChar { length: Length::Max },
+        SqlType::Image => SqlType::VarBinary { length: Length::Max },
+        other => other.clone(),
+    }
 }

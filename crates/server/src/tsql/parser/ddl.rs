@@ -21,6 +21,9 @@ impl Parser<'_> {
             self.skip_options();
             return Ok(StatementKind::CreateDatabase(name));
         }
+        if self.accept_word("TYPE") {
+            return self.create_type();
+        }
         if self.accept_word("SCHEMA") {
             // A schema may be named after its owner alone.
             self.accept_word("AUTHORIZATION");
@@ -152,6 +155,7 @@ impl Parser<'_> {
         let mut column = ColumnClause {
             name,
             sql_type: None,
+            alias: None,
             computed: None,
             nullable: None,
             collation: None,

@@ -21,6 +21,7 @@ mod routine;
 mod statement;
 mod turn;
 mod types;
+mod user_type;
 
 use super::ast::{Declaration, ObjectName, Statement};
 use super::expression::{Expr, Window};

@@ -95,7 +95,7 @@ impl Parser<'_> {
             self.module_options()?;
             return Ok(ModuleBody::TableFunction { parameters, result, statements: self.body()? });
         }
-        let returns = self.sql_type(TypePlace::Declaration)?;
+        let returns = self.declared_type(1)?;
         self.module_options()?;
         Ok(ModuleBody::ScalarFunction { parameters, returns, statements: self.body()? })
     }

@@ -141,8 +141,8 @@ impl Parser<'_> {
             let sql_type = self.declared_type(declarations.len() + 1)?;
             let value = if self.accept_symbol("=") { Some(self.expression()?) } else { None };
             let output = self.accept_word("OUTPUT") || self.accept_word("OUT");
-            self.accept_word("READONLY");
-            declarations.push(Declaration { name, sql_type, value, output });
+            let read_only = self.accept_word("READONLY");
+            declarations.push(Declaration { name, sql_type, value, output, read_only });
             if !self.accept_symbol(",") {
                 return Ok(declarations);
             }

@@ -135,9 +135,11 @@ impl Parser<'_> {
             None | Some(TokenKind::Symbol(";")) => false,
             Some(TokenKind::Word(word)) => {
                 !crate::tsql::keywords::is_reserved(word)
-                    || ["CASE", "NULL", "CONVERT", "COALESCE"]
+                    || ["CASE", "NULL", "CONVERT", "COALESCE", "CURRENT_TIMESTAMP"]
                         .iter()
                         .any(|allowed| word.eq_ignore_ascii_case(allowed))
+                    || ["LEFT", "RIGHT", "NULLIF"].iter().any(|name| word.eq_ignore_ascii_case(name))
+                        && self.is_symbol_ahead(1, "(")
             }
             Some(_) => true,
         }
@@ -329,8 +331,9 @@ impl Parser<'_> {
                 }
                 Ok(StatementKind::DropModule { kind, names, if_exists })
             }
+            "TYPE" => Ok(StatementKind::DropType { name: self.object_name()?, if_exists }),
             // Objects that cannot exist here: with IF EXISTS there is nothing to do.
-            other @ ("TRIGGER" | "TYPE") => {
+            other @ "TRIGGER" => {
                 let mut last: ObjectName = self.object_name()?;
                 while self.accept_symbol(",") {
                     last = self.object_name()?;

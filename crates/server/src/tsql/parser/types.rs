@@ -5,6 +5,7 @@ use tds::{Length, SqlType};
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::lexer::TokenKind;
+use crate::tsql::user_type::named_type;
 
 /// Where a type is written, which decides the length of a character type without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +49,21 @@ impl Parser<'_> {
         Ok(if !sized && place == TypePlace::Cast { cast_length(parsed) } else { parsed })
     }
 
-    /// The type of the `number`-th column, parameter or variable of a list. Errors: 2715 for an unknown name.
+    /// The type of the `number`-th column, parameter or variable of a list. A name that the system does not have
+    /// is looked up when the statement runs. Errors: 2715 for one with arguments.
     pub(crate) fn declared_type(&mut self, number: usize) -> Parsed<SqlType> {
-        let start = self.line();
-        self.sql_type(TypePlace::Declaration).map_err(|error| match error.number {
+        let (start, at) = (self.line(), self.at);
+        let parsed = self.sql_type(TypePlace::Declaration);
+        let behind = std::mem::replace(&mut self.at, at);
+        // A name that is none of the system's may be one of the user's.
+        if parsed.as_ref().is_err_and(|error| error.number == 243)
+            && let Ok(name) = self.object_name()
+            && !self.is_symbol("(")
+        {
+            return Ok(named_type(&name));
+        }
+        self.at = behind;
+        parsed.map_err(|error| match error.number {
             243 => {
                 let name = error.message.strip_prefix("Type ").and_then(|rest| rest.split(' ').next());
                 let text = format!(

@@ -1,0 +1,89 @@
+//! Types of the user's own: alias types and table types.
+//!
+//! Each is a table of the store without rows, as a [module](super::module) is, under a name that no object has: types and objects
+//! may be called the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::names::store_key;
+use super::table::TableDefinition;
+
+/// What the properties of a type begin with.
+const MARK: &str = "type ";
+/// The first `user_type_id` of a user's own.
+pub const USER_TYPE_ID_FIRST: i32 = 257;
+/// `system_type_id` of a table type.
+pub const TABLE_TYPE_ID: i32 = 243;
+
+/// CREATE TYPE.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserType {
+    /// `sys.types.user_type_id`.
+    pub id: i32,
+    /// Database, as its entry spells it.
+    pub database: String,
+    /// Schema, as its entry spells it.
+    pub schema: String,
+    /// Name as created.
+    pub name: String,
+    /// What it is.
+    pub kind: UserTypeKind,
+}
+
+/// The kinds of type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum UserTypeKind {
+    /// FROM: another name for a type of the system.
+    Alias {
+        /// That type in T-SQL's spelling.
+        type_text: String,
+        /// Whether columns that say nothing else may be NULL.
+        nullable: bool,
+    },
+    /// AS TABLE; the table's `object_id` is `type_table_object_id`.
+    Table(Box<TableDefinition>),
+}
+
+impl UserType {
+    /// As the store keeps it. Errors: none that a type of ours gives.
+    pub fn to_properties(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self).map(|json| format!("{MARK}{json}"))
+    }
+
+    /// The type that the properties of a table of the store describe; None if they are of something else, or damaged.
+    pub fn of(properties: &str) -> Option<UserType> {
+        serde_json::from_str(properties.strip_prefix(MARK)?).ok()
+    }
+
+    /// Whether the properties of a table of the store are a type's.
+    pub fn is_one(properties: &str) -> bool {
+        properties.starts_with(MARK)
+    }
+
+    /// The store's name of a type.
+    pub fn key(database: &str, schema: &str, name: &str) -> String {
+        // No object's name begins so.
+        store_key(database, schema, &format!("\u{1}{name}"))
+    }
+
+    /// `schema.name`.
+    pub fn qualified_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+
+    /// The base type of an alias; None of a table type.
+    pub fn base(&self) -> Option<(tds::SqlType, bool)> {
+        match &self.kind {
+            UserTypeKind::Alias { type_text, nullable } => Some((type_text.parse().ok()?, *nullable)),
+            UserTypeKind::Table(_) => None,
+        }
+    }
+
+    /// The table of a table type.
+    pub fn table(&self) -> Option<&TableDefinition> {
+        match &self.kind {
+            UserTypeKind::Table(table) => Some(table),
+            UserTypeKind::Alias { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Table variables and what is like them: table-valued parameters, and the tables `inserted` and `deleted` of a trigger.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+
+use super::{Work, store_error};
+use crate::catalogue::TableDefinition;
+use crate::sql_error::SqlError;
+use crate::storage::Database;
+
+/// The table variables and temporary tables that a batch or procedure has made.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct TableScope {
+    /// By name in lower case.
+    pub(super) variables: HashMap<String, VariableTable>,
+    /// Temporary tables, which go when a procedure ends.
+    pub(super) temporary: Vec<(String, i32)>,
+}
+
+/// A table of the store of variables, as a scope knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct VariableTable {
+    /// Its name in the store of variables.
+    key: String,
+    /// The table type that it was declared with.
+    pub type_id: Option<i32>,
+    /// Whether statements may change it.
+    pub access: VariableAccess,
+    /// The scope does not drop it: it belongs to whoever called.
+    borrowed: bool,
+}
+
+/// What statements may do with a table of the store of variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VariableAccess {
+    /// Everything.
+    Own,
+    /// READONLY.
+    ReadOnly,
+    /// `inserted` or `deleted`.
+    Logical,
+}
+
+impl VariableTable {
+    /// The same, which statements may do less with.
+    pub fn with_access(self, access: VariableAccess) -> VariableTable {
+        VariableTable { access, ..self }
+    }
+
+    /// The same for a scope that may only read it.
+    pub fn lent(&self, access: VariableAccess) -> VariableTable {
+        VariableTable { access, borrowed: true, ..self.clone() }
+    }
+}
+
+impl TableScope {
+    /// The table of a name: a variable's with its `@`, or `inserted` or `deleted`.
+    pub(super) fn table(&self, name: &str) -> Option<&VariableTable> {
+        if self.variables.is_empty() { None } else { self.variables.get(&name.to_lowercase()) }
+    }
+
+    /// The names in the store of variables of those that go with the scope.
+    pub(super) fn own_tables(&self) -> impl Iterator<Item = &str> {
+        self.variables.values().filter(|table| !table.borrowed).map(|table| table.key.as_str())
+    }
+}
+
+impl VariableTable {
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+impl Work {
+    /// Makes a table variable of the innermost scope. Errors: 134 if it has one of that name.
+    pub fn declare_table(
+        &mut self,
+        definition: &TableDefinition,
+        type_id: Option<i32>,
+    ) -> Result<(), SqlError> {
+        let name = definition.name.to_lowercase();
+        let Some(scope) = self.scopes.last() else {
+            return Err(SqlError::internal("a table variable outside of a batch"));
+        };
+        // DECLARE inside a loop is passed again and again; only its first time makes the table.
+        if scope.variables.contains_key(&name) {
+            return Ok(());
+        }
+        let table = self.make_variable(definition, type_id, &[])?;
+        self.put_variable(&definition.name, table);
+        Ok(())
+    }
+
+    /// Makes a table of the store of variables that no scope knows yet, with rows that are complete and checked.
+    pub fn make_variable(
+        &mut self,
+        definition: &TableDefinition,
+        type_id: Option<i32>,
+        rows: &[RecordBatch],
+    ) -> Result<VariableTable, SqlError> {
+        let store = self.variables.get_or_insert_with(Database::in_memory);
+        let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
+        let key = format!("{} {}", definition.name.to_lowercase(), definition.object_id);
+        let mut transaction = store.begin();
+        let id =
+            transaction.create_table(&key, definition.arrow_schema(), properties).map_err(store_error)?;
+        for batch in rows {
+            transaction.append(id, batch).map_err(store_error)?;
+        }
+        transaction.commit().map_err(store_error)?;
+        Ok(VariableTable { key, type_id, access: VariableAccess::Own, borrowed: false })
+    }
+
+    /// Drops what [`make_variable`](Self::make_variable) has made.
+    pub fn drop_variables<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Result<(), SqlError> {
+        let Some(store) = &self.variables else { return Ok(()) };
+        let mut transaction = store.begin();
+        for key in keys {
+            if let Some(info) = transaction.table(key) {
+                transaction.drop_table(info.id).map_err(store_error)?;
+            }
+        }
+        transaction.commit().map_err(store_error)
+    }
+
+    /// The same for one table.
+    pub fn drop_variable(&self, table: &VariableTable) -> Result<(), SqlError> {
+        self.drop_variables(std::iter::once(table.key()))
+    }
+
+    /// Gives the innermost scope a table.
+    pub fn put_variable(&mut self, name: &str, table: VariableTable) {
+        if let Some(scope) = self.scopes.last_mut() {
+            Arc::make_mut(scope).variables.insert(name.to_lowercase(), table);
+        }
+    }
+
+    /// Takes a table from the innermost scope, which does not drop it any more.
+    pub fn take_variable(&mut self, name: &str) -> Option<VariableTable> {
+        self.scopes.last_mut().and_then(|scope| Arc::make_mut(scope).variables.remove(&name.to_lowercase()))
+    }
+
+    /// The table that the innermost scope has under a name.
+    pub fn variable(&self, name: &str) -> Option<&VariableTable> {
+        self.scopes.last()?.table(name)
+    }
+}

@@ -1,0 +1,110 @@
+//! What is kept as text: views, procedures, functions; and sequences.
+
+use tds::SqlType;
+
+use super::ast::{CreateTable, Declaration, ObjectName, Statement};
+use super::query::Query;
+
+/// The words for what is kept as text or by name alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModuleWord {
+    /// VIEW.
+    View,
+    /// PROCEDURE.
+    Procedure,
+    /// FUNCTION.
+    Function,
+    /// SEQUENCE.
+    Sequence,
+    /// SYNONYM.
+    Synonym,
+}
+
+/// CREATE, ALTER, or whichever fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateMode {
+    /// CREATE.
+    Create,
+    /// ALTER.
+    Alter,
+    /// CREATE OR ALTER.
+    CreateOrAlter,
+}
+
+/// CREATE or ALTER of a view, procedure or function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateModule {
+    /// CREATE or ALTER.
+    pub mode: CreateMode,
+    /// Its name.
+    pub name: ObjectName,
+    /// What it is.
+    pub body: ModuleBody,
+    /// The whole batch, as the catalogue keeps it.
+    pub text: String,
+}
+
+/// What a module is and does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModuleBody {
+    /// A view.
+    View {
+        /// Column names, if listed.
+        columns: Option<Vec<String>>,
+        /// Its query.
+        query: Box<Query>,
+        /// WITH CHECK OPTION.
+        check: bool,
+    },
+    /// A procedure.
+    Procedure {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// Its statements.
+        statements: Vec<Statement>,
+    },
+    /// A function that returns a value.
+    ScalarFunction {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// Type of the value.
+        returns: SqlType,
+        /// Its statements.
+        statements: Vec<Statement>,
+    },
+    /// A function that is a query.
+    InlineFunction {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// Its query.
+        query: Box<Query>,
+    },
+    /// A function whose statements fill a table variable.
+    TableFunction {
+        /// Parameters.
+        parameters: Vec<Declaration>,
+        /// The table variable.
+        result: CreateTable,
+        /// Its statements.
+        statements: Vec<Statement>,
+    },
+}
+
+/// The clauses of CREATE and ALTER SEQUENCE.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SequenceOptions {
+    /// AS.
+    pub sql_type: Option<SqlType>,
+    /// START WITH or RESTART WITH.
+    pub start: Option<i64>,
+    /// RESTART.
+    pub restart: bool,
+    /// INCREMENT BY.
+    pub increment: Option<i64>,
+    /// MINVALUE.
+    pub minimum: Option<i64>,
+    /// MAXVALUE.
+    pub maximum: Option<i64>,
+    /// CYCLE or NO CYCLE, if written.
+    pub cycle: Option<bool>,
+}

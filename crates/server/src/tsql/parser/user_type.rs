@@ -1,0 +1,45 @@
+//! CREATE TYPE and DROP TYPE.
+
+use super::types::TypePlace;
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::ast::{CreateTable, StatementKind};
+use crate::tsql::user_type::{CreateType, TypeBody};
+
+impl Parser<'_> {
+    /// After CREATE TYPE.
+    pub(crate) fn create_type(&mut self) -> Parsed<StatementKind> {
+        let line = self.line();
+        let name = self.object_name()?;
+        let body = if self.accept_word("FROM") {
+            let sql_type = self.sql_type(TypePlace::Declaration)?;
+            let nullable = if self.accept_words(&["NOT", "NULL"]) {
+                false
+            } else {
+                self.accept_word("NULL");
+                true
+            };
+            TypeBody::Alias { sql_type, nullable }
+        } else if self.accept_words(&["AS", "TABLE"]) {
+            self.expect_symbol("(")?;
+            let (columns, constraints) = self.table_elements()?;
+            self.expect_symbol(")")?;
+            if self.is_word("WITH") {
+                return Err(SqlError::unsupported("A memory-optimized table type").at_line(line));
+            }
+            let table = CreateTable {
+                name: name.clone(),
+                columns,
+                constraints,
+                compression: Default::default(),
+                file_groups: Default::default(),
+            };
+            TypeBody::Table(table)
+        } else if self.is_word("EXTERNAL") {
+            return Err(SqlError::unsupported("CREATE TYPE … EXTERNAL NAME").at_line(line));
+        } else {
+            return Err(self.unexpected());
+        };
+        Ok(StatementKind::CreateType(Box::new(CreateType { name, body })))
+    }
+}
