@@ -197,6 +197,17 @@ impl<'a> Block<'a> {
         })
     }
 
+    /// Where the records lie in the bytes that the block was read from, in order.
+    pub fn places(&self) -> Vec<Range<usize>> {
+        let mut next = HEADER_BYTES;
+        let places = self.records().map(|record| {
+            let start = next + 4;
+            next = start + record.len();
+            start..next
+        });
+        places.collect()
+    }
+
     /// The records in order.
     pub fn records(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut rest = self.records;
@@ -235,16 +246,6 @@ pub fn read_block(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineErro
         Some(_) => Ok(bytes),
         None => Err(damaged("no block")),
     }
-}
-
-/// Reads the record at `lsn` from its file.
-pub fn read_record(file: &dyn VolumeFile, lsn: Lsn) -> Result<Vec<u8>, EngineError> {
-    let damaged =
-        |reason: &str| EngineError::DamagedLog { lsn, reason: format!("{}: {reason}", file_name(lsn.file)) };
-    let bytes = read_block(file, lsn)?;
-    let block = Block::parse(&bytes, lsn.file, lsn.block).ok_or_else(|| damaged("no block"))?;
-    let index = usize::from(lsn.record).checked_sub(1).ok_or_else(|| damaged("no record 0"))?;
-    block.records().nth(index).map(<[u8]>::to_vec).ok_or_else(|| damaged("no such record"))
 }
 
 fn nth_record(records: &[u8], number: u16) -> Option<Vec<u8>> {

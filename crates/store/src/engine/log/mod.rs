@@ -4,6 +4,7 @@ mod block;
 mod deferred;
 mod figures;
 mod header;
+mod read_back;
 mod reader;
 mod record;
 mod scan;
@@ -11,6 +12,7 @@ mod shortage;
 
 pub use figures::{LogContext, LogCount, LogOperation, LogPlace};
 pub(crate) use header::LogFileHeader;
+use read_back::ReadBack;
 pub use reader::{LogReader, LogRow};
 pub use record::{Change, FormatRecord, LogRecord, Operation};
 pub use scan::LogScan;
@@ -68,7 +70,7 @@ pub struct Log {
     /// Held by the one who syncs; those who wait for it usually find their records durable (group commit).
     flusher: Mutex<()>,
     /// The file that was read last.
-    reader: Mutex<Option<(u32, Arc<dyn VolumeFile>)>>,
+    read_back: Mutex<ReadBack>,
     waits: Arc<Waits>,
     io: IoCounts,
 }
@@ -189,7 +191,7 @@ impl Log {
             options,
             state: Mutex::new(state),
             flusher: Mutex::default(),
-            reader: Mutex::default(),
+            read_back: Mutex::default(),
             waits: Arc::clone(waits),
             io: IoCounts::default(),
         })
@@ -312,26 +314,18 @@ impl Log {
             state.check()?;
             state.in_memory(lsn)
         };
-        let bytes = match bytes {
-            Some(bytes) => bytes,
-            None => {
-                let mut reader = self.reader.lock();
-                let known = reader
-                    .as_ref()
-                    .filter(|(number, _)| *number == lsn.file)
-                    .map(|(_, file)| Arc::clone(file));
-                let file = match known {
-                    Some(file) => file,
-                    None => self
-                        .volume
-                        .open(&file_name(lsn.file))
-                        .map_err(|source| self.io_error("open", lsn.file, source))?,
-                };
-                *reader = Some((lsn.file, Arc::clone(&file)));
-                block::read_record(&*file, lsn)?
-            }
+        let decode = |bytes: &[u8]| {
+            LogRecord::decode(bytes)
+                .map_err(|error| EngineError::DamagedLog { lsn, reason: error.to_string() })
         };
-        LogRecord::decode(&bytes).map_err(|error| EngineError::DamagedLog { lsn, reason: error.to_string() })
+        let open = |number| {
+            let opened = self.volume.open(&file_name(number));
+            opened.map_err(|source| self.io_error("open", number, source))
+        };
+        match bytes {
+            Some(bytes) => decode(&bytes),
+            None => self.read_back.lock().record(lsn, open, decode),
+        }
     }
 
     /// Removes virtual log files that hold only records before `lsn`.
