@@ -28,6 +28,11 @@ impl FileAccess {
     pub(crate) fn existing(&self, name: &str) -> Result<PathBuf, SqlError> {
         let path = self.absolute(name)?;
         match path.canonicalize() {
+            // A device or a pipe may have no end, or nobody at the other one.
+            Ok(real) if self.allows(&real) && !real.is_file() => {
+                let denied = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+                Err(cannot_open(name, &denied))
+            }
             Ok(real) if self.allows(&real) => Ok(real),
             Ok(_) => Err(self.denied(name)),
             // Whether a file exists elsewhere is nobody's business.

@@ -1,6 +1,8 @@
 //! OPENROWSET(BULK …): a file as a table of a query.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -15,11 +17,14 @@ use super::layout::{Layout, format_file};
 use super::rows::FileRows;
 use crate::catalogue::views::View;
 use crate::engine::{BoundTable, Datum, FileTable, OutputColumn};
+use crate::running;
 use crate::sql_error::SqlError;
 use crate::tsql::bulk_file::{BulkRowset, RowsetContents};
 
 /// The one column of SINGLE_BLOB, SINGLE_CLOB and SINGLE_NCLOB.
 const BULK_COLUMN: &str = "BulkColumn";
+/// Longest value.
+const VALUE_BYTES_MAX: u64 = i32::MAX as u64;
 
 /// Opens the file. It is read while the query runs, and once only.
 ///
@@ -31,7 +36,7 @@ pub(crate) fn open(
 ) -> Result<BoundTable, SqlError> {
     let path = access.existing(&rowset.file)?;
     if rowset.contents != RowsetContents::Rows {
-        let bytes = fs::read(&path).map_err(|error| cannot_open(&rowset.file, &error))?;
+        let bytes = read_whole(&path, &rowset.file)?;
         return single(rowset.contents, bytes, collation);
     }
     let Some(name) = &rowset.options.format_file else {
@@ -59,6 +64,21 @@ pub(crate) fn open(
     let columns = outputs.collect();
     let provider = Arc::new(FileTable::new(&schema, Batches { rows, pending: Vec::new(), ended: false }));
     Ok(BoundTable { columns, provider })
+}
+
+/// What a regular file holds, as one value. Errors: 7119, 701.
+fn read_whole(path: &Path, name: &str) -> Result<Vec<u8>, SqlError> {
+    let failed = |error: io::Error| cannot_open(name, &error);
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    if length > VALUE_BYTES_MAX {
+        return Err(SqlError::value_too_long());
+    }
+    // The bytes, the text that they are, and the value.
+    running::hold(usize::try_from(length).unwrap_or(usize::MAX).saturating_mul(4))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 /// The batches of a file, in which one bad row is an error.
