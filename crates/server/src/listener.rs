@@ -1,16 +1,18 @@
 //! Accepts connections, counts them, and stops in order.
 
 mod guesses;
+mod spill_directory;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use std::{io, thread};
 
 use guesses::Guesses;
 use socket2::{SockRef, TcpKeepalive};
+use spill_directory::SpillDirectory;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, watch};
@@ -19,6 +21,8 @@ use tokio::task::JoinSet;
 use crate::bulk_file::FileAccess;
 use crate::connection;
 use crate::init_script::{self, InitError};
+use crate::log;
+use crate::memory::{MemoryBudget, Shares, default_limit};
 use crate::options::{DataLocation, ServerOptions};
 use crate::session::Instance;
 use crate::sql_error::SqlError;
@@ -51,6 +55,9 @@ pub enum StartError {
     /// An init script failed.
     #[error(transparent)]
     Init(#[from] InitError),
+    /// What queries do not have room for in memory cannot go to files.
+    #[error("cannot make a directory for temporary files: {0}")]
+    SpillDirectory(io::Error),
     /// A directory for bulk files is none.
     #[error("cannot use a directory for bulk files: {0}")]
     BulkDirectory(io::Error),
@@ -69,11 +76,13 @@ pub(crate) struct Shared {
     pub guesses: Guesses,
     connections: AtomicUsize,
     next_spid: AtomicU16,
+    /// Removed when the last connection and the server have ended.
+    _spill_directory: SpillDirectory,
 }
 
 /// First session id of a user on a real server; lower ones are its own tasks.
 const FIRST_SPID: u16 = 51;
-/// Fewest threads for requests.
+/// Fewest threads for sockets, and for the partitions of parallel queries.
 const WORKERS_MIN: usize = 4;
 /// Tokio's own default.
 const BLOCKING_THREADS_MIN: usize = 512;
@@ -84,7 +93,9 @@ const KEEP_ALIVE_TIME: Duration = Duration::from_secs(30);
 /// From one such question to the next.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long stopping waits for a request that does not notice its cancellation.
-const STOP_TIME_MAX: Duration = Duration::from_secs(10);
+const STOP_TIME_MAX: Duration = Duration::from_millis(800);
+/// How long the last checkpoint is waited for beside such a request.
+const CHECKPOINT_TIME_MAX: Duration = Duration::from_millis(800);
 
 impl Shared {
     /// The next session id: never 0, which FreeTDS takes for a missing one.
@@ -104,19 +115,23 @@ impl Server {
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
         let files =
             FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
-        let instance = Instance::new(open_store(&options)?).map_err(StartError::Data)?.with_files(files);
+        let shares = Shares::of(options.limits.memory_bytes.unwrap_or_else(default_limit));
+        let memory = MemoryBudget::new(shares.statement_bytes);
+        let store = open_store(&options, shares.cache_bytes)?;
+        // Not before the data directory is this server's alone.
+        let spill_directory = SpillDirectory::new(&options.data)?;
+        let instance = Instance::new(store)
+            .and_then(|instance| instance.with_memory(&memory, spill_directory.path()))
+            .map_err(StartError::Data)?
+            .with_files(files);
         match (instance.store(), options.limits.resources) {
             (_, None) => {}
             (Database::Pages(databases), Some(limits)) => databases.limit_all(limits),
             (Database::Segments(_), Some(_)) => return Err(StartError::Resources),
         }
-        let runtime = Builder::new_multi_thread()
-            .enable_all()
-            .thread_name("bulkwire-server")
-            .thread_stack_size(STACK_BYTES)
-            .build()
-            .map_err(StartError::Runtime)?;
-        let work = work_runtime(options.limits.connections).map_err(StartError::Runtime)?;
+        let runtime = server_runtime("bulkwire-server", BLOCKING_THREADS_MIN).map_err(StartError::Runtime)?;
+        let threads = options.limits.connections.max(BLOCKING_THREADS_MIN);
+        let work = server_runtime("bulkwire-work", threads).map_err(StartError::Runtime)?;
         let address = options.listen;
         let listener = runtime
             .block_on(TcpListener::bind(address))
@@ -135,6 +150,7 @@ impl Server {
             connections: AtomicUsize::new(0),
             work: work.handle().clone(),
             next_spid: AtomicU16::new(FIRST_SPID),
+            _spill_directory: spill_directory,
         });
         let (stop, stopped) = watch::channel(false);
         let task = runtime.spawn(accept(listener, Arc::clone(&shared), stopped));
@@ -191,11 +207,20 @@ impl RunningServer {
         let shared = Arc::clone(&self.shared);
         let joined = thread::spawn(move || {
             let _ = runtime.block_on(task);
-            drop(runtime);
-            // Every request has been cancelled; one that computes without a pause is not waited for.
+            runtime.shutdown_timeout(STOP_TIME_MAX);
+            // Every request has been cancelled; one that undoes much, or computes without a pause, is not waited for.
             work.shutdown_timeout(STOP_TIME_MAX);
+            let all_ended = shared.instance.sessions().count() == 0;
             // Without this last checkpoint the next start replays the journal instead; nothing is lost.
-            let _ = shared.instance.store().checkpoint();
+            let (ended, checkpoint) = mpsc::channel::<()>();
+            thread::spawn(move || {
+                let _ = shared.instance.store().checkpoint();
+                drop(ended);
+            });
+            let _ = match all_ended {
+                true => checkpoint.recv().ok(),
+                false => checkpoint.recv_timeout(CHECKPOINT_TIME_MAX).ok(),
+            };
         });
         let _ = joined.join();
     }
@@ -207,23 +232,25 @@ impl Drop for RunningServer {
     }
 }
 
-/// Threads for requests. More of them than processors, so that a few that compute do not keep the others waiting; a thread
-/// that waits for a lock is replaced, and every connection may have one that waits.
-fn work_runtime(connections: usize) -> io::Result<Runtime> {
+/// Threads for tasks, more of them than processors, so that a few that compute do not keep the others waiting; and up to `threads` of
+/// those that have one request each: every connection may have one that computes or waits.
+fn server_runtime(name: &str, threads: usize) -> io::Result<Runtime> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     Builder::new_multi_thread()
         .enable_all()
-        .thread_name("bulkwire-work")
+        .thread_name(name)
         .worker_threads(WORKERS_MIN.max(2 * processors))
-        .max_blocking_threads(connections.max(BLOCKING_THREADS_MIN))
+        .max_blocking_threads(threads)
         .thread_stack_size(STACK_BYTES)
         .build()
 }
 
-fn open_store(options: &ServerOptions) -> Result<Database, OpenError> {
+fn open_store(options: &ServerOptions, cache_bytes: usize) -> Result<Database, OpenError> {
     match &options.data {
         DataLocation::InMemory => Database::in_memory_of(options.storage.unwrap_or(Form::OF_NEW)),
-        DataLocation::Directory { path, sync } => Database::open(path, options.storage, *sync),
+        DataLocation::Directory { path, sync } => {
+            Database::open_within(path, options.storage, *sync, cache_bytes)
+        }
     }
 }
 
@@ -236,7 +263,7 @@ fn run_script(
 ) -> Result<(), StartError> {
     let instance = Arc::clone(instance);
     let script = work.spawn(async move {
-        let notice = |text: &str| eprintln!("{}: {text}", path.display());
+        let notice = |text: &str| log::line(format!("{}: {text}", path.display()));
         init_script::run(&path, &instance, &user, notice).await
     });
     let ended = work.block_on(script).map_err(|error| StartError::Runtime(io::Error::other(error)))?;
@@ -294,8 +321,9 @@ async fn serve(socket: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     let _ = SockRef::from(&socket).set_tcp_keepalive(&keep_alive);
     // Without it every short response would wait for the peer's delayed acknowledgement; if it fails, it is only slower.
     let _ = socket.set_nodelay(true);
+    // Its own defects a server tells always.
     if let Err(error) = connection::serve(socket, shared, spid).await
-        && shared.options.log_requests
+        && (shared.options.log_requests || error.is_own())
     {
         connection::request_log::ended(spid, peer, &error);
     }

@@ -99,6 +99,9 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Largest single row of a bulk load, in bytes.
     pub row_bytes: usize,
+    /// Memory of the whole server in bytes: a part of it caches pages, the rest is what statements may hold. None: half of the
+    /// machine's, or of what its control groups allow.
+    pub memory_bytes: Option<u64>,
     /// Log rate and processors that each database is held to, before a tier that ALTER DATABASE has set. Only a store of pages can be
     /// held to them.
     pub resources: Option<ResourceLimits>,
@@ -112,6 +115,7 @@ impl Default for Limits {
             failed_login_delay: Duration::from_millis(500),
             message_bytes: 256 << 20,
             row_bytes: 2 << 30,
+            memory_bytes: None,
             resources: None,
         }
     }

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::{fs, io};
+use std::{fs, io, io::Write};
 
+use crate::log;
+use crate::memory::parse_bytes;
 use crate::storage::{Form, ResourceLimits, ServiceTier};
 use crate::{
     CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, Server, ServerOptions, StartError,
@@ -74,6 +76,9 @@ struct Arguments {
     /// Hold each database to so many processors, such as 0.5 (needs pages; Linux only)
     #[arg(long, value_name = "N", conflicts_with = "service_objective", value_parser = processors)]
     processor_limit: Option<f64>,
+    /// Memory of the whole server, such as 512MB or 2GB [default: half of the machine's, or of its control group's]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    memory_limit: Option<u64>,
     /// Connections at one time
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
@@ -118,7 +123,11 @@ enum Encryption {
 /// Runs the server with a command line, the program's name first, until it is told to stop. Errors are printed, and false is
 /// returned. Arguments that make no sense, `--help` and `--version` end the process.
 pub fn run_program(words: Vec<OsString>) -> bool {
-    serve(Arguments::parse_from(words)).inspect_err(|error| eprintln!("error: {error}")).is_ok()
+    serve(Arguments::parse_from(words)).inspect_err(told).is_ok()
+}
+
+fn told(error: &Failure) {
+    let _ = writeln!(io::stderr(), "error: {error}");
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -141,11 +150,15 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
     }
     // Only now: a server that does not start has no password to tell.
     if let Some(made) = made {
-        eprintln!("no password was given; this run's password is {made}");
+        log::line(format!("no password was given; this run's password is {made}"));
+        log::flush();
     }
-    println!("listening on {}", server.url());
+    // Whoever has started the server may have closed its output.
+    let _ = writeln!(io::stdout(), "listening on {}", server.url());
+    let _ = io::stdout().flush();
     wait_for_signal().map_err(Failure::Signal)?;
     server.stop();
+    log::flush();
     Ok(())
 }
 
@@ -184,7 +197,12 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         discard: arguments.discard,
         bulk_directories: arguments.bulk_directory,
         log_requests: arguments.log_requests,
-        limits: Limits { connections: arguments.max_connections, resources, ..Limits::default() },
+        limits: Limits {
+            connections: arguments.max_connections,
+            memory_bytes: arguments.memory_limit,
+            resources,
+            ..Limits::default()
+        },
     }
 }
 

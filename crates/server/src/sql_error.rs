@@ -483,6 +483,26 @@ impl SqlError {
         self.number == CANCELLED
     }
 
+    /// 701: the server's memory is in use.
+    pub fn out_of_memory() -> Self {
+        Self::new(
+            701,
+            17,
+            123,
+            "There is insufficient system memory in resource pool 'default' to run this query.",
+        )
+    }
+
+    /// 7119: a value would become longer than any may be.
+    pub fn value_too_long() -> Self {
+        Self::new(7119, 16, 1, "Attempting to grow LOB beyond maximum allowed size of 2,147,483,647 bytes.")
+    }
+
+    /// 596: another session has ended this one with KILL.
+    pub fn killed() -> Self {
+        Self::new(596, 21, 1, "Cannot continue the execution because the session is in the kill state.")
+    }
+
     /// 3604: rows were left out whose keys were there already. A notice.
     pub fn duplicates_ignored() -> Self {
         Self::new(3604, 0, 1, "Duplicate key was ignored.")

@@ -98,7 +98,7 @@ where
     let stop = cancellation.clone();
     let mut worker = threads.spawn_blocking(move || decode(sink(), queue, &spent, &stop, row_max_bytes));
     // However this ends, also by being dropped, the thread must not go on to a commit.
-    let stop = StopOnDrop { cancellation: cancellation.clone(), task: worker.abort_handle() };
+    let stop = StopOnDrop { cancellation: cancellation.clone(), task: None };
     let mut complete = false;
     let mut attention = match receive_packets(reader, &chunks, spare).await {
         Ok(End::Complete) => {

@@ -3,6 +3,7 @@
 mod bulk_error;
 mod bulk_receiver;
 mod discard;
+mod execution;
 mod handshake;
 mod login_reply;
 mod packet_reader;
@@ -11,6 +12,7 @@ pub(crate) mod request_log;
 mod requests;
 mod response_writer;
 mod responses;
+mod secrets;
 mod store_sink;
 
 use std::borrow::Cow;
@@ -58,6 +60,13 @@ pub(crate) enum ConnectionError {
     /// A row cannot be sent as its column says: a defect of the server, never of the client.
     #[error("cannot encode a row: {0}")]
     Row(String),
+}
+
+impl ConnectionError {
+    /// Whether the server is to blame.
+    pub fn is_own(&self) -> bool {
+        matches!(self, ConnectionError::Encode(_) | ConnectionError::Lost(_) | ConnectionError::Row(_))
+    }
 }
 
 /// Serves one accepted connection to its end.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tds::done::{Done, DoneStatus, command};
 use tds::packet::{PacketType, Status};
@@ -24,20 +24,23 @@ use super::packet_reader::{Message, PacketReader};
 use super::response_writer::ResponseWriter;
 use super::responses::{ResponseEncoder, env_change};
 use super::store_sink::StoreSink;
-use super::{ConnectionError, request_log};
+use super::{ConnectionError, execution, request_log};
 use crate::listener::Shared;
 use crate::session::response::{Response, SessionChange};
-use crate::session::{BulkTarget, Cancellation, EarlyEvents, Request, Session, StopOnDrop};
+use crate::session::{BulkTarget, Cancellation, EarlyEvents, Killed, Request, Session};
 use crate::sql_error::SqlError;
 use crate::transport::Transport;
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.
 const EVENTS_QUEUED: usize = 2;
+/// How long the connection of a killed session stays for its client to read the reason.
+const KILLED_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
 pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Result<(), ConnectionError> {
     let Connection { transport, session, version, packet_size_bytes, spid } = connection;
     let (read, write) = tokio::io::split(transport);
+    let killed = session.killed();
     let mut conversation = Conversation {
         reader: PacketReader::new(read, shared.options.limits.message_bytes),
         writer: ResponseWriter::new(write, packet_size_bytes, spid),
@@ -46,6 +49,8 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
         spid,
         shared: Arc::clone(shared),
         bulk: None,
+        killed,
+        secret: false,
     };
     while conversation.exchange().await? {}
     Ok(())
@@ -61,6 +66,9 @@ struct Conversation {
     shared: Arc<Shared>,
     /// Set between INSERT BULK and its data.
     bulk: Option<Box<BulkTarget>>,
+    killed: Killed,
+    /// The request that is logged mentions secrets.
+    secret: bool,
 }
 
 impl Conversation {
@@ -71,9 +79,14 @@ impl Conversation {
         {
             return self.bulk_load(*target).await;
         }
-        let Some(message) = self.reader.message().await? else { return Ok(false) };
+        let message = tokio::select! {
+            biased;
+            () = self.killed.wait() => return self.end_killed().await,
+            message = self.reader.message() => message?,
+        };
+        let Some(message) = message else { return Ok(false) };
         if self.shared.options.log_requests {
-            request_log::request(self.spid, &message, self.version);
+            self.secret = request_log::request(self.spid, &message, self.version);
         }
         if message.packet_type == PacketType::Attention {
             return self.done(DoneStatus::ATTENTION, 0).await;
@@ -92,6 +105,17 @@ impl Conversation {
         };
         let reset = self.reset(message.status)?;
         self.answer(request, reset).await
+    }
+
+    /// The session was killed while it waited for its client: it is undone at once, and the client finds the reason when it comes
+    /// back within a while.
+    async fn end_killed(&mut self) -> Result<bool, ConnectionError> {
+        self.session = None;
+        self.fail(SqlError::killed()).await?;
+        let left = async { while let Ok(Some(_)) = self.reader.packet().await {} };
+        // A socket that is closed while bytes come in takes back what was sent.
+        let _ = tokio::time::timeout(KILLED_TIME, left).await;
+        Ok(false)
     }
 
     /// Answers with an error after which the connection is closed.
@@ -181,7 +205,7 @@ impl Conversation {
             if let Poll::Ready(session) = done {
                 self.session = Some(session);
                 if self.shared.options.log_requests {
-                    request_log::answered(self.spid, encoder.answer(), false, began.elapsed());
+                    request_log::answered(self.spid, encoder.answer(), self.secret, false, began.elapsed());
                 }
                 return Ok(!encoder.finish(&mut self.writer).await?);
             }
@@ -192,14 +216,17 @@ impl Conversation {
             });
         }
         // On the threads for work: a query that computes, and a wait for a lock or the disk, hold up no connection.
-        let mut execution = self.shared.work.spawn(execution);
-        let stop = StopOnDrop { cancellation: cancellation.clone(), task: execution.abort_handle() };
-        let mut attention = false;
+        let (mut execution, stop) = execution::spawn(execution, &self.shared.work, &cancellation);
+        let (mut attention, mut killed) = (false, false);
         let mut bulk = None;
         loop {
             tokio::select! {
                 // The client's cancellation first: a result that flows fast must not drown it.
                 biased;
+                () = self.killed.wait(), if !killed => {
+                    killed = true;
+                    cancellation.cancel();
+                }
                 packet = self.reader.packet(), if !attention => match packet? {
                     Some((packet, _)) if packet.header.packet_type == PacketType::Attention => {
                         attention = true;
@@ -224,13 +251,18 @@ impl Conversation {
             }
         }
         match (&mut execution).await {
-            Ok(session) => self.session = Some(session),
+            Ok(Ok(session)) => self.session = Some(session),
+            Ok(Err(error)) => return Err(self.lost(error).await),
             Err(error) => return Err(self.lost(error).await),
         }
         drop(stop);
+        if killed {
+            let message = self.shared.instance.server_message(SqlError::killed());
+            encoder.event(Response::Error(message), &mut self.writer).await?;
+        }
         self.bulk = bulk.filter(|_| !attention);
         if self.shared.options.log_requests {
-            request_log::answered(self.spid, encoder.answer(), attention, began.elapsed());
+            request_log::answered(self.spid, encoder.answer(), self.secret, attention, began.elapsed());
         }
         let fatal = encoder.finish(&mut self.writer).await?;
         if attention {
@@ -260,7 +292,12 @@ impl Conversation {
             cancellation,
             row_max_bytes: self.shared.options.limits.row_bytes,
         };
-        let received = match bulk_receiver::receive(&mut self.reader, load).await {
+        let received = tokio::select! {
+            biased;
+            () = self.killed.wait() => return self.end_killed().await,
+            received = bulk_receiver::receive(&mut self.reader, load) => received,
+        };
+        let received = match received {
             Ok(received) => received,
             Err(ConnectionError::Lost(reason)) => return Err(self.lost(reason).await),
             Err(error) => return Err(error),

@@ -7,6 +7,7 @@ use tds::{Length, SqlType};
 
 use super::convert::{length_limit, type_name};
 use super::datum::{DAYS_TO_1900, Datum, TICKS_PER_DAY};
+use super::functions::growing::ask;
 use super::scalar::Scalar;
 use super::typed::{Typed, call, call_with};
 use super::types::{self, as_decimal, bounded_decimal, is_integer, is_numeric, is_text};
@@ -155,13 +156,17 @@ fn concatenate(left: Typed, right: Typed) -> Result<Typed, SqlError> {
     let target = result.clone();
     Ok(call("concatenate", vec![left, right], result, move |arguments| match arguments {
         [Datum::Text(left), Datum::Text(right)] => {
+            ask(left.len() + right.len(), &target)?;
             let text = format!("{left}{right}");
             Ok(Datum::Text(match limit {
                 Some(limit) => super::convert::cut_text(&text, &target, limit),
                 None => text,
             }))
         }
-        [Datum::Binary(left), Datum::Binary(right)] => Ok(Datum::Binary([left.as_slice(), right].concat())),
+        [Datum::Binary(left), Datum::Binary(right)] => {
+            ask(left.len() + right.len(), &target)?;
+            Ok(Datum::Binary([left.as_slice(), right].concat()))
+        }
         _ => Ok(Datum::Null),
     }))
 }

@@ -71,6 +71,15 @@ pub enum Datum {
 }
 
 impl Datum {
+    /// Bytes beside its own.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Datum::Text(text) => text.len(),
+            Datum::Binary(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Whether it is NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Datum::Null)

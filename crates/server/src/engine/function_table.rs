@@ -7,19 +7,41 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, DataFusionError, Result};
-use datafusion::datasource::MemTable;
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use tds::SqlType;
 
 use super::Datum;
 use super::bind::OutputColumn;
-use super::datum::data_type;
+use super::provider::{external, projected, read_once};
 use crate::sql_error::SqlError;
 
+/// Rows per batch.
+const BATCH_ROWS: usize = 8192;
+/// A batch of long values is handed on when it has come to so many bytes.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// The rows of a call, made while they are read.
+pub struct FunctionRows(Box<dyn Iterator<Item = std::result::Result<Vec<Datum>, SqlError>> + Send>);
+
+impl FunctionRows {
+    /// Rows one by one.
+    pub fn new(
+        rows: impl Iterator<Item = std::result::Result<Vec<Datum>, SqlError>> + Send + 'static,
+    ) -> FunctionRows {
+        FunctionRows(Box::new(rows))
+    }
+}
+
+impl From<Vec<Vec<Datum>>> for FunctionRows {
+    fn from(rows: Vec<Vec<Datum>>) -> FunctionRows {
+        FunctionRows::new(rows.into_iter().map(Ok))
+    }
+}
+
 /// Computes a function's rows from its arguments.
-pub type RowsKernel = Arc<dyn Fn(&[Datum]) -> std::result::Result<Vec<Vec<Datum>>, SqlError> + Send + Sync>;
+pub type RowsKernel = Arc<dyn Fn(&[Datum]) -> std::result::Result<FunctionRows, SqlError> + Send + Sync>;
 
 /// A table-valued function.
 #[derive(Clone)]
@@ -87,7 +109,6 @@ impl TableProvider for FunctionTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let external = |error: SqlError| DataFusionError::External(Box::new(error));
         let options = RecordBatchOptions::new().with_row_count(Some(1));
         let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
         let mut arguments = Vec::with_capacity(self.arguments.len());
@@ -97,21 +118,50 @@ impl TableProvider for FunctionTable {
             arguments.push(Datum::read(array.as_ref(), sql_type, 0).map_err(external)?);
         }
         let rows = (self.function.rows)(&arguments).map_err(external)?;
-        let columns = self
-            .function
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(index, column)| {
-                let values: Vec<Datum> =
-                    rows.iter().map(|row| row.get(index).cloned().unwrap_or(Datum::Null)).collect();
-                debug_assert_eq!(data_type(&column.sql_type), *self.schema.field(index).data_type());
-                Datum::array(&values, &column.sql_type)
-            })
-            .collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
-        let table = MemTable::try_new(Arc::clone(&self.schema), vec![vec![batch]])?;
-        table.scan(session, projection, filters, limit).await
+        let schema = projected(&self.schema, projection)?;
+        let columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let types = columns.iter().filter_map(|at| self.function.columns.get(*at));
+        let types = types.map(|column| column.sql_type.clone()).collect();
+        let batches = FunctionBatches { rows, columns, types, schema: Arc::clone(&schema) };
+        read_once(schema, Some(Box::new(batches)), limit.filter(|_| filters.is_empty()))
+    }
+}
+
+/// Rows of a call, gathered into batches of some columns.
+struct FunctionBatches {
+    rows: FunctionRows,
+    columns: Vec<usize>,
+    types: Vec<SqlType>,
+    schema: SchemaRef,
+}
+
+impl Iterator for FunctionBatches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut values: Vec<Vec<Datum>> = vec![Vec::new(); self.columns.len()];
+        let (mut count, mut bytes) = (0, 0);
+        while count < BATCH_ROWS && bytes < BATCH_BYTES {
+            let mut row = match self.rows.0.next() {
+                Some(Ok(row)) => row,
+                Some(Err(error)) => return Some(Err(external(error))),
+                None => break,
+            };
+            count += 1;
+            for (column, at) in values.iter_mut().zip(&self.columns) {
+                // Each column is wanted once.
+                let value =
+                    row.get_mut(*at).map_or(Datum::Null, |value| std::mem::replace(value, Datum::Null));
+                bytes += value.heap_bytes();
+                column.push(value);
+            }
+        }
+        if count == 0 {
+            return None;
+        }
+        let arrays = values.iter().zip(&self.types).map(|(values, sql_type)| Datum::array(values, sql_type));
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays.collect(), &options);
+        Some(batch.map_err(Into::into))
     }
 }

@@ -2,10 +2,15 @@
 //!
 //! JSON_QUERY and OPENJSON give back pieces as they were written, so nothing is parsed into values of its own.
 
+use std::ops::Range;
+
+use crate::running;
 use crate::sql_error::SqlError;
 
 /// Nesting of objects and arrays that is followed.
 const DEPTH_MAX: usize = 128;
+/// Elements between two looks at the request.
+const TURNS: usize = 1 << 16;
 
 /// What a piece spells, with OPENJSON's number of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +52,9 @@ pub fn value(text: &str) -> Result<&str, SqlError> {
             ),
         )
     };
-    let end = end_of(bytes, start, 0).map_err(unexpected)?;
+    // A text that is not read to its end because the request is to stop is not wrong.
+    let stopped = |at: usize| running::check().err().unwrap_or_else(|| unexpected(at));
+    let end = end_of(bytes, start, 0).map_err(stopped)?;
     let rest = skip_blanks(bytes, end);
     if rest < bytes.len() {
         return Err(unexpected(rest));
@@ -77,27 +84,67 @@ pub fn scalar(piece: &str) -> Option<String> {
 }
 
 /// Names and values of an object, or positions and values of an array; empty for scalars.
-pub fn entries(piece: &str) -> Vec<(String, &str)> {
-    let bytes = piece.as_bytes();
-    let of_object = kind(piece) == Kind::Object;
-    if !of_object && kind(piece) != Kind::Array {
-        return Vec::new();
+#[derive(Debug)]
+pub struct Entries<T> {
+    piece: T,
+    of_object: bool,
+    /// Where the next one begins.
+    at: usize,
+    found: usize,
+}
+
+impl<T: AsRef<str>> Entries<T> {
+    /// Of a piece.
+    pub fn new(piece: T) -> Entries<T> {
+        let text = piece.as_ref();
+        let of_object = kind(text) == Kind::Object;
+        let is_list = of_object || kind(text) == Kind::Array;
+        let at = if is_list { skip_blanks(text.as_bytes(), 1) } else { text.len() };
+        Entries { piece, of_object, at, found: 0 }
     }
-    let mut found = Vec::new();
-    let mut at = skip_blanks(bytes, 1);
-    // The piece was checked when the whole text was: what is not as expected is its end.
-    while at + 1 < bytes.len() {
-        let mut name = found.len().to_string();
-        if of_object {
-            let Ok(end) = end_of_string(bytes, at) else { break };
-            name = unescaped(piece.get(at..end).unwrap_or_default());
+
+    /// The next name, and where its value lies.
+    fn place(&mut self) -> Option<(String, Range<usize>)> {
+        let text = self.piece.as_ref();
+        let bytes = text.as_bytes();
+        // The piece was checked when the whole text was: what is not as expected is its end.
+        if self.at + 1 >= bytes.len() {
+            return None;
+        }
+        let mut name = self.found.to_string();
+        let mut at = self.at;
+        if self.of_object {
+            let end = end_of_string(bytes, at).ok()?;
+            name = unescaped(text.get(at..end).unwrap_or_default());
             at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
         }
-        let Ok(end) = end_of(bytes, at, 0) else { break };
-        found.push((name, piece.get(at..end).unwrap_or_default()));
-        at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
+        let end = end_of(bytes, at, 0).ok()?;
+        self.at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
+        self.found += 1;
+        Some((name, at..end))
     }
-    found
+}
+
+impl<T: AsRef<str>> Iterator for Entries<T> {
+    type Item = (String, String);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, place) = self.place()?;
+        Some((name, self.piece.as_ref().get(place).unwrap_or_default().to_string()))
+    }
+}
+
+/// The first entry of a piece that is wanted.
+fn entry(piece: &str, mut wanted: impl FnMut(&str, usize) -> bool) -> Option<&str> {
+    let mut entries = Entries::new(piece);
+    let mut number = 0;
+    loop {
+        let (name, place) = entries.place()?;
+        if wanted(&name, number) {
+            return piece.get(place);
+        }
+        number += 1;
+    }
 }
 
 impl Path {
@@ -160,11 +207,9 @@ impl Path {
         let mut piece = piece;
         for step in &self.steps {
             let found = match step {
-                Step::Member(name) if kind(piece) == Kind::Object => {
-                    entries(piece).into_iter().find(|(own, _)| own == name).map(|(_, value)| value)
-                }
+                Step::Member(name) if kind(piece) == Kind::Object => entry(piece, |own, _| own == name),
                 Step::Element(index) if kind(piece) == Kind::Array => {
-                    entries(piece).into_iter().nth(*index).map(|(_, value)| value)
+                    entry(piece, |_, number| number == *index)
                 }
                 _ => None,
             };
@@ -207,7 +252,10 @@ fn end_of_list(bytes: &[u8], at: usize, depth: usize, close: u8) -> Result<usize
     if bytes.get(at) == Some(&close) {
         return Ok(at + 1);
     }
-    loop {
+    for turn in 1_usize.. {
+        if turn.is_multiple_of(TURNS) && running::check().is_err() {
+            return Err(at);
+        }
         if close == b'}' {
             at = skip_blanks(bytes, end_of_string(bytes, at)?);
             if bytes.get(at) != Some(&b':') {
@@ -222,6 +270,7 @@ fn end_of_list(bytes: &[u8], at: usize, depth: usize, close: u8) -> Result<usize
             _ => return Err(at),
         }
     }
+    Err(at)
 }
 
 fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, usize> {

@@ -1,5 +1,8 @@
 //! LIKE and PATINDEX patterns: `%`, `_`, `[a-f]`, `[^x]`, an escape character.
 
+use crate::running;
+use crate::sql_error::SqlError;
+
 /// What a text begins with if it matches `pattern`; `function` is the name of the function that LIKE becomes ([`function_name`]). None: it is
 /// no such function.
 pub(super) fn beginning(function: &str, pattern: &str) -> Option<String> {
@@ -16,6 +19,8 @@ pub(super) fn function_name(fold: bool, escape: Option<char>) -> String {
 }
 
 const NAME: &str = "like_";
+/// Texts whose characters are counted in the memory of the request; steps of matching between two looks at it.
+const LONG_BYTES: usize = 1 << 16;
 
 /// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,17 +66,25 @@ impl Pattern {
         Pattern { parts }
     }
 
-    /// Whether the whole text matches.
-    pub fn matches(&self, text: &str) -> bool {
+    /// Whether the whole text matches. Errors: 3617, and 701 for a long text.
+    pub fn matches(&self, text: &str) -> Result<bool, SqlError> {
+        if text.len() > LONG_BYTES {
+            running::take(text.len().saturating_mul(4))?;
+        }
         let chars: Vec<char> = text.chars().collect();
-        self.run(&chars)
+        self.matches_chars(&chars)
     }
 
-    /// Greedy matching with one point to return to: linear in text times pattern.
-    fn run(&self, text: &[char]) -> bool {
+    /// Greedy matching with one point to return to: linear in text times pattern. Errors: 3617.
+    pub fn matches_chars(&self, text: &[char]) -> Result<bool, SqlError> {
         let (mut at, mut part) = (0, 0);
         let mut back: Option<(usize, usize)> = None;
+        let mut steps = 0_usize;
         loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(LONG_BYTES) {
+                running::check()?;
+            }
             match self.parts.get(part) {
                 Some(Part::Any) => {
                     back = Some((at, part));
@@ -83,7 +96,7 @@ impl Pattern {
                     part += 1;
                     continue;
                 }
-                None if at == text.len() => return true,
+                None if at == text.len() => return Ok(true),
                 _ => {}
             }
             match &mut back {
@@ -92,7 +105,7 @@ impl Pattern {
                     at = *from;
                     part = *any + 1;
                 }
-                _ => return false,
+                _ => return Ok(false),
             }
         }
     }
@@ -158,8 +171,8 @@ mod tests {
             ("[]]", "]", true),
         ] {
             assert_eq!(
-                Pattern::new(pattern, Some('!'), false).matches(text),
-                expected,
+                Pattern::new(pattern, Some('!'), false).matches(text).ok(),
+                Some(expected),
                 "{text} LIKE {pattern}"
             );
         }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod arithmetic;
+mod attentive;
 pub mod bind;
 mod collation;
 pub mod convert;
@@ -33,7 +34,7 @@ pub use bind::{
 pub use collation::{is_case_sensitive, text_key};
 pub use datum::Datum;
 pub use facts::{Facts, SessionContext};
-pub use function_table::{RowsKernel, TableFunction};
+pub use function_table::{FunctionRows, RowsKernel, TableFunction};
 pub use like::Pattern;
 pub(crate) use parallel::{SerialReason, Streams};
 pub use plain::PlainRows;

@@ -16,6 +16,7 @@ use super::bind::{BoundQuery, plan_error};
 use super::pause::with_pauses;
 use super::provider::StoredTable;
 use super::run::{Engine, ResultStream, exact_schema};
+use crate::running::Running;
 use crate::session::Cancellation;
 use crate::sql_error::SqlError;
 
@@ -97,7 +98,8 @@ impl Engine {
             // What cannot be planned so may still be run row by row.
             return Ok(Streams::One(self.start(bound, cancellation).await?, SerialReason::RowByRow));
         };
-        let plan = with_pauses(plan, cancellation).map_err(plan_error)?;
+        let running = Running::new(cancellation, self.memory());
+        let plan = with_pauses(plan, &running).map_err(plan_error)?;
         let schema = exact_schema(&bound.columns);
         let context = SessionContext::new_with_state(state).task_ctx();
         if plan.output_partitioning().partition_count() == 1 {

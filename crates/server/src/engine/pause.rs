@@ -2,6 +2,7 @@
 //! cancellation unnoticed and other sessions waiting for the thread.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,26 +17,33 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::Stream;
 
-use crate::session::Cancellation;
+use super::attentive::attentive;
+use crate::running::{self, Running};
+use crate::sql_error::SqlError;
 
 /// How long a query works before it lets others have the thread.
 const WORK_SPAN: Duration = Duration::from_millis(5);
 
-/// The plan with a pause behind every operator.
-pub(super) fn with_pauses(
-    plan: Arc<dyn ExecutionPlan>,
-    cancellation: &Cancellation,
-) -> Result<Arc<dyn ExecutionPlan>> {
+/// The plan with a pause behind every operator. Whichever thread runs a part of it works for `running`.
+pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>, running: &Running) -> Result<Arc<dyn ExecutionPlan>> {
     let paused = |plan| -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
-        Ok(Transformed::yes(Arc::new(PauseExec { input: plan, cancellation: cancellation.clone() })))
+        Ok(Transformed::yes(Arc::new(PauseExec { input: attentive(plan)?, running: running.clone() })))
     };
     plan.transform_up(paused).map(|transformed| transformed.data)
+}
+
+/// The same for a plan that is a part of what this thread does already.
+pub(super) fn with_current_pauses(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    match running::current() {
+        Some(running) => with_pauses(plan, &running),
+        None => Ok(plan),
+    }
 }
 
 /// Hands on its input's batches.
 struct PauseExec {
     input: Arc<dyn ExecutionPlan>,
-    cancellation: Cancellation,
+    running: Running,
 }
 
 impl fmt::Debug for PauseExec {
@@ -82,18 +90,18 @@ impl ExecutionPlan for PauseExec {
             .into_iter()
             .next()
             .ok_or_else(|| DataFusionError::Internal("a pause without an input".to_string()))?;
-        Ok(Arc::new(PauseExec { input, cancellation: self.cancellation.clone() }))
+        Ok(Arc::new(PauseExec { input, running: self.running.clone() }))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
-        Ok(Box::pin(PauseStream { input, cancellation: self.cancellation.clone(), paused: Instant::now() }))
+        Ok(Box::pin(PauseStream { input, running: self.running.clone(), paused: Instant::now() }))
     }
 }
 
 struct PauseStream {
     input: SendableRecordBatchStream,
-    cancellation: Cancellation,
+    running: Running,
     /// When the last pause ended.
     paused: Instant,
 }
@@ -103,17 +111,26 @@ impl Stream for PauseStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // Once cancelled the query is dropped where its batches are awaited: it must only get there.
-        if self.paused.elapsed() >= WORK_SPAN || self.cancellation.is_cancelled() {
+        if self.paused.elapsed() >= WORK_SPAN || self.running.cancellation().is_cancelled() {
             self.paused = Instant::now();
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let next = self.input.as_mut().poll_next(cx);
+        let running = self.running.clone();
+        let next = running.step(|| {
+            // A defect below ends the statement, not the connection; nothing of the plan is used afterwards.
+            let poll = AssertUnwindSafe(|| self.input.as_mut().poll_next(cx));
+            catch_unwind(poll).unwrap_or_else(|_| Poll::Ready(Some(Err(broken()))))
+        });
         if next.is_pending() {
             self.paused = Instant::now();
         }
         next
     }
+}
+
+fn broken() -> DataFusionError {
+    DataFusionError::External(Box::new(SqlError::internal("an operator of the query stopped")))
 }
 
 impl RecordBatchStream for PauseStream {

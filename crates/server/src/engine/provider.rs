@@ -19,6 +19,7 @@ use store::StoreError;
 
 use super::seek::{is_seekable, seek};
 use crate::catalogue::TableDefinition;
+use crate::running;
 use crate::session::work::store_error;
 use crate::sql_error::SqlError;
 use crate::storage::{KeyRange, LocatedScan, RowLocator, Scan};
@@ -77,7 +78,7 @@ fn plain(schema: &Schema) -> SchemaRef {
     ))
 }
 
-fn projected(schema: &SchemaRef, projection: Option<&Vec<usize>>) -> Result<SchemaRef> {
+pub(super) fn projected(schema: &SchemaRef, projection: Option<&Vec<usize>>) -> Result<SchemaRef> {
     Ok(match projection {
         Some(projection) => Arc::new(schema.project(projection)?),
         None => Arc::clone(schema),
@@ -265,10 +266,10 @@ impl TableProvider for LocatedTable {
 }
 
 /// Batches on their way into a plan.
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// A plan of rows that are read once, relabelled to `schema`.
-fn read_once(
+pub(super) fn read_once(
     schema: SchemaRef,
     rows: Option<Batches>,
     limit: Option<usize>,
@@ -297,12 +298,14 @@ impl PartitionStream for OncePartition {
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = Arc::clone(&self.schema);
         let Some(rows) = self.rows.lock().take() else {
-            let error = DataFusionError::Internal("rows that can be read once were read twice".to_string());
+            // Only a join does that whose rows have no room in memory.
+            let error = external(SqlError::out_of_memory());
             let stream = futures::stream::iter([Err(error)]);
             return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
         };
         let target = Arc::clone(&schema);
         let batches = rows.map(move |batch| {
+            running::check().map_err(external)?;
             let batch = batch?;
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
@@ -316,7 +319,7 @@ fn unreadable(error: StoreError) -> DataFusionError {
     external(store_error(error))
 }
 
-fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+pub(super) fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 

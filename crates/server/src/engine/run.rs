@@ -1,5 +1,6 @@
 //! Running bound queries and expressions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::{Array, RecordBatch, RecordBatchOptions};
@@ -7,6 +8,8 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::context::SessionContext;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlanBuilder, lit};
 use datafusion::physical_plan::execute_stream;
@@ -18,20 +21,25 @@ use tds::SqlType;
 use super::bind::{BoundQuery, OutputColumn, plan_error};
 use super::correlated::physical_plan;
 use super::datum::Datum;
-use super::pause::with_pauses;
+use super::pause::{with_current_pauses, with_pauses};
 use super::plain::PlainRows;
 use super::scalar::sql_error_of;
 use super::simple::SimpleQuery;
 use super::typed::Typed;
+use crate::memory::{BudgetPool, MemoryBudget};
+use crate::running::{self, Running};
 use crate::session::Cancellation;
 use crate::sql_error::SqlError;
 
 /// Rows per batch of a result.
 const BATCH_ROWS: usize = 8192;
+/// Sorts that can set aside memory for merging.
+const SORTS_AT_ONCE: usize = 128;
 
 /// The execution engine, shared by all sessions.
 pub struct Engine {
     pub(super) state: SessionState,
+    memory: Arc<MemoryBudget>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -40,17 +48,37 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-impl Default for Engine {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Engine {
-    /// One partition: rows keep the order in which they were stored.
-    pub fn new() -> Engine {
-        let config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
-        Engine { state: SessionStateBuilder::new().with_config(config).with_default_features().build() }
+    /// One partition: rows keep the order in which they were stored. What does not fit into `memory` goes to files below
+    /// `spill_directory`, or where temporary files are; it is made when it is needed.
+    pub(crate) fn new(
+        memory: &Arc<MemoryBudget>,
+        spill_directory: Option<PathBuf>,
+    ) -> Result<Engine, SqlError> {
+        let mut config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
+        // Each sort sets this aside for the merge of what it has spilled.
+        let reserved = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+        *reserved = (*reserved).min(memory.limit() / SORTS_AT_ONCE);
+        let mode = match spill_directory {
+            Some(directory) => DiskManagerMode::Directories(vec![directory]),
+            None => DiskManagerMode::OsTmpDirectory,
+        };
+        let environment = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(BudgetPool::new(memory)))
+            .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
+            .build_arc()
+            .map_err(SqlError::internal)?;
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(environment)
+            .with_default_features()
+            .build();
+        Ok(Engine { state, memory: Arc::clone(memory) })
+    }
+
+    /// What statements may hold.
+    pub(crate) fn memory(&self) -> &Arc<MemoryBudget> {
+        &self.memory
     }
 
     /// Starts a query. Its batches have the schema of [`exact_schema`]. Once cancelled it ends with error 3617.
@@ -65,7 +93,8 @@ impl Engine {
         let context = SessionContext::new_with_state(self.state.clone());
         let schema = exact_schema(&bound.columns);
         let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
-        let plan = with_pauses(plan, cancellation).map_err(plan_error)?;
+        let running = Running::new(cancellation, &self.memory);
+        let plan = with_pauses(plan, &running).map_err(plan_error)?;
         let stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
         Ok(ResultStream::planned(schema, stream, cancellation))
     }
@@ -95,6 +124,7 @@ impl Engine {
         let mut stream = self.start(bound, cancellation).await?;
         let mut batches = Vec::new();
         while let Some(batch) = stream.next().await? {
+            running::hold(batch.get_array_memory_size())?;
             batches.push(batch);
         }
         Ok(batches)
@@ -123,6 +153,7 @@ impl Engine {
             .map_err(plan_error)?;
         let context = SessionContext::new_with_state(self.state.clone());
         let plan = physical_plan(&self.state, &plan).await.map_err(plan_error)?;
+        let plan = with_current_pauses(plan).map_err(plan_error)?;
         let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
         while let Some(batch) = stream.next().await {
             if batch.map_err(|error| sql_error_of(&error))?.num_rows() > 0 {
@@ -152,6 +183,7 @@ impl Engine {
                 .map_err(plan_error)?;
             let context = SessionContext::new_with_state(self.state.clone());
             let plan = physical_plan(&self.state, &plan).await.map_err(plan_error)?;
+            let plan = with_current_pauses(plan).map_err(plan_error)?;
             let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
             while let Some(batch) = stream.next().await {
                 let batch = batch.map_err(|error| sql_error_of(&error))?;

@@ -17,7 +17,11 @@ use tds::SqlType;
 
 use super::datum::{Datum, data_type};
 use super::typed::plan_field;
+use crate::running;
 use crate::sql_error::SqlError;
+
+/// Values are counted in the memory of the request when they have come to so much.
+const COUNTED_BYTES: usize = 1 << 20;
 
 type ValueKernel = Arc<dyn Fn(&[Datum]) -> std::result::Result<Datum, SqlError> + Send + Sync>;
 type ColumnKernel = Arc<dyn Fn(&[ArrayRef], usize) -> std::result::Result<ArrayRef, SqlError> + Send + Sync>;
@@ -160,12 +164,25 @@ impl Scalar {
     ) -> std::result::Result<ArrayRef, SqlError> {
         let mut values = Vec::with_capacity(rows);
         let mut row_values = Vec::with_capacity(arrays.len());
+        let (mut long_bytes, mut all_bytes) = (0, 0_usize);
         for row in 0..rows {
+            running::check()?;
             row_values.clear();
             for (array, sql_type) in arrays.iter().zip(&self.arguments) {
                 row_values.push(Datum::read(array.as_ref() as &dyn Array, sql_type, row)?);
             }
-            values.push(kernel(&row_values)?);
+            let value = kernel(&row_values)?;
+            // As a value, and once more in the column.
+            long_bytes += 2 * value.heap_bytes();
+            all_bytes += value.heap_bytes();
+            // A column of the engine holds no more.
+            if all_bytes > i32::MAX as usize {
+                return Err(SqlError::out_of_memory());
+            }
+            if long_bytes >= COUNTED_BYTES {
+                running::take(std::mem::take(&mut long_bytes))?;
+            }
+            values.push(value);
         }
         if self.result_type == DataType::Boolean {
             return Ok(Datum::array(&values, &SqlType::Bit));
@@ -193,6 +210,9 @@ pub fn sql_error_of(error: &DataFusionError) -> SqlError {
             return sql_error_of(shared);
         }
         source = current.source();
+    }
+    if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
+        return SqlError::out_of_memory();
     }
     SqlError::internal(error.strip_backtrace())
 }

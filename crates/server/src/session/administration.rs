@@ -52,6 +52,7 @@ impl Session {
                     return Err(SqlError::new(2706, 16, 6, text));
                 }
             }
+            Administration::Kill { session, status_only } => self.kill(*session, *status_only)?,
             Administration::Dbcc(dbcc) => return self.dbcc(dbcc, frame, output).await,
         }
         self.last.error = 0;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::future::AbortHandle;
 use tokio::sync::Notify;
-use tokio::task::AbortHandle;
 
 use crate::sql_error::SqlError;
 
@@ -33,6 +33,11 @@ impl Cancellation {
         self.flag.load(Ordering::Acquire)
     }
 
+    /// Whether both are one.
+    pub(crate) fn is_same(&self, other: &Cancellation) -> bool {
+        Arc::ptr_eq(&self.flag, &other.flag)
+    }
+
     /// The bare flag, for waits that know nothing of requests.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
@@ -56,12 +61,14 @@ impl Cancellation {
 /// Cancels a request and aborts its task when it goes out of scope, however the answering of the request ends.
 pub(crate) struct StopOnDrop {
     pub cancellation: Cancellation,
-    pub task: AbortHandle,
+    pub task: Option<AbortHandle>,
 }
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.cancellation.cancel();
-        self.task.abort();
+        if let Some(task) = &self.task {
+            task.abort();
+        }
     }
 }

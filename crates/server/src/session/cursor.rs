@@ -91,12 +91,7 @@ impl ServerCursor {
             total += batch.num_rows() as u64;
             bytes = bytes.saturating_add(batch.get_array_memory_size());
             if bytes > STORED_BYTES_MAX {
-                return Err(SqlError::new(
-                    701,
-                    17,
-                    123,
-                    "There is insufficient system memory in resource pool 'default' to run this query.",
-                ));
+                return Err(SqlError::out_of_memory());
             }
             batches.push(batch);
         }

@@ -10,6 +10,7 @@ use super::interpreter::{Flow, Frame};
 use super::output::Output;
 use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
+use crate::running::Running;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::Statement;
 
@@ -39,7 +40,8 @@ impl Session {
     ) {
         self.watch(&cancellation);
         self.place(Placement::default());
-        self.run_request(request, Output::new(events, cancellation)).await;
+        let running = Running::new(&cancellation, self.instance.engine().memory());
+        running.all(self.run_request(request, Output::new(events, cancellation))).await;
     }
 
     /// The same for a [light](Self::is_light) request, which begins on its connection's thread: the first events go to
@@ -54,8 +56,9 @@ impl Session {
         self.watch(&cancellation);
         let placement = Placement::on_connection();
         self.place(placement.clone());
+        let running = Running::new(&cancellation, self.instance.engine().memory());
         let output = Output::new(events, cancellation).beginning_early(early, placement);
-        self.run_request(request, output).await;
+        running.all(self.run_request(request, output)).await;
     }
 
     fn place(&mut self, placement: Placement) {

@@ -17,7 +17,8 @@ use super::user_type::scalar_type;
 use super::work::waiting;
 use super::{LastStatement, Session};
 use crate::catalogue::{Module, ModuleDefinition};
-use crate::engine::{Datum, OutputColumn, ScalarFunction, TableFunction};
+use crate::engine::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
+use crate::running;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{Declaration, ModuleBody, ObjectName};
 
@@ -86,7 +87,7 @@ impl Session {
         let columns = columns_of(&module.definition);
         let display_name = module.definition.qualified_name();
         let runner = self.runner(module, frame)?;
-        let rows = move |arguments: &[Datum]| runner.run(arguments, Runner::rows);
+        let rows = move |arguments: &[Datum]| runner.run(arguments, Runner::rows).map(FunctionRows::from);
         Ok(Some(TableFunction {
             columns,
             rows: Arc::new(rows),
@@ -206,11 +207,15 @@ impl Runner {
             return waiting(|| call(self, arguments));
         }
         let runtime = tokio::runtime::Handle::try_current().ok();
+        let running = running::current();
         waiting(|| {
             std::thread::scope(|scope| {
                 let body = || {
                     let _entered = runtime.as_ref().map(tokio::runtime::Handle::enter);
-                    call(self, arguments)
+                    match &running {
+                        Some(running) => running.step(|| call(self, arguments)),
+                        None => call(self, arguments),
+                    }
                 };
                 let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, body);
                 let thread = thread.map_err(SqlError::internal)?;

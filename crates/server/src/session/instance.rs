@@ -1,6 +1,7 @@
 //! What all sessions share: the store, the engine, the catalogue's cache, counters.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
@@ -19,6 +20,7 @@ use crate::catalogue::{
     DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
 };
 use crate::engine::Engine;
+use crate::memory::{MemoryBudget, Shares};
 use crate::sql_error::SqlError;
 use crate::storage::Database;
 use crate::table::KeyCache;
@@ -73,9 +75,11 @@ impl Instance {
             transaction.commit().map_err(SqlError::internal)?;
         }
         drop_globals(&store)?;
+        let shares = Shares::of(crate::memory::default_limit());
+        let memory = MemoryBudget::new(shares.statement_bytes);
         let instance = Instance {
             store,
-            engine: Engine::new(),
+            engine: Engine::new(&memory, None)?,
             name: "bulkwire".to_string(),
             next_object_id: AtomicI32::new(OBJECT_ID_FIRST),
             next_descriptor: AtomicU64::new(1),
@@ -130,6 +134,16 @@ impl Instance {
     pub fn with_files(mut self, files: FileAccess) -> Instance {
         self.files = files;
         self
+    }
+
+    /// The same whose statements hold no more than `memory`; what does not fit goes to files below a directory.
+    pub(crate) fn with_memory(
+        mut self,
+        memory: &Arc<MemoryBudget>,
+        spill_directory: Option<PathBuf>,
+    ) -> Result<Instance, SqlError> {
+        self.engine = Engine::new(memory, spill_directory)?;
+        Ok(self)
     }
 
     /// Which files statements may read.

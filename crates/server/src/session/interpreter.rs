@@ -16,6 +16,8 @@ use super::user_type::{Declared, declared_type, definition_of_type};
 use super::work::VariableTable;
 use crate::engine::convert::{convert, display};
 use crate::engine::{Binder, Datum, Scope, functions};
+use crate::memory::Reservation;
+use crate::running;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{Declaration, SetOption, Statement, StatementKind};
 use crate::tsql::expression::Expr;
@@ -24,6 +26,9 @@ use crate::tsql::expression::Expr;
 const LOOP_YIELD: u32 = 256;
 /// Depth of EXEC inside EXEC (SQL Server's limit is 32 too).
 const NESTING_MAX: u32 = 32;
+
+/// Values of variables from here on are counted in the server's memory.
+const LONG_VALUE_BYTES: usize = 4096;
 
 /// What a statement means for those after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +50,9 @@ pub(super) struct Frame {
     variables: HashMap<String, (Datum, SqlType)>,
     /// Tables that the scope is given when it begins.
     pub tables: Vec<(String, VariableTable)>,
+    /// Bytes of long values among them, and the part of the server's memory that they are counted in.
+    long_bytes: usize,
+    memory: Option<Reservation>,
     /// Cursors of its own: LOCAL ones and those of variables.
     pub cursors: Cursors,
     /// Variables of type CURSOR, in lower case.
@@ -70,6 +78,8 @@ impl Frame {
         Frame {
             variables: HashMap::new(),
             tables: Vec::new(),
+            long_bytes: 0,
+            memory: None,
             cursors: Cursors::new(),
             cursor_variables: Vec::new(),
             in_procedure,
@@ -103,12 +113,35 @@ impl Frame {
         self.variables.insert(name.to_lowercase(), (value, sql_type));
     }
 
-    /// Assigns a value of another type. Errors: 137, and conversions.
+    /// Assigns a value of another type. Errors: 137, 701, and conversions.
     pub fn assign(&mut self, name: &str, value: Datum, from: &SqlType) -> Result<(), SqlError> {
-        let Some((slot, sql_type)) = self.variables.get_mut(&name.to_lowercase()) else {
+        let key = name.to_lowercase();
+        let Some((old, sql_type)) = self.variables.get(&key) else {
             return Err(SqlError::undeclared_variable(name));
         };
-        *slot = convert(value, from, sql_type, 0)?;
+        let value = convert(value, from, sql_type, 0)?;
+        self.count(old.heap_bytes(), value.heap_bytes())?;
+        if let Some((slot, _)) = self.variables.get_mut(&key) {
+            *slot = value;
+        }
+        Ok(())
+    }
+
+    /// Counts a long value that takes the place of another. Errors: 701.
+    fn count(&mut self, old: usize, new: usize) -> Result<(), SqlError> {
+        let long = |bytes: usize| if bytes >= LONG_VALUE_BYTES { bytes } else { 0 };
+        let (old, new) = (long(old), long(new));
+        if old == new {
+            return Ok(());
+        }
+        let bytes = self.long_bytes.saturating_sub(old).saturating_add(new);
+        if self.memory.is_none() {
+            self.memory = running::reservation();
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.resize(bytes)?;
+        }
+        self.long_bytes = bytes;
         Ok(())
     }
 
@@ -116,6 +149,16 @@ impl Frame {
     pub fn done_kind(&self) -> DoneKind {
         if self.in_procedure { DoneKind::InProcedure } else { DoneKind::Statement }
     }
+}
+
+/// A RAISERROR.
+struct Raised<'a> {
+    message: &'a Expr,
+    severity: &'a Expr,
+    state: &'a Expr,
+    arguments: &'a [Expr],
+    log: bool,
+    line: u32,
 }
 
 type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>> + Send + 'a>>;
@@ -147,7 +190,10 @@ impl Session {
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<Flow, SqlError> {
-        let error = match self.statement(statement, frame, output).await {
+        let held = running::held();
+        let result = self.statement(statement, frame, output).await;
+        running::release(held);
+        let error = match result {
             Ok(flow) => return Ok(flow),
             // The store does not know who waits; the message names the session.
             Err(error) if error.number == 1205 => SqlError::deadlock(self.login.spid).at_line(statement.line),
@@ -257,8 +303,9 @@ impl Session {
                 self.inform(SqlError::new(0, 0, 1, text).at_line(statement.line), output).await;
                 output.done(kind, command::OTHER, None).await;
             }
-            StatementKind::RaisError { message, severity, state, arguments } => {
-                self.raise(message, severity, state, arguments, statement.line, frame, output).await?;
+            StatementKind::RaisError { message, severity, state, arguments, log } => {
+                let raised = Raised { message, severity, state, arguments, log: *log, line: statement.line };
+                self.raise(raised, frame, output).await?;
             }
             StatementKind::Throw(thrown) => return Err(self.thrown(thrown.as_ref(), frame).await?),
             StatementKind::WaitForDelay(delay) => {
@@ -400,20 +447,24 @@ impl Session {
         output.send(Response::Info(output::message(notice, &self.instance))).await;
     }
 
-    #[allow(clippy::too_many_arguments)]
     async fn raise(
         &mut self,
-        message: &Expr,
-        severity: &Expr,
-        state: &Expr,
-        arguments: &[Expr],
-        line: u32,
+        raised: Raised<'_>,
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<(), SqlError> {
+        let Raised { message, severity, state, arguments, log, line } = raised;
         let (message, message_type) = self.value(message, frame).await?;
         let severity = self.value(severity, frame).await?.0.as_int().unwrap_or(16).clamp(0, 25) as u8;
         let state = self.value(state, frame).await?.0.as_int().unwrap_or(1).clamp(0, 255) as u8;
+        if severity > 18 && !log {
+            return Err(SqlError::new(
+                2754,
+                16,
+                1,
+                "Error severity levels greater than 18 can only be specified by members of the sysadmin role, using the WITH LOG option.",
+            ));
+        }
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let (value, sql_type) = self.value(argument, frame).await?;

@@ -26,6 +26,7 @@ mod insert;
 mod insert_file;
 mod instance;
 mod interpreter;
+mod kill;
 mod light;
 mod loads;
 mod merge;
@@ -60,7 +61,7 @@ pub use execute::Request;
 pub use instance::Instance;
 pub(crate) use loads::FinishedLoad;
 pub(crate) use placement::EarlyEvents;
-pub(crate) use registry::OpenSession;
+pub(crate) use registry::{Killed, OpenSession};
 
 use crate::engine::{Datum, SessionContext};
 use crate::sql_error::SqlError;
@@ -94,7 +95,7 @@ pub struct Session {
     database: String,
     work: Work,
     /// Its entry among the sessions that are open.
-    _place: registry::Place,
+    seat: registry::Place,
     /// Of the request that runs.
     cancellation: Cancellation,
     /// Where the request runs.
@@ -145,7 +146,7 @@ impl Session {
             settings,
             database,
             work,
-            _place: place,
+            seat: place,
             cancellation: Cancellation::new(),
             placement: Placement::default(),
             prepared: HashMap::new(),
@@ -162,6 +163,11 @@ impl Session {
     /// From now on rows of a table that are answered as they are stored may come as [`Response::PageRows`].
     pub(crate) fn take_page_rows(&mut self) {
         self.takes_page_rows = true;
+    }
+
+    /// What tells that another session has killed this one.
+    pub(crate) fn killed(&self) -> Killed {
+        self.seat.killed()
     }
 
     /// The current database.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use super::LoginSettings;
 use crate::engine::facts;
@@ -26,7 +27,26 @@ pub(crate) struct OpenSession {
 /// All of them. Ids may repeat once 65,000 logins have passed; a place is told apart by a number of its own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sessions {
-    open: Arc<Mutex<BTreeMap<u64, OpenSession>>>,
+    open: Arc<Mutex<BTreeMap<u64, Entry>>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    session: OpenSession,
+    killed: watch::Sender<bool>,
+}
+
+/// Tells a connection that its session was killed.
+#[derive(Debug, Clone)]
+pub(crate) struct Killed(watch::Receiver<bool>);
+
+impl Killed {
+    /// Waits for it; for ever if nobody kills the session.
+    pub async fn wait(&mut self) {
+        if self.0.wait_for(|killed| *killed).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// A session's place; empty again when it is dropped.
@@ -34,6 +54,14 @@ pub(crate) struct Sessions {
 pub(crate) struct Place {
     number: u64,
     sessions: Sessions,
+    killed: Killed,
+}
+
+impl Place {
+    /// What tells that the session was killed.
+    pub fn killed(&self) -> Killed {
+        self.killed.clone()
+    }
 }
 
 impl Sessions {
@@ -48,8 +76,28 @@ impl Sessions {
         };
         let mut open = self.open.lock();
         let number = open.last_key_value().map_or(0, |(last, _)| last + 1);
-        open.insert(number, session);
-        Place { number, sessions: self.clone() }
+        let (sender, receiver) = watch::channel(false);
+        open.insert(number, Entry { session, killed: sender });
+        Place { number, sessions: self.clone(), killed: Killed(receiver) }
+    }
+
+    /// Ends the sessions of an id: what they run is stopped, their connections are closed. False: there is none.
+    pub fn kill(&self, spid: u16) -> bool {
+        let open = self.open.lock();
+        let mut found = false;
+        for entry in open.values().filter(|entry| entry.session.spid == spid) {
+            found = true;
+            // Nobody listens if its connection is about to end anyway.
+            let _ = entry.killed.send(true);
+        }
+        found
+    }
+
+    /// Whether a session of that id is open, and whether it was killed and is being undone.
+    pub fn state(&self, spid: u16) -> Option<bool> {
+        let open = self.open.lock();
+        let entry = open.values().find(|entry| entry.session.spid == spid);
+        entry.map(|entry| *entry.killed.borrow())
     }
 
     /// How many there are.
@@ -59,7 +107,7 @@ impl Sessions {
 
     /// All of them, in the order of their login.
     pub fn all(&self) -> Vec<OpenSession> {
-        self.open.lock().values().cloned().collect()
+        self.open.lock().values().map(|entry| entry.session.clone()).collect()
     }
 }
 

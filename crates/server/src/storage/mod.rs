@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use store::engine::EngineError;
+use store::engine::{EngineError, EngineOptions};
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 pub use altering::AlteredTable;
@@ -158,6 +158,16 @@ impl From<PagedDatabases> for Database {
 impl Database {
     /// Opens a directory, or makes a database of `form` in it if it has none. With `form` None the one that is there decides.
     pub fn open(directory: &Path, form: Option<Form>, sync: bool) -> Result<Database, OpenError> {
+        Self::open_within(directory, form, sync, EngineOptions::default().cache_bytes)
+    }
+
+    /// The same with a cache of `cache_bytes` for all of its pages.
+    pub fn open_within(
+        directory: &Path,
+        form: Option<Form>,
+        sync: bool,
+        cache_bytes: usize,
+    ) -> Result<Database, OpenError> {
         let found = Form::of(directory)?;
         if let (Some(found), Some(wanted)) = (found, form)
             && found != wanted
@@ -171,7 +181,11 @@ impl Database {
                 let options = store::Options { sync, ..store::Options::default() };
                 Ok(store::Database::open(directory, options)?.into())
             }
-            Form::Pages => Ok(PagedDatabases::open(directory, sync)?.into()),
+            Form::Pages => {
+                let folders = DirectoryFolders::open(directory, sync)?;
+                let options = EngineOptions { cache_bytes, ..EngineOptions::default() };
+                Ok(PagedDatabases::open_in(Box::new(folders), options)?.into())
+            }
         }
     }
 

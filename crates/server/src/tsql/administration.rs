@@ -1,4 +1,4 @@
-//! Statements of administrators: ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
+//! Statements of administrators: ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC, KILL.
 
 use super::ast::ObjectName;
 use super::expression::Expr;
@@ -21,6 +21,13 @@ pub enum Administration {
     UpdateStatistics(ObjectName),
     /// DBCC.
     Dbcc(Dbcc),
+    /// KILL.
+    Kill {
+        /// The session.
+        session: i64,
+        /// WITH STATUSONLY: nothing is ended.
+        status_only: bool,
+    },
 }
 
 /// What ALTER DATABASE changes.

@@ -239,6 +239,8 @@ pub enum StatementKind {
         state: Expr,
         /// Values of the format.
         arguments: Vec<Expr>,
+        /// WITH LOG.
+        log: bool,
     },
     /// THROW, with or without number, message, state.
     Throw(Option<(Expr, Expr, Expr)>),

@@ -73,10 +73,11 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
             let columns = View::new(log::LOG_RECORDS).columns;
             let rows = move |arguments: &[Datum]| {
                 let position = |at: usize| arguments.get(at).and_then(Datum::as_text);
-                match facts.figures(&database) {
-                    Some(figures) => log::log_records(&facts, figures, position(0), position(1)),
-                    None => Ok(Vec::new()),
-                }
+                let rows = match facts.figures(&database) {
+                    Some(figures) => log::log_records(&facts, figures, position(0), position(1))?,
+                    None => Vec::new(),
+                };
+                Ok(rows.into())
             };
             let parameters = Some((name.name.clone(), vec![text(25), text(25)]));
             Some(TableFunction { columns, rows: Arc::new(rows), parameters })
@@ -94,7 +95,7 @@ fn shaped(
     let rows = move |arguments: &[Datum]| {
         let mut view = View::shaped(shape);
         waiting(|| fill(arguments, &mut view))?;
-        Ok(view.rows)
+        Ok(view.rows.into())
     };
     let columns = View::shaped(shape).columns;
     TableFunction { columns, rows: Arc::new(rows), parameters: Some((name.to_string(), parameters)) }

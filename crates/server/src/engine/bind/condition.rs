@@ -363,8 +363,8 @@ fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, Sql
                 [Datum::Text(value), Datum::Text(pattern)] => {
                     let value = if fold { text_key_untrimmed(value) } else { value.clone() };
                     Datum::Bit(match &constant {
-                        Some(constant) => constant.matches(&value),
-                        None => Pattern::new(pattern, escape, fold).matches(&value),
+                        Some(constant) => constant.matches(&value)?,
+                        None => Pattern::new(pattern, escape, fold).matches(&value)?,
                     })
                 }
                 _ => Datum::Null,

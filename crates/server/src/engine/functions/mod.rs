@@ -4,6 +4,7 @@ mod bits;
 mod date;
 mod format;
 mod from_parts;
+pub(crate) mod growing;
 mod json;
 mod math;
 mod metadata;

@@ -10,6 +10,7 @@ use super::super::like::Pattern;
 use super::super::typed::{Typed, call};
 use super::super::types::text_of;
 use super::super::{Datum, Facts};
+use super::growing::{GrowingText, ask, count_units, find, replace, replicate};
 use super::{long_text, name_type, strict, take};
 use crate::sql_error::SqlError;
 
@@ -20,7 +21,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
             let [value] = take(name, arguments)?;
             let (value, as_type) = textual(value);
             strict(name, vec![(value, as_type)], int, |values| {
-                Ok(Datum::Int(text(values, 0).trim_end_matches(' ').encode_utf16().count() as i64))
+                Ok(Datum::Int(count_units(text(values, 0).trim_end_matches(' '))? as i64))
             })?
         }
         "DATALENGTH" => {
@@ -103,7 +104,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
             keep_collation(
                 &value,
                 strict(if fold { "REPLACE_CI" } else { name }, cast, result, move |values| {
-                    Ok(Datum::Text(replace(text(values, 0), text(values, 1), text(values, 2), fold)))
+                    replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)
                 })?,
             )
         }
@@ -118,18 +119,12 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
                 if count < 0 {
                     return Ok(Datum::Null);
                 }
-                let limit = if unlimited {
-                    64 << 20
-                } else if unicode {
-                    4000
-                } else {
-                    8000
+                let limit = match (unlimited, unicode) {
+                    (true, _) => None,
+                    (false, true) => Some(4000),
+                    (false, false) => Some(8000),
                 };
-                let unit = text(values, 0);
-                let fits =
-                    if unit.is_empty() { 0 } else { (count as usize).min(limit / unit.len().max(1) + 1) };
-                let repeated = unit.repeat(fits);
-                Ok(Datum::Text(repeated.chars().take(limit).collect()))
+                replicate(text(values, 0), count as usize, limit, unicode)
             })?
         }
         "SPACE" => {
@@ -151,15 +146,16 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
             let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::Int)];
             strict(if fold { "CHARINDEX_CI" } else { name }, cast, int, move |values| {
                 let skip = (int_at(values, 2) - 1).max(0) as usize;
+                ask(values.get(1).map_or(0, Datum::heap_bytes), &long_text())?;
                 let fold = |text: &str| if fold { text.to_lowercase() } else { text.to_string() };
                 let (needle, hay) = (fold(text(values, 0)), fold(text(values, 1)));
-                let chars: Vec<char> = hay.chars().collect();
-                let tail: String = chars.get(skip..).unwrap_or_default().iter().collect();
                 if needle.is_empty() {
                     return Ok(Datum::Int(0));
                 }
+                let start = hay.char_indices().nth(skip).map_or(hay.len(), |(at, _)| at);
+                let tail = hay.get(start..).unwrap_or_default();
                 Ok(Datum::Int(
-                    tail.find(&needle).map_or(0, |at| {
+                    find(tail, &needle)?.map_or(0, |at| {
                         (tail.get(..at).unwrap_or_default().chars().count() + skip + 1) as i64
                     }),
                 ))
@@ -172,7 +168,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
                 if fold { "PATINDEX_CI" } else { name },
                 vec![(pattern, long_text()), (value, long_text())],
                 int,
-                move |values| Ok(Datum::Int(pattern_index(text(values, 0), text(values, 1), fold))),
+                move |values| Ok(Datum::Int(pattern_index(text(values, 0), text(values, 1), fold)?)),
             )?
         }
         "STUFF" => {
@@ -398,32 +394,8 @@ fn substring_binary(value: Typed, start: Typed, count: Typed) -> Result<Typed, S
     })
 }
 
-fn replace(value: &str, from: &str, to: &str, fold: bool) -> String {
-    if from.is_empty() {
-        return value.to_string();
-    }
-    if !fold {
-        return value.replace(from, to);
-    }
-    let needle: Vec<char> = from.chars().flat_map(char::to_lowercase).collect();
-    let chars: Vec<char> = value.chars().collect();
-    let mut result = String::with_capacity(value.len());
-    let mut at = 0;
-    while at < chars.len() {
-        let folded: Vec<char> =
-            chars.iter().skip(at).take(from.chars().count()).flat_map(|ch| ch.to_lowercase()).collect();
-        if folded == needle {
-            result.push_str(to);
-            at += from.chars().count();
-        } else {
-            result.extend(chars.get(at));
-            at += 1;
-        }
-    }
-    result
-}
-
-fn pattern_index(pattern: &str, value: &str, fold: bool) -> i64 {
+fn pattern_index(pattern: &str, value: &str, fold: bool) -> Result<i64, SqlError> {
+    ask(value.len().saturating_mul(5), &long_text())?;
     let value = if fold { value.to_lowercase() } else { value.to_string() };
     let open_start = pattern.starts_with('%');
     let core = pattern.strip_prefix('%').unwrap_or(pattern);
@@ -431,12 +403,11 @@ fn pattern_index(pattern: &str, value: &str, fold: bool) -> i64 {
     let chars: Vec<char> = value.chars().collect();
     let last = if open_start { chars.len() } else { 0 };
     for start in 0..=last {
-        let tail: String = chars.get(start..).unwrap_or_default().iter().collect();
-        if pattern.matches(&tail) {
-            return start as i64 + 1;
+        if pattern.matches_chars(chars.get(start..).unwrap_or_default())? {
+            return Ok(start as i64 + 1);
         }
     }
-    0
+    Ok(0)
 }
 
 /// NULL counts as the empty text; everything is converted to text.
@@ -468,11 +439,15 @@ fn concat(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
         let mut texts = values.iter();
         let separator =
             if separated { texts.next().and_then(Datum::as_text).unwrap_or_default() } else { "" };
-        let parts: Vec<&str> = match separated {
-            true => texts.filter_map(Datum::as_text).collect(),
-            false => texts.map(|value| value.as_text().unwrap_or_default()).collect(),
-        };
-        Ok(Datum::Text(parts.join(separator)))
+        let mut joined = GrowingText::new(unicode);
+        let mut first = true;
+        for part in texts.filter_map(Datum::as_text) {
+            if !std::mem::take(&mut first) {
+                joined.push(separator)?;
+            }
+            joined.push(part)?;
+        }
+        Ok(joined.finish())
     };
     if let Some(values) = cast.iter().map(|argument| argument.constant.clone()).collect::<Option<Vec<_>>>() {
         return Typed::constant(kernel(&values)?, result);

@@ -8,14 +8,15 @@ use super::super::bind::OutputColumn;
 use super::super::json::{self, Kind, Path};
 use super::super::typed::Typed;
 use super::super::types::{as_decimal, is_integer};
-use super::super::{Datum, TableFunction, convert};
+use super::super::{Datum, FunctionRows, TableFunction, convert};
 use super::long_text;
+use crate::running;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::query::JsonColumn;
 
-/// Rows that one call of GENERATE_SERIES may give.
-const SERIES_ROWS_MAX: i128 = 10_000_000;
+/// Texts from here on are counted in the memory of the request.
+const LONG_BYTES: usize = 1 << 16;
 
 /// The function of a name; None if it is none of these. Errors: 174 and those of the arguments' types.
 pub fn table_function(
@@ -36,6 +37,11 @@ pub fn table_function(
 
 fn column(name: &str, sql_type: SqlType, nullable: bool) -> OutputColumn {
     OutputColumn::expression(name, sql_type, nullable)
+}
+
+/// Counts a text that is kept while the rows of the call are read. Errors: 701.
+fn hold(text: &str) -> Result<(), SqlError> {
+    if text.len() < LONG_BYTES { Ok(()) } else { running::hold(text.len()) }
 }
 
 fn text_at(values: &[Datum], at: usize) -> Option<&str> {
@@ -73,7 +79,7 @@ fn string_split(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
     }
     let rows = move |values: &[Datum]| {
         let (Some(text), Some(separator)) = (text_at(values, 0), text_at(values, 1)) else {
-            return Ok(Vec::new());
+            return Ok(Vec::new().into());
         };
         if separator.encode_utf16().count() != 1 {
             return Err(SqlError::new(
@@ -83,14 +89,29 @@ fn string_split(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
                 "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.",
             ));
         }
-        let parts = (1..).zip(text.split(separator)).map(|(ordinal, part)| {
+        hold(text)?;
+        let (text, separator) = (text.to_string(), separator.to_string());
+        let (mut ordinal, mut next) = (0, Some(0));
+        let parts = std::iter::from_fn(move || {
+            let rest = text.get(next?..)?;
+            let part = match rest.find(&separator) {
+                Some(at) => {
+                    next = next.map(|next| next + at + separator.len());
+                    rest.get(..at)?
+                }
+                None => {
+                    next = None;
+                    rest
+                }
+            };
+            ordinal += 1;
             let mut row = vec![Datum::Text(part.to_string())];
             if numbered {
                 row.push(Datum::Int(ordinal));
             }
-            row
+            Some(Ok(row))
         });
-        Ok(parts.collect())
+        Ok(FunctionRows::new(parts))
     };
     Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None })
 }
@@ -126,10 +147,10 @@ fn generate_series(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
             }
         };
         let one = 10_i128.pow(u32::from(scale));
-        let (Some(start), Some(stop)) = (unit(0)?, unit(1)?) else { return Ok(Vec::new()) };
+        let (Some(start), Some(stop)) = (unit(0)?, unit(1)?) else { return Ok(Vec::new().into()) };
         let step = match (unit(2)?, values.len()) {
             (Some(step), _) => step,
-            (None, 3..) => return Ok(Vec::new()),
+            (None, 3..) => return Ok(Vec::new().into()),
             (None, _) => {
                 if start <= stop {
                     one
@@ -146,16 +167,14 @@ fn generate_series(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
                 "Argument value 0 is invalid for argument 3 of generate_series function.",
             ));
         }
-        if (stop - start).signum() * step.signum() < 0 {
-            return Ok(Vec::new());
-        }
-        let count = (stop - start) / step + 1;
-        if count > SERIES_ROWS_MAX {
-            return Err(SqlError::unsupported("A series of more than ten million values"));
-        }
-        (0..count)
-            .map(|index| Ok(vec![convert::convert(Datum::Decimal(start + index * step), &wide, &result, 0)?]))
-            .collect()
+        let (wide, result) = (wide.clone(), result.clone());
+        let mut next = Some(start);
+        let values = std::iter::from_fn(move || {
+            let value = next.filter(|value| if step > 0 { *value <= stop } else { *value >= stop })?;
+            next = value.checked_add(step);
+            Some(convert::convert(Datum::Decimal(value), &wide, &result, 0).map(|value| vec![value]))
+        });
+        Ok(FunctionRows::new(values))
     };
     Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None })
 }
@@ -179,30 +198,32 @@ fn open_json(arguments: &[Typed], shape: &[JsonColumn]) -> Result<TableFunction,
         .map(|wanted| wanted.path.as_deref().map_or_else(|| Ok(Path::member(&wanted.name)), Path::parse))
         .collect::<Result<Vec<_>, _>>()?;
     let rows = move |values: &[Datum]| {
-        let Some(text) = text_at(values, 0) else { return Ok(Vec::new()) };
+        let Some(text) = text_at(values, 0) else { return Ok(Vec::new().into()) };
         let path = Path::parse(if values.len() > 1 { text_at(values, 1).unwrap_or("$") } else { "$" })?;
-        let Some(piece) = path.find(json::value(text)?)? else { return Ok(Vec::new()) };
+        let Some(piece) = path.find(json::value(text)?)? else { return Ok(Vec::new().into()) };
+        hold(piece)?;
+        let entries = json::Entries::new(piece.to_string());
         if shape.is_empty() {
-            let entry = |(key, value): (String, &str)| {
-                let shown = match json::kind(value) {
-                    Kind::Array | Kind::Object => Some(value.to_string()),
-                    _ => json::scalar(value),
+            let rows = entries.map(|(key, value)| {
+                let shown = match json::kind(&value) {
+                    Kind::Array | Kind::Object => Some(value.clone()),
+                    _ => json::scalar(&value),
                 };
-                let number = json::kind(value) as i64;
-                vec![Datum::Text(key), shown.map_or(Datum::Null, Datum::Text), Datum::Int(number)]
-            };
-            return Ok(json::entries(piece).into_iter().map(entry).collect());
+                let number = json::kind(&value) as i64;
+                Ok(vec![Datum::Text(key), shown.map_or(Datum::Null, Datum::Text), Datum::Int(number)])
+            });
+            return Ok(FunctionRows::new(rows));
         }
         // One row for an object, one for each element of an array.
-        let records: Vec<&str> = match json::kind(piece) {
-            Kind::Array => json::entries(piece).into_iter().map(|(_, value)| value).collect(),
-            Kind::Object => vec![piece],
-            _ => Vec::new(),
+        let (shape, paths) = (shape.clone(), paths.clone());
+        let row = move |record: &str| {
+            shape.iter().zip(&paths).map(|(wanted, path)| cell(record, wanted, path)).collect()
         };
-        records
-            .into_iter()
-            .map(|record| shape.iter().zip(&paths).map(|(wanted, path)| cell(record, wanted, path)).collect())
-            .collect()
+        Ok(match json::kind(piece) {
+            Kind::Array => FunctionRows::new(entries.map(move |(_, record)| row(&record))),
+            Kind::Object => FunctionRows::new(std::iter::once(row(piece))),
+            _ => Vec::new().into(),
+        })
     };
     Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None })
 }

@@ -51,7 +51,7 @@ impl Wanted {
         match self {
             Wanted::All => true,
             Wanted::Name(wanted) => same_name(wanted, name),
-            Wanted::Like(pattern) => pattern.matches(&name.to_lowercase()),
+            Wanted::Like(pattern) => pattern.matches(&name.to_lowercase()).unwrap_or(false),
         }
     }
 }

@@ -32,6 +32,22 @@ impl Parser<'_> {
         Ok(StatementKind::Administration(Box::new(kind)))
     }
 
+    /// KILL of a session.
+    pub(super) fn kill(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if matches!(self.kind(), Some(TokenKind::Text { .. })) {
+            return Err(SqlError::unsupported("KILL of a distributed transaction").at_line(self.line()));
+        }
+        let negative = self.accept_symbol("-");
+        let id = i64::try_from(self.unsigned()?).unwrap_or(i64::MAX);
+        let status_only = self.accept_word("WITH");
+        if status_only {
+            self.expect_word("STATUSONLY")?;
+        }
+        let session = if negative { -id } else { id };
+        Self::administration(Administration::Kill { session, status_only })
+    }
+
     /// After `ALTER DATABASE`.
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
         let database = if self.accept_word("CURRENT") { None } else { Some(self.name()?) };

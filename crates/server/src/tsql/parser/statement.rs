@@ -117,9 +117,8 @@ impl Parser<'_> {
                 self.accept_words(&["WITH", "OVERRIDE"]);
                 Ok(StatementKind::Nothing)
             }
-            "RESTORE" | "KILL" | "GOTO" | "SHUTDOWN" => {
-                Err(SqlError::unsupported(&word.to_ascii_uppercase()))
-            }
+            "KILL" => self.kill(),
+            "RESTORE" | "GOTO" | "SHUTDOWN" => Err(SqlError::unsupported(&word.to_ascii_uppercase())),
             _ => Err(self.unexpected()),
         }
     }
@@ -253,14 +252,16 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let mut values = self.expressions()?.into_iter();
         self.expect_symbol(")")?;
+        let mut log = false;
         if self.accept_word("WITH") {
-            while self.accept_name().is_some() {
+            while let Some(option) = self.accept_name() {
+                log |= option.eq_ignore_ascii_case("LOG");
                 self.accept_symbol(",");
             }
         }
         match (values.next(), values.next(), values.next()) {
             (Some(message), Some(severity), Some(state)) => {
-                Ok(StatementKind::RaisError { message, severity, state, arguments: values.collect() })
+                Ok(StatementKind::RaisError { message, severity, state, arguments: values.collect(), log })
             }
             _ => Err(self.unexpected()),
         }

@@ -1,0 +1,27 @@
+//! A request on a thread of its own.
+//!
+//! Requests that compute share the processors as the operating system deals them out: whatever one of them does between two
+//! pauses, it holds up nobody but itself.
+
+use std::pin::Pin;
+
+use futures::future::{Aborted, abortable};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use crate::session::{Cancellation, Session, StopOnDrop};
+
+/// What runs, and gives the session back.
+pub(super) type Work = Pin<Box<dyn Future<Output = Session> + Send>>;
+
+/// Runs a request on a thread of `threads`. It ends early when what comes with it is dropped.
+pub(super) fn spawn(
+    work: Work,
+    threads: &Handle,
+    cancellation: &Cancellation,
+) -> (JoinHandle<Result<Session, Aborted>>, StopOnDrop) {
+    let (work, abort) = abortable(work);
+    let handle = threads.clone();
+    let execution = threads.spawn_blocking(move || handle.block_on(work));
+    (execution, StopOnDrop { cancellation: cancellation.clone(), task: Some(abort) })
+}

@@ -1,0 +1,48 @@
+//! Where queries put rows that do not fit into memory.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::StartError;
+use crate::options::DataLocation;
+
+/// Its name in the data directory; no database's folder is called so.
+const NAME: &str = "spilled.rows";
+
+/// A directory of the server's own, empty at its start and gone at its end.
+#[derive(Debug)]
+pub(super) struct SpillDirectory {
+    /// None: among the system's temporary files.
+    path: Option<PathBuf>,
+}
+
+impl SpillDirectory {
+    /// Removes what a server that was killed has left. The directory itself is made by the first query that needs it.
+    pub fn new(data: &DataLocation) -> Result<SpillDirectory, StartError> {
+        let DataLocation::Directory { path, .. } = data else { return Ok(SpillDirectory { path: None }) };
+        let path = path.join(NAME);
+        remove(&path).map_err(StartError::SpillDirectory)?;
+        Ok(SpillDirectory { path: Some(path) })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.path.clone()
+    }
+}
+
+impl Drop for SpillDirectory {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // What stays is removed at the next start.
+            let _ = remove(path);
+        }
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
