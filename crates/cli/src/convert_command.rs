@@ -27,6 +27,7 @@ pub fn run(arguments: &ConvertArgs) -> Result<Outcome, Failure> {
     }
     let source =
         spec(Location::source(&arguments.source), &arguments.source_flags(), source_layout, &columns)?;
+    file_format::look_at(&source.location, &source.format, source.compression, &arguments.source_flags())?;
     let target_layout = HostLayout::of(&arguments.target_flags())?;
     let target =
         spec(Location::target(&arguments.target), &arguments.target_flags(), target_layout, &columns)?;

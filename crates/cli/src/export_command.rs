@@ -26,6 +26,9 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
         }
         _ => return Err(Failure::Usage("--query takes the place of the table: name only a file".to_owned())),
     };
+    if arguments.format.skip_lines.is_some() {
+        return Err(Failure::Usage("--skip-lines is for files that are read".to_owned()));
+    }
     let location = Location::target(file);
     let host = HostLayout::of(&arguments.format)?;
     let typed = match host {

@@ -130,14 +130,17 @@ impl Failure {
             Failure::Load(load) => &load.error.source,
             Failure::Client(error) => error,
             Failure::Plan { error, .. } => error,
+            Failure::Format(error) => return of_file(error),
             _ => return None,
         };
         match error {
+            load::Error::Source(source) => source.downcast_ref::<FormatError>().and_then(of_file),
             load::Error::Cell(cell) => match &cell.reason {
                 TooLong { .. } | TimeOfDay => Some("--allow-truncate cuts such values"),
                 Inexact(_)
                 | Parse(
                     TextError::NeedsRounding { .. }
+                    | TextError::NeedsFloatRounding { .. }
                     | TextError::NeedsDateTimeRounding
                     | TextError::NeedsMinuteRounding,
                 ) => Some("--allow-rounding rounds such values"),
@@ -178,5 +181,25 @@ impl Failure {
             }
             _ => None,
         }
+    }
+}
+
+/// What helps against a file that does not read as it should.
+fn of_file(error: &FormatError) -> Option<&'static str> {
+    use formats::Reason;
+    match &*error.reason {
+        Reason::InvalidText { .. } => {
+            Some("--encoding names the file's encoding (1252, utf-16le, ...); `bulkwire sniff` guesses it")
+        }
+        Reason::Ragged { .. } => Some(
+            "--delimiter, --quote, --row-terminator and --skip-lines say how rows are divided; `bulkwire sniff` guesses it",
+        ),
+        Reason::UnterminatedQuote | Reason::TextAfterQuote => {
+            Some("--no-quote takes quotes for data; --quote names another quote character")
+        }
+        Reason::RowTooLong { .. } => Some(
+            "--row-terminator says what ends a row, --no-quote takes quotes for data; `bulkwire sniff` guesses both",
+        ),
+        _ => None,
     }
 }

@@ -1,7 +1,9 @@
 //! From file flags to a format, its options and a compression.
 
+use formats::sniff::{Contradiction, contradiction};
 use formats::{
     Compression, CsvOptions, Encoding, Format, IpcContainer, IpcOptions, Location, ParquetOptions,
+    RowTerminator,
 };
 
 use crate::args::{CompressionName, FileArgs, FormatName};
@@ -33,6 +35,37 @@ pub fn compression(location: &Location, flags: &FileArgs) -> Compression {
         (None, Location::Path(path)) => Compression::from_path(path).0,
         (None, _) => Compression::None,
     }
+}
+
+/// Refuses a CSV file whose head contradicts the delimiter that nobody named, and warns of one that was named.
+///
+/// # Errors
+/// The contradiction, with the options that fit the file.
+pub fn look_at(
+    location: &Location,
+    format: &Format,
+    compression: Compression,
+    flags: &FileArgs,
+) -> Result<(), Failure> {
+    let Format::Csv(options) = format else { return Ok(()) };
+    let Some(found) = contradiction(location, compression, options)? else { return Ok(()) };
+    let remedy = found.remedy();
+    let is_named = match &found {
+        Contradiction::Delimiter { .. } => flags.delimiter.is_some() || flags.row_terminator.is_some(),
+        // As a row of data it has been asked for; as a header it never is.
+        Contradiction::SeparatorLine { .. } => flags.no_header,
+    };
+    if is_named {
+        eprintln!("warning: {location}: {found}; {remedy} would read it so");
+        return Ok(());
+    }
+    let keep = match &found {
+        Contradiction::Delimiter { assumed, .. } => {
+            format!(" (--delimiter '{assumed}' if it is one column)")
+        }
+        Contradiction::SeparatorLine { .. } => String::new(),
+    };
+    Err(Failure::Usage(format!("{location}: {found}; say {remedy}{keep}, or ask `bulkwire sniff`")))
 }
 
 /// Whether the source's columns have names of their own.
@@ -68,6 +101,10 @@ fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
     if let Some(delimiter) = &flags.delimiter {
         options.delimiter = unescape(delimiter)?;
     }
+    if let Some(terminator) = &flags.row_terminator {
+        options.row_terminator = RowTerminator::Text(unescape(terminator)?);
+    }
+    options.skip_lines = flags.skip_lines.unwrap_or(0);
     if flags.no_quote {
         options.quote = None;
     } else if let Some(quote) = flags.quote {
@@ -87,6 +124,8 @@ fn with_csv_flags(format: Format, flags: &FileArgs) -> Result<Format, Failure> {
 fn first_csv_flag(flags: &FileArgs) -> Option<&'static str> {
     [
         ("--delimiter", flags.delimiter.is_some()),
+        ("--row-terminator", flags.row_terminator.is_some()),
+        ("--skip-lines", flags.skip_lines.is_some()),
         ("--quote", flags.quote.is_some()),
         ("--no-quote", flags.no_quote),
         ("--no-header", flags.no_header),

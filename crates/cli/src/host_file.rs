@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use formats::bcp::{
-    DataMode, FileCodePage, FormatFile, HostFormat, LayoutOptions, Tolerance, UnmappableText, terminator,
+    DataMode, FieldCollation, FileCodePage, FormatFile, HostFormat, LayoutOptions, Tolerance, UnmappableText,
+    terminator,
 };
-use tds::Column;
+use tds::{CodePage, Column};
 
 use crate::args::{FileArgs, FormatName};
 use crate::failure::Failure;
@@ -48,6 +49,11 @@ impl HostLayout {
             ("--no-header", flags.no_header),
             ("--columns", flags.columns.is_some()),
             ("--null-text", flags.null_text.is_some()),
+            ("--skip-lines", flags.skip_lines.is_some()),
+            (
+                "--row-terminator",
+                flags.row_terminator.is_some() && matches!(description, Description::FormatFile(_)),
+            ),
             ("--delimiter", flags.delimiter.is_some() && matches!(description, Description::FormatFile(_))),
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
@@ -58,7 +64,15 @@ impl HostLayout {
             options.field_terminator =
                 terminator::parse_argument(text).map_err(|error| Failure::Usage(error.to_string()))?;
         }
+        if let Some(text) = &flags.row_terminator {
+            options.row_terminator =
+                terminator::parse_argument(text).map_err(|error| Failure::Usage(error.to_string()))?;
+        }
         let code_page = code_page(flags.encoding.as_deref())?;
+        let mut description = description;
+        if let (Description::FormatFile(file), Some(asked)) = (&mut description, &flags.encoding) {
+            encode_as_asked(file, code_page, asked)?;
+        }
         Ok(Some(Self { description, code_page, trim_blanks: flags.trim_blanks, options }))
     }
 
@@ -89,6 +103,31 @@ impl HostLayout {
     /// Whether columns must be named by someone else.
     pub fn needs_columns(&self) -> bool {
         matches!(self.description, Description::Mode(_))
+    }
+}
+
+/// Brings an encoding that was asked for together with the collations of a format file: UTF-8 goes before them, as SQL Server
+/// documents it of code page 65001; any other that contradicts them is refused.
+fn encode_as_asked(file: &mut FormatFile, asked: FileCodePage, name: &str) -> Result<(), Failure> {
+    let against = match asked {
+        FileCodePage::Page(CodePage::Utf8) => {
+            file.drop_collations();
+            None
+        }
+        FileCodePage::Page(page) => file.collation_against(page),
+        // No collation is of it, or none may count.
+        FileCodePage::Latin1 | FileCodePage::Raw => {
+            file.fields.iter().find_map(|field| match &field.collation {
+                FieldCollation::Named { name, .. } => Some((field.name.as_str(), name.as_str())),
+                _ => None,
+            })
+        }
+    };
+    match against {
+        None => Ok(()),
+        Some((field, collation)) => Err(Failure::Usage(format!(
+            "--encoding {name} contradicts the format file, which says {collation} of the field {field}: leave the option out, or put \"\" in place of the collation"
+        ))),
     }
 }
 

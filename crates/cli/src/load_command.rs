@@ -58,6 +58,11 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     }
     let mut sources =
         arguments.files.iter().map(|file| source(file, arguments)).collect::<Result<Vec<_>, _>>()?;
+    for source in &sources {
+        if let Kind::Typed(format) = &source.kind {
+            file_format::look_at(&source.location, format, source.compression, &arguments.format)?;
+        }
+    }
     for later in sources.iter().skip(1) {
         check(later)?;
     }
@@ -80,6 +85,13 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
         if let Some(rejects) = &rejects {
             rejects.finish().map_err(|source| rejects_failure(arguments, source))?;
         }
+        if let Err(failure) = &loaded
+            && arguments.create
+            && index == 0
+            && loads_nothing(failure)
+        {
+            drop_again(&mut client, &table, arguments);
+        }
         if let Some(report) = loaded? {
             let logged = server_log.map(|log| log.since(&mut client)).unwrap_or_default();
             show(&report, &logged, refused - refused_before, source, arguments)?;
@@ -87,6 +99,30 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
         refused_before = refused;
     }
     Ok(if refused_before > 0 { Outcome::RowsRefused } else { Outcome::Whole })
+}
+
+/// Whether a load failed before the server could have had a row: by the file, a value, or the plan.
+fn loads_nothing(failure: &Failure) -> bool {
+    match failure {
+        Failure::Plan { .. } | Failure::Format(_) => true,
+        Failure::Load(load) => {
+            let by_client = matches!(
+                load.error.source,
+                load::Error::Cell(_) | load::Error::Source(_) | load::Error::RejectLimit
+            );
+            by_client && load.error.rows_committed == 0
+        }
+        _ => false,
+    }
+}
+
+/// Drops the table that `--create` made, if nothing is in it. A table left behind would stop the next try.
+fn drop_again(client: &mut Client, table: &TableName, arguments: &LoadArgs) {
+    let statement = format!("IF NOT EXISTS (SELECT * FROM {table}) DROP TABLE {table}");
+    // The error to be reported is the load's.
+    if client.execute(&statement).is_ok() && !arguments.quiet {
+        eprintln!("note: {table} was made by --create and is dropped again, since no row was loaded");
+    }
 }
 
 /// What became of a load that did not fail.

@@ -59,6 +59,7 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
             "--server-side takes paths that the server sees, not standard input".to_owned(),
         ));
     }
+    let flags = &arguments.format;
     let common = BulkInsertOptions {
         error_file: arguments.error_file.clone(),
         // Without a word the server lets ten rows go.
@@ -69,9 +70,9 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
         fire_triggers: arguments.fire_triggers,
         keep_identity: arguments.keep_identity,
         keep_nulls: arguments.keep_nulls,
+        first_row: first_row(false, flags.skip_lines.unwrap_or(0)),
         ..BulkInsertOptions::default()
     };
-    let flags = &arguments.format;
     if let Some(format_file) = &flags.format_file {
         return Ok(BulkInsertOptions {
             format_file: Some(format_file.display().to_string()),
@@ -84,10 +85,7 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
         return Ok(BulkInsertOptions {
             data_file_type: Some(mode),
             field_terminator: flags.delimiter.clone(),
-            row_terminator: arguments
-                .row_terminator
-                .clone()
-                .or_else(|| text.then(|| ROW_TERMINATOR.to_owned())),
+            row_terminator: flags.row_terminator.clone().or_else(|| text.then(|| ROW_TERMINATOR.to_owned())),
             code_page: flags.encoding.clone().or_else(|| text.then(|| CODE_PAGE.to_owned())),
             ..common
         });
@@ -109,11 +107,17 @@ fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failur
         csv: csv.quote.is_some(),
         field_quote: csv.quote.map(char::from).filter(|quote| *quote != '"'),
         field_terminator: Some(terminator),
-        row_terminator: Some(arguments.row_terminator.clone().unwrap_or_else(|| ROW_TERMINATOR.to_owned())),
+        row_terminator: Some(flags.row_terminator.clone().unwrap_or_else(|| ROW_TERMINATOR.to_owned())),
         code_page: Some(flags.encoding.clone().unwrap_or_else(|| CODE_PAGE.to_owned())),
-        first_row: csv.header.then_some(2),
+        first_row: first_row(csv.header, csv.skip_lines),
         ..common
     })
+}
+
+/// `FIRSTROW`: the header and the lines in front of it count as rows.
+fn first_row(header: bool, skip_lines: usize) -> Option<u64> {
+    let before = (skip_lines as u64).saturating_add(u64::from(header));
+    (before > 0).then(|| before.saturating_add(1))
 }
 
 /// `DATAFILETYPE` of bcp's formats.

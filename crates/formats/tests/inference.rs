@@ -42,13 +42,37 @@ fn the_narrowest_type_that_loses_nothing() {
         (&["9223372036854775808"], "Decimal128(19, 0)"),
         (&["12345678901234567890123456789012345678"], "Decimal128(38, 0)"),
         (&["123456789012345678901234567890123456789"], "Utf8"),
-        (&["1.50", "100"], "Decimal128(5, 2)"),
-        (&["0.5", "-.25"], "Decimal128(2, 2)"),
-        (&["1e5", "2.5"], "Float64"),
+        (&["1.50", "100.00"], "Decimal128(5, 2)"),
+        (&["1.5", "100", "2.25"], "Decimal128(5, 2)"),
+        (&["1.0", "100.0", "2.25"], "Decimal128(5, 2)"),
+        (&["0.5", "-0.25"], "Decimal128(2, 2)"),
+        (&[".50", "-.25"], "Decimal128(2, 2)"),
+        (&["0.00", "-12.50"], "Decimal128(4, 2)"),
+        (&["1e+05", "2.5"], "Float64"),
         (&["1E-300"], "Float64"),
+        (&["1.0E7", "2.5"], "Float64"),
+        (&["-0.0", "2.5"], "Float64"),
+        (&["1.50e+03", "2.25e-01", "0.00e+00"], "Float64"),
         (&["5.0000000000000003E-2", "0.10000000000000001"], "Float64"),
+        (&["4.9406564584124654e-324", "0.5"], "Float64"),
+        // Spellings that no number's value says.
+        (&["1.50", "100"], "Utf8"),
+        (&["1", "1.00"], "Utf8"),
+        (&["0.5", "-.25"], "Utf8"),
+        (&["-0", "5"], "Utf8"),
+        (&["-0.00", "1.50"], "Utf8"),
+        (&["1E5", "2E7"], "Utf8"),
+        (&["12E3"], "Utf8"),
+        (&["12.5e+3"], "Utf8"),
+        (&["1e+05", "1E+06"], "Utf8"),
+        (&["1e+05", "1e+5"], "Utf8"),
+        (&["1000000", "1e+05"], "Utf8"),
+        (&["1.50e+03", "2.5"], "Utf8"),
+        // Digits and magnitudes that no double has.
+        (&["1.23456789012345678901234e+5"], "Utf8"),
+        (&["1e-400"], "Utf8"),
         (&["1e999"], "Utf8"),
-        (&["1e5", "12345678901234567890"], "Utf8"),
+        (&["1e+5", "12345678901234567890"], "Utf8"),
         (&["00123", "5"], "Utf8"),
         (&["+49891234"], "Utf8"),
         (&["1,000"], "Utf8"),
@@ -74,6 +98,10 @@ fn the_narrowest_type_that_loses_nothing() {
             "Timestamp(ms, \"UTC\") datetimeoffset(1)",
         ),
         (&["2024-01-01 12:00:00 +15:00"], "Utf8"),
+        // The instant lies outside of the years that the type has.
+        (&["0001-01-01T00:00:00+02:00"], "Utf8"),
+        (&["9999-12-31T23:00:00-01:00"], "Utf8"),
+        (&["0001-01-01T02:00:00+02:00"], "Timestamp(s, \"UTC\") datetimeoffset(0)"),
         (&["2024-01-01 12:00:00 +02:00", "2024-01-01 12:00:00"], "Utf8"),
         (&["2024-01-01", "12:00:00"], "Utf8"),
         (
@@ -94,6 +122,13 @@ fn the_narrowest_type_that_loses_nothing() {
 }
 
 #[test]
+fn a_number_of_a_hundred_thousand_digits_is_text() {
+    let long = format!("1.{}", "5".repeat(100_000));
+    assert_eq!(type_of(&[&long, "2.5"]), "Utf8");
+    assert_eq!(type_of(&[&format!("{long}e+3")]), "Utf8");
+}
+
+#[test]
 fn lengths_are_counted_in_every_unit() {
     let column = inferred(&["abc", "é😀", "NULL"], None).columns.remove(0);
     assert_eq!((column.max_chars, column.max_utf16_units, column.max_utf8_bytes), (3, 3, 6));
@@ -103,7 +138,7 @@ fn lengths_are_counted_in_every_unit() {
         (column.max_binary_bytes, column.ascii_only, column.field.is_nullable()),
         (Some(4), true, false)
     );
-    let column = inferred(&["1.25", "100"], None).columns.remove(0);
+    let column = inferred(&["1.25", "100.00"], None).columns.remove(0);
     assert_eq!((column.precision, column.scale), (Some(5), Some(2)));
 }
 

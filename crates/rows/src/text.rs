@@ -77,6 +77,12 @@ pub enum TextError {
         /// Digits after the point that the target keeps.
         scale: u8,
     },
+    /// More significant digits than the nearest floating-point value has, or a magnitude that it lacks.
+    #[error("has digits that {target} does not keep")]
+    NeedsFloatRounding {
+        /// The type's name, as in Transact-SQL.
+        target: &'static str,
+    },
     /// `datetime` keeps 1/300 s: milliseconds that end in 0, 3 or 7.
     #[error("needs rounding to 1/300 s, the unit of datetime")]
     NeedsDateTimeRounding,

@@ -42,6 +42,15 @@ pub struct ConvertArgs {
     /// Field delimiter of a text target
     #[arg(long, value_name = "TEXT", help_heading = "Text")]
     pub to_delimiter: Option<String>,
+    /// What ends a row of a text source (default: a line feed, with or without a carriage return)
+    #[arg(long, value_name = "TEXT", help_heading = "Text")]
+    pub row_terminator: Option<String>,
+    /// What ends a row of a text target (default: a line feed)
+    #[arg(long, value_name = "TEXT", help_heading = "Text")]
+    pub to_row_terminator: Option<String>,
+    /// Lines in front of a CSV source's header, or of its first row, that are left out
+    #[arg(long, value_name = "LINES", help_heading = "Text")]
+    pub skip_lines: Option<usize>,
     /// Quote character of a CSV source
     #[arg(long, value_name = "CHAR", help_heading = "Text")]
     pub quote: Option<char>,
@@ -89,6 +98,8 @@ impl ConvertArgs {
             format_file: self.from_format_file.clone(),
             trim_blanks: self.trim_blanks,
             delimiter: self.delimiter.clone(),
+            row_terminator: self.row_terminator.clone(),
+            skip_lines: self.skip_lines,
             quote: self.quote,
             no_quote: self.no_quote,
             no_header: self.no_header,
@@ -106,6 +117,8 @@ impl ConvertArgs {
             format_file: self.to_format_file.clone(),
             trim_blanks: self.trim_blanks,
             delimiter: self.to_delimiter.clone(),
+            row_terminator: self.to_row_terminator.clone(),
+            skip_lines: None,
             quote: None,
             no_quote: self.to_no_quote,
             no_header: self.to_no_header,

@@ -22,6 +22,13 @@ pub struct FileArgs {
     /// Field delimiter; \t and other escapes are understood
     #[arg(long, value_name = "TEXT", help_heading = "CSV")]
     pub delimiter: Option<String>,
+    /// What ends a row (default: a line feed, with or without a carriage return; also lone carriage returns, if the file has
+    /// nothing else); \n, \r and other escapes are understood. With --server-side as T-SQL spells it (default: 0x0a)
+    #[arg(long, value_name = "TEXT", help_heading = "CSV")]
+    pub row_terminator: Option<String>,
+    /// Lines in front of the header, or of the first row, that are left out
+    #[arg(long, value_name = "LINES", help_heading = "CSV")]
+    pub skip_lines: Option<usize>,
     /// Quote character
     #[arg(long, value_name = "CHAR", help_heading = "CSV")]
     pub quote: Option<char>,

@@ -134,9 +134,6 @@ pub struct LoadArgs {
             "compression"]
     )]
     pub server_side: bool,
-    /// What ends a row of the server's files, as T-SQL spells it (default: 0x0a, a line feed)
-    #[arg(long, value_name = "TEXT", requires = "server_side", help_heading = "Server side")]
-    pub row_terminator: Option<String>,
     /// Where the server writes refused rows; the file must not exist
     #[arg(long, value_name = "PATH", requires = "server_side", help_heading = "Server side")]
     pub error_file: Option<String>,

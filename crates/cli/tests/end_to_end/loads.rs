@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, PASSWORD, text};
 
 const PEOPLE: &str =
-    "id,name,born,balance\n1,Åsa,1984-02-29,1200.50\n2,\"O'Brien, \"\"Pat\"\"\",,-3.25\n3,\"\",,0\n";
+    "id,name,born,balance\n1,Åsa,1984-02-29,1200.50\n2,\"O'Brien, \"\"Pat\"\"\",,-3.25\n3,\"\",,0.00\n";
 
 #[test]
 fn creates_a_table_with_sized_types_and_loads_it() {

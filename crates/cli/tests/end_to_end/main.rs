@@ -7,6 +7,7 @@ mod bcp_out;
 mod bcp_regional;
 mod connections;
 mod conversions;
+mod dialects;
 mod exports;
 mod fixture;
 mod kills;

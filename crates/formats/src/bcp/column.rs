@@ -135,10 +135,14 @@ fn textual(mut source: Source, column: &Column, form: TextForm) -> Box<dyn Colum
     let done = |value| (value, None);
     macro_rules! integers {
         ($arrow:ty, $native:ty) => {
-            primitive::<$arrow, _>(data_type(&sql_type), move |cell| {
+            nullable_primitive::<$arrow, _>(data_type(&sql_type), move |cell| {
                 let (low, high) = (<$native>::MIN as i64, <$native>::MAX as i64);
+                let text = source.text(cell)?;
+                if number_text::is_blank(text) {
+                    return Ok((None, Some(Deviation::BlankNumber)));
+                }
                 // In range, so the cast keeps the value.
-                number_text::integer(source.text(cell)?, low, high).map(|value| (value as $native, None))
+                number_text::integer(text, low, high).map(|value| (Some(value as $native), None))
             })
         };
     }
@@ -337,7 +341,9 @@ fn native_filler(host_type: HostType, sql_type: &SqlType) -> Box<dyn ColumnFille
         SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
             let (precision, scale) = (*precision, *scale);
             primitive::<Decimal128Type, _>(data_type(sql_type), move |cell| {
-                native::rescaled(native::decimal(cell)?, precision, scale).map(|value| (value, None))
+                let (decimal, odd) = native::decimal(cell)?;
+                let (value, cut) = native::rescaled(decimal, precision, scale)?;
+                Ok((value, odd.or(cut)))
             })
         }
         SqlType::Money | SqlType::SmallMoney => {
@@ -450,13 +456,25 @@ where
     T: ArrowPrimitiveType,
     F: FnMut(&[u8]) -> Result<(T::Native, Remark), Fault> + Send + 'static,
 {
+    let mut convert = convert;
+    nullable_primitive::<T, _>(data_type, move |cell| {
+        convert(cell).map(|(value, remark)| (Some(value), remark))
+    })
+}
+
+/// The same, where a cell may stand for NULL.
+fn nullable_primitive<T, F>(data_type: DataType, convert: F) -> Box<dyn ColumnFiller>
+where
+    T: ArrowPrimitiveType,
+    F: FnMut(&[u8]) -> Result<(Option<T::Native>, Remark), Fault> + Send + 'static,
+{
     Box::new(Primitive { builder: PrimitiveBuilder::<T>::new().with_data_type(data_type), convert })
 }
 
 impl<T, F> ColumnFiller for Primitive<T, F>
 where
     T: ArrowPrimitiveType,
-    F: FnMut(&[u8]) -> Result<(T::Native, Remark), Fault> + Send,
+    F: FnMut(&[u8]) -> Result<(Option<T::Native>, Remark), Fault> + Send,
 {
     fn fill(&mut self, cells: Cells<'_>, report: &mut Report) {
         for (row, cell) in (0_u32..).zip(cells.iter()) {
@@ -466,7 +484,7 @@ where
             };
             match (self.convert)(cell) {
                 Ok((value, remark)) => {
-                    self.builder.append_value(value);
+                    self.builder.append_option(value);
                     report.remarks.extend(remark.map(|remark| (row, remark)));
                 }
                 Err(fault) => {

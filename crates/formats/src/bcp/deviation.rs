@@ -27,6 +27,12 @@ pub enum Deviation {
     OddHexDigits,
     /// A bit that is neither 0 nor 1; it became 1.
     BitBeyondOne,
+    /// A field of blanks for a whole number; it became NULL.
+    BlankNumber,
+    /// A native decimal with more digits behind the point than the column; they were cut.
+    CutDecimal,
+    /// A native decimal whose precision or sign is none; it was loaded by its digits.
+    OddDecimal,
     /// A float that is no number (NaN or infinity). SQL Server stores it, and then cannot use it.
     NotFinite,
     /// A fraction of a second with fewer digits than three was read as that many milliseconds.
@@ -43,7 +49,7 @@ pub enum Deviation {
 
 impl Deviation {
     /// All of them, in order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::SwallowedRow,
         Self::SurplusFields,
         Self::MissingLastTerminator,
@@ -55,6 +61,9 @@ impl Deviation {
         Self::OddBytes,
         Self::OddHexDigits,
         Self::BitBeyondOne,
+        Self::BlankNumber,
+        Self::CutDecimal,
+        Self::OddDecimal,
         Self::NotFinite,
         Self::MisreadFraction,
         Self::InvalidText,
@@ -85,6 +94,11 @@ impl Deviation {
             Self::OddBytes => "UTF-16 text has an odd number of bytes; the last one is dropped",
             Self::OddHexDigits => "an odd number of hex digits; the last one is dropped",
             Self::BitBeyondOne => "a bit is neither 0 nor 1",
+            Self::BlankNumber => "a field of blanks stands for a number; it is NULL",
+            Self::CutDecimal => {
+                "a native decimal has more digits behind the point than the column; they are cut"
+            }
+            Self::OddDecimal => "the precision or sign of a native decimal is none",
             Self::NotFinite => "a float is not a finite number",
             Self::MisreadFraction => {
                 "fewer than three digits behind the second's point are read as milliseconds"

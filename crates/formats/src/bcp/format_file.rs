@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-use tds::{Collation, SqlType};
+use tds::{CodePage, Collation, SqlType};
 
 use super::error::{FormatFileError, FormatFileProblem};
 use super::{FileCodePage, HostType};
@@ -90,6 +90,18 @@ impl FormatFile {
     /// whatever collations a format file names.
     pub fn drop_collations(&mut self) {
         self.fields.iter_mut().for_each(|field| field.collation = FieldCollation::Default);
+    }
+
+    /// The first field whose text has another encoding by its collation than `page`, and the collation's name.
+    pub fn collation_against(&self, page: CodePage) -> Option<(&str, &str)> {
+        self.fields.iter().find_map(|field| match &field.collation {
+            FieldCollation::Named { name, collation }
+                if field.host_type == HostType::Char && collation.code_page() != page =>
+            {
+                Some((field.name.as_str(), name.as_str()))
+            }
+            _ => None,
+        })
     }
 
     /// Reads a format file of either kind: XML if its first character is `<`.

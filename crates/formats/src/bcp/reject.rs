@@ -69,6 +69,12 @@ pub enum RejectReason {
         /// The column's type.
         target: SqlType,
     },
+    /// A time of day of 24 hours or more.
+    #[error("not a time of day of type {target}")]
+    Time {
+        /// The column's type.
+        target: SqlType,
+    },
     /// A date beyond the column's range.
     #[error("a date out of the range of {target}")]
     DateOutOfRange {
@@ -145,6 +151,7 @@ impl RejectReason {
             Self::TooLong { .. } | Self::Length { .. } => ("22001", "String data, right truncation"),
             Self::OutOfRange { .. } => ("22003", "Numeric value out of range"),
             Self::Date { .. } => ("22007", "Invalid date format"),
+            Self::Time { .. } => ("22007", "Invalid time format"),
             Self::DateOutOfRange { .. } => ("22008", "Datetime field overflow"),
             Self::DateOverflow { .. } => (
                 "22008",

@@ -10,6 +10,7 @@ mod lines;
 mod options;
 mod reader;
 mod rejecting;
+mod row_ends;
 pub(crate) mod scanner;
 mod splitter;
 mod text_input;

@@ -13,7 +13,8 @@ pub struct CsvOptions {
     pub delimiter: String,
     /// Quote character (ASCII), or none: then every byte between delimiters is the value.
     pub quote: Option<u8>,
-    /// Lines in front of everything else that are no rows: `sep=;`, a title. Reading only; a line ends at a line feed.
+    /// Lines in front of everything else that are no rows: `sep=;`, a title. Reading only; a line ends at a line feed,
+    /// or a carriage return where rows end so.
     pub skip_lines: usize,
     /// Whether the first row names the columns.
     pub header: bool,
@@ -38,11 +39,22 @@ pub struct CsvOptions {
 /// What ends a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum RowTerminator {
-    /// Reading: `\n` or `\r\n`, row by row; at the end of the file also `\r`, or nothing. Writing: `\n`.
+    /// Reading: `\n` or `\r\n`, row by row; at the end of the file also `\r`, or nothing. `\r\r\n` if the first row ends so,
+    /// `\r` if the head of the file has no line feed outside of quotes. Writing: `\n`.
     #[default]
     Auto,
     /// Exactly this text.
     Text(String),
+}
+
+impl RowTerminator {
+    /// The byte that ends a line that is no row.
+    pub(crate) fn line_end(&self) -> u8 {
+        match self {
+            Self::Text(text) if text == "\r" => b'\r',
+            _ => b'\n',
+        }
+    }
 }
 
 impl CsvOptions {

@@ -9,7 +9,8 @@ use arrow::record_batch::RecordBatch;
 
 use super::columns::{FieldRules, TextColumn};
 use super::lines::RowLines;
-use super::options::CsvOptions;
+use super::options::{CsvOptions, RowTerminator};
+use super::row_ends::{RowEnd, RowEnds};
 use super::splitter::{FieldForm, Rows, Span, Split, Splitter, Stop};
 use super::text_input::{TextEnd, TextInput};
 use crate::bcp::Rejects;
@@ -57,6 +58,8 @@ pub(super) struct Blocks {
     known_offset: (usize, u64),
     /// Line on which `text[start]` stands, the first being 1.
     pub(super) line: u64,
+    /// Ends a line that is no row.
+    line_end: u8,
     block_bytes: usize,
     max_row_bytes: usize,
 }
@@ -135,9 +138,13 @@ impl CsvReader {
             text: Vec::new(),
             start: 0,
             line: 1,
+            line_end: options.row_terminator.line_end(),
             block_bytes,
             max_row_bytes: options.max_row_bytes,
         };
+        if options.row_terminator == RowTerminator::Auto {
+            blocks.find_row_end(options)?;
+        }
         blocks.skip_lines(options.skip_lines)?;
         let names = column_names(&mut blocks, options)?;
         let fields: Vec<Field> =
@@ -313,12 +320,30 @@ pub(super) enum Advance {
 type Misplaced = (FormatError, Option<usize>);
 
 impl Blocks {
+    /// Finds out whether rows end with something else than a line feed.
+    fn find_row_end(&mut self, options: &CsvOptions) -> Result<(), FormatError> {
+        let mut ends = RowEnds::new(options);
+        let found = loop {
+            let found = ends.look(&self.text, self.input.end().is_some());
+            if found != RowEnd::Unknown {
+                break found;
+            }
+            self.input.fill(&mut self.text, self.block_bytes)?;
+        };
+        let row_terminator = found.terminator();
+        if row_terminator != RowTerminator::Auto {
+            self.line_end = row_terminator.line_end();
+            self.splitter = Splitter::new(&CsvOptions { row_terminator, ..options.clone() });
+        }
+        Ok(())
+    }
+
     /// Passes lines that are no rows. A file may have fewer.
     fn skip_lines(&mut self, lines: usize) -> Result<(), FormatError> {
         for _ in 0..lines {
             loop {
                 let rest = self.text.get(self.start..).unwrap_or_default();
-                if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+                if let Some(at) = rest.iter().position(|byte| *byte == self.line_end) {
                     self.start += at + 1;
                     self.line += 1;
                     break;

@@ -20,6 +20,12 @@ impl CsvReader {
             Stop::TextAfterQuote { at, .. } if matches!(*error.reason, Reason::TextAfterQuote) => {
                 (at - split.next, error.reason.to_string())
             }
+            // Lines behind an open quote may be its content or rows: only a file's last line can be told to be the row.
+            Stop::UnterminatedQuote { .. }
+                if matches!(*error.reason, Reason::UnterminatedQuote) && self.blocks.is_last_line() =>
+            {
+                (0, error.reason.to_string())
+            }
             _ => return Err(error),
         };
         let byte_offset = self.blocks.start_offset();
@@ -52,6 +58,12 @@ impl CsvReader {
 }
 
 impl Blocks {
+    /// Whether no row terminator stands behind the start of the row but at the end of the file.
+    fn is_last_line(&self) -> bool {
+        let rest = self.text.get(self.start..).unwrap_or_default();
+        self.input.end().is_some() && self.splitter.terminator_end(rest).is_none_or(|end| end == rest.len())
+    }
+
     /// Where the row at `start` ends: as it splits, whatever the number of its fields, or else behind the next terminator
     /// from `searched` bytes on. `None` if it does not end within the longest row.
     fn row_end(&mut self, searched: usize) -> Result<Option<usize>, FormatError> {

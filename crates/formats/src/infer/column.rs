@@ -6,7 +6,8 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Field, TimeUnit};
 
 use super::InferredColumn;
-use super::shape::{Number, Shape};
+use super::number::Number;
+use super::shape::Shape;
 use crate::measure::TextLengths;
 
 /// Counts and shape of one text column.

@@ -1,7 +1,9 @@
 //! The narrowest types that hold a delimited file without loss.
 
 mod column;
+mod number;
 mod shape;
+mod spelling;
 
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
@@ -59,7 +61,8 @@ impl InferredSchema {
 ///
 /// Bit is only for `true` and `false`; whole numbers get the narrowest of tinyint, smallint, int, bigint and decimal;
 /// numbers with an exponent are float. Whatever a type would spell differently stays text: leading zeros, plus signs,
-/// blanks, dates in other than ISO order. Columns without a value are text.
+/// blanks, codes such as `1E5`, `-0`, digits that a double does not keep, `1` beside `1.00`, dates in other than ISO order.
+/// Columns without a value are text.
 ///
 /// # Errors
 /// As the reader's.

@@ -1,5 +1,7 @@
 //! What a text looks like, and what all texts of a column have in common.
 
+use super::number::{Number, digits, number};
+
 /// The family that all values of a column so far belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -26,23 +28,6 @@ pub(super) enum Shape {
     },
     Text,
 }
-
-/// Numbers: how many digits they need on either side of the point, and their range while 64 bits hold them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Number {
-    pub(super) integer_digits: u32,
-    pub(super) scale: u32,
-    /// Every value survives as a double.
-    pub(super) fits_float: bool,
-    /// An exponent occurs.
-    pub(super) is_float: bool,
-    /// Range of the whole numbers, if they fit.
-    pub(super) range: Option<(i64, i64)>,
-}
-
-/// Digits that a double always keeps.
-const FLOAT_DIGITS: usize = 15;
-const DECIMAL_DIGITS_MAX: u32 = 38;
 
 impl Shape {
     /// The shape of one value. Only spellings that no conversion could change are typed: a leading zero or plus sign
@@ -87,100 +72,8 @@ impl Shape {
     }
 }
 
-impl Number {
-    fn merge(self, other: Self) -> Self {
-        Self {
-            integer_digits: self.integer_digits.max(other.integer_digits),
-            scale: self.scale.max(other.scale),
-            fits_float: self.fits_float && other.fits_float,
-            is_float: self.is_float || other.is_float,
-            range: self.range.zip(other.range).map(|((a, b), (c, d))| (a.min(c), b.max(d))),
-        }
-    }
-
-    fn is_representable(&self) -> bool {
-        if self.is_float {
-            // Values with an exponent come from doubles; the plain ones beside them must survive as doubles too.
-            self.fits_float
-        } else {
-            self.integer_digits + self.scale <= DECIMAL_DIGITS_MAX
-        }
-    }
-}
-
 fn is_boolean(value: &str) -> bool {
     value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false")
-}
-
-/// `-?digits[.digits][e[+-]digits]` without needless leading zeros.
-fn number(bytes: &[u8]) -> Option<Shape> {
-    let (negative, unsigned) = match bytes {
-        [b'-', rest @ ..] => (true, rest),
-        _ => (false, bytes),
-    };
-    let (integer, rest) = digits(unsigned);
-    let (fraction, rest) = match rest {
-        [b'.', rest @ ..] => digits(rest),
-        _ => (&[][..], rest),
-    };
-    let has_point = rest.len() + fraction.len() + integer.len() < unsigned.len();
-    if matches!(integer, [b'0', _, ..])
-        || (has_point && fraction.is_empty())
-        || (integer.is_empty() && !has_point)
-    {
-        return None;
-    }
-    let is_float = match rest {
-        [] => false,
-        [b'e' | b'E', exponent @ ..] if is_exponent(exponent) && is_finite(bytes) => true,
-        _ => return None,
-    };
-    let integer_digits = if integer == b"0" { 0 } else { integer.len() };
-    let leading_zeros =
-        if integer_digits > 0 { 0 } else { fraction.iter().take_while(|&&digit| digit == b'0').count() };
-    let significant = integer_digits + fraction.len() - leading_zeros;
-    let range =
-        if has_point || is_float { None } else { whole(integer, negative).map(|value| (value, value)) };
-    Some(Shape::Number(Number {
-        integer_digits: integer_digits as u32,
-        scale: if is_float { 0 } else { fraction.len() as u32 },
-        // An exponent is how a double is spelled.
-        fits_float: is_float || significant <= FLOAT_DIGITS || is_spelled_double(bytes, significant),
-        is_float,
-        range,
-    }))
-}
-
-fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
-    bytes.split_at(bytes.iter().take_while(|byte| byte.is_ascii_digit()).count())
-}
-
-fn is_exponent(bytes: &[u8]) -> bool {
-    let (exponent, rest) = digits(bytes.strip_prefix(b"-").or(bytes.strip_prefix(b"+")).unwrap_or(bytes));
-    !exponent.is_empty() && rest.is_empty()
-}
-
-fn is_finite(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<f64>().ok()).is_some_and(f64::is_finite)
-}
-
-/// Whether these are the first digits of a double, as in 0.10000000000000001.
-fn is_spelled_double(bytes: &[u8], significant: usize) -> bool {
-    let digits_of = |text: &[u8]| -> Vec<u8> {
-        let mantissa = text.iter().take_while(|&&byte| byte != b'e').filter(|byte| byte.is_ascii_digit());
-        mantissa.copied().skip_while(|&digit| digit == b'0').collect()
-    };
-    let value = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<f64>().ok());
-    let spelled = value.map(|value| format!("{value:.*e}", significant.saturating_sub(1)));
-    spelled.is_some_and(|spelled| digits_of(spelled.as_bytes()) == digits_of(bytes))
-}
-
-fn whole(digits: &[u8], negative: bool) -> Option<i64> {
-    digits.iter().try_fold(0i64, |value, digit| {
-        let digit = i64::from(digit - b'0');
-        let value = value.checked_mul(10)?;
-        if negative { value.checked_sub(digit) } else { value.checked_add(digit) }
-    })
 }
 
 /// `yyyy-mm-dd`, `hh:mm[:ss[.fffffff]]`, or both with a blank or `T` between, and then perhaps an offset.
@@ -199,7 +92,13 @@ fn moment(bytes: &[u8]) -> Option<Shape> {
     match rest {
         [] => Some(Shape::DateTime { scale }),
         [b'Z'] | [b' ', b'Z'] => Some(Shape::DateTimeOffset { scale }),
-        [b' ', offset @ ..] | offset => is_offset(offset).then_some(Shape::DateTimeOffset { scale }),
+        [b' ', offset @ ..] | offset => {
+            let moved = minutes(time)? - offset_minutes(offset)?;
+            // The instant must lie in the years 1 to 9999 too.
+            let leaves = (moved < 0 && bytes.starts_with(b"0001-01-01"))
+                || (moved >= MINUTES_OF_DAY && bytes.starts_with(b"9999-12-31"));
+            (!leaves).then_some(Shape::DateTimeOffset { scale })
+        }
     }
 }
 
@@ -242,13 +141,21 @@ fn time_of_day(bytes: &[u8]) -> Option<(u8, &[u8])> {
     Some((scale as u8, rest))
 }
 
-/// `+hh:mm`, within the 14 hours that SQL Server allows.
-fn is_offset(bytes: &[u8]) -> bool {
-    let [b'+' | b'-', h1, h2, b':', m1, m2] = bytes else { return false };
-    match (two(&[*h1, *h2]), two(&[*m1, *m2])) {
-        (Some(hours), Some(minutes)) => minutes < 60 && hours * 60 + minutes <= 14 * 60,
-        _ => false,
-    }
+const MINUTES_OF_DAY: i64 = 24 * 60;
+
+/// Minutes since midnight of `hh:mm`.
+fn minutes(time: &[u8]) -> Option<i64> {
+    let [h1, h2, b':', m1, m2, ..] = time else { return None };
+    Some(i64::from(two(&[*h1, *h2])?) * 60 + i64::from(two(&[*m1, *m2])?))
+}
+
+/// Minutes of `+hh:mm`, within the 14 hours that SQL Server allows.
+fn offset_minutes(bytes: &[u8]) -> Option<i64> {
+    let [sign @ (b'+' | b'-'), time @ ..] = bytes else { return None };
+    let [_, _, b':', _, m2] = time else { return None };
+    let total = minutes(time)?;
+    let fits = m2.is_ascii_digit() && two(&time[3..5])? < 60 && total <= 14 * 60;
+    fits.then_some(if *sign == b'-' { -total } else { total })
 }
 
 fn two(digits: &[u8]) -> Option<u32> {

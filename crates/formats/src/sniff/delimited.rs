@@ -1,19 +1,37 @@
-//! The delimiter that divides most rows into the same number of fields.
+//! The delimiter that divides most rows into the same number of fields, and what ends a row.
+
+use super::candidates;
 
 /// A delimiter, and the rows that it makes.
 pub(super) struct Guess {
     pub(super) delimiter: String,
     pub(super) quote: Option<u8>,
+    pub(super) row_terminator: String,
     pub(super) rows: Vec<Vec<String>>,
     pub(super) odd_rows: usize,
+    /// Another delimiter that divides the rows about as well.
+    pub(super) rival: Option<String>,
+    score: f64,
 }
 
-/// Delimiters in the order in which they are believed; those of several characters before what they contain.
-const CANDIDATES: &[&str] =
-    &["|~|", "||", "::", ",", ";", "\t", "|", "\u{1}", "\u{1F}", "~", "^", "¦", "§", ":", "\0"];
+/// The text looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    pub(super) text: &'a str,
+    /// `\n`, `\r\n` or the like.
+    pub(super) line_end: &'a str,
+    /// Whether nothing follows.
+    pub(super) is_complete: bool,
+}
 
 /// Rows that a candidate is tried on.
 const ROWS_MAX: usize = 2000;
+/// The share of rows that must have the usual number of fields.
+const EVENNESS_MIN: f64 = 0.8;
+/// More than this against a delimiter, and it is none.
+const IMPLAUSIBLE: f64 = 20.0;
+/// A rival whose score is within this of the best is mentioned.
+const RIVAL_WITHIN: f64 = 0.7;
 
 /// The delimiter that the first line names (`sep=;`), and the text behind that line.
 pub(super) fn separator_line(text: &str, row_terminator: &str) -> Option<(String, String)> {
@@ -23,38 +41,85 @@ pub(super) fn separator_line(text: &str, row_terminator: &str) -> Option<(String
     (delimiter.chars().count() == 1).then(|| (delimiter.to_owned(), rest.to_owned()))
 }
 
-/// The likeliest delimiter; `None` if no candidate divides the rows evenly.
-pub(super) fn guess(text: &str, row_terminator: &str, named: Option<String>) -> Option<Guess> {
-    let is_quoted = text.contains('"');
-    let mut best: Option<(f64, Guess)> = None;
-    let candidates: Vec<&str> = match &named {
-        Some(named) => vec![named.as_str()],
-        None => CANDIDATES.to_vec(),
+/// The likeliest delimiter and row terminator; `None` if no candidate divides the rows evenly.
+pub(super) fn guess(sample: Text<'_>, named: Option<String>) -> Option<Guess> {
+    let mut guesses = of_ending(sample, "", named.as_deref());
+    if named.is_none() {
+        for mark in candidates::row_marks(sample.text, sample.line_end) {
+            guesses.extend(of_ending(sample, &mark, None));
+        }
+    }
+    let best = (0..guesses.len()).reduce(|best, next| {
+        let better = guesses.get(next).zip(guesses.get(best)).is_some_and(|(a, b)| a.score > b.score + 0.2);
+        if better { next } else { best }
+    })?;
+    let mut best = guesses.swap_remove(best);
+    let related = |other: &str| best.delimiter.contains(other) || other.contains(best.delimiter.as_str());
+    best.rival = guesses
+        .iter()
+        .find(|guess| guess.score + RIVAL_WITHIN > best.score && !related(&guess.delimiter))
+        .map(|guess| guess.delimiter.clone());
+    Some(best)
+}
+
+/// Guesses for rows that end with `mark` and a line end.
+fn of_ending(sample: Text<'_>, mark: &str, named: Option<&str>) -> Vec<Guess> {
+    let row_terminator = format!("{mark}{}", sample.line_end);
+    let mut text = sample.text;
+    if !sample.is_complete {
+        // The last row may be cut off.
+        let end = text.rfind(&row_terminator).map_or(text.len(), |at| at + row_terminator.len());
+        text = text.get(..end).unwrap_or(text);
+    }
+    let candidates = match named {
+        Some(named) => vec![named.to_owned()],
+        None => candidates::delimiters(text, &row_terminator),
     };
+    let is_quoted = text.contains('"');
+    let mut guesses = Vec::new();
     for delimiter in candidates {
-        let is_part = best.as_ref().is_some_and(|(_, known)| known.delimiter.contains(delimiter));
-        if is_part || !text.contains(delimiter) {
+        // `a|b|` ends with an empty field, not with a mark.
+        if !mark.is_empty() && mark.replace(delimiter.as_str(), "").is_empty() {
             continue;
         }
         for quote in [Some(b'"'), None] {
             if quote.is_some() && !is_quoted {
                 continue;
             }
-            let Some(rows) = split(text, delimiter, row_terminator, quote) else { continue };
+            let Some(rows) = split(text, &delimiter, &row_terminator, quote, sample.is_complete) else {
+                continue;
+            };
             let (fields, regular) = usual(&rows);
-            if fields < 2 {
+            let evenness = regular as f64 / rows.len() as f64;
+            let against = candidates::implausibility(&delimiter, &rows);
+            if fields < 2 || evenness < EVENNESS_MIN || against > IMPLAUSIBLE {
                 continue;
             }
-            let evenness = regular as f64 / rows.len() as f64;
-            // More fields are a better reason, quotes that work out too; evenness comes first.
-            let score = evenness * 100.0 + (fields as f64).ln() + if quote.is_some() { 1.0 } else { 0.0 };
-            if evenness >= 0.8 && best.as_ref().is_none_or(|(known, _)| score > *known + 0.2) {
-                let odd_rows = rows.len() - regular;
-                best = Some((score, Guess { delimiter: delimiter.to_owned(), quote, rows, odd_rows }));
-            }
+            // Evenness comes first; more fields are a better reason, quotes that work out and a mark too.
+            let mut score = evenness * 100.0 + (fields as f64).ln();
+            score += if quote.is_some() { 1.0 } else { 0.0 };
+            score += match (mark.is_empty(), rows.len()) {
+                (true, _) => 0.0,
+                // One row in all: the mark is part of a field.
+                (false, 1) if text.matches(sample.line_end).count() > 1 => -20.0,
+                (false, _) => 2.0,
+            };
+            score -= if rows.first().is_some_and(|row| row.len() != fields) { 1.0 } else { 0.0 };
+            score -= against;
+            let odd_rows = rows.len() - regular;
+            let row_terminator = row_terminator.clone();
+            guesses.push(Guess {
+                delimiter: delimiter.clone(),
+                quote,
+                row_terminator,
+                rows,
+                odd_rows,
+                rival: None,
+                score,
+            });
         }
     }
-    best.map(|(_, guess)| guess)
+    guesses
 }
 
 /// The number of fields that most rows have, and how many have it.
@@ -67,31 +132,47 @@ fn usual(rows: &[Vec<String>]) -> (usize, usize) {
 }
 
 /// Rows and fields by RFC 4180; `None` if a quote stands where none may, or is never closed.
-fn split(text: &str, delimiter: &str, row_terminator: &str, quote: Option<u8>) -> Option<Vec<Vec<String>>> {
+fn split(
+    text: &str,
+    delimiter: &str,
+    row_terminator: &str,
+    quote: Option<u8>,
+    is_complete: bool,
+) -> Option<Vec<Vec<String>>> {
     let mut rows = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() && rows.len() < ROWS_MAX {
+    let mut at = 0;
+    let mut row_end = 0;
+    'rows: while at < text.len() && rows.len() < ROWS_MAX {
         let mut row = Vec::new();
         loop {
+            let rest = text.get(at..)?;
             let quoted = quote.map(char::from).filter(|quote| rest.starts_with(*quote));
             let (cell, behind) = match quoted {
-                Some(quote) => closed(rest.get(1..)?, quote)?,
+                Some(quote) => match closed(rest.get(1..)?, quote) {
+                    Some(closed) => closed,
+                    // The text ends within the quotes, the file perhaps not.
+                    None if !is_complete => break 'rows,
+                    None => return None,
+                },
                 None => {
-                    let end = [delimiter, row_terminator].iter().filter_map(|end| rest.find(end)).min();
-                    let (cell, behind) = rest.split_at(end.unwrap_or(rest.len()));
-                    (cell.to_owned(), behind)
+                    // Looked for once a row, or a delimiter that is rare would cost the square of the text.
+                    if row.is_empty() || row_end < at {
+                        row_end = rest.find(row_terminator).map_or(text.len(), |end| at + end);
+                    }
+                    let within = text.get(at..row_end)?;
+                    let (cell, _) = within.split_at(within.find(delimiter).unwrap_or(within.len()));
+                    (cell.to_owned(), rest.get(cell.len()..)?)
                 }
             };
             row.push(cell);
-            if let Some(behind) = behind.strip_prefix(delimiter) {
-                rest = behind;
-            } else if let Some(behind) = behind.strip_prefix(row_terminator) {
-                rest = behind;
+            // The terminator may begin with the delimiter.
+            let next = behind.strip_prefix(row_terminator);
+            let is_end = next.is_some() || behind.is_empty();
+            at = text.len() - next.or_else(|| behind.strip_prefix(delimiter)).map_or(behind.len(), str::len);
+            if is_end {
                 break;
-            } else if behind.is_empty() {
-                rest = behind;
-                break;
-            } else {
+            }
+            if !behind.starts_with(delimiter) {
                 return None;
             }
         }

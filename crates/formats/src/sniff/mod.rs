@@ -2,7 +2,10 @@
 //!
 //! Only the head of the file is read. A guess is a guess: the preview draws it, so that a person can see whether it is right.
 
+mod against;
+mod candidates;
 mod delimited;
+mod doubt;
 mod fixed_width;
 mod sample;
 
@@ -15,6 +18,7 @@ use crate::bcp::{FieldCollation, FormatFile, FormatVersion, HostField, HostType,
 use crate::csv::{CsvReader, RowTerminator};
 use crate::infer::{InferredSchema, infer_reader};
 use crate::{Compression, CsvOptions, Encoding, FormatError, Location};
+pub use against::{Contradiction, contradiction};
 use sample::Sample;
 
 /// What a file looks like.
@@ -68,6 +72,8 @@ pub struct SniffedText {
     pub odd_rows: usize,
     /// The first rows, divided as guessed.
     pub preview: Vec<Vec<String>>,
+    /// Where the guess may well be wrong, and why.
+    pub doubts: Vec<String>,
 }
 
 /// How a row is divided.
@@ -134,21 +140,25 @@ pub fn sniff_bytes(bytes: &[u8], is_complete: bool, file: &str) -> Result<Sniffe
 }
 
 fn text(sample: Sample) -> Result<SniffedText, FormatError> {
-    let Sample { encoding, byte_order_mark, mut text, row_terminator, last_row_is_terminated, .. } = sample;
+    let Sample { encoding, byte_order_mark, mut text, line_end, last_row_is_terminated, is_complete, .. } =
+        sample;
     let mut named = None;
-    if let Some((delimiter, rest)) = delimited::separator_line(&text, &row_terminator) {
+    if let Some((delimiter, rest)) = delimited::separator_line(&text, &line_end) {
         named = Some(delimiter);
         text = rest;
     }
     let separator_line = named.is_some();
-    let guess = delimited::guess(&text, &row_terminator, named);
+    let looked_at = delimited::Text { text: &text, line_end: &line_end, is_complete };
+    let guess = delimited::guess(looked_at, named);
+    let mut doubts = doubt::of_text(&text, encoding, byte_order_mark, &line_end, guess.as_ref());
+    let mut row_terminator = line_end.clone();
     let (layout, mut rows, odd_rows) = match guess {
         Some(guess) => {
+            row_terminator = guess.row_terminator;
             (Layout::Delimited { delimiter: guess.delimiter, quote: guess.quote }, guess.rows, guess.odd_rows)
         }
         None => {
-            let lines: Vec<&str> =
-                text.split(row_terminator.as_str()).filter(|line| !line.is_empty()).collect();
+            let lines: Vec<&str> = text.split(line_end.as_str()).filter(|line| !line.is_empty()).collect();
             match fixed_width::guess(&lines) {
                 Some(fixed) => {
                     let rows = lines.iter().map(|line| fixed.divide(line)).collect();
@@ -167,7 +177,8 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
     let whole = types_of(&rows)?;
     let body = types_of(rows.get(1..).unwrap_or_default())?;
     let header = is_header(&rows, &whole, &body);
-    let inferred = if header { body } else { whole };
+    let inferred = if header { &body } else { &whole };
+    doubts.extend(doubt::of_rows(&rows, odd_rows, inferred, &layout, header));
     let names = match (header, rows.first()) {
         (true, Some(first)) => first.iter().map(|name| name.trim().to_owned()).collect(),
         _ => Vec::new(),
@@ -178,12 +189,13 @@ fn text(sample: Sample) -> Result<SniffedText, FormatError> {
         row_terminator,
         last_row_is_terminated,
         separator_line,
-        columns: columns(&inferred, names),
+        columns: columns(inferred, names),
         rows: rows.len() - usize::from(header),
         layout,
         header,
         odd_rows,
         preview,
+        doubts,
     })
 }
 
@@ -400,6 +412,9 @@ impl fmt::Display for SniffedText {
             write!(f, ", {} of another shape", self.odd_rows)?;
         }
         writeln!(f)?;
+        for doubt in &self.doubts {
+            writeln!(f, "  doubt           {doubt}")?;
+        }
         writeln!(f, "  columns")?;
         let widest = self.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0).min(40);
         for column in &self.columns {

@@ -9,8 +9,11 @@ pub(super) struct Sample {
     pub(super) encoding: Encoding,
     pub(super) byte_order_mark: bool,
     pub(super) text: String,
-    pub(super) row_terminator: String,
+    /// What ends a line.
+    pub(super) line_end: String,
     pub(super) last_row_is_terminated: bool,
+    /// Whether nothing follows.
+    pub(super) is_complete: bool,
 }
 
 /// The name of a format that begins with its own.
@@ -49,19 +52,20 @@ impl Sample {
         if is_binary(&text) {
             return None;
         }
-        let row_terminator = row_terminator(&text).to_owned();
-        let last_row_is_terminated = text.ends_with(&row_terminator) || text.is_empty();
+        let line_end = line_end(&text).to_owned();
+        let last_row_is_terminated = text.ends_with(&line_end) || text.is_empty();
         if !is_complete {
             // The last row may be cut off.
-            let end = text.rfind(&row_terminator).map_or(text.len(), |at| at + row_terminator.len());
+            let end = text.rfind(&line_end).map_or(text.len(), |at| at + line_end.len());
             text.truncate(end);
         }
         Some(Self {
             encoding,
             byte_order_mark: mark.is_some(),
             text,
-            row_terminator,
+            line_end,
             last_row_is_terminated: last_row_is_terminated || !is_complete,
+            is_complete,
         })
     }
 }
@@ -119,14 +123,20 @@ fn is_binary(text: &str) -> bool {
     (controls + replaced) * 20 > text.chars().count()
 }
 
-fn row_terminator(text: &str) -> &'static str {
+fn line_end(text: &str) -> &'static str {
     let feeds = text.matches('\n').count();
     let both = text.matches("\r\n").count();
-    let returns = text.matches('\r').count();
+    let twice = text.matches("\r\r\n").count();
     if feeds > 0 {
-        if both * 2 > feeds { "\r\n" } else { "\n" }
-    } else if returns > 0 {
+        match (twice * 2 > feeds, both * 2 > feeds) {
+            (true, _) => "\r\r\n",
+            (false, true) => "\r\n",
+            (false, false) => "\n",
+        }
+    } else if text.contains('\r') {
         "\r"
+    } else if text.contains('\u{1E}') {
+        "\u{1E}"
     } else {
         "\n"
     }

@@ -13,7 +13,7 @@ use arrow::datatypes::{
 use super::{Fault, Source, Target, borrowed, text_source};
 use crate::cell_error::CellErrorReason;
 use crate::encode::Fixed;
-use crate::text::number;
+use crate::text::{TextError, number};
 
 /// Significant decimal digits that survive a way through the type and back.
 const FLOAT_DIGITS: u32 = 15;
@@ -32,8 +32,16 @@ pub(super) fn floats<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fix
         return Ok(Fixed::Eight(borrowed(values)));
     }
     if text_source::is_text(source) {
-        return text_source::map(source, |text| number::float(text).map(f64::to_le_bytes))
-            .map(|values| Fixed::Eight(values.into()));
+        let rounding = source.options.allow_rounding;
+        let parse = |text: &str| {
+            let value = number::float(text)?;
+            let spelled = |digits: usize| format!("{value:.digits$e}");
+            match !rounding && number::loses_digits(text, FLOAT_DIGITS as usize, spelled) {
+                true => Err(TextError::NeedsFloatRounding { target: "float" }),
+                false => Ok(value.to_le_bytes()),
+            }
+        };
+        return text_source::map(source, parse).map(|values| Fixed::Eight(values.into()));
     }
     convert(source, target, FLOAT_DIGITS, |value| Ok(value.to_le_bytes()))
         .map(|values| Fixed::Eight(values.into()))
@@ -51,8 +59,16 @@ pub(super) fn reals<'a>(source: &Source<'a, '_>, target: &Target) -> Result<Fixe
         return Ok(Fixed::Four(borrowed(values)));
     }
     if text_source::is_text(source) {
-        return text_source::map(source, |text| number::real(text).map(f32::to_le_bytes))
-            .map(|values| Fixed::Four(values.into()));
+        let rounding = source.options.allow_rounding;
+        let parse = |text: &str| {
+            let value = number::real(text)?;
+            let spelled = |digits: usize| format!("{value:.digits$e}");
+            match !rounding && number::loses_digits(text, REAL_DIGITS as usize, spelled) {
+                true => Err(TextError::NeedsFloatRounding { target: "real" }),
+                false => Ok(value.to_le_bytes()),
+            }
+        };
+        return text_source::map(source, parse).map(|values| Fixed::Four(values.into()));
     }
     let rounding = source.options.allow_rounding;
     let is_float = *source.data_type() == DataType::Float64;

@@ -72,6 +72,33 @@ pub fn float(text: &str) -> Result<f64, TextError> {
     if value.is_finite() { Ok(value) } else { Err(TextError::OutOfRange { target: "float" }) }
 }
 
+/// Whether a text has digits that the parsed value does not have: more of them than the type keeps, or a magnitude that became
+/// zero. `spelled` writes the value with a point and that many digits behind it, and an exponent.
+pub(crate) fn loses_digits(text: &str, safe_digits: usize, spelled: impl Fn(usize) -> String) -> bool {
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let mantissa = text.bytes().take_while(|byte| !byte.eq_ignore_ascii_case(&b'e'));
+    let significant = mantissa.filter(is_digit).skip_while(|digit| *digit == b'0').count();
+    // Zeros in front count as long as nothing else is known; those behind are no digits that can be lost.
+    let has_exponent = text.bytes().any(|byte| byte.eq_ignore_ascii_case(&b'e'));
+    if significant == 0 || (significant <= safe_digits && !has_exponent && text.len() <= SAFE_TEXT_BYTES) {
+        return false;
+    }
+    let digits_of = |text: &str| -> Vec<u8> {
+        let mantissa = text.bytes().take_while(|byte| !byte.eq_ignore_ascii_case(&b'e'));
+        let mut digits: Vec<u8> = mantissa.filter(is_digit).skip_while(|digit| *digit == b'0').collect();
+        let kept = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+        digits.truncate(kept);
+        digits
+    };
+    let written = digits_of(text);
+    written.len() > FLOAT_DIGITS_MAX || digits_of(&spelled(written.len().saturating_sub(1))) != written
+}
+
+/// Longest text without exponent that no range of a float can be left with.
+const SAFE_TEXT_BYTES: usize = 36;
+/// Most significant digits of a 64-bit float written out.
+const FLOAT_DIGITS_MAX: usize = 767;
+
 /// The text that the standard library may parse: it starts with a digit or a point, so that
 /// `inf` and `nan` never reach it.
 fn float_text(text: &str) -> Result<&str, TextError> {

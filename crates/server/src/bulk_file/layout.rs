@@ -68,6 +68,10 @@ impl Layout {
             Some(format) => format,
             None => FormatFile::for_columns(columns, mode, &layout_options(options, mode)?),
         };
+        // CODEPAGE 65001 goes before the collations of a format file; any other code page behind them.
+        if options.code_page == Some(CodePageOption::Number(65001)) {
+            format.drop_collations();
+        }
         for position in skipped {
             format.skip_column(position + 1);
         }

@@ -15,9 +15,6 @@ pub(in super::super) fn sized<const W: usize>(bytes: &[u8]) -> Result<([u8; W], 
     if let Ok(exact) = bytes.try_into() {
         return Ok((exact, None));
     }
-    if bytes.is_empty() {
-        return Err(Fault::Length(0));
-    }
     let mut value = [0; W];
     for (slot, byte) in value.iter_mut().zip(bytes) {
         *slot = *byte;
@@ -54,31 +51,35 @@ pub(in super::super) fn money([a, b, c, d, e, f, g, h]: [u8; 8]) -> i64 {
     i64::from_le_bytes([e, f, g, h, a, b, c, d])
 }
 
-/// A decimal: value, scale. 4, 8, 12 or 16 bytes of magnitude behind precision, scale and sign.
-pub(in super::super) fn decimal(bytes: &[u8]) -> Result<(i128, u8), Fault> {
+/// A decimal: value and scale. 4, 8, 12 or 16 bytes of magnitude behind precision, scale and sign. The original looks neither
+/// at the precision, nor whether the sign is 1.
+pub(in super::super) fn decimal(bytes: &[u8]) -> Result<((i128, u8), Remark), Fault> {
     let [precision, scale, sign, magnitude @ ..] = bytes else { return Err(Fault::Length(bytes.len())) };
     if !matches!(magnitude.len(), 4 | 8 | 12 | 16) {
         return Err(Fault::Length(bytes.len()));
     }
-    if !(1..=38).contains(precision) || scale > precision || *sign > 1 {
-        return Err(Fault::Malformed("the precision, scale or sign of a decimal is not one"));
+    if *scale > 38 {
+        return Err(Fault::Malformed("the scale of a decimal is none"));
     }
+    let is_odd = !(1..=38).contains(precision) || scale > precision || *sign > 1;
     let mut wide = [0; 16];
     for (slot, byte) in wide.iter_mut().zip(magnitude) {
         *slot = *byte;
     }
     let value = i128::try_from(u128::from_le_bytes(wide)).map_err(|_| Fault::Range)?;
-    Ok((if *sign == 0 { -value } else { value }, *scale))
+    let value = if *sign == 0 { -value } else { value };
+    Ok(((value, *scale), is_odd.then_some(Deviation::OddDecimal)))
 }
 
-/// A decimal at the column's scale. Digits that the column does not keep are refused.
+/// A decimal at the column's scale. Digits that the column does not keep are cut, as the original does.
 #[inline]
 pub(in super::super) fn rescaled(
     (value, scale): (i128, u8),
     precision: u8,
     to_scale: u8,
-) -> Result<i128, Fault> {
+) -> Result<(i128, Remark), Fault> {
     let limit = 10_i128.checked_pow(u32::from(precision)).ok_or(Fault::Range)?;
+    let mut remark = None;
     let value = if scale <= to_scale {
         10_i128
             .checked_pow(u32::from(to_scale - scale))
@@ -86,17 +87,18 @@ pub(in super::super) fn rescaled(
             .ok_or(Fault::Range)?
     } else {
         let divisor = 10_i128.checked_pow(u32::from(scale - to_scale)).ok_or(Fault::Range)?;
-        if value % divisor != 0 {
-            return Err(Fault::TooLong);
-        }
+        remark = (value % divisor != 0).then_some(Deviation::CutDecimal);
         value / divisor
     };
-    if value.abs() < limit { Ok(value) } else { Err(Fault::Range) }
+    if value.abs() < limit { Ok((value, remark)) } else { Err(Fault::Range) }
 }
 
 /// Any date or time.
 #[inline]
 pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(Instant, Remark), Fault> {
+    if bytes.is_empty() {
+        return Err(Fault::Length(0));
+    }
     let (instant, remark) = match host_type {
         HostType::DateTime => {
             let ([a, b, c, d, e, f, g, h], remark) = sized(bytes)?;
@@ -108,7 +110,8 @@ pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(In
                     Instant { days, ticks: milliseconds(ticks) as u64 * 10_000, ..Instant::default() },
                     remark,
                 ),
-                _ => return Err(Fault::Date),
+                Some(_) => return Err(Fault::Date),
+                None => return Err(Fault::DateRange),
             }
         }
         HostType::DateTim4 => {
@@ -128,6 +131,9 @@ pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(In
         HostType::Time => {
             let ([a, b, c, d, e], remark) = sized(bytes)?;
             let ticks = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+            if ticks >= TICKS_PER_DAY {
+                return Err(Fault::Time);
+            }
             (Instant { days: DAYS_TO_1900, ticks, ..Instant::default() }, remark)
         }
         HostType::DateTime2 => {
@@ -160,6 +166,9 @@ pub(in super::super) fn instant(host_type: HostType, bytes: &[u8]) -> Result<(In
 /// `uniqueidentifier` in the order of its text.
 #[inline]
 pub(in super::super) fn uniqueidentifier(bytes: &[u8]) -> Result<([u8; 16], Remark), Fault> {
+    if bytes.is_empty() {
+        return Err(Fault::Length(0));
+    }
     let (value, remark) = sized(bytes)?;
     Ok((guid::swap_order(value), remark))
 }
@@ -186,7 +195,7 @@ fn spell_value(host_type: HostType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(
         HostType::Money => fixed_point(i128::from(money(sized(bytes)?.0)), 4, out),
         HostType::Money4 => fixed_point(i128::from(i32::from_le_bytes(sized(bytes)?.0)), 4, out),
         HostType::Decimal | HostType::Numeric => {
-            let (value, scale) = decimal(bytes)?;
+            let ((value, scale), _) = decimal(bytes)?;
             fixed_point(value, scale, out)
         }
         HostType::DateTime

@@ -9,6 +9,12 @@ struct Exact {
     lossy: bool,
 }
 
+/// Whether a field is nothing but blanks, as exports of fixed width have it for NULL.
+#[inline]
+pub(in super::super) fn is_blank(text: &[u8]) -> bool {
+    matches!(text, [b' ', ..]) && text.iter().all(|byte| *byte == b' ')
+}
+
 /// A whole number from `minimum` to `maximum`. The empty string is 0, as for the original.
 #[inline]
 pub(in super::super) fn integer(text: &[u8], minimum: i64, maximum: i64) -> Result<i64, Fault> {

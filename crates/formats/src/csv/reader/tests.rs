@@ -383,7 +383,9 @@ proptest! {
     #[test]
     fn agrees_with_a_plain_reading(text in "[ab,\"\r\né\n]{0,40}", quoting: bool) {
         let options = CsvOptions { quote: quoting.then_some(b'"'), ..plain() };
-        if let Some(expected) = reference(&text, quoting.then_some('"')) {
+        // Lone carriage returns that end rows are tested apart.
+        let ends = super::RowEnds::new(&options).look(text.as_bytes(), true);
+        if ends == super::RowEnd::Feed && let Some(expected) = reference(&text, quoting.then_some('"')) {
             // One column is special (empty lines are rows) and tested apart.
             if expected[0].len() > 1 {
                 let (cells, error) = read(text.as_bytes(), &options, 1 << 16, 1000);
@@ -451,8 +453,8 @@ fn a_row_is_too_long_before_it_is_malformed_whatever_the_blocks() {
         ("\"ab\"|x", &delimiters, true),
         ("\"ab\"|", &delimiters, true),
         ("\"ab\"x|", &delimiters, false),
-        ("\"ab\"\rx", &lines, true),
-        ("\"a\"\rx", &lines, false),
+        ("\"ab\"\rx\n", &lines, true),
+        ("\"a\"\rx\n", &lines, false),
     ];
     for (text, options, too_long) in cases {
         for block_bytes in [1, 2, 3, 100] {

@@ -1,0 +1,119 @@
+//! What speaks against reading a file by given options: for whoever is about to read it by options that nobody named.
+
+use std::fmt;
+
+use super::{Content, Layout, sniff_bytes};
+use crate::bcp::terminator;
+use crate::{Compression, CsvOptions, FormatError, Location};
+
+/// What the head of a file contradicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contradiction {
+    /// The first line names the delimiter (`sep=;`), and would be read as a row.
+    SeparatorLine {
+        /// The delimiter that it names.
+        delimiter: String,
+    },
+    /// The delimiter stands in no row, and another divides the rows evenly.
+    Delimiter {
+        /// The delimiter of the options.
+        assumed: String,
+        /// The other one.
+        found: String,
+        /// The fields that it makes.
+        fields: usize,
+        /// What ends a row, if it is no plain line end.
+        row_terminator: Option<String>,
+    },
+}
+
+/// Bytes looked at.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Looks whether the head of a file contradicts `options`. What can be read only once (a pipe) is left alone.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn contradiction(
+    location: &Location,
+    compression: Compression,
+    options: &CsvOptions,
+) -> Result<Option<Contradiction>, FormatError> {
+    use std::io::Read as _;
+    let rereadable = match location {
+        Location::Path(path) => path.is_file(),
+        Location::Spooled(_) => true,
+        Location::Stdin | Location::Stdout => false,
+    };
+    if !rereadable {
+        return Ok(None);
+    }
+    let file = location.to_string();
+    let input = location.open_source()?.input;
+    let mut head = Vec::new();
+    compression
+        .decompress(input)
+        .map_err(|error| error.in_file(&file))?
+        .take(HEAD_BYTES as u64 + 1)
+        .read_to_end(&mut head)
+        .map_err(|error| FormatError::from(error).in_file(&file))?;
+    let is_complete = head.len() <= HEAD_BYTES;
+    head.truncate(HEAD_BYTES);
+    contradiction_in(&head, is_complete, options)
+}
+
+fn contradiction_in(
+    head: &[u8],
+    is_complete: bool,
+    options: &CsvOptions,
+) -> Result<Option<Contradiction>, FormatError> {
+    let Content::Text(text) = sniff_bytes(head, is_complete, "")?.content else { return Ok(None) };
+    let Layout::Delimited { delimiter, .. } = text.layout else { return Ok(None) };
+    if text.separator_line && options.skip_lines == 0 {
+        return Ok(Some(Contradiction::SeparatorLine { delimiter }));
+    }
+    // Lines that are skipped may be anything; so may the rows of a file that is none of ours.
+    let is_held = text.preview.iter().flatten().any(|cell| cell.contains(&options.delimiter));
+    let is_alike = delimiter == options.delimiter || is_held || options.delimiter.contains(&delimiter);
+    let is_thin = text.odd_rows * 20 > text.rows || delimiter == ":" || options.skip_lines > 0;
+    if is_alike || is_thin {
+        return Ok(None);
+    }
+    let plain = matches!(text.row_terminator.as_str(), "\n" | "\r\n" | "\r" | "\r\r\n");
+    Ok(Some(Contradiction::Delimiter {
+        assumed: options.delimiter.clone(),
+        found: delimiter,
+        fields: text.columns.len(),
+        row_terminator: (!plain).then_some(text.row_terminator),
+    }))
+}
+
+impl Contradiction {
+    /// The options of the command line that fit the file.
+    pub fn remedy(&self) -> String {
+        let quoted = |text: &str| format!("'{}'", terminator::escape(text.as_bytes()));
+        match self {
+            Self::SeparatorLine { delimiter } => format!("--skip-lines 1 --delimiter {}", quoted(delimiter)),
+            Self::Delimiter { found, row_terminator: None, .. } => format!("--delimiter {}", quoted(found)),
+            Self::Delimiter { found, row_terminator: Some(row), .. } => {
+                format!("--delimiter {} --row-terminator {} --no-quote", quoted(found), quoted(row))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SeparatorLine { .. } => {
+                f.write_str("the first line names the delimiter (sep=), and is no row")
+            }
+            Self::Delimiter { assumed, found, fields, .. } => write!(
+                f,
+                "the rows look like {fields} fields with {} between them; none holds the delimiter {}",
+                terminator::escape(found.as_bytes()),
+                terminator::escape(assumed.as_bytes())
+            ),
+        }
+    }
+}
