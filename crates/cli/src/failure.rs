@@ -18,6 +18,14 @@ pub enum Failure {
     /// The server, the network, or the plan.
     #[error(transparent)]
     Client(#[from] load::Error),
+    /// A batch of a script failed at the server.
+    #[error("{place}: {error}")]
+    Batch {
+        /// Script and line.
+        place: String,
+        /// The server's words.
+        error: load::Error,
+    },
     /// A file does not fit its table; nothing was changed.
     #[error("{file} cannot be loaded into {table}: {error}")]
     Plan {

@@ -4,6 +4,7 @@
 //! no sense; 3: done without rows that were refused, as `--rejects` or `--max-errors` allow.
 
 mod args;
+mod batches;
 mod bcp;
 pub mod companion;
 mod connection;
@@ -19,6 +20,8 @@ mod load_command;
 mod loaded_file;
 mod progress;
 mod query_command;
+mod query_output;
+mod query_parameters;
 mod rejects;
 mod server_log;
 mod server_side;

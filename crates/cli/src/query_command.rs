@@ -1,45 +1,104 @@
 //! `bulkwire query`.
 
-use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 
-use arrow::array::{Array, StringArray};
-use arrow::datatypes::{DataType, SchemaRef};
-use arrow::record_batch::RecordBatch;
-use load::ResultStream;
-use rows::Form;
-use rows::mapping::{GuidForm, OffsetForm, ReadOptions, Scale7};
-use rows::text::{TextOptions, format_column};
-use serde_json::Value;
+use load::{Client, ResultStream};
+use tds::{SqlType, Value};
 
-use crate::args::{OutputFormat, QueryArgs};
-use crate::connection;
+use crate::args::QueryArgs;
+use crate::batches::{Batch, batches};
 use crate::failure::Failure;
-use crate::table::Table;
+use crate::query_parameters::{QueryParameter, parameter};
+use crate::{connection, query_output};
 
-/// Runs the batch and prints every result.
+/// Runs the batches and prints every result. The first batch that fails ends the command.
 pub fn run(arguments: &QueryArgs) -> Result<(), Failure> {
-    let sql = match arguments.sql.as_str() {
-        "-" => {
-            io::read_to_string(io::stdin()).map_err(|source| Failure::Stream { stream: "input", source })?
-        }
-        sql => sql.to_owned(),
-    };
+    let (place, batches) = statements(arguments)?;
+    let parameters =
+        arguments.param.iter().map(|text| parameter(text)).collect::<Result<Vec<QueryParameter>, _>>()?;
+    let parameters: Vec<(&str, SqlType, Value)> = parameters
+        .iter()
+        .map(|parameter| (parameter.name.as_str(), parameter.sql_type.clone(), parameter.value.clone()))
+        .collect();
     let mut client = connection::open(&arguments.connection)?;
-    let mut stream = client.query(&sql, exact_text())?;
-    let mut out = BufWriter::new(io::stdout().lock());
     let mut first = true;
+    for Batch { sql, line, count } in &batches {
+        for _ in 0..*count {
+            let ran = run_batch(&mut client, sql, &parameters, arguments, &mut first);
+            ran.map_err(|failure| match (failure, &place) {
+                (Failure::Client(error @ load::Error::Server(_)), Some(place)) if batches.len() > 1 => {
+                    Failure::Batch { place: format!("{place}, batch from line {line}"), error }
+                }
+                (failure, _) => failure,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The batches, and where they are read from if that is a script.
+fn statements(arguments: &QueryArgs) -> Result<(Option<String>, Vec<Batch>), Failure> {
+    let script = match (&arguments.file, arguments.sql.as_deref()) {
+        (Some(file), _) if file.as_os_str() != "-" => {
+            let text = std::fs::read(file)
+                .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
+                .and_then(|bytes| script_text(&bytes, &file.display().to_string()))?;
+            (file.display().to_string(), text)
+        }
+        (Some(_), _) | (None, Some("-")) => {
+            let text = io::read_to_string(io::stdin());
+            ("standard input".to_owned(), text.map_err(|source| Failure::Stream { stream: "input", source })?)
+        }
+        (None, Some(sql)) => {
+            return Ok((None, vec![Batch { sql: sql.to_owned(), line: 1, count: 1 }]));
+        }
+        (None, None) => {
+            return Err(Failure::Usage("name the SQL, or a file of it with --file".to_owned()));
+        }
+    };
+    let (place, text) = script;
+    let batches = batches(&text).map_err(|error| Failure::Usage(format!("{place}, {error}")))?;
+    Ok((Some(place), batches))
+}
+
+/// UTF-8, or UTF-16 with a byte-order mark as SQL Server's own tools write it.
+fn script_text(bytes: &[u8], place: &str) -> Result<String, Failure> {
+    let wide = |unit: fn([u8; 2]) -> u16, body: &[u8]| {
+        let units: Vec<u16> = body.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
+        String::from_utf16(&units).ok()
+    };
+    let text = match bytes {
+        [0xFF, 0xFE, body @ ..] => wide(u16::from_le_bytes, body),
+        [0xFE, 0xFF, body @ ..] => wide(u16::from_be_bytes, body),
+        [0xEF, 0xBB, 0xBF, body @ ..] => String::from_utf8(body.to_vec()).ok(),
+        body => String::from_utf8(body.to_vec()).ok(),
+    };
+    text.ok_or_else(|| Failure::Usage(format!("{place} is neither UTF-8 nor UTF-16 with a byte-order mark")))
+}
+
+fn run_batch(
+    client: &mut Client,
+    sql: &str,
+    parameters: &[(&str, SqlType, Value)],
+    arguments: &QueryArgs,
+    first: &mut bool,
+) -> Result<(), Failure> {
+    let mut stream: ResultStream<'_> = match parameters {
+        [] => client.query(sql, query_output::exact_text())?,
+        parameters => client.query_with(sql, parameters, query_output::exact_text())?,
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
     loop {
         let mut printed = Ok(());
         if !stream.columns().is_empty() {
-            if !first {
-                writeln!(out).map_err(output)?;
+            if !std::mem::replace(first, false) && query_output::is_parted(arguments.format) {
+                writeln!(out).map_err(query_output::output)?;
             }
-            first = false;
-            printed = print(&mut stream, arguments, &mut out);
+            let limit = arguments.max_rows.unwrap_or(usize::MAX);
+            printed = query_output::print(&mut stream, arguments.format, limit, &mut out);
         }
         // On a terminal, messages come after the rows that they followed, and before the error.
-        out.flush().map_err(output)?;
+        out.flush().map_err(query_output::output)?;
         for message in stream.take_messages() {
             eprintln!("{}", message.message);
         }
@@ -48,137 +107,4 @@ pub fn run(arguments: &QueryArgs) -> Result<(), Failure> {
             return Ok(());
         }
     }
-}
-
-/// Everything that Arrow has no exact type for is shown as text.
-fn exact_text() -> Form {
-    Form::Arrow(ReadOptions {
-        scale_7: Scale7::Text,
-        date_time_offset: OffsetForm::Text,
-        guid: GuidForm::Text,
-    })
-}
-
-fn print(stream: &mut ResultStream<'_>, arguments: &QueryArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let limit = arguments.max_rows.unwrap_or(usize::MAX);
-    match arguments.output {
-        OutputFormat::Table => print_table(stream, limit, out),
-        OutputFormat::Csv => print_csv(stream, limit, out),
-        OutputFormat::Json => print_json(stream, limit, out),
-    }
-}
-
-fn print_table(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write) -> Result<(), Failure> {
-    let schema = stream.schema();
-    let columns = schema.fields().iter().map(|field| {
-        let shown = if field.name().is_empty() { "(no name)" } else { field.name() };
-        (shown.to_owned(), field.data_type().is_numeric())
-    });
-    let mut table = Table::new(columns);
-    let mut rows = 0;
-    // Rows that came before an error are shown too.
-    let ended = loop {
-        let batch = match stream.next_batch() {
-            Ok(Some(batch)) => batch,
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
-        };
-        let texts = texts(&batch, TextOptions { binary_prefix: true, ..TextOptions::default() })?;
-        for row in 0..batch.num_rows() {
-            if rows < limit {
-                table.push(texts.iter().map(|column| match column.is_null(row) {
-                    true => "NULL".to_owned(),
-                    false => column.value(row).to_owned(),
-                }));
-            }
-            rows += 1;
-        }
-    };
-    table.write(out).map_err(output)?;
-    ended?;
-    let plural = if rows == 1 { "" } else { "s" };
-    let cut = if rows > limit { format!(", the first {limit} shown") } else { String::new() };
-    writeln!(out, "({rows} row{plural}{cut})").map_err(output)
-}
-
-fn print_csv(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write) -> Result<(), Failure> {
-    let schema = stream.schema();
-    let names: Vec<String> = schema.fields().iter().map(|field| csv_field(field.name())).collect();
-    writeln!(out, "{}", names.join(",")).map_err(output)?;
-    let mut rows = 0;
-    while let Some(batch) = stream.next_batch()? {
-        let texts = texts(&batch, TextOptions { binary_prefix: true, ..TextOptions::default() })?;
-        for row in 0..batch.num_rows().min(limit - rows.min(limit)) {
-            let fields: Vec<String> = texts
-                .iter()
-                .map(|column| if column.is_null(row) { String::new() } else { csv_field(column.value(row)) })
-                .collect();
-            writeln!(out, "{}", fields.join(",")).map_err(output)?;
-        }
-        rows += batch.num_rows();
-    }
-    Ok(())
-}
-
-fn print_json(stream: &mut ResultStream<'_>, limit: usize, out: &mut impl Write) -> Result<(), Failure> {
-    let schema = stream.schema();
-    distinct_names(&schema)?;
-    let mut rows = 0;
-    write!(out, "[").map_err(output)?;
-    while let Some(batch) = stream.next_batch()? {
-        let texts = texts(&batch, TextOptions::default())?;
-        for row in 0..batch.num_rows() {
-            if rows < limit {
-                let separator = if rows == 0 { "\n" } else { ",\n" };
-                write!(out, "{separator}{}", json_row(&schema, &texts, row)).map_err(output)?;
-            }
-            rows += 1;
-        }
-    }
-    writeln!(out, "\n]").map_err(output)
-}
-
-/// An object with the same name twice would lose a value in most readers.
-fn distinct_names(schema: &SchemaRef) -> Result<(), Failure> {
-    let mut seen = HashSet::new();
-    match schema.fields().iter().find(|field| !seen.insert(field.name())) {
-        Some(field) => Err(Failure::Usage(format!(
-            "two columns of the result are named {:?}: JSON needs an alias for one of them",
-            field.name()
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// A row as a JSON object, its columns in order. Numbers keep all the digits that they were printed with.
-fn json_row(schema: &SchemaRef, texts: &[StringArray], row: usize) -> String {
-    let fields = schema.fields().iter().zip(texts).map(|(field, text)| {
-        let value = match (text.is_null(row), field.data_type()) {
-            (true, _) => "null".to_owned(),
-            (false, DataType::Boolean) => (text.value(row) == "1").to_string(),
-            (false, data_type) if data_type.is_numeric() => text.value(row).to_owned(),
-            (false, _) => Value::from(text.value(row)).to_string(),
-        };
-        format!("{}:{value}", Value::from(field.name().as_str()))
-    });
-    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-}
-
-fn texts(batch: &RecordBatch, options: TextOptions) -> Result<Vec<StringArray>, Failure> {
-    let schema = batch.schema();
-    let columns = batch.columns().iter().zip(schema.fields());
-    Ok(columns.map(|(array, field)| format_column(array, field, &options)).collect::<Result<_, _>>()?)
-}
-
-/// A field as RFC 4180 has it; an empty value is quoted, because an empty field is NULL.
-fn csv_field(text: &str) -> String {
-    if text.is_empty() || text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
-fn output(source: io::Error) -> Failure {
-    Failure::Stream { stream: "output", source }
 }

@@ -191,13 +191,21 @@ pub struct ExportArgs {
 /// `bulkwire query`.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
-    /// The SQL batch; `-` reads it from standard input
-    pub sql: String,
+    /// The SQL batch; `-` reads a script from standard input
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    pub sql: Option<String>,
     #[command(flatten)]
     pub connection: ConnectionArgs,
-    /// How results are printed
-    #[arg(long, short, value_enum, default_value = "table")]
-    pub output: OutputFormat,
+    /// A script of T-SQL; lines that say GO, or GO and a number, end its batches. The first batch that fails ends the command
+    #[arg(long, short = 'f', value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// A parameter of every batch, which then runs by sp_executesql: NAME=VALUE (nvarchar), NAME:TYPE=VALUE, or NAME:TYPE for
+    /// NULL; repeat for each
+    #[arg(long, value_name = "NAME[:TYPE][=VALUE]")]
+    pub param: Vec<String>,
+    /// How results are printed, on standard output; messages of the server go to standard error
+    #[arg(long, short = 'o', visible_alias = "output", value_enum, default_value = "table")]
+    pub format: OutputFormat,
     /// Print at most this many rows of each result
     #[arg(long, value_name = "ROWS")]
     pub max_rows: Option<usize>,
@@ -291,6 +299,10 @@ pub enum OutputFormat {
     Csv,
     /// An array of objects for each result.
     Json,
+    /// An object on a line for each row.
+    Jsonl,
+    /// A table of Markdown.
+    Markdown,
 }
 
 /// How `datetime2(7)`, whose range no 64-bit nanosecond count holds, is exported.

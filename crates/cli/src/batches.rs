@@ -1,0 +1,142 @@
+//! A script of T-SQL into its batches, at lines that say GO.
+
+use std::fmt;
+
+/// A batch of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Its text.
+    pub sql: String,
+    /// The line of the script on which it begins, from 1.
+    pub line: usize,
+    /// How often it runs (`GO 5`).
+    pub count: u32,
+}
+
+/// A line that begins with GO and goes on with something else than a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadGo {
+    line: usize,
+    text: String,
+}
+
+impl fmt::Display for BadGo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: GO takes a number at most, not {:?}", self.line, self.text)
+    }
+}
+
+/// Where a character stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Code,
+    /// Quotes or brackets, up to this character.
+    Quoted(char),
+    /// `/* */`, which nest.
+    Comment(u32),
+}
+
+/// The batches of a script. Empty ones are left out. GO inside of quotes, brackets and comments is text.
+///
+/// # Errors
+/// A line with GO and something else.
+pub fn batches(script: &str) -> Result<Vec<Batch>, BadGo> {
+    let mut found = Vec::new();
+    let mut sql = String::new();
+    let mut first_line = 1;
+    let mut inside = Inside::Code;
+    for (number, line) in (1..).zip(script.split_inclusive('\n')) {
+        match separator(line).filter(|_| inside == Inside::Code) {
+            Some(Ok(count)) => {
+                push(&mut found, &mut sql, first_line, count);
+                first_line = number + 1;
+            }
+            Some(Err(text)) => return Err(BadGo { line: number, text }),
+            None => {
+                inside = behind(inside, line);
+                sql.push_str(line);
+            }
+        }
+    }
+    push(&mut found, &mut sql, first_line, 1);
+    Ok(found)
+}
+
+fn push(found: &mut Vec<Batch>, sql: &mut String, line: usize, count: u32) {
+    let sql = std::mem::take(sql);
+    if !sql.trim().is_empty() {
+        found.push(Batch { sql, line, count });
+    }
+}
+
+/// What a line says if it is a GO: how often its batch runs, or what else stands there.
+fn separator(line: &str) -> Option<Result<u32, String>> {
+    let line = line.trim();
+    let rest = line.get(2..).filter(|_| line.get(..2).is_some_and(|go| go.eq_ignore_ascii_case("go")))?;
+    let said = rest.split("--").next().unwrap_or_default().trim();
+    match rest.chars().next() {
+        None => Some(Ok(1)),
+        Some(c) if c.is_whitespace() || rest.starts_with("--") => Some(match said {
+            "" => Ok(1),
+            number => number.parse().map_err(|_| number.to_owned()),
+        }),
+        Some(_) => None,
+    }
+}
+
+/// Where the text behind a line stands.
+fn behind(mut inside: Inside, line: &str) -> Inside {
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        let next = characters.peek().copied();
+        inside = match (inside, c, next) {
+            (Inside::Code, '-', Some('-')) => return Inside::Code,
+            (Inside::Code, '/', Some('*')) => {
+                characters.next();
+                Inside::Comment(1)
+            }
+            (Inside::Code, '\'' | '"', _) => Inside::Quoted(c),
+            (Inside::Code, '[', _) => Inside::Quoted(']'),
+            // A doubled end begins anew at once.
+            (Inside::Quoted(end), c, _) if c == end => Inside::Code,
+            (Inside::Comment(depth), '*', Some('/')) => {
+                characters.next();
+                if depth == 1 { Inside::Code } else { Inside::Comment(depth - 1) }
+            }
+            (Inside::Comment(depth), '/', Some('*')) => {
+                characters.next();
+                Inside::Comment(depth.saturating_add(1))
+            }
+            (inside, ..) => inside,
+        };
+    }
+    inside
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::batches;
+
+    #[test]
+    fn lines_of_go_part_batches() {
+        let script = "SELECT 1\nGO\n\nGO\nSELECT 'a\nGO\n'\n/* /* */\ngo */\n  go 3 -- thrice\nSELECT [x\nGO\n]]\n]\r\nGO\r\nGOTO x -- '\nGO";
+        let found = batches(script).unwrap();
+        let shown: Vec<(&str, usize, u32)> =
+            found.iter().map(|batch| (batch.sql.trim(), batch.line, batch.count)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("SELECT 1", 1, 1),
+                ("SELECT 'a\nGO\n'\n/* /* */\ngo */", 5, 3),
+                ("SELECT [x\nGO\n]]\n]", 11, 1),
+                ("GOTO x -- '", 16, 1),
+            ]
+        );
+        assert_eq!(
+            batches("SELECT 1\nGO twice\n").unwrap_err().to_string(),
+            "line 2: GO takes a number at most, not \"twice\""
+        );
+        assert!(batches(" \n").unwrap().is_empty());
+    }
+}
