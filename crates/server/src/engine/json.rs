@@ -28,11 +28,12 @@ pub enum Kind {
 pub struct Path {
     /// `strict`: what is missing is an error.
     pub strict: bool,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
 }
 
+/// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     Member(String),
     Element(usize),
 }
@@ -226,7 +227,7 @@ impl Path {
     }
 }
 
-fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
         at += 1;
     }

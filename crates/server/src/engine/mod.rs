@@ -13,12 +13,15 @@ mod function_table;
 pub(crate) mod functions;
 mod in_order;
 mod json;
+mod json_modify;
 mod like;
 mod parallel;
 mod pause;
+mod percentile;
 mod plain;
 mod provider;
 mod recursive;
+mod rows_as_text;
 mod run;
 mod scalar;
 mod seek;
@@ -29,7 +32,7 @@ mod types;
 pub(crate) use bind::refuse_order;
 pub use bind::{
     Binder, BoundQuery, BoundTable, Environment, JoinedRows, OutputColumn, ScalarFunction, Scope,
-    ScopeColumn, ViewQuery,
+    ScopeColumn, ViewQuery, without_empty_text,
 };
 pub use collation::{is_case_sensitive, text_key};
 pub use datum::Datum;

@@ -13,7 +13,7 @@ use super::parallel::Placing;
 use super::response::{DoneKind, Response, ResultColumns, command};
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ColumnDefinition, TableDefinition, has_ansi_padding};
-use crate::engine::{Binder, BoundQuery, Datum, PlainRows, Streams, exact_schema};
+use crate::engine::{Binder, BoundQuery, Datum, PlainRows, Streams, exact_schema, without_empty_text};
 use crate::sql_error::SqlError;
 use crate::storage::ScannedRows;
 use crate::table::InputRows;
@@ -123,7 +123,8 @@ impl Session {
     /// A query bound to a plan.
     pub(super) fn bind(&self, query: &Query, frame: &Frame) -> Result<BoundQuery, SqlError> {
         let environment = SessionEnvironment::new(self, frame);
-        Binder::new(&environment).query(query, None)
+        let bound = Binder::new(&environment).query(query, None)?;
+        if query.for_clause.is_some() { without_empty_text(bound) } else { Ok(bound) }
     }
 
     /// `SELECT @v = …`: nothing is shown, the last row stays in the variables.

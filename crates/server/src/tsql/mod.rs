@@ -5,6 +5,7 @@ pub mod ast;
 pub mod bulk_file;
 pub mod cursor;
 pub mod expression;
+pub mod for_clause;
 pub mod index;
 pub mod keywords;
 pub mod lexer;

@@ -6,6 +6,7 @@ use super::administration::WrittenGroup;
 use super::ast::ObjectName;
 use super::bulk_file::BulkRowset;
 use super::expression::{Expr, FunctionCall};
+use super::for_clause::ForClause;
 
 /// A whole query: WITH, body, ORDER BY, OFFSET.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +21,8 @@ pub struct Query {
     pub offset: Option<Expr>,
     /// FETCH NEXT n ROWS ONLY.
     pub fetch: Option<Expr>,
+    /// FOR JSON or FOR XML.
+    pub for_clause: Option<Box<ForClause>>,
     /// OPTION (MAXRECURSION n).
     pub max_recursion: Option<u64>,
     /// OPTION (MAXDOP n).
@@ -35,6 +38,7 @@ impl Query {
             order_by: Vec::new(),
             offset: None,
             fetch: None,
+            for_clause: None,
             max_recursion: None,
             max_dop: None,
         }

@@ -236,7 +236,7 @@ SELECT CAST(1.23456789e10 AS varchar(30)), CAST(0.1e0 AS varchar(30)), CAST(1e-7
 
 SELECT {d '2024-01-02'}, {fn UCASE('x')}
 ----
-error 195
+Jan  2 2024 12:00AM | X
 
 SELECT CAST({ts '2024-01-02 03:04:05'} AS varchar(30))
 ----

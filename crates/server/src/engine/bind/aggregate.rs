@@ -294,6 +294,18 @@ impl Binder<'_> {
                 let argument = value.cast(&SqlType::Float)?.expr;
                 Ok((aggregate(function, vec![argument], false, Vec::new()), SqlType::Float, SqlType::Float))
             }
+            "CHECKSUM_AGG" => {
+                if !is_integer(&sql_type) {
+                    return Err(invalid());
+                }
+                let argument = value.cast(&SqlType::Int)?.expr;
+                let function = engine_aggregates::bit_and_or_xor::bit_xor_udaf();
+                Ok((
+                    aggregate(function, vec![argument], call.distinct, Vec::new()),
+                    SqlType::Int,
+                    SqlType::Int,
+                ))
+            }
             "STRING_AGG" => {
                 let separator =
                     call.arguments.get(1).ok_or_else(|| SqlError::argument_count("string_agg", 2))?;

@@ -7,6 +7,7 @@
 
 mod aggregate;
 mod condition;
+mod for_clause;
 mod from;
 mod grouping;
 mod recursion;
@@ -24,6 +25,7 @@ use datafusion::common::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
 use tds::{Collation, ColumnFlags, SqlType};
 
+pub use for_clause::without_empty_text;
 pub(crate) use from::refuse_order;
 pub use scope::{Scope, ScopeColumn};
 

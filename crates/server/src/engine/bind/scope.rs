@@ -77,6 +77,11 @@ impl<'p> Scope<'p> {
         Ok(found)
     }
 
+    /// The table that a column in scope belongs to, as the query calls it.
+    pub(super) fn table_of(&self, parts: &[String]) -> Option<String> {
+        self.find(parts).ok().flatten().and_then(|column| column.table.clone())
+    }
+
     /// Whether the qualifier names a table in scope.
     pub(super) fn has_table(&self, qualifier: &[String]) -> bool {
         self.columns.iter().any(|column| column.is_of(qualifier))

@@ -10,15 +10,18 @@ use tds::SqlType;
 use super::super::Datum;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
+use super::super::rows_as_text::TextColumn;
 use super::super::typed::{Typed, call};
 use super::super::types::common_type;
 use super::aggregate::{Grouping, first_by_key, has_aggregate};
+use super::for_clause::is_nested;
 use super::scope::{natural_name, reference};
 use super::window::Windows;
 use super::{Binder, BoundQuery, OutputColumn, Scope, ScopeColumn, plan_error};
 use crate::catalogue::same_name;
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{Expr as Ast, Literal};
+use crate::tsql::for_clause::ForClause;
 use crate::tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, Top};
 
 /// Where the select list of a body's first SELECT says the same as `written`.
@@ -51,6 +54,8 @@ struct Item {
     output: OutputColumn,
     /// What was written, for ORDER BY to find it again.
     written: Option<Ast>,
+    /// The table that it is a column of.
+    table: Option<String>,
 }
 
 impl Binder<'_> {
@@ -85,8 +90,23 @@ impl Binder<'_> {
             })?;
             sorts.push(self.sort_of(&output_values(&bound), position, item)?);
         }
-        let plan = self.ordered(bound.plan, sorts, None, query)?;
-        Ok(BoundQuery { plan, columns: bound.columns })
+        let Some(clause) = query.for_clause.as_deref() else {
+            let plan = self.ordered(bound.plan, sorts, None, query)?;
+            return Ok(BoundQuery { plan, columns: bound.columns });
+        };
+        let texts = bound
+            .columns
+            .iter()
+            .map(|column| TextColumn {
+                name: column.name.clone(),
+                sql_type: column.sql_type.clone(),
+                table: None,
+                nested: false,
+            })
+            .collect();
+        let plan = self.ordered(bound.plan, sorts.clone(), None, query)?;
+        let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+        self.as_text(clause, plan, &names, texts, sorts)
     }
 
     pub(super) fn body(&self, body: &QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
@@ -323,6 +343,7 @@ impl Binder<'_> {
                             value: column.value.clone(),
                             output: column.output.clone(),
                             written: None,
+                            table: column.table.clone(),
                         });
                     }
                     if let Some(grouping) = scope.grouping
@@ -355,7 +376,11 @@ impl Binder<'_> {
                 ..OutputColumn::expression(name, value.sql_type.clone(), value.nullable)
             },
         };
-        Ok(Item { value, output, written: Some(expr.clone()) })
+        let table = match expr {
+            Ast::Column(parts) => scope.table_of(parts),
+            _ => None,
+        };
+        Ok(Item { value, output, written: Some(expr.clone()), table })
     }
 
     /// The ORDER BY items: a position in the select list, or a value of its own.
@@ -438,6 +463,7 @@ impl Binder<'_> {
             exprs.push(item.value.expr.clone().alias(&name));
             names.push(name);
         }
+        let text_columns = query.for_clause.as_deref().map(|clause| text_columns(clause, &items));
         let columns: Vec<OutputColumn> = items.into_iter().map(|item| item.output).collect();
         let mut sort_values = Vec::with_capacity(order.len());
         for target in order {
@@ -481,7 +507,14 @@ impl Binder<'_> {
             Some(top) => Some(self.row_count(&top.count, 1060, TOP_COUNT)?),
             None => None,
         };
+        let order = if text_columns.is_some() { sorts.clone() } else { Vec::new() };
         bound.plan = self.ordered(bound.plan, sorts, top, query)?;
+        if let (Some(clause), Some(columns)) = (query.for_clause.as_deref(), text_columns) {
+            // DISTINCT may have made other names.
+            let names: Vec<String> =
+                bound.plan.schema().fields().iter().take(visible).map(|field| field.name().clone()).collect();
+            return self.as_text(clause, bound.plan, &names, columns, order);
+        }
         if wide {
             bound.plan = LogicalPlanBuilder::from(bound.plan)
                 .project(names.iter().map(|name| reference(name)))
@@ -652,6 +685,19 @@ impl Binder<'_> {
             LogicalPlanBuilder::from(bound.plan).filter(lit(false)).and_then(LogicalPlanBuilder::build);
         Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
     }
+}
+
+/// The columns of rows that become text.
+fn text_columns(clause: &ForClause, items: &[Item]) -> Vec<TextColumn> {
+    items
+        .iter()
+        .map(|item| TextColumn {
+            name: item.output.name.clone(),
+            sql_type: item.output.sql_type.clone(),
+            table: item.table.clone(),
+            nested: is_nested(clause, item.written.as_ref()),
+        })
+        .collect()
 }
 
 /// 1060's text.

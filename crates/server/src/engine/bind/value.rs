@@ -10,6 +10,7 @@ use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call, call_with, unify};
 use super::super::{Datum, arithmetic, functions};
 use super::condition::{one_column, with_plan};
+use super::for_clause::is_json;
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use crate::sql_error::SqlError;
@@ -304,8 +305,18 @@ impl Binder<'_> {
                 }
                 functions::call_function("ISJSON", values, &self.facts)
             }
+            name if super::window::is_percentile(name) => {
+                let text = format!("The function '{name}' must have an OVER clause.");
+                Err(SqlError::new(10753, 15, 1, text))
+            }
             name => {
                 let values = self.values_of(&call.arguments, scope)?;
+                if name.starts_with("JSON_") {
+                    let nested: Vec<bool> = call.arguments.iter().map(is_json).collect();
+                    if let Some(typed) = functions::construct(name, values.clone(), &nested)? {
+                        return Ok(typed);
+                    }
+                }
                 functions::call_function(name, values, &self.facts)
             }
         }

@@ -10,7 +10,9 @@ use datafusion::logical_expr::{
 };
 use tds::SqlType;
 
+use super::super::Datum;
 use super::super::collation::{is_lossy, key};
+use super::super::percentile::percentile;
 use super::super::typed::Typed;
 use super::aggregate::is_aggregate;
 use super::scope::reference;
@@ -37,8 +39,9 @@ impl Binder<'_> {
         };
         let Some(over) = &call.over else { return Err(SqlError::internal("a window without OVER")) };
         let (function, arguments, value_type, result) = self.window_function(call, scope)?;
-        let ranking =
-            !is_aggregate(&call.name) && !matches!(call.name.as_str(), "FIRST_VALUE" | "LAST_VALUE");
+        let ranking = !is_aggregate(&call.name)
+            && !is_percentile(&call.name)
+            && !matches!(call.name.as_str(), "FIRST_VALUE" | "LAST_VALUE");
         if ranking && over.order_by.is_empty() {
             return Err(SqlError::new(
                 4112,
@@ -46,6 +49,10 @@ impl Binder<'_> {
                 1,
                 format!("The function '{}' must have an OVER clause with ORDER BY.", call.name),
             ));
+        }
+        if is_percentile(&call.name) && (!over.order_by.is_empty() || over.frame.is_some()) {
+            let text = format!("The function '{}' may not have ORDER BY in OVER clause.", call.name);
+            return Err(SqlError::new(10755, 15, 1, text));
         }
         let mut partition_by = Vec::new();
         for expr in &over.partition_by {
@@ -142,6 +149,7 @@ impl Binder<'_> {
                     value.sql_type,
                 )
             }
+            "PERCENTILE_CONT" | "PERCENTILE_DISC" => self.percentile(call, scope)?,
             name if is_aggregate(name) => {
                 let inner = FunctionCall { over: None, ..call.clone() };
                 let first =
@@ -162,6 +170,38 @@ impl Binder<'_> {
             }
             name => return Err(SqlError::unknown_function(name)),
         })
+    }
+}
+
+/// Whether a name is that of a function with WITHIN GROUP and OVER.
+pub(super) fn is_percentile(name: &str) -> bool {
+    matches!(name, "PERCENTILE_CONT" | "PERCENTILE_DISC")
+}
+
+impl Binder<'_> {
+    /// PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
+    fn percentile(
+        &self,
+        call: &FunctionCall,
+        scope: &Scope<'_>,
+    ) -> Result<(WindowFunctionDefinition, Vec<Expr>, SqlType, SqlType), SqlError> {
+        let name = call.name.to_lowercase();
+        let [fraction] = call.arguments.as_slice() else { return Err(SqlError::argument_count(&name, 1)) };
+        let [item] = call.within_group.as_slice() else {
+            let text = format!("The function '{}' must have a WITHIN GROUP clause.", call.name);
+            return Err(SqlError::new(10754, 15, 1, text));
+        };
+        let fraction = match self.value(fraction, scope)?.cast(&SqlType::Float)?.constant {
+            Some(Datum::Float(fraction)) if (0.0..=1.0).contains(&fraction) => fraction,
+            _ => return Err(SqlError::unsupported("A percentile that is not a constant from 0 to 1")),
+        };
+        let value = self.value(&item.expr, scope)?;
+        let continuous = call.name == "PERCENTILE_CONT";
+        let value = if continuous { value.cast(&SqlType::Float)? } else { value };
+        let function = percentile(continuous, fraction, item.descending);
+        let sql_type = value.sql_type.clone();
+        let arguments = vec![value.expr.clone(), key(&value)];
+        Ok((WindowFunctionDefinition::AggregateUDF(function), arguments, sql_type.clone(), sql_type))
     }
 }
 

@@ -8,6 +8,7 @@ mod number;
 mod temporal;
 mod text;
 mod variant;
+mod xml;
 
 use tds::{Length, SqlType};
 
@@ -101,6 +102,13 @@ pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result
             Datum::Binary(_) => Ok(value),
             _ => text::to_binary(value, from, to, style),
         },
+        SqlType::Xml if *from != SqlType::Xml => {
+            let unicode = from.is_unicode() || from.is_binary();
+            match text::to_text(value, from, to, style)? {
+                Datum::Text(text) => xml::checked(text, unicode).map(Datum::Text),
+                other => Ok(other),
+            }
+        }
         other if other.is_binary() => text::to_binary(value, from, to, style),
         _ => text::to_text(value, from, to, style),
     }

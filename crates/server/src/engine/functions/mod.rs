@@ -6,6 +6,7 @@ mod format;
 mod from_parts;
 pub(crate) mod growing;
 mod json;
+mod json_construct;
 mod math;
 mod metadata;
 mod string;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use tds::{Length, SqlType};
 
 pub use date::date_call;
+pub use json_construct::construct;
 pub use table::table_function;
 pub use text::formatted;
 

@@ -1,8 +1,6 @@
 //! Expressions and conditions, by precedence climbing in T-SQL's order:
 //! `~` and signs; `* / %`; `+ - & ^ |`; comparisons; NOT; AND; OR (with BETWEEN, IN, LIKE beside comparisons).
 
-use tds::SqlType;
-
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
@@ -157,6 +155,17 @@ impl Parser<'_> {
             let mut left = parser.product()?;
             let mut operators = 0;
             loop {
+                let shift = match parser.kind() {
+                    Some(TokenKind::Symbol("<<")) => Some("LEFT_SHIFT"),
+                    Some(TokenKind::Symbol(">>")) => Some("RIGHT_SHIFT"),
+                    _ => None,
+                };
+                if let Some(name) = shift {
+                    parser.advance();
+                    parser.chained(&mut operators)?;
+                    left = function(name, vec![left, parser.product()?]);
+                    continue;
+                }
                 let operator = match parser.kind() {
                     Some(TokenKind::Symbol("+")) => BinaryOperator::Add,
                     Some(TokenKind::Symbol("-")) => BinaryOperator::Subtract,
@@ -247,27 +256,13 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// `{d '…'}`, `{t '…'}`, `{ts '…'}`, `{guid '…'}`, `{fn call}` of ODBC and JDBC.
-    fn odbc_escape(&mut self) -> Parsed<Expr> {
-        self.advance();
-        let word = self.name()?.to_ascii_lowercase();
-        let inner = self.expression()?;
-        self.expect_symbol("}")?;
-        let sql_type = match word.as_str() {
-            "fn" => return Ok(inner),
-            "d" | "ts" | "t" => SqlType::DateTime,
-            "guid" => SqlType::UniqueIdentifier,
-            _ => return Err(SqlError::syntax(&word).at_line(self.line())),
-        };
-        Ok(Expr::Cast { value: Box::new(inner), sql_type, style: None, lenient: false })
-    }
-
     fn word_primary(&mut self, word: &str) -> Parsed<Expr> {
         let upper = word.to_ascii_uppercase();
         let call = self.is_symbol_ahead(1, "(");
         match upper.as_str() {
             "CASE" => self.case(),
             "TRIM" if call => self.trim(),
+            "JSON_OBJECT" | "JSON_ARRAY" if call => self.json_constructor(&upper),
             "CAST" | "TRY_CAST" if call => self.cast(upper == "TRY_CAST"),
             "CONVERT" | "TRY_CONVERT" if call => self.convert(upper == "TRY_CONVERT"),
             "NEXT" if self.is_word_ahead(1, "VALUE") && self.is_word_ahead(2, "FOR") => {
@@ -333,6 +328,43 @@ impl Parser<'_> {
         };
         self.expect_symbol(")")?;
         Ok(call)
+    }
+
+    /// JSON_OBJECT (name : value, …) and JSON_ARRAY (value, …), with NULL ON NULL or ABSENT ON NULL.
+    fn json_constructor(&mut self, name: &str) -> Parsed<Expr> {
+        self.advance();
+        self.advance();
+        let object = name == "JSON_OBJECT";
+        let null_clause = |parser: &mut Self| {
+            if parser.accept_words(&["NULL", "ON", "NULL"]) {
+                Some("_NULL_ON_NULL")
+            } else {
+                parser.accept_words(&["ABSENT", "ON", "NULL"]).then_some("_ABSENT_ON_NULL")
+            }
+        };
+        let mut arguments = Vec::new();
+        let mut nulls = null_clause(self);
+        if nulls.is_none() && !self.is_symbol(")") {
+            loop {
+                arguments.push(self.expression()?);
+                if object {
+                    self.expect_symbol(":")?;
+                    arguments.push(self.expression()?);
+                }
+                if !self.accept_symbol(",") {
+                    break;
+                }
+            }
+            nulls = null_clause(self);
+        }
+        self.expect_symbol(")")?;
+        // What is said anyway without the clause needs no name of its own.
+        let suffix = match nulls {
+            Some("_ABSENT_ON_NULL") if object => "_ABSENT_ON_NULL",
+            Some("_NULL_ON_NULL") if !object => "_NULL_ON_NULL",
+            _ => "",
+        };
+        Ok(function(&format!("{name}{suffix}"), arguments))
     }
 
     fn cast(&mut self, lenient: bool) -> Parsed<Expr> {

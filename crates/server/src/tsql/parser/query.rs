@@ -61,12 +61,13 @@ impl Parser<'_> {
                 }
             }
         }
-        if self.is_word("FOR") && (self.is_word_ahead(1, "XML") || self.is_word_ahead(1, "JSON")) {
-            return Err(SqlError::unsupported("FOR XML or FOR JSON").at_line(self.line()));
-        }
+        query.for_clause = self.for_clause()?.map(Box::new);
         self.accept_words(&["FOR", "BROWSE"]);
         if self.accept_word("OPTION") {
             self.query_hints(&mut query)?;
+            if query.for_clause.is_none() {
+                query.for_clause = self.for_clause()?.map(Box::new);
+            }
         }
         name_windows(&mut [], &mut query.order_by, &std::mem::take(&mut self.windows))
             .map_err(|error| error.at_line(self.line()))?;

@@ -1,0 +1,87 @@
+//! FOR JSON and FOR XML.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::for_clause::{ForClause, ForJson, ForXml, XmlShape};
+use crate::tsql::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// FOR JSON or FOR XML, if one follows. Errors: 13620 for ROOT with WITHOUT_ARRAY_WRAPPER, 40515 for EXPLICIT and schemas.
+    pub(super) fn for_clause(&mut self) -> Parsed<Option<ForClause>> {
+        if self.accept_words(&["FOR", "JSON"]) {
+            return self.for_json().map(|clause| Some(ForClause::Json(clause)));
+        }
+        if self.accept_words(&["FOR", "XML"]) {
+            return self.for_xml().map(|clause| Some(ForClause::Xml(clause)));
+        }
+        Ok(None)
+    }
+
+    fn for_json(&mut self) -> Parsed<ForJson> {
+        let mut clause = ForJson { auto: self.accept_word("AUTO"), ..ForJson::default() };
+        if !clause.auto {
+            self.expect_word("PATH")?;
+        }
+        while self.accept_symbol(",") {
+            if self.accept_word("ROOT") {
+                clause.root = Some(self.name_in_parentheses("root")?);
+            } else if self.accept_word("INCLUDE_NULL_VALUES") {
+                clause.include_nulls = true;
+            } else {
+                self.expect_word("WITHOUT_ARRAY_WRAPPER")?;
+                clause.without_wrapper = true;
+            }
+        }
+        if clause.root.is_some() && clause.without_wrapper {
+            let text = "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.";
+            return Err(SqlError::new(13620, 16, 1, text).at_line(self.line()));
+        }
+        Ok(clause)
+    }
+
+    fn for_xml(&mut self) -> Parsed<ForXml> {
+        let mut clause =
+            ForXml { shape: XmlShape::Auto, elements: false, nil: false, root: None, typed: false };
+        if self.accept_word("RAW") {
+            clause.shape = XmlShape::Raw(self.name_in_parentheses("row")?);
+        } else if self.accept_word("PATH") {
+            clause.shape = XmlShape::Path(self.name_in_parentheses("row")?);
+            clause.elements = true;
+        } else if self.is_word("EXPLICIT") {
+            return Err(SqlError::unsupported("FOR XML EXPLICIT").at_line(self.line()));
+        } else {
+            self.expect_word("AUTO")?;
+        }
+        while self.accept_symbol(",") {
+            if self.accept_word("ROOT") {
+                clause.root = Some(self.name_in_parentheses("root")?);
+            } else if self.accept_word("TYPE") {
+                clause.typed = true;
+            } else if self.accept_word("ELEMENTS") {
+                clause.elements = true;
+                clause.nil = self.accept_word("XSINIL");
+                if !clause.nil {
+                    self.accept_word("ABSENT");
+                }
+            } else if self.is_word("XMLDATA") || self.is_word("XMLSCHEMA") {
+                return Err(SqlError::unsupported("A schema in FOR XML").at_line(self.line()));
+            } else {
+                // Binary values are always written in base 64.
+                self.expect_word("BINARY")?;
+                self.expect_word("BASE64")?;
+            }
+        }
+        Ok(clause)
+    }
+
+    /// `('name')`, or what stands for it.
+    fn name_in_parentheses(&mut self, otherwise: &str) -> Parsed<String> {
+        if !self.accept_symbol("(") {
+            return Ok(otherwise.to_string());
+        }
+        let Some(TokenKind::Text { value, .. }) = self.kind().cloned() else { return Err(self.unexpected()) };
+        self.advance();
+        self.expect_symbol(")")?;
+        Ok(value)
+    }
+}

@@ -1,0 +1,178 @@
+//! The escape clauses of ODBC and JDBC: `{d '…'}`, `{fn …}` and the like.
+
+use tds::{Length, SqlType};
+
+use super::expression::function;
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::expression::{BinaryOperator, Expr, Literal};
+use crate::tsql::lexer::TokenKind;
+
+/// Functions of ODBC that T-SQL has under another name, with the same arguments.
+const RENAMED: [(&str, &str); 16] = [
+    ("UCASE", "UPPER"),
+    ("LCASE", "LOWER"),
+    ("LENGTH", "LEN"),
+    ("CHAR_LENGTH", "LEN"),
+    ("CHARACTER_LENGTH", "LEN"),
+    ("OCTET_LENGTH", "DATALENGTH"),
+    ("LOCATE", "CHARINDEX"),
+    ("REPEAT", "REPLICATE"),
+    ("INSERT", "STUFF"),
+    ("ATAN2", "ATN2"),
+    ("IFNULL", "ISNULL"),
+    ("DATABASE", "DB_NAME"),
+    ("USER", "USER_NAME"),
+    ("NOW", "GETDATE"),
+    ("CURRENT_TIMESTAMP", "GETDATE"),
+    ("DAYOFMONTH", "DAY"),
+];
+
+/// Functions of ODBC that are a part of a date, with T-SQL's function and its part.
+const DATE_PARTS: [(&str, &str, &str); 8] = [
+    ("DAYOFWEEK", "DATEPART", "weekday"),
+    ("DAYOFYEAR", "DATEPART", "dayofyear"),
+    ("WEEK", "DATEPART", "week"),
+    ("QUARTER", "DATEPART", "quarter"),
+    ("HOUR", "DATEPART", "hour"),
+    ("MINUTE", "DATEPART", "minute"),
+    ("SECOND", "DATEPART", "second"),
+    ("DAYNAME", "DATENAME", "weekday"),
+];
+
+/// Types of `{fn CONVERT(value, SQL_…)}`.
+const TYPES: [(&str, SqlType); 17] = [
+    ("SQL_BIGINT", SqlType::BigInt),
+    ("SQL_BINARY", SqlType::VarBinary { length: Length::Units(8000) }),
+    ("SQL_BIT", SqlType::Bit),
+    ("SQL_CHAR", SqlType::VarChar { length: Length::Units(8000) }),
+    ("SQL_DATE", SqlType::Date),
+    ("SQL_DECIMAL", SqlType::Decimal { precision: 18, scale: 0 }),
+    ("SQL_DOUBLE", SqlType::Float),
+    ("SQL_FLOAT", SqlType::Float),
+    ("SQL_GUID", SqlType::UniqueIdentifier),
+    ("SQL_INTEGER", SqlType::Int),
+    ("SQL_NUMERIC", SqlType::Numeric { precision: 18, scale: 0 }),
+    ("SQL_REAL", SqlType::Real),
+    ("SQL_SMALLINT", SqlType::SmallInt),
+    ("SQL_TIMESTAMP", SqlType::DateTime),
+    ("SQL_TINYINT", SqlType::TinyInt),
+    ("SQL_VARCHAR", SqlType::VarChar { length: Length::Units(8000) }),
+    ("SQL_WVARCHAR", SqlType::NVarChar { length: Length::Units(4000) }),
+];
+
+impl Parser<'_> {
+    /// `{d '…'}`, `{t '…'}`, `{ts '…'}`, `{guid '…'}`, `{fn call}`.
+    pub(super) fn odbc_escape(&mut self) -> Parsed<Expr> {
+        self.advance();
+        let word = self.name()?.to_ascii_lowercase();
+        if word == "fn" {
+            let call = self.odbc_function()?;
+            self.expect_symbol("}")?;
+            return Ok(call);
+        }
+        let inner = self.expression()?;
+        self.expect_symbol("}")?;
+        let sql_type = match word.as_str() {
+            "d" | "ts" | "t" => SqlType::DateTime,
+            "guid" => SqlType::UniqueIdentifier,
+            _ => return Err(SqlError::syntax(&word).at_line(self.line())),
+        };
+        Ok(Expr::Cast { value: Box::new(inner), sql_type, style: None, lenient: false })
+    }
+
+    fn odbc_function(&mut self) -> Parsed<Expr> {
+        let Some(TokenKind::Word(word)) = self.kind().cloned() else { return self.expression() };
+        let name = word.to_ascii_uppercase();
+        let start = self.at;
+        if !self.is_symbol_ahead(1, "(") {
+            return self.expression();
+        }
+        self.at += 2;
+        let call = match name.as_str() {
+            "CONVERT" => self.odbc_convert()?,
+            "TIMESTAMPADD" | "TIMESTAMPDIFF" => {
+                let part = self.name()?.to_ascii_uppercase();
+                let part = part.strip_prefix("SQL_TSI_").map(str::to_lowercase);
+                let part = part.ok_or_else(|| SqlError::syntax(&name).at_line(self.line()))?;
+                let part = if part == "frac_second" { "nanosecond".to_string() } else { part };
+                self.expect_symbol(",")?;
+                let mut arguments = vec![Expr::Column(vec![part])];
+                arguments.extend(self.expressions()?);
+                function(if name == "TIMESTAMPADD" { "DATEADD" } else { "DATEDIFF" }, arguments)
+            }
+            "EXTRACT" => {
+                let part = self.name()?;
+                self.expect_word("FROM")?;
+                function("DATEPART", vec![Expr::Column(vec![part]), self.expression()?])
+            }
+            "POSITION" => {
+                let wanted = self.expression()?;
+                self.expect_word("IN")?;
+                function("CHARINDEX", vec![wanted, self.expression()?])
+            }
+            _ => {
+                let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
+                match renamed(&name, arguments) {
+                    Some(call) => call,
+                    None => {
+                        // What ODBC and T-SQL call the same.
+                        self.at = start;
+                        return self.expression();
+                    }
+                }
+            }
+        };
+        self.expect_symbol(")")?;
+        Ok(call)
+    }
+
+    fn odbc_convert(&mut self) -> Parsed<Expr> {
+        let value = Box::new(self.expression()?);
+        self.expect_symbol(",")?;
+        let wanted = self.name()?;
+        let found = TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&wanted));
+        let (_, sql_type) = found.ok_or_else(|| SqlError::syntax(&wanted).at_line(self.line()))?;
+        Ok(Expr::Cast { value, sql_type: sql_type.clone(), style: None, lenient: false })
+    }
+}
+
+/// T-SQL's expression for a function of ODBC; None for those that T-SQL knows by the same name.
+fn renamed(name: &str, mut arguments: Vec<Expr>) -> Option<Expr> {
+    if let Some((_, own)) = RENAMED.iter().find(|(odbc, _)| *odbc == name) {
+        return Some(function(own, arguments));
+    }
+    if let Some((_, own, part)) = DATE_PARTS.iter().find(|(odbc, ..)| *odbc == name) {
+        arguments.insert(0, Expr::Column(vec![(*part).to_string()]));
+        return Some(function(own, arguments));
+    }
+    let now = |sql_type| Expr::Cast {
+        value: Box::new(function("GETDATE", Vec::new())),
+        sql_type,
+        style: None,
+        lenient: false,
+    };
+    let integer = |digits: &str| Expr::Literal(Literal::Integer(digits.to_string()));
+    match name {
+        "MONTHNAME" => {
+            arguments.insert(0, Expr::Column(vec!["month".to_string()]));
+            Some(function("DATENAME", arguments))
+        }
+        "MOD" => {
+            let [value, divisor] = <[Expr; 2]>::try_from(arguments).ok()?;
+            Some(Expr::Binary(Box::new(value), BinaryOperator::Modulo, Box::new(divisor)))
+        }
+        "TRUNCATE" => {
+            arguments.push(integer("1"));
+            Some(function("ROUND", arguments))
+        }
+        "BIT_LENGTH" => Some(Expr::Binary(
+            Box::new(function("DATALENGTH", arguments)),
+            BinaryOperator::Multiply,
+            Box::new(integer("8")),
+        )),
+        "CURDATE" | "CURRENT_DATE" => Some(now(SqlType::Date)),
+        "CURTIME" | "CURRENT_TIME" => Some(now(SqlType::Time { scale: 0 })),
+        _ => None,
+    }
+}
