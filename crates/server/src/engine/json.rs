@@ -105,7 +105,7 @@ impl<T: AsRef<str>> Entries<T> {
     }
 
     /// The next name, and where its value lies.
-    fn place(&mut self) -> Option<(String, Range<usize>)> {
+    pub(super) fn place(&mut self) -> Option<(String, Range<usize>)> {
         let text = self.piece.as_ref();
         let bytes = text.as_bytes();
         // The piece was checked when the whole text was: what is not as expected is its end.

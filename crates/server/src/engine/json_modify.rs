@@ -1,6 +1,6 @@
 //! JSON_MODIFY: a text of JSON with one value added, replaced or taken out.
 
-use super::json::{Kind, Path, Step, entries, kind, skip_blanks};
+use super::json::{Entries, Kind, Path, Step, kind, skip_blanks};
 use crate::sql_error::SqlError;
 
 /// The path of JSON_MODIFY, which may begin with `append`.
@@ -45,13 +45,15 @@ impl ModifyPath {
             }
             return Ok(Some(added(piece, null)));
         };
-        let found = entries(piece).into_iter().enumerate().find(|(position, (name, _))| match step {
+        let mut entries = Entries::new(piece);
+        let mut places = std::iter::from_fn(|| entries.place()).enumerate();
+        let found = places.find(|(position, (name, _))| match step {
             Step::Member(wanted) => kind(piece) == Kind::Object && name == wanted,
             Step::Element(wanted) => kind(piece) == Kind::Array && position == wanted,
         });
-        if let Some((_, (_, value))) = found {
-            let start = value.as_ptr() as usize - piece.as_ptr() as usize;
-            let end = start + value.len();
+        if let Some((_, (_, place))) = found {
+            let (start, end) = (place.start, place.end);
+            let value = piece.get(place).unwrap_or_default();
             if deeper.is_empty()
                 && new.is_none()
                 && !strict

@@ -4,6 +4,7 @@ mod apply;
 mod arithmetic;
 mod attentive;
 pub mod bind;
+mod clr;
 mod collation;
 pub mod convert;
 mod correlated;

@@ -32,7 +32,10 @@ impl Binder<'_> {
                 let nullable = !name.starts_with("@@") || value.is_null();
                 Ok(Typed { nullable, ..Typed::constant(value, sql_type)? })
             }
-            Ast::Column(parts) => Ok(scope.resolve(parts)?.0),
+            Ast::Column(parts) => match scope.resolve(parts) {
+                Ok((value, _)) => Ok(value),
+                Err(error) => self.property(parts, scope).unwrap_or(Err(error)),
+            },
             Ast::Unary(operator, inner) => {
                 let value = self.value(inner, scope)?;
                 match operator {
@@ -305,6 +308,20 @@ impl Binder<'_> {
                 }
                 functions::call_function("ISJSON", values, &self.facts)
             }
+            name if name.starts_with('.') => {
+                let mut values = self.values_of(&call.arguments, scope)?.into_iter();
+                let value = values.next().ok_or_else(|| SqlError::internal("a method of nothing"))?;
+                functions::value_method(value, name.trim_start_matches('.'), values.collect())
+            }
+            name if name.ends_with("::") => {
+                let Some((Ast::Literal(Literal::Text { value: method, .. }), arguments)) =
+                    call.arguments.split_first()
+                else {
+                    return Err(SqlError::syntax("::"));
+                };
+                let values = self.values_of(arguments, scope)?;
+                functions::static_method(name.trim_end_matches(':'), method, values)
+            }
             name if super::window::is_percentile(name) => {
                 let text = format!("The function '{name}' must have an OVER clause.");
                 Err(SqlError::new(10753, 15, 1, text))
@@ -320,6 +337,16 @@ impl Binder<'_> {
                 functions::call_function(name, values, &self.facts)
             }
         }
+    }
+
+    /// `column.Property` of a CLR type; None if the last part is no property.
+    fn property(&self, parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, SqlError>> {
+        let (property, column) = parts.split_last()?;
+        if column.is_empty() || !functions::is_value_method(property) {
+            return None;
+        }
+        let (value, _) = scope.resolve(column).ok()?;
+        Some(functions::value_method(value, property, Vec::new()))
     }
 
     /// A call of a function of the user's own.

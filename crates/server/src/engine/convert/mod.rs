@@ -19,6 +19,7 @@ pub(crate) use temporal::place;
 pub(crate) use text::code_page_bytes;
 pub(crate) use variant::base_of;
 
+use super::clr::ClrType;
 use super::datum::Datum;
 use crate::sql_error::SqlError;
 
@@ -44,6 +45,12 @@ pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result
     {
         let (value, base) = variant::base_of(body)?;
         return convert(value, &base, to, style);
+    }
+    if to.is_character()
+        && let (Some(clr), Datum::Binary(bytes)) = (ClrType::of(from), &value)
+    {
+        let text = Datum::Text(clr.text(bytes)?);
+        return text::to_text(text, &SqlType::NVarChar { length: Length::Max }, to, style);
     }
     match to {
         SqlType::Bit
@@ -98,9 +105,10 @@ pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result
             SqlType::SqlVariant => Ok(value),
             _ => variant::to_variant(value, from),
         },
-        SqlType::Udt { .. } | SqlType::Image => match value {
-            Datum::Binary(_) => Ok(value),
-            _ => text::to_binary(value, from, to, style),
+        SqlType::Udt { .. } | SqlType::Image => match (value, ClrType::of(to)) {
+            (value @ Datum::Binary(_), _) => Ok(value),
+            (Datum::Text(text), Some(clr)) => clr.parse(&text).map(Datum::Binary),
+            (value, _) => text::to_binary(value, from, to, style),
         },
         SqlType::Xml if *from != SqlType::Xml => {
             let unicode = from.is_unicode() || from.is_binary();

@@ -1,6 +1,7 @@
 //! The built-in functions of T-SQL.
 
 mod bits;
+mod clr;
 mod date;
 mod format;
 mod from_parts;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use tds::{Length, SqlType};
 
+pub use clr::{is_value_method, static_method, value_method};
 pub use date::date_call;
 pub use json_construct::construct;
 pub use table::table_function;

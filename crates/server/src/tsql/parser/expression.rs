@@ -17,6 +17,23 @@ const FUNCTION_WORDS: [&str; 5] = ["COALESCE", "NULLIF", "LEFT", "RIGHT", "IDENT
 const NILADIC_WORDS: [&str; 6] =
     ["CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE"];
 
+/// Methods of the CLR types' values; names of the CLR tell cases apart.
+const VALUE_METHODS: [&str; 9] = [
+    "ToString",
+    "GetLevel",
+    "GetAncestor",
+    "IsDescendantOf",
+    "STAsText",
+    "AsTextZM",
+    "STGeometryType",
+    "STIsEmpty",
+    "STNumPoints",
+];
+
+fn is_value_method(name: &str) -> bool {
+    VALUE_METHODS.contains(&name)
+}
+
 impl Parser<'_> {
     /// A condition or an expression: the binder knows which it must be.
     pub(crate) fn condition(&mut self) -> Parsed<Expr> {
@@ -211,6 +228,12 @@ impl Parser<'_> {
     fn collated(&mut self) -> Parsed<Expr> {
         let mut value = self.primary()?;
         let mut operators = 0;
+        // Methods and properties of CLR types: `@g.STAsText()`, `geometry::Point(1, 2, 0).STX`.
+        while self.is_symbol(".") && matches!(self.kind_ahead(1), Some(TokenKind::Word(_))) {
+            self.chained(&mut operators)?;
+            self.advance();
+            value = self.method(value)?;
+        }
         while self.accept_word("COLLATE") {
             self.chained(&mut operators)?;
             value = Expr::Collate(Box::new(value), self.collation()?);
@@ -388,6 +411,23 @@ impl Parser<'_> {
         Ok(Expr::Cast { value, sql_type, style, lenient })
     }
 
+    /// A method or property of a value, from its name on.
+    fn method(&mut self, value: Expr) -> Parsed<Expr> {
+        let name = self.name()?;
+        let mut arguments = vec![value];
+        arguments.extend(self.method_arguments()?);
+        Ok(function(&format!(".{name}"), arguments))
+    }
+
+    fn method_arguments(&mut self) -> Parsed<Vec<Expr>> {
+        if !self.accept_symbol("(") {
+            return Ok(Vec::new());
+        }
+        let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
+        self.expect_symbol(")")?;
+        Ok(arguments)
+    }
+
     fn name_or_call(&mut self) -> Parsed<Expr> {
         let mut parts = Vec::new();
         while self.accept_symbol(".") {}
@@ -406,7 +446,28 @@ impl Parser<'_> {
             }
             while self.accept_symbol(".") {}
         }
+        if let [type_name] = parts.as_slice()
+            && self.is_symbol("::")
+        {
+            let name = format!("{type_name}::");
+            self.advance();
+            let method = Expr::Literal(Literal::Text { value: self.name()?, unicode: true });
+            let mut arguments = vec![method];
+            arguments.extend(self.method_arguments()?);
+            return Ok(function(&name, arguments));
+        }
         if self.is_symbol("(") {
+            // A column's method and not a function of a schema, unless the schema is the usual one.
+            if let [column @ .., method] = parts.as_slice()
+                && !column.is_empty()
+                && !column.iter().any(|part| part.eq_ignore_ascii_case("dbo"))
+                && is_value_method(method)
+            {
+                let mut arguments = vec![Expr::Column(column.to_vec())];
+                let name = format!(".{method}");
+                arguments.extend(self.method_arguments()?);
+                return Ok(function(&name, arguments));
+            }
             let name = parts.pop().unwrap_or_default();
             // Only a function of the user's own has a schema before its name.
             let schema = parts.pop().filter(|schema| !schema.eq_ignore_ascii_case("sys"));

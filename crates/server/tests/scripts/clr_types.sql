@@ -1,0 +1,51 @@
+CREATE TABLE place (id int PRIMARY KEY, node hierarchyid NULL, shape geometry NULL, spot geography NULL)
+INSERT place VALUES (1, '/1/', 'POINT (1 2)', 'POINT (10 50)'), (2, '/1/2.5/', 'LINESTRING (0 0, 1 1, 2 0)', geography::Point(50, 10, 4326)), (3, NULL, NULL, NULL)
+----
+
+SELECT CAST(CAST('/1/' AS hierarchyid) AS varbinary(10)) AS a, CAST(CAST('/1/2.5/' AS hierarchyid) AS nvarchar(20)) AS b, hierarchyid::GetRoot().ToString() AS c
+----
+0x58 | /1/2.5/ | /
+
+SELECT id, node.ToString() AS path, p.node.GetLevel() AS level, node.GetAncestor(1).ToString() AS above, node.IsDescendantOf('/1/') AS below FROM place AS p ORDER BY id
+----
+[id int, path nvarchar(4000) null, level smallint null, above nvarchar(4000) null, below bit null]
+1 | /1/ | 1 | / | 1
+2 | /1/2.5/ | 2 | /1/ | 1
+3 | NULL | NULL | NULL | NULL
+
+SELECT shape.STAsText() AS t, shape.STGeometryType() AS g, shape.STX AS x, shape.STSrid AS s, spot.Lat AS lat, spot.Long AS long FROM place WHERE id < 3 ORDER BY id
+----
+POINT (1 2) | Point | 1 | 0 | 50 | 10
+LINESTRING (0 0, 1 1, 2 0) | LineString | NULL | 0 | 50 | 10
+
+SELECT COUNT(*) AS n FROM place a JOIN place b ON CAST(a.spot AS varbinary(100)) = CAST(b.spot AS varbinary(100))
+----
+4
+
+SELECT CAST(geometry::STGeomFromText('POINT (5 10)', 4326) AS varbinary(30)) AS b, geometry::Point(1, 10, 0).ToString() AS p, geography::Parse('POINT (1 2)').STSrid AS s
+----
+0xE6100000010C00000000000014400000000000002440 | POINT (1 10) | 4326
+
+DECLARE @g geometry = 'POLYGON ((0 0, 4 0, 4 4, 0 0))' SELECT @g.ToString() AS t, @g.STNumPoints() AS n, @g.STIsEmpty() AS e
+----
+POLYGON ((0 0, 4 0, 4 4, 0 0)) | 4 | 0
+
+SELECT CAST('1/2' AS hierarchyid)
+----
+error 6522
+
+SELECT CAST('CIRCLE (1 2)' AS geometry)
+----
+error 6522
+
+SELECT geometry::Buffer(1)
+----
+error 6506
+
+SELECT shape.STArea() FROM place
+----
+error 4121
+
+SELECT int::Parse('1')
+----
+error 243
