@@ -32,7 +32,7 @@ impl std::error::Error for SqlError {}
 /// SQL Server's number for a query that the client cancelled.
 const CANCELLED: i32 = 3617;
 /// Update conflict; no client sees it.
-const ROWS_CHANGED: i32 = 3960;
+const ROWS_CHANGED: i32 = -3960;
 
 impl SqlError {
     /// An error of any number.
@@ -533,6 +533,73 @@ impl SqlError {
                 "Transaction (Process ID {spid}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction."
             ),
         )
+    }
+
+    /// 3960: a transaction under SNAPSHOT changes what another one has changed since. `table`: as the store knows it.
+    pub fn update_conflict(table: &str) -> Self {
+        let (database, table) = table.split_once('.').unwrap_or(("", table));
+        Self::new(
+            3960,
+            16,
+            2,
+            format!(
+                "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement."
+            ),
+        )
+    }
+
+    /// 3961: a transaction under SNAPSHOT reads a table that is defined otherwise since it began.
+    pub fn definition_changed(table: &str) -> Self {
+        let database = table.split_once('.').map_or("", |(database, _)| database);
+        Self::new(
+            3961,
+            16,
+            1,
+            format!(
+                "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction. It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation."
+            ),
+        )
+    }
+
+    /// 3952: the database does not allow SNAPSHOT.
+    pub fn snapshot_not_allowed(database: &str) -> Self {
+        Self::new(
+            3952,
+            16,
+            1,
+            format!(
+                "Snapshot isolation transaction failed accessing database '{database}' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation."
+            ),
+        )
+    }
+
+    /// 3951: the transaction began under another level.
+    pub fn not_begun_as_snapshot(database: &str) -> Self {
+        Self::new(
+            3951,
+            16,
+            1,
+            format!(
+                "Transaction failed in database '{database}' because the statement was run under snapshot isolation but the transaction did not start in snapshot isolation. You cannot change the isolation level of the transaction to snapshot after the transaction has started unless the transaction was originally started under snapshot isolation level."
+            ),
+        )
+    }
+
+    /// 3964: a definition is to be changed within a transaction under SNAPSHOT.
+    pub fn definition_under_snapshot(database: &str) -> Self {
+        Self::new(
+            3964,
+            16,
+            1,
+            format!(
+                "Transaction failed in database '{database}' because this DDL statement is not allowed inside a snapshot isolation transaction. Since metadata is not versioned, a metadata change can lead to inconsistency if mixed within snapshot isolation."
+            ),
+        )
+    }
+
+    /// Whether it ends the transaction: a deadlock's victim, and what SNAPSHOT does not allow.
+    pub fn ends_transaction(&self) -> bool {
+        matches!(self.number, 1205 | 3951 | 3952 | 3960 | 3961 | 3964)
     }
 
     /// 40515: T-SQL that this server does not have (the number that Azure SQL uses for the same case).

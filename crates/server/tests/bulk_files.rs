@@ -26,6 +26,7 @@ fn session(directory: PathBuf) -> Session {
         host: "host".into(),
         spid: 51,
         ansi_defaults: true,
+        is_encrypted: false,
     };
     Session::open(instance, login).unwrap()
 }

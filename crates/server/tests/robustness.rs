@@ -224,6 +224,7 @@ fn session() -> Session {
         host: String::new(),
         spid: 51,
         ansi_defaults: true,
+        is_encrypted: false,
     };
     Session::open(Arc::new(form::instance()), login).unwrap()
 }

@@ -28,6 +28,7 @@ fn open(instance: &Arc<Instance>) -> Session {
         host: String::new(),
         spid: 51,
         ansi_defaults: true,
+        is_encrypted: false,
     };
     Session::open(Arc::clone(instance), login).unwrap()
 }

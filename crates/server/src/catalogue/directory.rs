@@ -32,6 +32,12 @@ pub struct DatabaseEntry {
     /// The service objective whose limits it is held to, if one was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_objective: Option<String>,
+    /// ALLOW_SNAPSHOT_ISOLATION, if it was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_isolation: Option<bool>,
+    /// READ_COMMITTED_SNAPSHOT, if it was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_committed_snapshot: Option<bool>,
 }
 
 /// One schema.
@@ -81,7 +87,20 @@ impl DatabaseEntry {
             max_dop: 0,
             folder: String::new(),
             service_objective: None,
+            snapshot_isolation: None,
+            read_committed_snapshot: None,
         }
+    }
+
+    /// Whether transactions under SNAPSHOT may touch it: as in every server those of master and msdb may from the start.
+    pub fn allows_snapshot(&self) -> bool {
+        let system = same_name(&self.name, "master") || same_name(&self.name, "msdb");
+        self.snapshot_isolation.unwrap_or(system)
+    }
+
+    /// READ_COMMITTED_SNAPSHOT. Readers see versions whatever it says.
+    pub fn reads_committed_snapshot(&self) -> bool {
+        self.read_committed_snapshot.unwrap_or(true)
     }
 
     /// The schema of a name.

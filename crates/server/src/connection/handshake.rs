@@ -147,7 +147,8 @@ async fn log_in(
     shared: &Arc<Shared>,
     Peer { address, spid }: Peer,
 ) -> Result<Connection, ConnectionError> {
-    let packet_size = agreed_packet_size(login.packet_size_bytes, transport.is_encrypted());
+    let is_encrypted = transport.is_encrypted();
+    let packet_size = agreed_packet_size(login.packet_size_bytes, is_encrypted);
     // Before 7.2 the layout of several tokens differs; such clients are refused rather than misread.
     let Some(version) = login.version().filter(|version| version.has_wide_fields()) else {
         return Err(ConnectionError::Unexpected(
@@ -182,6 +183,7 @@ async fn log_in(
         host: login.host_name.clone(),
         spid,
         ansi_defaults: login_reply::asks_for_odbc(&login),
+        is_encrypted,
     };
     let session = match Session::open(Arc::clone(&shared.instance), settings) {
         Ok(mut session) => {

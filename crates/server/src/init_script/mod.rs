@@ -100,6 +100,7 @@ pub(crate) async fn run(
         host: String::new(),
         spid: 1,
         ansi_defaults: true,
+        is_encrypted: false,
     };
     let failed = |batch_line: u32, message: ServerMessage| InitError::Statement {
         path: own(),

@@ -81,6 +81,10 @@ impl Session {
                 DatabaseChange::Service { edition, objective } => {
                     self.set_service(&database.name, edition.as_deref(), objective.as_deref())
                 }
+                DatabaseChange::SnapshotIsolation(allowed) => self.allow_snapshot(&database.name, *allowed),
+                DatabaseChange::ReadCommittedSnapshot(on) => {
+                    self.set_read_committed_snapshot(&database.name, *on)
+                }
                 DatabaseChange::Other => Ok(()),
                 files => self.change_files(&database.name, files, output).await,
             };

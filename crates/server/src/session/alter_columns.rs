@@ -16,7 +16,7 @@ use super::work::{OpenTable, Place, store_error};
 use crate::catalogue::{ColumnDefinition, TableDefinition, same_name, store_key};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
-use crate::storage::ColumnSource;
+use crate::storage::{ColumnSource, Reads};
 use crate::table::{InputRows, TableWriter, WriteOptions};
 use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 
@@ -246,7 +246,7 @@ impl Session {
         let access = self.work.access(table.place);
         if !self.work.in_pages(table.place) {
             let mut batches = Vec::new();
-            for batch in (self.work.opener(table))(None, None).map_err(store_error)? {
+            for batch in (self.work.opener(table, Reads::Latest))(None, None).map_err(store_error)? {
                 batches.push(rows.made(&batch.map_err(store_error)?)?);
             }
             let TableDefinition { database, schema, name, .. } = definition;

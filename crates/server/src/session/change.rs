@@ -18,7 +18,7 @@ use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::engine::datum::data_type;
 use crate::engine::seek_any;
 use crate::sql_error::SqlError;
-use crate::storage::{KeyRange, RowLocator};
+use crate::storage::{KeyRange, Reads, RowLocator};
 use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, keys_in_memory, single};
 use crate::tsql::ast::ReferentialAction;
 
@@ -297,7 +297,7 @@ impl Session {
         let in_place = acts && self.work.in_pages(child.place) && keys_in_memory(&definition).is_empty();
         let mut locators = Vec::new();
         if in_place {
-            let scan = self.work.located_opener(&child)(Some(columns.clone()), range.as_ref());
+            let scan = self.work.located_opener(&child, Reads::Latest)(Some(columns.clone()), range.as_ref());
             for found in scan.map_err(store_error)? {
                 let (batch, own) = found.map_err(store_error)?;
                 refer(&batch, &mut |row| {
@@ -307,7 +307,7 @@ impl Session {
             }
         } else {
             let mut first = 0;
-            let scan = (self.work.opener(&child))(Some(columns.clone()), range.as_ref());
+            let scan = (self.work.opener(&child, Reads::Latest))(Some(columns.clone()), range.as_ref());
             for batch in scan.map_err(store_error)? {
                 let batch = batch.map_err(store_error)?;
                 refer(&batch, &mut |row| first + row)?;
@@ -324,7 +324,7 @@ impl Session {
             let rows = self.work.rows_at(&child, &locators)?;
             Candidates { rows, locators: Some(locators) }
         } else if self.work.in_pages(child.place) {
-            self.located(&child)?
+            self.located(&child, Reads::Latest)?
         } else {
             Candidates { rows: self.contents(&child)?, locators: None }
         };
@@ -410,7 +410,7 @@ impl Session {
 
     /// All rows of a table that is locked.
     pub(super) fn contents(&self, table: &OpenTable) -> Result<RecordBatch, SqlError> {
-        let scan = (self.work.opener(table))(None, None).map_err(store_error)?;
+        let scan = (self.work.opener(table, Reads::Statement))(None, None).map_err(store_error)?;
         let schema = scan.schema();
         let batches = scan.collect::<Result<Vec<_>, _>>().map_err(store_error)?;
         arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)

@@ -10,6 +10,7 @@ use super::user_type::{create_type, drop_type, resolve_columns, resolve_statemen
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::sql_error::SqlError;
+use crate::storage::Reads;
 use crate::table::{InputRows, keys_in_memory};
 use crate::tsql::administration::DEFAULT_GROUP;
 use crate::tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, ObjectName, StatementKind};
@@ -347,7 +348,7 @@ impl Session {
         let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
         let options = super::modify::write_options("ALTER TABLE", "ALTER TABLE");
         let mut writer = self.writer_as_given(&changed, frame, options)?;
-        for batch in (self.work.opener(table))(None, None).map_err(store_error)? {
+        for batch in (self.work.opener(table, Reads::Latest))(None, None).map_err(store_error)? {
             let batch = batch.map_err(store_error)?;
             let columns = batch
                 .columns()

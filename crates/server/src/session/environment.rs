@@ -14,8 +14,10 @@ use crate::engine::{
 };
 use crate::session::work::{OpenTable, waiting};
 use crate::sql_error::SqlError;
+use crate::storage::Reads;
 use crate::tsql::ast::{ModuleBody, ObjectName};
 use crate::tsql::bulk_file::BulkRowset;
+use crate::tsql::hints::TableHints;
 
 /// A session and the variables in scope.
 pub(super) struct SessionEnvironment<'a> {
@@ -55,16 +57,21 @@ impl<'a> SessionEnvironment<'a> {
 }
 
 impl Environment for SessionEnvironment<'_> {
-    fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError> {
-        if let Some(table) = self.session.work.find(name, &self.session.database)? {
-            return Ok(bound_table(self.session, &table));
+    fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError> {
+        if let Some(mut table) = self.session.work.find(name, &self.session.database)? {
+            let reads = self.session.start_reading(&table, hints)?;
+            if hints.changes_reading() || self.session.locks_what_it_reads() {
+                // It may have waited for whoever has changed the table itself.
+                table = self.session.writable(name)?;
+            }
+            return Ok(bound_table(self.session, &table, reads));
         }
         if name.is_variable() {
             return Err(SqlError::undeclared_table(&name.name));
         }
         let real = self.session.resolved(name)?;
         if real != *name {
-            return self.table(&real);
+            return self.table(&real, hints);
         }
         self.view(name)?.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
@@ -182,7 +189,7 @@ impl Session {
 }
 
 /// A stored table for queries.
-pub(super) fn bound_table(session: &Session, table: &OpenTable) -> BoundTable {
+fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable {
     let definition = &table.definition;
     let columns = definition
         .columns
@@ -197,6 +204,7 @@ pub(super) fn bound_table(session: &Session, table: &OpenTable) -> BoundTable {
         })
         .collect();
     let keyed = session.work.in_pages(table.place).then(|| Arc::clone(definition));
-    let provider = StoredTable::new(definition.arrow_schema().as_ref(), keyed, session.work.opener(table));
+    let provider =
+        StoredTable::new(definition.arrow_schema().as_ref(), keyed, session.work.opener(table, reads));
     BoundTable { columns, provider: Arc::new(provider) }
 }

@@ -67,6 +67,7 @@ impl Session {
     }
 
     async fn run_request(&mut self, request: Request, mut output: Output) {
+        self.seat.note_request(true);
         match request {
             Request::Batch(text) => self.batch(&text, &mut output).await,
             Request::Rpc(calls) => {
@@ -94,6 +95,9 @@ impl Session {
             };
             output.send(Response::Done(done)).await;
         }
+        // What was read by what is no statement: names that were looked up, cursors that were opened.
+        self.renew_reads();
+        self.seat.note_request(false);
     }
 
     /// Runs a batch, as a client's SQLBatch does.

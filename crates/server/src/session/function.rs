@@ -103,7 +103,11 @@ impl Session {
         let session = Session {
             instance: Arc::clone(&self.instance),
             login: self.login.clone(),
-            settings: super::settings::Settings::new(true),
+            settings: super::settings::Settings {
+                isolation_level: self.settings.isolation_level,
+                lock_timeout_ms: self.settings.lock_timeout_ms,
+                ..super::settings::Settings::new(true)
+            },
             database: module.definition.database.clone(),
             work: self.work.for_function(),
             cancellation: self.cancellation.clone(),

@@ -22,6 +22,7 @@ use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan, keys_in_memory};
 use crate::tsql::ast::{Insert, InsertSource, ObjectName, StatementKind};
 use crate::tsql::expression::Expr;
+use crate::tsql::hints::TableHints;
 use crate::tsql::query::Query;
 
 /// Rows of a table whose keys or identity values can be read without leaving the connection's thread.
@@ -136,7 +137,7 @@ impl Session {
         let Some(view) = self.view_module(&real)? else {
             return Ok((real != insert.table).then(|| Insert { table: real, ..insert.clone() }));
         };
-        let target = self.target(&real, &[], &[])?;
+        let target = self.target(&real, &[], &[], TableHints::default())?;
         let names = match &insert.columns {
             Some(names) => names.clone(),
             None => view.definition.columns.iter().map(|column| column.name.clone()).collect(),
@@ -155,7 +156,10 @@ impl Session {
     pub(super) fn writable(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
         super::table_argument::check_writable(self, name)?;
         match self.work.find(name, &self.database)? {
-            Some(table) => Ok(table),
+            Some(table) => {
+                self.check_snapshot(&table)?;
+                Ok(table)
+            }
             None if name.is_variable() => Err(SqlError::undeclared_table(&name.name)),
             None => Err(SqlError::invalid_object(&name.to_string())),
         }

@@ -10,6 +10,7 @@ use tds::SqlType;
 use super::Session;
 use super::cursor::Cursors;
 use super::environment::SessionEnvironment;
+use super::isolation;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
 use super::user_type::{Declared, declared_type, definition_of_type};
@@ -190,9 +191,11 @@ impl Session {
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<Flow, SqlError> {
+        self.renew_reads();
         let held = running::held();
         let result = self.statement(statement, frame, output).await;
         running::release(held);
+        self.renew_reads();
         let error = match result {
             Ok(flow) => return Ok(flow),
             // The store does not know who waits; the message names the session.
@@ -203,8 +206,8 @@ impl Session {
         if error.is_cancelled() || output.stopped() {
             return Ok(Flow::Stop);
         }
-        // A deadlock's victim, and any error under XACT_ABORT, loses the transaction.
-        if (error.number == 1205 || (self.settings.abort_transaction && error.class > 10))
+        // What ends a transaction by itself, and any error under XACT_ABORT, loses the transaction.
+        if (error.ends_transaction() || (self.settings.abort_transaction && error.class > 10))
             && let Some(descriptor) = self.work.rollback()
         {
             self.application_locks.end_transaction();
@@ -334,6 +337,7 @@ impl Session {
             StatementKind::Unsupported(what) => return Err(SqlError::unsupported(what)),
             other => {
                 if !self.settings.format_only {
+                    self.check_definition_change(other)?;
                     self.define(other, frame).await?;
                 }
                 let code = match other {
@@ -621,11 +625,11 @@ impl Session {
             }
             SetOption::IsolationLevel(level) => {
                 self.settings.isolation_level = match level.as_str() {
-                    "READ UNCOMMITTED" => 1,
-                    "REPEATABLE READ" => 3,
-                    "SERIALIZABLE" => 4,
-                    "SNAPSHOT" => 5,
-                    _ => 2,
+                    "READ UNCOMMITTED" => isolation::level::READ_UNCOMMITTED,
+                    "REPEATABLE READ" => isolation::level::REPEATABLE_READ,
+                    "SERIALIZABLE" => isolation::level::SERIALIZABLE,
+                    "SNAPSHOT" => isolation::level::SNAPSHOT,
+                    _ => isolation::level::READ_COMMITTED,
                 };
                 output.done(kind, command::OTHER, None).await;
             }

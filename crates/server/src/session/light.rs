@@ -198,7 +198,7 @@ fn query_is_light(query: &Query, tables: &mut Vec<ObjectName>) -> bool {
     });
     let from = match select.from.as_slice() {
         [] => true,
-        [TableSource::Table { name, .. }] => {
+        [TableSource::Table { name, hints, .. }] if !hints.changes_reading() => {
             tables.push(name.clone());
             true
         }

@@ -21,6 +21,7 @@ use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter};
 use crate::tsql::ast::{Merge, MergeAction, MergeClause, MergeWhen};
 use crate::tsql::expression::{Expr, Literal};
+use crate::tsql::hints::TableHints;
 use crate::tsql::query::{JoinKind, Query, Select, SelectItem, TableSource};
 
 /// The column that tells rows of the source from rows without one; no name of the user's has a blank in front.
@@ -70,7 +71,7 @@ impl Session {
     }
 
     fn merge_target(&self, merge: &Merge) -> Result<Target, SqlError> {
-        let mut target = self.target(&merge.target, &[], &merge.with)?;
+        let mut target = self.target(&merge.target, &[], &merge.with, merge.hints)?;
         if let Some(alias) = &merge.alias {
             target.alias.clone_from(alias);
         }
@@ -86,7 +87,7 @@ impl Session {
     ) -> Result<(u64, Option<i64>, Option<Shown>), SqlError> {
         let table = target.table.clone();
         let definition = Arc::clone(&table.definition);
-        self.lock_target(&table, tries, merge.table_lock, true)?;
+        self.lock_target(&table, tries, target.hints, true)?;
         let (source, alias) = present(&merge.source)?;
         target.from = vec![joined(source, &target, merge)];
         let items = vec![
@@ -375,7 +376,7 @@ fn completed(
 /// The source with a mark in every row, and its alias.
 fn present(source: &TableSource) -> Result<(TableSource, String), SqlError> {
     let alias = match source {
-        TableSource::Table { name, alias } => alias.clone().unwrap_or_else(|| name.name.clone()),
+        TableSource::Table { name, alias, .. } => alias.clone().unwrap_or_else(|| name.name.clone()),
         TableSource::Derived { alias, .. }
         | TableSource::Values { alias, .. }
         | TableSource::Pivot { alias, .. }
@@ -410,12 +411,11 @@ fn joined(source: TableSource, target: &Target, merge: &Merge) -> TableSource {
     TableSource::Join {
         kind: if by_source { JoinKind::Full } else { JoinKind::Left },
         left: Box::new(source),
-        right: Box::new(
-            own.unwrap_or(TableSource::Table {
-                name: merge.target.clone(),
-                alias: Some(target.alias.clone()),
-            }),
-        ),
+        right: Box::new(own.unwrap_or(TableSource::Table {
+            name: merge.target.clone(),
+            alias: Some(target.alias.clone()),
+            hints: TableHints::default(),
+        })),
         on: Some(merge.condition.clone()),
     }
 }

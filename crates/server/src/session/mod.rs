@@ -26,6 +26,7 @@ mod insert;
 mod insert_file;
 mod instance;
 mod interpreter;
+mod isolation;
 mod kill;
 mod light;
 mod loads;
@@ -85,6 +86,8 @@ pub struct LoginSettings {
     pub spid: u16,
     /// Whether the client asked for the ODBC defaults of SET options (MS-TDS 2.2.6.4, fODBC).
     pub ansi_defaults: bool,
+    /// Whether its connection is encrypted.
+    pub is_encrypted: bool,
 }
 
 /// One connection's state: database, options, transaction, temporary tables, prepared statements.
@@ -232,7 +235,7 @@ impl Session {
         self.last.rows = 0;
         self.last.error = error.number;
         self.work.take_ignored();
-        let rolls_back = error.number == 1205 || (self.settings.abort_transaction && error.class > 10);
+        let rolls_back = error.ends_transaction() || (self.settings.abort_transaction && error.class > 10);
         let descriptor = if rolls_back { self.work.rollback() } else { None };
         if descriptor.is_some() {
             self.application_locks.end_transaction();

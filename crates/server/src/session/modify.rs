@@ -32,7 +32,7 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
-        let mut target = self.target(&delete.target, &delete.from, &delete.with)?;
+        let mut target = self.target(&delete.target, &delete.from, &delete.with, delete.hints)?;
         if self.settings.format_only {
             output.done(frame.done_kind(), command::DELETE, None).await;
             return Ok(());
@@ -43,7 +43,7 @@ impl Session {
             if !self.tries_again(&mut tries, result.as_ref().err())? {
                 break result;
             }
-            target = self.target(&delete.target, &delete.from, &delete.with)?;
+            target = self.target(&delete.target, &delete.from, &delete.with, delete.hints)?;
         };
         self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, shown) = result?;
@@ -59,7 +59,7 @@ impl Session {
         frame: &Frame,
     ) -> Result<(u64, Option<Shown>), SqlError> {
         let table = target.table.clone();
-        self.lock_target(&table, tries, delete.table_lock, true)?;
+        self.lock_target(&table, tries, target.hints, true)?;
         let items = super::output_clause::further_items(delete.output.as_ref());
         let select =
             Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
@@ -125,7 +125,7 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
-        let mut target = self.target(&update.target, &update.from, &update.with)?;
+        let mut target = self.target(&update.target, &update.from, &update.with, update.hints)?;
         if self.settings.format_only {
             output.done(frame.done_kind(), command::UPDATE, None).await;
             return Ok(());
@@ -137,7 +137,7 @@ impl Session {
             if !self.tries_again(&mut tries, result.as_ref().err())? {
                 break result;
             }
-            target = self.target(&update.target, &update.from, &update.with)?;
+            target = self.target(&update.target, &update.from, &update.with, update.hints)?;
         };
         self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, shown) = result?;
@@ -158,7 +158,7 @@ impl Session {
         let assigns = positions.iter().copied().flatten().collect::<Vec<_>>();
         let keys = definition.unique_keys();
         let changes_keys = keys.iter().any(|key| key.columns.iter().any(|column| assigns.contains(column)));
-        self.lock_target(&table, tries, update.table_lock, changes_keys)?;
+        self.lock_target(&table, tries, target.hints, changes_keys)?;
         let exprs = values_of(&update.assignments, &positions, &target)?;
         // With variables the rows are gone through one by one: a variable may be used in what follows.
         let one_by_one = update.assignments.iter().any(|assignment| assignment.variable.is_some());

@@ -43,6 +43,9 @@ impl Session {
         if let Some(into) = into_of(&query.body) {
             return self.select_into(&without_into(query), &into, frame, output).await;
         }
+        if self.locks_what_it_reads() {
+            self.placement.leave().await;
+        }
         let bound = self.bind(query, frame)?;
         let kind = frame.done_kind();
         let schema = exact_schema(&bound.columns);

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::LoginSettings;
+use super::isolation::level;
 use crate::engine::facts;
 
 /// Who is logged in.
@@ -22,6 +24,24 @@ pub(crate) struct OpenSession {
     pub login: String,
     /// When it logged in: ticks of 100 ns since 0001-01-01 UTC.
     pub since: i64,
+    /// Whether its connection is encrypted.
+    pub is_encrypted: bool,
+    /// What it is doing.
+    pub activity: Arc<Activity>,
+}
+
+/// What a session is doing, as others see it.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    /// A request runs.
+    pub is_running: AtomicBool,
+    /// When the last request began, and when it ended: ticks as above.
+    pub request_began: AtomicI64,
+    pub request_ended: AtomicI64,
+    /// As sys.dm_exec_sessions numbers isolation levels.
+    pub isolation_level: AtomicU8,
+    /// BEGIN TRANSACTIONs without their COMMIT.
+    pub transactions: AtomicU32,
 }
 
 /// All of them. Ids may repeat once 65,000 logins have passed; a place is told apart by a number of its own.
@@ -55,6 +75,7 @@ pub(crate) struct Place {
     number: u64,
     sessions: Sessions,
     killed: Killed,
+    activity: Arc<Activity>,
 }
 
 impl Place {
@@ -62,23 +83,46 @@ impl Place {
     pub fn killed(&self) -> Killed {
         self.killed.clone()
     }
+
+    /// Tells others that a request begins or has ended.
+    pub fn note_request(&self, runs: bool) {
+        let moment = if runs { &self.activity.request_began } else { &self.activity.request_ended };
+        moment.store(facts::now(), Ordering::Relaxed);
+        self.activity.is_running.store(runs, Ordering::Relaxed);
+    }
+
+    /// Tells others the isolation level and the depth of transactions.
+    pub fn note_transaction(&self, isolation_level: u8, transactions: u32) {
+        self.activity.isolation_level.store(isolation_level, Ordering::Relaxed);
+        self.activity.transactions.store(transactions, Ordering::Relaxed);
+    }
 }
 
 impl Sessions {
     /// Enters a session.
     pub fn enter(&self, login: &LoginSettings) -> Place {
+        let now = facts::now();
         let session = OpenSession {
             spid: login.spid,
             host: login.host.clone(),
             application: login.application.clone(),
             login: login.user.clone(),
-            since: facts::now(),
+            since: now,
+            is_encrypted: login.is_encrypted,
+            activity: Arc::new(Activity {
+                is_running: AtomicBool::new(false),
+                request_began: AtomicI64::new(now),
+                request_ended: AtomicI64::new(now),
+                isolation_level: AtomicU8::new(level::READ_COMMITTED),
+                transactions: AtomicU32::new(0),
+            }),
         };
+        let activity = Arc::clone(&session.activity);
         let mut open = self.open.lock();
         let number = open.last_key_value().map_or(0, |(last, _)| last + 1);
         let (sender, receiver) = watch::channel(false);
         open.insert(number, Entry { session, killed: sender });
-        Place { number, sessions: self.clone(), killed: Killed(receiver) }
+        Place { number, sessions: self.clone(), killed: Killed(receiver), activity }
     }
 
     /// Ends the sessions of an id: what they run is stopped, their connections are closed. False: there is none.

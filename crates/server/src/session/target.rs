@@ -16,11 +16,12 @@ use crate::engine::{
     ScalarFunction, TableFunction, ViewQuery, exact_schema,
 };
 use crate::sql_error::SqlError;
-use crate::storage::RowLocator;
+use crate::storage::{Reads, RowLocator};
 use crate::table::keys_in_memory;
 use crate::tsql::ast::{ModuleBody, ObjectName};
 use crate::tsql::bulk_file::BulkRowset;
 use crate::tsql::expression::Expr;
+use crate::tsql::hints::{TableHint, TableHints};
 use crate::tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
 
 /// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
@@ -35,10 +36,10 @@ pub(super) struct WithTables<'a> {
 }
 
 impl Environment for WithTables<'_> {
-    fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError> {
+    fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError> {
         match self.tables.iter().find(|(own, _)| name.schema.is_none() && same_name(own, &name.name)) {
             Some((_, table)) => Ok(table.clone()),
-            None => self.inner.table(name),
+            None => self.inner.table(name, hints),
         }
     }
 
@@ -81,6 +82,8 @@ pub(super) struct Target {
     pub from: Vec<TableSource>,
     /// What the target is called there.
     pub alias: String,
+    /// Its hints, where the statement and its FROM give them.
+    pub hints: TableHints,
     /// None if columns have their own names.
     names: Option<ColumnNames>,
 }
@@ -93,6 +96,11 @@ impl Target {
     pub fn column<'n>(&'n self, name: &'n str) -> &'n str {
         let names = self.names.as_deref().unwrap_or_default();
         names.iter().find(|(own, _)| same_name(own, name)).map_or(name, |(_, real)| real)
+    }
+
+    /// How its rows are read.
+    fn reads(&self) -> Reads {
+        if self.hints.has(TableHint::ReadPast) { Reads::Past } else { Reads::Statement }
     }
 
     /// The row number of the target.
@@ -138,15 +146,17 @@ impl Session {
         target: &ObjectName,
         from: &[TableSource],
         with: &[CommonTable],
+        hints: TableHints,
     ) -> Result<Target, SqlError> {
         let mut from = from.to_vec();
         let mut with = with.to_vec();
         let mut real = target.clone();
         let mut alias = target.name.clone();
-        let mut found = false;
+        let (mut found, mut hints) = (false, hints);
         for source in &mut from {
-            if let Some((name, own)) = replace_target(source, target) {
+            if let Some((name, own, more)) = replace_target(source, target) {
                 (real, alias, found) = (name, own, true);
+                hints = hints.with(more);
                 break;
             }
         }
@@ -169,17 +179,24 @@ impl Session {
             && let Some(position) = with.iter().position(|table| same_name(&table.name, &real.name))
         {
             place = real.name.clone();
-            (real, names) = self.through(&mut with, position)?;
+            let more;
+            (real, names, more) = self.through(&mut with, position)?;
+            hints = hints.with(more);
         }
         if found {
             for source in &mut from {
                 rename_target(source, &place);
             }
         } else {
-            let own = TableSource::Table { name: ObjectName::bare(place), alias: Some(alias.clone()) };
+            let own = TableSource::Table {
+                name: ObjectName::bare(place),
+                alias: Some(alias.clone()),
+                hints: TableHints::default(),
+            };
             from.insert(0, own);
         }
-        Ok(Target { table: self.writable(&real)?, with, from, alias, names })
+        hints.check_target()?;
+        Ok(Target { table: self.writable(&real)?, with, from, alias, hints, names })
     }
 
     /// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
@@ -187,7 +204,7 @@ impl Session {
         &self,
         with: &mut Vec<CommonTable>,
         position: usize,
-    ) -> Result<(ObjectName, Option<ColumnNames>), SqlError> {
+    ) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
         let Some(common) = with.get_mut(position) else {
             return Err(SqlError::internal("a common table that is not there"));
         };
@@ -208,7 +225,8 @@ impl Session {
             return Err(refused());
         }
         let first = select.from.first_mut().and_then(first_table).ok_or_else(refused)?;
-        let TableSource::Table { name: base, alias } = first else { return Err(refused()) };
+        let TableSource::Table { name: base, alias, hints } = first else { return Err(refused()) };
+        let mut hints = *hints;
         let own = alias.clone().unwrap_or_else(|| base.name.clone());
         let mut real = std::mem::replace(base, ObjectName::bare(TARGET));
         *alias = Some(own.clone());
@@ -237,7 +255,8 @@ impl Session {
             before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
         if let Some(inner) = inner {
             let place = real.clone();
-            let (base, inner_names) = self.through(with, inner)?;
+            let (base, inner_names, more) = self.through(with, inner)?;
+            hints = hints.with(more);
             if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
                 with.get_mut(position)
             {
@@ -254,7 +273,7 @@ impl Session {
                 }
             }
         }
-        Ok((real, Some(names)))
+        Ok((real, Some(names), hints))
     }
 
     /// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows
@@ -273,12 +292,12 @@ impl Session {
             return Ok((self.choose_of(target, table, select, frame).await?, candidates));
         }
         if !keys_in_memory(definition).is_empty() {
-            let candidates = self.located(&target.table)?;
+            let candidates = self.located(&target.table, target.reads())?;
             let table = numbered(definition, &candidates.rows)?;
             return Ok((self.choose_of(target, table, select, frame).await?, candidates));
         }
         let located = Located::default();
-        let table = self.numbered_in_pages(&target.table, &located);
+        let table = self.numbered_in_pages(&target.table, &located, target.reads());
         let mut chosen = self.choose_of(target, table, select, frame).await?;
         // Rows that were looked at are many, those that match are what counts from here on.
         let mut numbers: Vec<usize> = chosen.rows.iter().copied().flatten().collect();
@@ -306,9 +325,9 @@ impl Session {
     }
 
     /// All rows of a table in pages that is locked alone.
-    pub(super) fn located(&self, table: &OpenTable) -> Result<Candidates, SqlError> {
+    pub(super) fn located(&self, table: &OpenTable, reads: Reads) -> Result<Candidates, SqlError> {
         let (mut batches, mut locators) = (Vec::new(), Vec::new());
-        for found in self.work.located_opener(table)(None, None).map_err(store_error)? {
+        for found in self.work.located_opener(table, reads)(None, None).map_err(store_error)? {
             let (batch, own) = found.map_err(store_error)?;
             batches.push(batch);
             locators.extend(own);
@@ -319,11 +338,11 @@ impl Session {
     }
 
     /// A table in pages with the numbers of its rows; what leads to them is noted as they are read.
-    fn numbered_in_pages(&self, table: &OpenTable, located: &Located) -> BoundTable {
+    fn numbered_in_pages(&self, table: &OpenTable, located: &Located, reads: Reads) -> BoundTable {
         let mut columns = output_columns(&table.definition);
         columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
         let schema = exact_schema(&columns);
-        let opener = self.work.located_opener(table);
+        let opener = self.work.located_opener(table, reads);
         let provider = LocatedTable::new(schema.as_ref(), Arc::clone(&table.definition), located, opener);
         BoundTable { columns, provider: Arc::new(provider) }
     }
@@ -399,9 +418,9 @@ impl Session {
 const VIEW: &str = " view";
 
 /// Finds the target in FROM, by alias or name, and puts the numbered rows in its place.
-fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(ObjectName, String)> {
+fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(ObjectName, String, TableHints)> {
     match source {
-        TableSource::Table { name, alias } => {
+        TableSource::Table { name, alias, hints } => {
             let matches = match alias {
                 Some(alias) => target.schema.is_none() && same_name(alias, &target.name),
                 None => same_name(&name.name, &target.name),
@@ -412,7 +431,7 @@ fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(Obje
             let own = alias.clone().unwrap_or_else(|| name.name.clone());
             let real = std::mem::replace(name, ObjectName::bare(TARGET));
             *alias = Some(own.clone());
-            Some((real, own))
+            Some((real, own, *hints))
         }
         TableSource::Join { left, right, .. } => {
             replace_target(left, target).or_else(|| replace_target(right, target))

@@ -1,9 +1,10 @@
 //! Transactions by statement and by transaction-manager request.
 
-use tds::transaction_request::{BeginTransaction, TransactionRequest};
+use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};
 
 use super::Session;
 use super::interpreter::Frame;
+use super::isolation::level;
 use super::output::Output;
 use super::response::{DoneKind, Response, SessionChange, command};
 use crate::sql_error::SqlError;
@@ -66,7 +67,7 @@ impl Session {
     }
 
     async fn begin(&mut self, output: &mut Output) {
-        if let Some(descriptor) = self.work.begin() {
+        if let Some(descriptor) = self.work.begin(self.settings.isolation_level == level::SNAPSHOT) {
             output.send(Response::Change(SessionChange::TransactionBegun(descriptor))).await;
         }
     }
@@ -106,7 +107,8 @@ impl Session {
     /// A request of type 0E.
     pub(super) async fn transaction_request(&mut self, request: TransactionRequest, output: &mut Output) {
         let result = match &request {
-            TransactionRequest::Begin(_) => {
+            TransactionRequest::Begin(begin) => {
+                self.take_level(begin);
                 self.begin(output).await;
                 Ok(command::BEGIN_TRANSACTION)
             }
@@ -146,8 +148,16 @@ impl Session {
 
     /// fBeginXact: the end of one transaction begins the next.
     async fn begin_again(&mut self, begin: Option<&BeginTransaction>, output: &mut Output) {
-        if begin.is_some() && self.work.depth() == 0 {
+        if let Some(begin) = begin.filter(|_| self.work.depth() == 0) {
+            self.take_level(begin);
             self.begin(output).await;
+        }
+    }
+
+    /// The isolation level that a request begins a transaction with is the session's from then on.
+    fn take_level(&mut self, begin: &BeginTransaction) {
+        if begin.isolation != Isolation::Current {
+            self.settings.isolation_level = begin.isolation as u8;
         }
     }
 }

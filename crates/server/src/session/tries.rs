@@ -1,5 +1,7 @@
 //! Statements that change rows beside those of other sessions: done once more if others were quicker.
 
+use std::time::Duration;
+
 use store::LockMode;
 
 use super::Session;
@@ -7,6 +9,7 @@ use super::target::Candidates;
 use super::work::{Mark, OpenTable};
 use crate::sql_error::SqlError;
 use crate::storage::RowLocator;
+use crate::tsql::hints::{TableHint, TableHints};
 
 /// How often a statement has been begun anew.
 pub(super) struct Tries {
@@ -59,18 +62,22 @@ impl Session {
     /// Locks the table that a statement changes: beside others who change rows of it, if that is safe. `changes_keys`: keys to which rows
     /// of other tables may refer are changed, or go.
     pub(super) fn lock_target(
-        &self,
+        &mut self,
         table: &OpenTable,
         tries: &Tries,
-        table_lock: bool,
+        hints: TableHints,
         changes_keys: bool,
     ) -> Result<(), SqlError> {
+        if hints.has(TableHint::NoWait) {
+            // To the end of the statement: pages are not waited for either.
+            self.work.set_lock_timeout(Duration::ZERO);
+        }
         let definition = &table.definition;
         let refers_to_itself = || {
             definition.foreign_keys.iter().any(|key| !key.disabled && definition.refers_to(key, definition))
         };
         let alone = tries.alone
-            || table_lock
+            || hints.locks_target()
             || !self.work.in_pages(table.place)
             || self.work.writes_alone(table)
             || self.locks_ranges()

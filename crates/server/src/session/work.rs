@@ -4,6 +4,7 @@ mod access;
 mod error;
 mod global;
 mod locks;
+mod reads;
 mod variables;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub(crate) use access::{BulkWork, WorkAccess};
 use access::{KeptKeys, return_to};
 pub(crate) use error::{keyed_error, store_error};
 use global::GlobalObjects;
+use reads::StatementReads;
 use variables::TableScope;
 pub(crate) use variables::{VariableAccess, VariableTable};
 
@@ -27,7 +29,7 @@ use crate::catalogue::{
     DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
 };
 use crate::sql_error::SqlError;
-use crate::storage::{Database, KeyRange, LocatedScan, RowLocator, Savepoint, Scan, Snapshot, Transaction};
+use crate::storage::{Database, RowLocator, Savepoint, Transaction};
 use crate::table::TableKeys;
 use crate::tsql::ast::ObjectName;
 
@@ -65,9 +67,16 @@ pub(crate) struct Pair {
     placement: Placement,
     /// A statement has left out rows whose keys were there already.
     ignored: bool,
+    /// The transaction of the server's store is there for the locks of a statement that reads.
+    opened_to_read: bool,
 }
 
 impl Pair {
+    /// Whether locks of what is read last longer than the reading.
+    fn holds_locks(&self) -> bool {
+        self.shared.is_some() && !self.opened_to_read
+    }
+
     fn at(&self, place: Place) -> Option<&Transaction> {
         match place {
             Place::Shared => self.shared.as_ref(),
@@ -98,6 +107,12 @@ pub(crate) struct Work {
     pair: SharedPair,
     /// For the body of a function: the transactions of the statement that calls it, which it reads within.
     outer: Option<SharedPair>,
+    /// What the statement reads outside of a transaction.
+    reads: Arc<StatementReads>,
+    /// They are those of the statement that calls a function.
+    reads_fixed: bool,
+    /// The transaction began under SNAPSHOT.
+    is_snapshot: bool,
     /// BEGIN TRANSACTIONs without their COMMIT.
     depth: u32,
     descriptor: u64,
@@ -132,6 +147,9 @@ impl Work {
             scopes: Vec::new(),
             pair: SharedPair::default(),
             outer: None,
+            reads: Arc::default(),
+            reads_fixed: false,
+            is_snapshot: false,
             depth: 0,
             descriptor: 0,
             savepoints: Vec::new(),
@@ -155,6 +173,10 @@ impl Work {
         let outer = self.outer.clone().unwrap_or_else(|| self.pair());
         Work {
             outer: Some(outer),
+            reads: Arc::clone(&self.reads),
+            reads_fixed: true,
+            lock_timeout: self.lock_timeout,
+            session: self.session,
             interrupt: Arc::clone(&self.interrupt),
             ..Work::new(Arc::clone(&self.instance))
         }
@@ -201,12 +223,13 @@ impl Work {
         Arc::clone(&self.pair)
     }
 
-    /// BEGIN TRANSACTION; the descriptor if it is the outermost.
-    pub fn begin(&mut self) -> Option<u64> {
+    /// BEGIN TRANSACTION, under SNAPSHOT or not; the descriptor if it is the outermost.
+    pub fn begin(&mut self, is_snapshot: bool) -> Option<u64> {
         self.depth += 1;
         if self.depth > 1 {
             return None;
         }
+        self.is_snapshot = is_snapshot;
         self.descriptor = self.instance.new_descriptor();
         self.open();
         Some(self.descriptor)
@@ -322,12 +345,17 @@ impl Work {
             transaction.set_lock_timeout(self.lock_timeout);
             transaction.set_interrupt(Arc::clone(&self.interrupt));
             transaction.set_session(self.session);
+            if let Some(pages) = transaction.pages().filter(|_| self.is_snapshot) {
+                pages.keep_reads(true);
+            }
             pair.shared = Some(transaction);
+            pair.opened_to_read = false;
         }
         pair.temporary = self.temporary.as_ref().map(Database::begin);
     }
 
     fn close(&mut self, commit: bool) -> Result<(), SqlError> {
+        self.is_snapshot = false;
         let (transactions, placement) = {
             let mut pair = self.pair.lock();
             ([pair.shared.take(), pair.temporary.take(), pair.variables.take()], pair.placement.clone())
@@ -473,48 +501,7 @@ impl Work {
             scope: self.scopes.last().cloned().unwrap_or_default(),
             pair: self.pair(),
             outer: self.outer.clone(),
-        }
-    }
-
-    /// Opens scans of a table: within the transaction, or of what is committed now.
-    pub fn opener(
-        &self,
-        table: &OpenTable,
-    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<Scan, StoreError> + Send + Sync + 'static
-    {
-        let (pair, place, id) = (self.pair(), table.place, table.id);
-        let outer = self.outer.clone().filter(|_| place == Place::Shared);
-        let snapshot: Option<Snapshot> = match place {
-            Place::Shared => Some(self.instance.store().snapshot()),
-            Place::Temporary => self.temporary.as_ref().map(Database::snapshot),
-            Place::Variable => self.variables.as_ref().map(Database::snapshot),
-        };
-        move |projection, range| {
-            let mut pair = pair.lock();
-            if pair.at(place).is_none()
-                && let Some(outer) = &outer
-                && let Some(transaction) = &mut outer.lock().shared
-            {
-                return transaction.scan(id, projection, range);
-            }
-            match (pair.at_mut(place), &snapshot) {
-                (Some(transaction), _) => transaction.scan(id, projection, range),
-                (None, Some(snapshot)) => snapshot.scan(id, projection, range),
-                (None, None) => Err(StoreError::NoSuchTable { table: id }),
-            }
-        }
-    }
-
-    /// Opens scans of a table in pages that is locked alone, with what leads to each row.
-    pub fn located_opener(
-        &self,
-        table: &OpenTable,
-    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<LocatedScan, StoreError> + Send + Sync + 'static
-    {
-        let (pair, place, id) = (self.pair(), table.place, table.id);
-        move |projection, range| match pair.lock().at_mut(place).and_then(Transaction::pages) {
-            Some(transaction) => transaction.located_scan(id, projection, range),
-            None => Err(StoreError::NoSuchTable { table: id }),
+            reads: Arc::clone(&self.reads),
         }
     }
 
@@ -598,6 +585,7 @@ pub(crate) struct WorkView {
     scope: Arc<TableScope>,
     pair: SharedPair,
     outer: Option<SharedPair>,
+    reads: Arc<StatementReads>,
 }
 
 impl WorkView {
@@ -661,7 +649,7 @@ impl WorkView {
         {
             return transaction.tables();
         }
-        self.instance.store().snapshot().tables()
+        self.committed_infos()
     }
 
     fn temporary_infos(&self) -> Vec<TableInfo> {
@@ -685,7 +673,7 @@ impl WorkView {
         }
         match (pair.at(place), place) {
             (Some(transaction), _) => transaction.table(key),
-            (None, Place::Shared) => self.instance.store().snapshot().table(key),
+            (None, Place::Shared) => self.committed_info(key),
             (None, Place::Temporary) => self.temporary.as_ref()?.snapshot().table(key),
             (None, Place::Variable) => self.variables.as_ref()?.snapshot().table(key),
         }

@@ -13,6 +13,7 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::altering::AlteredTable;
 use super::databases::{PagedDatabases, number_of};
+use super::isolation::{ReadLock, Reads};
 use super::key_range::KeyRange;
 use super::logging::LoadLogging;
 use super::pages::{PagedDatabase, PagedSnapshot};
@@ -74,6 +75,7 @@ pub struct PagedTransactions {
     session: Option<u16>,
     lock_timeout: Option<Duration>,
     interrupt: Option<Arc<AtomicBool>>,
+    keeps_reads: bool,
 }
 
 /// What happens in one database.
@@ -97,6 +99,7 @@ impl PagedTransactions {
             session: None,
             lock_timeout: None,
             interrupt: None,
+            keeps_reads: false,
         }
     }
 
@@ -133,6 +136,7 @@ impl PagedTransactions {
             if let Some(session) = self.session {
                 transaction.set_session(session);
             }
+            transaction.keep_reads(self.keeps_reads);
             let start = transaction.savepoint()?;
             self.parts.insert(number, Part { transaction, start });
         }
@@ -153,6 +157,27 @@ impl PagedTransactions {
             Some(part) => Ok(&mut part.transaction),
             None => Err(StoreError::NoSuchTable { table }),
         }
+    }
+
+    /// Whether all statements read what the first of them reads (SNAPSHOT): of each database its state at the first look into it.
+    pub fn keep_reads(&mut self, keeps: bool) {
+        self.keeps_reads = keeps;
+        self.parts.values_mut().for_each(|part| part.transaction.keep_reads(keeps));
+    }
+
+    /// A statement begins: it reads what is committed from now on, but under SNAPSHOT.
+    pub fn renew_reads(&mut self) {
+        self.parts.values_mut().for_each(|part| part.transaction.renew_reads());
+    }
+
+    /// Locks a table against what others do while a statement, or the transaction, reads it.
+    pub fn lock_for_reading(
+        &mut self,
+        table: TableId,
+        lock: ReadLock,
+        timeout: Duration,
+    ) -> Result<(), StoreError> {
+        self.of(table)?.lock_for_reading(table, lock, timeout)
     }
 
     /// Takes a lock on a table, or strengthens one.
@@ -185,8 +210,9 @@ impl PagedTransactions {
         table: TableId,
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
+        reads: Reads,
     ) -> Result<Scan, StoreError> {
-        self.of(table)?.scan(table, projection, range)
+        self.of(table)?.scan(table, projection, range, reads)
     }
 
     /// The same without the rows of writers that have not ended.
@@ -205,8 +231,9 @@ impl PagedTransactions {
         table: TableId,
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
+        reads: Reads,
     ) -> Result<LocatedScan, StoreError> {
-        self.of(table)?.located_scan(table, projection, range)
+        self.of(table)?.located_scan(table, projection, range, reads)
     }
 
     /// The rows that these lead to, in that order; all columns.

@@ -9,6 +9,7 @@ mod databases;
 mod databases_transaction;
 mod figures;
 mod folders;
+mod isolation;
 mod key_range;
 mod logging;
 mod owners;
@@ -32,6 +33,7 @@ use store::engine::{EngineError, EngineOptions};
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 pub use altering::AlteredTable;
+pub use isolation::{ReadLock, Reads};
 pub use key_range::{Bound, KeyRange, KeySpan};
 pub use logging::{LoadLogging, LoggingCondition};
 pub use store::engine::{ResourceLimits, ServiceTier};
@@ -374,10 +376,31 @@ impl Transaction {
         table: TableId,
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
+        reads: Reads,
     ) -> Result<Scan, StoreError> {
         match self {
             Transaction::Segments(own) => Ok(own.scan(table, projection)?.into()),
-            Transaction::Pages(own) => own.scan(table, projection, range),
+            Transaction::Pages(own) => own.scan(table, projection, range, reads),
+        }
+    }
+
+    /// A statement begins: it reads what is committed from now on, but under SNAPSHOT.
+    pub fn renew_reads(&mut self) {
+        if let Transaction::Pages(own) = self {
+            own.renew_reads();
+        }
+    }
+
+    /// Locks a table against what others do while it is read. Of segments there is one lock that keeps others from changing a table.
+    pub fn lock_for_reading(
+        &mut self,
+        table: TableId,
+        lock: ReadLock,
+        timeout: Duration,
+    ) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(own) => Ok(own.lock(table, LockMode::Exclusive, timeout)?),
+            Transaction::Pages(own) => own.lock_for_reading(table, lock, timeout),
         }
     }
 

@@ -13,6 +13,7 @@ use store::engine::{self, BulkOptions, BulkWriter, EngineError, RowLocator, Stru
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
+use super::isolation::{ReadLock, Reads};
 use super::key_range::KeyRange;
 use super::logging::LoadLogging;
 use super::owners::{Owners, Ownership};
@@ -110,15 +111,53 @@ impl PagedTransaction {
         self.inner.as_ref()?.table(name).map(|table| self.info(&table))
     }
 
+    /// From now on all statements read what the first of them reads (SNAPSHOT), or each what is committed when it begins.
+    pub fn keep_reads(&mut self, keeps: bool) {
+        if let Some(inner) = &mut self.inner {
+            inner.keep_reads(keeps);
+        }
+    }
+
+    /// A statement begins: what it reads is what is committed from now on, but under SNAPSHOT.
+    pub fn renew_reads(&mut self) {
+        if let Some(inner) = &mut self.inner {
+            inner.unpin_reads();
+        }
+    }
+
+    /// Locks a table against what others do while a statement, or the transaction, reads it.
+    pub fn lock_for_reading(
+        &mut self,
+        table: TableId,
+        lock: ReadLock,
+        timeout: Duration,
+    ) -> Result<(), StoreError> {
+        let object = object_of(table);
+        match lock {
+            ReadLock::Exclusive => self.lock(table, LockMode::Exclusive, timeout)?,
+            ReadLock::Update => self.open()?.lock_table(object, engine::LockMode::U, timeout)?,
+            ReadLock::Shared => self.open()?.lock_table(object, engine::LockMode::S, timeout)?,
+            ReadLock::Awaited => self.open()?.await_table(object, engine::LockMode::S, timeout)?,
+        }
+        // What was committed while it was waited for is to be seen.
+        self.renew_reads();
+        Ok(())
+    }
+
     /// Reads a table as this transaction sees it now, or a range of a key of it.
     pub fn scan(
         &mut self,
         table: TableId,
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
+        reads: Reads,
     ) -> Result<Scan, StoreError> {
         self.settle()?;
-        self.scan_stored(table, projection, range)
+        if reads == Reads::Latest {
+            return self.scan_stored(table, projection, range);
+        }
+        self.open()?.pin_reads();
+        self.scan_of(table, projection, range, reads)
     }
 
     /// The same without the rows of writers that have not ended.
@@ -128,6 +167,19 @@ impl PagedTransaction {
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
     ) -> Result<Scan, StoreError> {
+        let pinned = self.open()?.park_reads();
+        let scan = self.scan_of(table, projection, range, Reads::Latest);
+        self.open()?.return_to_reads(pinned);
+        scan
+    }
+
+    fn scan_of(
+        &mut self,
+        table: TableId,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+        reads: Reads,
+    ) -> Result<Scan, StoreError> {
         let table = self.existing(table)?;
         let form = self.forms.of(&table);
         let inner = self.open()?;
@@ -135,8 +187,12 @@ impl PagedTransaction {
             [] => None,
             batches => Some(joined(batches)?),
         };
+        let range = range.filter(|range| reads != Reads::Past || range.index.is_none());
+        inner.set_reads_past(reads == Reads::Past);
         let open = OpenRows::Transaction(inner);
-        Ok(Scan::Pages(Box::new(PagedScan::open(&open, &table, waiting, form, projection, range)?)))
+        let scan = PagedScan::open(&open, &table, waiting, form, projection, range);
+        inner.set_reads_past(false);
+        Ok(Scan::Pages(Box::new(scan?)))
     }
 
     /// The same with what leads to each row, for a statement that changes some. Unless the table is locked alone, they are to be
@@ -146,6 +202,7 @@ impl PagedTransaction {
         table: TableId,
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
+        reads: Reads,
     ) -> Result<LocatedScan, StoreError> {
         self.settle()?;
         let known = self.existing(table)?;
@@ -153,13 +210,22 @@ impl PagedTransaction {
         if !inner.pending(known.object).is_empty() {
             inner.insert_pending(&known.name)?;
         }
-        if !self.table_locks.contains(&known.object) {
-            self.open()?.pin_reads();
+        let alone = self.table_locks.contains(&known.object);
+        let inner = self.open()?;
+        if reads == Reads::Latest {
+            inner.unpin_reads();
+        } else if !alone || inner.keeps_reads() {
+            inner.pin_reads();
         }
         let table = self.existing(table)?;
         let form = self.forms.of(&table);
-        let open = OpenRows::Transaction(self.open()?);
-        Ok(LocatedScan(PagedScan::open(&open, &table, None, form, projection, range)?))
+        let inner = self.open()?;
+        let range = range.filter(|range| reads != Reads::Past || range.index.is_none());
+        inner.set_reads_past(reads == Reads::Past);
+        let open = OpenRows::Transaction(inner);
+        let scan = PagedScan::open(&open, &table, None, form, projection, range);
+        inner.set_reads_past(false);
+        Ok(LocatedScan(scan?))
     }
 
     /// The rows that these lead to, in that order; all columns.

@@ -57,6 +57,10 @@ pub enum DatabaseChange {
     },
     /// MODIFY FILE.
     ModifyFile(FileSpec),
+    /// SET ALLOW_SNAPSHOT_ISOLATION.
+    SnapshotIsolation(bool),
+    /// SET READ_COMMITTED_SNAPSHOT.
+    ReadCommittedSnapshot(bool),
     /// Read, and without effect here.
     Other,
 }

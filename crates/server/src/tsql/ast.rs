@@ -6,6 +6,7 @@ use super::administration::{Administration, FileGroups, WrittenGroup};
 use super::bulk_file::{BulkInsert, FileHints};
 use super::cursor::CursorStatement;
 use super::expression::Expr;
+use super::hints::TableHints;
 use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings};
 use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
 use super::user_type::CreateType;
@@ -350,8 +351,8 @@ pub struct Update {
     pub filter: Option<Expr>,
     /// OUTPUT.
     pub output: Option<Output>,
-    /// A hint asks for a lock of the whole table.
-    pub table_lock: bool,
+    /// Hints of the target.
+    pub hints: TableHints,
 }
 
 /// DELETE.
@@ -369,8 +370,8 @@ pub struct Delete {
     pub filter: Option<Expr>,
     /// OUTPUT.
     pub output: Option<Output>,
-    /// A hint asks for a lock of the whole table.
-    pub table_lock: bool,
+    /// Hints of the target.
+    pub hints: TableHints,
 }
 
 /// MERGE.
@@ -392,8 +393,8 @@ pub struct Merge {
     pub clauses: Vec<MergeClause>,
     /// OUTPUT.
     pub output: Option<Output>,
-    /// A hint asks for a lock of the whole table.
-    pub table_lock: bool,
+    /// Hints of the target.
+    pub hints: TableHints,
 }
 
 /// WHEN … THEN.

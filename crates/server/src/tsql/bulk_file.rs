@@ -125,6 +125,19 @@ pub struct FileHints {
 }
 
 impl FileHints {
+    /// Sets the hint of a word; false if it is none of them.
+    pub fn set(&mut self, word: &str) -> bool {
+        let hint = match word.to_ascii_uppercase().as_str() {
+            "KEEPIDENTITY" => &mut self.keep_identity,
+            "KEEPDEFAULTS" => &mut self.keep_defaults,
+            "IGNORE_CONSTRAINTS" => &mut self.ignore_constraints,
+            "IGNORE_TRIGGERS" => &mut self.ignore_triggers,
+            _ => return false,
+        };
+        *hint = true;
+        true
+    }
+
     /// The first hint that is given.
     pub fn first(&self) -> Option<&'static str> {
         let hints = [

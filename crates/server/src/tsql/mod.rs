@@ -6,6 +6,7 @@ pub mod bulk_file;
 pub mod cursor;
 pub mod expression;
 pub mod for_clause;
+pub mod hints;
 pub mod index;
 pub mod keywords;
 pub mod lexer;

@@ -7,6 +7,7 @@ use super::ast::ObjectName;
 use super::bulk_file::BulkRowset;
 use super::expression::{Expr, FunctionCall};
 use super::for_clause::ForClause;
+use super::hints::TableHints;
 
 /// A whole query: WITH, body, ORDER BY, OFFSET.
 #[derive(Debug, Clone, PartialEq)]
@@ -167,6 +168,8 @@ pub enum TableSource {
         name: ObjectName,
         /// Alias.
         alias: Option<String>,
+        /// Hints.
+        hints: TableHints,
     },
     /// OPENROWSET(BULK …): a file.
     BulkRowset {

@@ -17,6 +17,7 @@ pub fn login(spid: u16) -> LoginSettings {
         host: "host".into(),
         spid,
         ansi_defaults: true,
+        is_encrypted: false,
     }
 }
 

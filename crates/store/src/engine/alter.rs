@@ -248,7 +248,7 @@ impl Transaction {
         self.plant(object, reload.key.as_ref())?;
         let table = Arc::new(self.working(object)?);
         let writer = BulkWriter::new(&self.shared, &table, self.id, BulkOptions::default())?;
-        let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current };
+        let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current, passes: false };
         // A key that stays finds them sorted.
         let rows = if old.clustered.is_some() {
             OldRows::Ordered(OrderedScan::new(reader, Arc::clone(&old), None, None, &[KeySpan::default()])?)
@@ -269,7 +269,7 @@ impl Transaction {
             loads.iter().flat_map(|load| load.index.shape.sources.iter().flatten().copied()).collect();
         columns.sort_unstable();
         columns.dedup();
-        let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current };
+        let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current, passes: false };
         let mut scan = Scan::new(reader, Arc::clone(&table), Some(columns.clone()))?;
         while let Some(found) = scan.next_with_locators() {
             let (batch, locators) = found?;

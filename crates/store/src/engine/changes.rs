@@ -113,7 +113,7 @@ impl Transaction {
     pub fn rows_at(&self, name: &str, locators: &[RowLocator]) -> Result<RecordBatch, EngineError> {
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         let columns: Vec<usize> = (0..table.layout.visible().len()).collect();
-        let (reader, table) = self.reader(table);
+        let (reader, table) = self.reader(table)?;
         ordered::rows_at(&reader, &table, &columns, locators)
     }
 
@@ -168,7 +168,7 @@ impl Transaction {
         spans: &[KeySpan],
     ) -> Result<OrderedScan, EngineError> {
         let table = self.table(name).ok_or_else(|| no_table(name))?;
-        let (reader, table) = self.reader(table);
+        let (reader, table) = self.reader(table)?;
         OrderedScan::new(reader, table, index, projection, spans)
     }
 
@@ -179,19 +179,20 @@ impl Transaction {
 
     /// Reads a table that [`table`](Self::table) has returned.
     pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        let (reader, table) = self.reader(table);
+        let (reader, table) = self.reader(table)?;
         Scan::new(reader, table, projection)
     }
 
-    fn reader(&self, table: Arc<Table>) -> (PageReader, Arc<Table>) {
+    fn reader(&self, table: Arc<Table>) -> Result<(PageReader, Arc<Table>), EngineError> {
         let (view, table) = match self.work.changed.contains_key(&table.object) {
             true => (View::Current, table),
             false => {
-                let (snapshot, table) = self.snapshot_of(table);
+                let (snapshot, table) = self.snapshot_of(table)?;
                 (View::Own(snapshot, self.id), table)
             }
         };
-        (PageReader { shared: Arc::clone(&self.shared), view }, table)
+        let passes = self.reads_past && !matches!(view, View::Current);
+        Ok((PageReader { shared: Arc::clone(&self.shared), view, passes }, table))
     }
 
     /// Refuses a table whose rows have no addresses.

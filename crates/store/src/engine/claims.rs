@@ -139,6 +139,12 @@ impl<'a> HeapWriter<'a> {
         claimed
     }
 
+    /// The same for a page that is to get a row from elsewhere: one that others have changed since the transaction's snapshot is left
+    /// to them.
+    pub(super) fn try_claim_to_fill(&mut self, page: PageId) -> bool {
+        !self.shared.pager.versions.conflicts(self.transaction, page) && self.try_claim(page)
+    }
+
     fn note_claim(&mut self, page: PageId) {
         let Some(beside) = &mut self.beside else { return };
         let object = self.table.object;
@@ -174,7 +180,17 @@ impl<'a> HeapWriter<'a> {
             let reason = "it is to be changed, but not locked".to_owned();
             return Err(EngineError::DamagedPage { page, reason });
         }
-        self.shared.pager.change(self.transaction, change)
+        self.shared.pager.change(self.transaction, change).map_err(|error| self.named(error))
+    }
+
+    /// A conflict with the table that it is about.
+    fn named(&self, error: EngineError) -> EngineError {
+        match error {
+            EngineError::UpdateConflict { .. } => {
+                EngineError::UpdateConflict { table: self.table.name.clone() }
+            }
+            other => other,
+        }
     }
 
     /// The leaf in which a key belongs, which is this transaction's from now on: nobody else changes it, or what belongs there.

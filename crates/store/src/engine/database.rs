@@ -542,7 +542,7 @@ impl Shared {
         let counts = self.row_counts.lock().clone();
         table.rows = counts.get(&CATALOGUE).copied().unwrap_or(0);
         let table = Arc::new(table);
-        let reader = PageReader { shared: Arc::clone(self), view: View::Current };
+        let reader = PageReader { shared: Arc::clone(self), view: View::Current, passes: false };
         let mut scan = Scan::new(reader, Arc::clone(&table), None)?;
         let mut rows = Vec::new();
         while let Some(batch) = scan.next_with_addresses() {
@@ -640,7 +640,11 @@ impl Snapshot {
 
     /// Pages as this snapshot has them.
     pub(super) fn reader(&self) -> PageReader {
-        PageReader { shared: Arc::clone(&self.held.shared), view: View::Snapshot(self.clone()) }
+        PageReader {
+            shared: Arc::clone(&self.held.shared),
+            view: View::Snapshot(self.clone()),
+            passes: false,
+        }
     }
 
     /// Reads a table: all columns, or those of `projection`, indexes from 0.

@@ -79,6 +79,18 @@ pub enum EngineError {
         /// The table.
         table: String,
     },
+    /// A transaction that keeps to a snapshot is to change what another one has changed since, and committed.
+    #[error("{table:?} was changed by another transaction since the snapshot that this one keeps to")]
+    UpdateConflict {
+        /// The table.
+        table: String,
+    },
+    /// A transaction that keeps to a snapshot reads a table whose definition has changed since.
+    #[error("{table:?} is defined otherwise since the snapshot that this transaction keeps to")]
+    DefinitionChanged {
+        /// The table.
+        table: String,
+    },
     /// A row whose fixed part and pointers do not fit a page.
     #[error("a row of {bytes} bytes exceeds the limit of {limit_bytes}")]
     RowTooLarge {
@@ -318,6 +330,8 @@ impl EngineError {
             Self::DuplicateKey { .. } => 2601,
             Self::NotSorted { .. } => 4819,
             Self::NoSuchIndex { .. } => 3701,
+            Self::UpdateConflict { .. } => 3960,
+            Self::DefinitionChanged { .. } => 3961,
             Self::Doomed => 3930,
             Self::Lock(LockError::Deadlock { .. }) => 1205,
             Self::Lock(LockError::Timeout { .. }) => 1222,

@@ -197,7 +197,7 @@ impl HeapWriter<'_> {
         record: &[u8],
     ) -> Result<Attempt, EngineError> {
         let is_own = self.has_claimed(page);
-        if !is_own && !self.try_claim(page) {
+        if !is_own && !self.try_claim_to_fill(page) {
             return Ok(Attempt::Locked);
         }
         // Only now is it certain whose it is.
@@ -254,7 +254,7 @@ impl HeapWriter<'_> {
                 (run.first.page(0), true)
             }
         };
-        if !self.try_claim(id) {
+        if !self.try_claim_to_fill(id) {
             return Err(tree::damaged(id, "a page of a new extent is locked"));
         }
         // Pages of trees are formatted once more, with what they hold.
@@ -282,7 +282,7 @@ impl HeapWriter<'_> {
             for index in (0..EXTENT_PAGES).filter(|index| extent.used & (1 << index) == 0) {
                 let page = extent.extent.page(index);
                 let is_own = self.has_claimed(page);
-                if !is_own && !self.try_claim(page) {
+                if !is_own && !self.try_claim_to_fill(page) {
                     continue;
                 }
                 if !self.shared.allocator.is_used(page)? {

@@ -189,6 +189,7 @@ impl OrderedScan {
                 return Err(tree::damaged(page.id(), "the chain of leaves leads astray"));
             }
             self.next = page.next();
+            let is_passed = self.index.is_none() && self.reader.is_passed(self.table.object, page.id());
             let mut slots = 0..page.slot_count();
             if !self.from.is_empty() {
                 let (tree::Place::At(slot) | tree::Place::Before(slot)) =
@@ -203,7 +204,7 @@ impl OrderedScan {
                     self.next = PageId::NONE;
                 }
             }
-            if !slots.is_empty() {
+            if !slots.is_empty() && !is_passed {
                 return Ok(Some((page, slots)));
             }
         }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
 use super::buffer::BufferCache;
+use super::catalogue::CATALOGUE;
 use super::error::EngineError;
 use super::figures::{WaitType, Waits};
 use super::files::DataFiles;
@@ -174,6 +175,12 @@ impl Pager {
             true => Page::zeroed(),
             false => {
                 let current = self.cache.load(&mut state, id, WaitType::PageIoLatchExclusive)?;
+                if is_versioned
+                    && self.versions.conflicts(transaction, id)
+                    && current.unit().object != CATALOGUE
+                {
+                    return Err(EngineError::UpdateConflict { table: String::new() });
+                }
                 if current.lsn() < self.state.lock().redo_start || current.is_unlogged() {
                     let mut image = Box::new((*current).clone());
                     image.clear_unlogged();

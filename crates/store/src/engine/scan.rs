@@ -13,6 +13,7 @@ use super::error::EngineError;
 use super::figures::WaitType;
 use super::index::RowLocator;
 use super::large::{FragmentSource, LargeValueReader};
+use super::lock::Resource;
 use super::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, PageType, RowId};
 use super::record::{BatchBuilder, ExpectedSizes, LyingRows, RowGatherer};
 use super::tree;
@@ -33,6 +34,8 @@ pub(crate) enum View {
 pub(crate) struct PageReader {
     pub shared: Arc<Shared>,
     pub view: View,
+    /// Pages of rows that other transactions have locked to change them are left out (READPAST).
+    pub passes: bool,
 }
 
 impl View {
@@ -47,6 +50,15 @@ impl View {
 }
 
 impl PageReader {
+    /// Whether a page of a table's rows is left out.
+    pub fn is_passed(&self, object: u32, page: PageId) -> bool {
+        let own = match self.view {
+            View::Own(_, own) => own,
+            View::Snapshot(_) | View::Current => 0,
+        };
+        self.passes && self.shared.locks.is_taken(own, &Resource::Page { object, page })
+    }
+
     /// One page, through the cache.
     pub fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
         let pager = &self.shared.pager;
@@ -279,6 +291,9 @@ impl Scan {
         let mut pages = self.reader.extent(*extent, self.keeps, &mut self.buffer)?;
         if table.clustered.is_some() {
             pages.retain(|page| page.page_type() != Some(PageType::Index));
+        }
+        if self.reader.passes {
+            pages.retain(|page| !self.reader.is_passed(table.object, page.id()));
         }
         Ok(Some(pages))
     }

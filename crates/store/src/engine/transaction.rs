@@ -60,8 +60,14 @@ pub struct Transaction {
     claims: Claims,
     /// Tables held together with others as this transaction has made them, each with the committed one that it was made of.
     copies: BTreeMap<u32, (Arc<Table>, Table)>,
-    /// What the rows are read from that a statement is to change.
+    /// What a statement reads.
     pinned: Option<Snapshot>,
+    /// All statements read the same.
+    keeps_reads: bool,
+    /// Rows in pages that others have locked are left out.
+    pub(super) reads_past: bool,
+    /// What they read then, from the first reading on.
+    base: Option<Snapshot>,
 }
 
 /// What a rollback to a savepoint restores in memory.
@@ -111,6 +117,9 @@ impl Transaction {
             claims: Claims::default(),
             copies: BTreeMap::new(),
             pinned: None,
+            keeps_reads: false,
+            reads_past: false,
+            base: None,
         }
     }
 
@@ -608,22 +617,23 @@ impl Transaction {
 
     fn lock_in(&mut self, object: u32, mode: LockMode) -> Result<(), EngineError> {
         self.lock(object, mode)?;
-        self.work_on(object);
-        Ok(())
+        self.work_on(object)
     }
 
     /// Makes the working copy of a table.
-    fn work_on(&mut self, object: u32) {
+    fn work_on(&mut self, object: u32) -> Result<(), EngineError> {
         self.copies.remove(&object);
         if !self.work.changed.contains_key(&object)
             && let Some(table) = self.catalogue().tables.get(&object)
         {
+            self.check_unchanged(object)?;
             let mut table = (**table).clone();
             if let Some(filled) = self.work.filled.remove(&object) {
                 table.attach(&filled);
             }
             self.work.changed.insert(object, Some(table));
         }
+        Ok(())
     }
 
     pub(super) fn check(&self) -> Result<(), EngineError> {

@@ -24,6 +24,8 @@ pub struct Versions {
     file: Arc<VersionFile>,
     /// Grows whenever a page may be about to change, or to have changed back.
     epoch: AtomicU64,
+    /// How many transactions keep to a snapshot: while there are none, nobody looks for them.
+    keepers: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -34,6 +36,8 @@ struct State {
     touched: HashMap<u64, HashSet<PageId>>,
     /// Open snapshots by the commit they stand at.
     snapshots: BTreeMap<u64, usize>,
+    /// Transactions that may change only what nobody has changed since the commit at which their snapshot stands.
+    keepers: HashMap<u64, u64>,
 }
 
 #[derive(Debug)]
@@ -85,6 +89,7 @@ impl Versions {
             limit_pages: memory_bytes / PAGE_BYTES,
             file: VersionFile::new(volume),
             epoch: AtomicU64::new(0),
+            keepers: AtomicUsize::new(0),
         }
     }
 
@@ -101,6 +106,23 @@ impl Versions {
         let page = page.map_or(Kept::Nothing, |page| self.kept(page));
         let version = Version { page, until: None, transaction };
         self.state.lock().pages.entry(id).or_default().push(version);
+    }
+
+    /// From now on a transaction keeps to a snapshot, which it holds open.
+    pub fn keep_to(&self, transaction: u64, sequence: u64) {
+        let mut state = self.state.lock();
+        state.keepers.insert(transaction, sequence);
+        self.keepers.store(state.keepers.len(), Ordering::Release);
+    }
+
+    /// Whether a transaction that keeps to a snapshot is about to change a page that another one has changed since.
+    pub fn conflicts(&self, transaction: u64, id: PageId) -> bool {
+        if self.keepers.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let state = self.state.lock();
+        let is_own = || state.touched.get(&transaction).is_some_and(|touched| touched.contains(&id));
+        state.keepers.get(&transaction).is_some_and(|since| !is_own() && state.is_changed_since(id, *since))
     }
 
     fn kept(&self, page: &Arc<Page>) -> Kept {
@@ -168,9 +190,7 @@ impl Versions {
     /// Whether a transaction that changed a page, or made it, has been committed after `sequence`, at which a snapshot stands that is
     /// still open.
     pub fn is_changed_since(&self, id: PageId, sequence: u64) -> bool {
-        let state = self.state.lock();
-        let mut versions = state.pages.get(&id).into_iter().flatten();
-        versions.any(|version| version.until.is_some_and(|until| sequence < until))
+        self.state.lock().is_changed_since(id, sequence)
     }
 
     /// The page is given to a new owner: nobody reads what it was.
@@ -185,6 +205,7 @@ impl Versions {
     /// The transaction is committed as number `sequence`: its changes are what later snapshots read.
     pub fn commit(&self, transaction: u64, sequence: u64) {
         let mut state = self.state.lock();
+        self.forget_keeper(&mut state, transaction);
         let touched = state.touched.remove(&transaction).unwrap_or_default();
         let oldest = state.snapshots.keys().next().copied().unwrap_or(u64::MAX);
         for id in touched {
@@ -201,6 +222,7 @@ impl Versions {
     pub fn roll_back(&self, transaction: u64) {
         let mut state = self.state.lock();
         self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.forget_keeper(&mut state, transaction);
         for id in state.touched.remove(&transaction).unwrap_or_default() {
             if let Some(versions) = state.pages.get_mut(&id) {
                 versions.retain(|version| version.until.is_some() || version.transaction != transaction);
@@ -208,6 +230,19 @@ impl Versions {
                     state.pages.remove(&id);
                 }
             }
+        }
+    }
+
+    /// The transaction reads no more.
+    pub fn stop_keeping(&self, transaction: u64) {
+        if self.keepers.load(Ordering::Acquire) > 0 {
+            self.forget_keeper(&mut self.state.lock(), transaction);
+        }
+    }
+
+    fn forget_keeper(&self, state: &mut State, transaction: u64) {
+        if state.keepers.remove(&transaction).is_some() {
+            self.keepers.store(state.keepers.len(), Ordering::Release);
         }
     }
 
@@ -250,6 +285,11 @@ impl State {
         let versions = self.pages.get(&id)?;
         let version = versions.iter().find(|version| version.until.is_none_or(|until| sequence < until))?;
         Some(version.page.clone())
+    }
+
+    fn is_changed_since(&self, id: PageId, sequence: u64) -> bool {
+        let mut versions = self.pages.get(&id).into_iter().flatten();
+        versions.any(|version| version.until.is_some_and(|until| sequence < until))
     }
 
     /// Drops versions that no open snapshot reads.

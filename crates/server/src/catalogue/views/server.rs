@@ -1,5 +1,7 @@
 //! Views of the whole server: databases, types, logins, sessions, configuration.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::types::SYSTEM_TYPES;
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View, log, moment};
@@ -315,7 +317,13 @@ fn databases(context: &Context<'_>, view: &mut View) {
             ("create_date", beginning()),
             ("collation_name", text(DEFAULT_COLLATION)),
             ("physical_database_name", text(&database.name)),
+            ("is_read_committed_snapshot_on", bit(database.reads_committed_snapshot())),
         ]);
+        // Only rows in pages have versions that a whole transaction can read.
+        if database.allows_snapshot() && context.figures(&database.name).is_some() {
+            view.set("snapshot_isolation_state", int(1));
+            view.set("snapshot_isolation_state_desc", text("ON"));
+        }
         if let Some(figures) = context.figures(&database.name) {
             let (model, description) = log::recovery_model(figures);
             let (wait, wait_description) = log::reuse_wait(figures);
@@ -418,28 +426,38 @@ fn sessions(context: &Context<'_>, view: &mut View) {
         ("database_id", facts.current().map_or(Datum::Null, |database| int(database.id))),
         ("open_transaction_count", int(facts.transaction_count)),
     ]);
-    // Of the others, what they said when they logged in.
+    // Of the others, what they said when they logged in, and what they are doing.
     for session in (facts.sessions)().iter().filter(|session| session.spid != facts.spid) {
+        let activity = &session.activity;
         view.add([
             ("session_id", int(session.spid)),
             ("login_time", Datum::Moment(session.since)),
             ("host_name", text(&session.host)),
             ("program_name", text(&session.application)),
             ("login_name", text(&session.login)),
-            ("status", text("sleeping")),
-            ("last_request_start_time", Datum::Moment(session.since)),
-            ("transaction_isolation_level", int(2)),
+            ("status", text(if activity.is_running.load(Relaxed) { "running" } else { "sleeping" })),
+            ("last_request_start_time", Datum::Moment(activity.request_began.load(Relaxed))),
+            ("last_request_end_time", Datum::Moment(activity.request_ended.load(Relaxed))),
+            ("transaction_isolation_level", int(activity.isolation_level.load(Relaxed))),
+            ("open_transaction_count", int(activity.transactions.load(Relaxed))),
             ("original_login_name", text(&session.login)),
         ]);
     }
 }
 
 fn connections(context: &Context<'_>, view: &mut View) {
-    let facts = context.facts;
-    view.add([
-        ("session_id", int(facts.spid)),
-        ("most_recent_session_id", int(facts.spid)),
-        ("connect_time", facts.now_moment()),
-        ("encrypt_option", text("FALSE")),
-    ]);
+    let mut seen = Vec::new();
+    for session in (context.facts.sessions)() {
+        // The body of a function that runs is a session of the same number.
+        if seen.contains(&session.spid) {
+            continue;
+        }
+        seen.push(session.spid);
+        view.add([
+            ("session_id", int(session.spid)),
+            ("most_recent_session_id", int(session.spid)),
+            ("connect_time", Datum::Moment(session.since)),
+            ("encrypt_option", text(if session.is_encrypted { "TRUE" } else { "FALSE" })),
+        ]);
+    }
 }

@@ -18,6 +18,7 @@ use crate::catalogue::same_name;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::expression::Expr as Ast;
+use crate::tsql::hints::TableHints;
 use crate::tsql::query::{JoinKind, JsonColumn, TableSource};
 
 /// A source's rows and names.
@@ -52,7 +53,7 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<Source, SqlError> {
         match source {
-            TableSource::Table { name, alias } => self.named(name, alias.as_deref()),
+            TableSource::Table { name, alias, hints } => self.named(name, alias.as_deref(), *hints),
             TableSource::Derived { query, alias, columns } => {
                 refuse_order(query)?;
                 let bound = self.deeper(|| self.query(query, parent))?;
@@ -166,7 +167,7 @@ impl Binder<'_> {
         self.scan(BoundTable { columns, provider }, alias.unwrap_or(&name.name), name.schema.clone())
     }
 
-    fn named(&self, name: &ObjectName, alias: Option<&str>) -> Result<Source, SqlError> {
+    fn named(&self, name: &ObjectName, alias: Option<&str>, hints: TableHints) -> Result<Source, SqlError> {
         if name.schema.is_none()
             && let Some(table) = self.work_table(&name.name)
         {
@@ -178,12 +179,14 @@ impl Binder<'_> {
         };
         if let Some((position, table)) = common {
             // A common table sees only those before it; seeing itself would be recursion.
-            let hidden = self.common_tables.borrow_mut().split_off(position);
             refuse_order(&table.query)?;
+            let hidden = self.common_tables.borrow_mut().split_off(position);
+            let outer = self.hints.replace(hints.with(self.hints.get()));
             let bound = match recursion_of(&table) {
                 Some(parts) => self.deeper(|| self.recursive(&table, parts)),
                 None => self.deeper(|| self.query(&table.query, None)),
             };
+            self.hints.set(outer);
             self.common_tables.borrow_mut().extend(hidden);
             let bound = bound.map_err(|error| {
                 let itself = error.number == 208 && error.message.contains(&format!("'{}'", table.name));
@@ -201,10 +204,16 @@ impl Binder<'_> {
             }
             _ => name,
         };
-        let table = match self.environment.table(name) {
+        let hints = hints.with(self.hints.get());
+        let table = match self.environment.table(name, hints) {
             Ok(table) => table,
             Err(error) if error.number == 208 => match self.environment.view_query(name)? {
-                Some(view) => return self.view(view, &name.name, alias),
+                Some(view) => {
+                    let outer = self.hints.replace(hints);
+                    let source = self.view(view, &name.name, alias);
+                    self.hints.set(outer);
+                    return source;
+                }
                 None => return Err(error),
             },
             Err(error) => return Err(error),

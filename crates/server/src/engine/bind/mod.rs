@@ -35,12 +35,13 @@ use super::{Datum, TableFunction};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::bulk_file::BulkRowset;
+use crate::tsql::hints::TableHints;
 use crate::tsql::query::CommonTable;
 
 /// What binding needs to know of the session.
 pub trait Environment {
     /// The table or view of a name. Errors: 208.
-    fn table(&self, name: &ObjectName) -> Result<BoundTable, SqlError>;
+    fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError>;
     /// A file as a table. Errors: 486x.
     fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError>;
     /// A table-valued function. Errors: 208.
@@ -164,6 +165,8 @@ pub struct Binder<'e> {
     /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
     in_value: Cell<bool>,
     common_tables: RefCell<Vec<CommonTable>>,
+    /// Hints of the view or common table that is being bound: they are those of its tables.
+    hints: Cell<TableHints>,
     /// Recursive common tables whose step is being bound.
     recursions: RefCell<Vec<Recursion>>,
     /// OPTION (MAXRECURSION).
@@ -189,6 +192,7 @@ impl<'e> Binder<'e> {
             depth: Cell::new(0),
             in_value: Cell::new(false),
             common_tables: RefCell::new(Vec::new()),
+            hints: Cell::default(),
             recursions: RefCell::new(Vec::new()),
             max_recursion: Cell::new(None),
             database: RefCell::new(None),

@@ -12,7 +12,7 @@ use crate::catalogue::views::{View, index_id_of, partition_id, space_of};
 use crate::catalogue::{DatabaseEntry, TableDefinition, same_name, store_key};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
-use crate::storage::{Figures, file_id, page_text};
+use crate::storage::{Figures, Reads, file_id, page_text};
 use crate::tsql::administration::Dbcc;
 
 /// The columns of WITH TABLERESULTS.
@@ -312,7 +312,7 @@ impl Session {
 
     /// Of a table that has no pages: all of it is read, and its checksums with it.
     fn read_all(&self, table: &OpenTable, messages: &mut Vec<Message>) {
-        let open = self.work.opener(table);
+        let open = self.work.opener(table, Reads::Latest);
         let failed = waiting(|| match open(None, None) {
             Ok(scan) => scan.into_iter().find_map(|batch| batch.err().map(|error| error.to_string())),
             Err(error) => Some(error.to_string()),

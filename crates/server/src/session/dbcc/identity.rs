@@ -6,6 +6,7 @@ use super::super::work::OpenTable;
 use super::{Argument, incorrect};
 use crate::catalogue::Identity;
 use crate::sql_error::SqlError;
+use crate::storage::Reads;
 use crate::table::furthest_identity;
 use crate::tsql::administration::Dbcc;
 
@@ -35,7 +36,7 @@ impl Session {
             return Err(SqlError::new(7997, 16, 1, text));
         };
         self.placement.leave().await;
-        let scan = self.work.opener(&table)(Some(vec![position]), None);
+        let scan = self.work.opener(&table, Reads::Latest)(Some(vec![position]), None);
         let column = furthest_identity(scan.map_err(super::super::work::store_error)?, &table.definition)?;
         let id = table.definition.object_id;
         let current = self.instance.last_identity(id).or_else(|| identity.furthest(column));

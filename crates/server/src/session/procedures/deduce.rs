@@ -135,7 +135,8 @@ impl Deduction<'_> {
             StatementKind::Query(query) => self.query(query, &[]),
             StatementKind::Insert(insert) => self.insert(insert),
             StatementKind::Update(update) => {
-                let own = [TableSource::Table { name: update.target.clone(), alias: None }];
+                let own =
+                    [TableSource::Table { name: update.target.clone(), alias: None, hints: update.hints }];
                 let from = if update.from.is_empty() { &own[..] } else { &update.from };
                 let place = Place { with: &[], from };
                 for assignment in &update.assignments {
@@ -152,7 +153,8 @@ impl Deduction<'_> {
                 self.optional(update.filter.as_ref(), place)
             }
             StatementKind::Delete(delete) => {
-                let own = [TableSource::Table { name: delete.target.clone(), alias: None }];
+                let own =
+                    [TableSource::Table { name: delete.target.clone(), alias: None, hints: delete.hints }];
                 let from = if delete.from.is_empty() { &own[..] } else { &delete.from };
                 self.sources(from, &[])?;
                 self.optional(delete.filter.as_ref(), Place { with: &[], from })

@@ -10,7 +10,7 @@ use super::{Mark, Pair, Place, SharedPair, keyed_error, store_error, waiting};
 use crate::catalogue::TableDefinition;
 use crate::session::{FinishedLoad, Instance};
 use crate::sql_error::SqlError;
-use crate::storage::{KeyRange, Scan, Transaction};
+use crate::storage::{KeyRange, Reads, Scan, Transaction};
 use crate::table::TableKeys;
 
 /// A way to the session's transaction for a writer that lives on a thread of its own.
@@ -61,9 +61,9 @@ impl WorkAccess {
         matches!(self.pair.lock().at(self.place), Some(Transaction::Pages(_)))
     }
 
-    /// Reads a table within the transaction.
+    /// Reads a table within the transaction as it is now.
     pub fn scan(&self, table: TableId, columns: Option<Vec<usize>>) -> Result<Scan, SqlError> {
-        self.write(|transaction| transaction.scan(table, columns, None))
+        self.write(|transaction| transaction.scan(table, columns, None, Reads::Latest))
     }
 
     /// The same without the rows of loads that have not ended, if the table is in pages: the load goes on.
@@ -75,7 +75,7 @@ impl WorkAccess {
     ) -> Result<Scan, SqlError> {
         self.write(|transaction| match transaction.pages() {
             Some(pages) => pages.scan_stored(table, columns, range),
-            None => transaction.scan(table, columns, range),
+            None => transaction.scan(table, columns, range, Reads::Latest),
         })
     }
 
@@ -87,7 +87,7 @@ impl WorkAccess {
     /// Whether a whole key of a table in pages has a row. Whoever is adding one is waited for.
     pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
         let found = |transaction: &mut Transaction| {
-            let mut rows = transaction.scan(table, Some(Vec::new()), Some(range))?;
+            let mut rows = transaction.scan(table, Some(Vec::new()), Some(range), Reads::Latest)?;
             Ok(rows.next().transpose()?.is_some_and(|batch| batch.num_rows() > 0))
         };
         self.write(|transaction| {

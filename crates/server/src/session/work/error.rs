@@ -69,6 +69,12 @@ fn engine_error(error: &EngineError) -> SqlError {
     if let EngineError::RowsChanged { .. } = error {
         return SqlError::rows_changed();
     }
+    if let EngineError::UpdateConflict { table } = error {
+        return SqlError::update_conflict(table);
+    }
+    if let EngineError::DefinitionChanged { table } = error {
+        return SqlError::definition_changed(table);
+    }
     let (number, class) = match error.sql_error() {
         Some(number @ (823 | 824)) => (number, 24),
         Some(number @ 9001) => (number, 21),

@@ -76,6 +76,12 @@ impl Parser<'_> {
     }
 
     fn database_option(&mut self) -> Parsed<DatabaseChange> {
+        if self.accept_word("ALLOW_SNAPSHOT_ISOLATION") {
+            return Ok(DatabaseChange::SnapshotIsolation(self.database_switch()?));
+        }
+        if self.accept_word("READ_COMMITTED_SNAPSHOT") {
+            return Ok(DatabaseChange::ReadCommittedSnapshot(self.database_switch()?));
+        }
         if !self.accept_word("RECOVERY") {
             self.skip_to_statement(&["WITH"]);
             return Ok(DatabaseChange::Other);
@@ -87,6 +93,12 @@ impl Parser<'_> {
             () => return Err(self.unexpected()),
         };
         Ok(DatabaseChange::Recovery(model))
+    }
+
+    /// ON or OFF, behind an equals sign or not.
+    fn database_switch(&mut self) -> Parsed<bool> {
+        self.accept_symbol("=");
+        self.switch()
     }
 
     /// What becomes of other connections: nothing, since an option here waits for nobody.

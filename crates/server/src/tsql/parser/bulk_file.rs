@@ -6,7 +6,7 @@ use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::StatementKind;
 use crate::tsql::bulk_file::{
-    BulkFileOptions, BulkInsert, BulkRowset, CodePageOption, DataFileType, FileHints, RowsetContents,
+    BulkFileOptions, BulkInsert, BulkRowset, CodePageOption, DataFileType, RowsetContents,
 };
 use crate::tsql::lexer::TokenKind;
 
@@ -55,29 +55,6 @@ impl Parser<'_> {
         }
         self.expect_symbol(")")?;
         Ok(BulkRowset { file, contents, options })
-    }
-
-    /// The hints of an INSERT's target: those about files, and TABLOCK. All others have no effect.
-    pub(super) fn target_hints(&mut self) -> Parsed<(FileHints, bool)> {
-        let (mut hints, mut table_lock) = (FileHints::default(), false);
-        if !(self.is_word("WITH") && self.is_symbol_ahead(1, "(")) {
-            return Ok((hints, table_lock));
-        }
-        self.advance();
-        self.advance();
-        while !self.accept_symbol(")") {
-            match () {
-                () if self.accept_word("KEEPIDENTITY") => hints.keep_identity = true,
-                () if self.accept_word("KEEPDEFAULTS") => hints.keep_defaults = true,
-                () if self.accept_word("IGNORE_CONSTRAINTS") => hints.ignore_constraints = true,
-                () if self.accept_word("IGNORE_TRIGGERS") => hints.ignore_triggers = true,
-                () if self.accept_word("TABLOCK") || self.accept_word("TABLOCKX") => table_lock = true,
-                () if self.is_symbol("(") => self.skip_parentheses()?,
-                () if self.at_end() => return Err(self.unexpected()),
-                () => self.advance(),
-            }
-        }
-        Ok((hints, table_lock))
     }
 
     fn bulk_file_option(&mut self, options: &mut BulkFileOptions, seen: &mut HashSet<String>) -> Parsed<()> {

@@ -7,6 +7,7 @@ use crate::tsql::ast::{
     Assignment, Delete, Insert, InsertSource, ObjectName, Output, OutputInto, StatementKind, Update,
 };
 use crate::tsql::expression::Expr;
+use crate::tsql::hints::TableHint;
 use crate::tsql::lexer::TokenKind;
 use crate::tsql::query::{CommonTable, Top};
 
@@ -30,7 +31,8 @@ impl Parser<'_> {
         let top = self.row_limit()?;
         self.accept_word("INTO");
         let table = self.table_name()?;
-        let (from_file, table_lock) = self.target_hints()?;
+        let (from_file, hints) = self.insert_hints()?;
+        let table_lock = hints.has_any(&[TableHint::Table, TableHint::TableExclusive]);
         let columns =
             if self.is_symbol("(") && !self.at_query() { Some(self.names_in_parentheses()?) } else { None };
         let output = self.output()?;
@@ -115,17 +117,15 @@ impl Parser<'_> {
         if self.accept_word("STATISTICS") {
             return self.update_statistics();
         }
-        self.table_lock = false;
         let top = self.row_limit()?;
         let target = self.table_name()?;
-        self.table_hints()?;
+        let hints = self.change_hints()?;
         self.expect_word("SET")?;
         let assignments = self.assignments()?;
         let output = self.output()?;
         let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
-        let table_lock = self.table_lock;
-        let update = Update { with, top, target, assignments, from, filter, output, table_lock };
+        let update = Update { with, top, target, assignments, from, filter, output, hints };
         Ok(StatementKind::Update(Box::new(update)))
     }
 
@@ -185,14 +185,12 @@ impl Parser<'_> {
         self.advance();
         let top = self.row_limit()?;
         self.accept_word("FROM");
-        self.table_lock = false;
         let target = self.table_name()?;
-        self.table_hints()?;
+        let hints = self.change_hints()?;
         let output = self.output()?;
         let from = if self.accept_word("FROM") { self.table_sources()? } else { Vec::new() };
         let filter = self.where_clause()?;
-        let table_lock = self.table_lock;
-        let delete = Delete { with, top, target, from, filter, output, table_lock };
+        let delete = Delete { with, top, target, from, filter, output, hints };
         Ok(StatementKind::Delete(Box::new(delete)))
     }
 

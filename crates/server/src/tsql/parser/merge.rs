@@ -11,9 +11,8 @@ impl Parser<'_> {
         self.advance();
         let top = self.row_limit()?;
         self.accept_word("INTO");
-        self.table_lock = false;
         let target = self.table_name()?;
-        self.table_hints()?;
+        let hints = self.change_hints()?;
         let alias = if self.accept_word("AS") { Some(self.name()?) } else { None };
         let alias = match alias {
             None if !self.is_word("USING") => self.accept_name(),
@@ -41,8 +40,7 @@ impl Parser<'_> {
                 SqlError::new(10713, 15, 1, "A MERGE statement must be terminated by a semi-colon (;).");
             return Err(error.at_line(self.line()));
         }
-        let table_lock = self.table_lock;
-        let merge = Merge { with, top, target, alias, source, condition, clauses, output, table_lock };
+        let merge = Merge { with, top, target, alias, source, condition, clauses, output, hints };
         Ok(StatementKind::Merge(Box::new(merge)))
     }
 

@@ -14,6 +14,7 @@ mod dml;
 mod expression;
 mod for_clause;
 mod grouping;
+mod hints;
 mod index;
 mod merge;
 mod module;
@@ -83,20 +84,11 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     /// Of the WINDOW clause of the SELECT that has just been read.
     windows: Vec<(String, Window)>,
-    /// Table hints that have been read ask for a lock of the table, or of ranges of its keys.
-    table_lock: bool,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, quoted_identifier: bool) -> Parsed<Self> {
-        Ok(Parser {
-            text,
-            tokens: tokenize(text, quoted_identifier)?,
-            at: 0,
-            depth: 0,
-            windows: Vec::new(),
-            table_lock: false,
-        })
+        Ok(Parser { text, tokens: tokenize(text, quoted_identifier)?, at: 0, depth: 0, windows: Vec::new() })
     }
 
     pub(crate) fn at_end(&self) -> bool {

@@ -11,9 +11,6 @@ use crate::tsql::query::{
     TableSource, Top,
 };
 
-/// Hints for which the whole table is locked: its own, and those of ranges of keys.
-const TABLE_LOCKS: [&str; 5] = ["TABLOCK", "TABLOCKX", "HOLDLOCK", "SERIALIZABLE", "REPEATABLEREAD"];
-
 impl Parser<'_> {
     /// A query with everything that may follow its body.
     pub(crate) fn query(&mut self) -> Parsed<Query> {
@@ -383,28 +380,24 @@ impl Parser<'_> {
             return self.rowset_source();
         }
         let name = self.table_name()?;
+        let old = if self.at_old_hints() { Some(self.source_hints()?) } else { None };
         if self.is_symbol("(") {
-            // `FROM t (NOLOCK)` is an old spelling of a hint.
-            if ["NOLOCK", "READPAST", "HOLDLOCK", "TABLOCK"].iter().any(|hint| self.is_word_ahead(1, hint)) {
-                self.skip_parentheses()?;
+            self.advance();
+            let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
+            self.expect_symbol(")")?;
+            let json = name.schema.is_none() && name.name.eq_ignore_ascii_case("OPENJSON");
+            let shape = if json && self.accept_word("WITH") { self.json_columns()? } else { Vec::new() };
+            let alias = self.table_alias()?;
+            let columns = if alias.is_some() && self.is_symbol("(") {
+                Some(self.names_in_parentheses()?)
             } else {
-                self.advance();
-                let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
-                self.expect_symbol(")")?;
-                let json = name.schema.is_none() && name.name.eq_ignore_ascii_case("OPENJSON");
-                let shape = if json && self.accept_word("WITH") { self.json_columns()? } else { Vec::new() };
-                let alias = self.table_alias()?;
-                let columns = if alias.is_some() && self.is_symbol("(") {
-                    Some(self.names_in_parentheses()?)
-                } else {
-                    None
-                };
-                return self.turned(TableSource::Function { name, arguments, shape, alias, columns });
-            }
+                None
+            };
+            return self.turned(TableSource::Function { name, arguments, shape, alias, columns });
         }
         let alias = self.table_alias()?;
-        self.table_hints()?;
-        self.turned(TableSource::Table { name, alias })
+        let hints = old.unwrap_or_default().with(self.source_hints()?);
+        self.turned(TableSource::Table { name, alias, hints })
     }
 
     fn rowset_source(&mut self) -> Parsed<TableSource> {
@@ -421,20 +414,6 @@ impl Parser<'_> {
         })?;
         let columns = if self.is_symbol("(") { Some(self.names_in_parentheses()?) } else { None };
         self.turned(TableSource::BulkRowset { rowset, alias, columns })
-    }
-
-    /// `WITH (NOLOCK, …)`: those that lock a table count for UPDATE, DELETE and MERGE, all others have no effect.
-    pub(crate) fn table_hints(&mut self) -> Parsed<()> {
-        if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
-            self.advance();
-            let hints = (1..)
-                .take_while(|ahead| self.kind_ahead(*ahead).is_some() && !self.is_symbol_ahead(*ahead, ")"));
-            let hints = hints.collect::<Vec<usize>>();
-            let locks = |ahead: &usize| TABLE_LOCKS.iter().any(|hint| self.is_word_ahead(*ahead, hint));
-            self.table_lock |= hints.iter().any(locks);
-            self.skip_parentheses()?;
-        }
-        Ok(())
     }
 
     fn table_alias(&mut self) -> Parsed<Option<String>> {

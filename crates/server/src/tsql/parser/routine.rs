@@ -75,7 +75,7 @@ impl Parser<'_> {
         }
     }
 
-    fn switch(&mut self) -> Parsed<bool> {
+    pub(super) fn switch(&mut self) -> Parsed<bool> {
         if self.accept_word("ON") {
             return Ok(true);
         }

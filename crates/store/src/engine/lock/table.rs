@@ -294,6 +294,14 @@ impl LockTable {
         self.space.0.lock().queues.get(&(self.database, resource.clone()))?.held(transaction)
     }
 
+    /// Whether another transaction has locked a resource to change it, now or later.
+    pub fn is_taken(&self, transaction: u64, resource: &Resource) -> bool {
+        let state = self.space.0.lock();
+        let queue = state.queues.get(&(self.database, resource.clone()));
+        let mut granted = queue.into_iter().flat_map(|queue| &queue.granted);
+        granted.any(|(holder, mode)| *holder != transaction && !mode.is_compatible(LockMode::U))
+    }
+
     /// Releases everything that a transaction holds.
     pub fn release_all(&self, transaction: u64) {
         let holder = (self.database, transaction);

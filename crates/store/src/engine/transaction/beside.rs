@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::super::catalogue::Table;
+use super::super::catalogue::{CATALOGUE, Table};
 use super::super::claims::Beside;
 use super::super::database::Snapshot;
 use super::super::heap::HeapWriter;
@@ -34,7 +34,7 @@ impl Transaction {
             .held(self.id, &Resource::Object(object))
             .is_some_and(|held| held.covers(LockMode::X))
         {
-            self.work_on(object);
+            self.work_on(object)?;
         }
         match self.table(name) {
             Some(again) if again.object == object => Ok(object),
@@ -99,8 +99,58 @@ impl Transaction {
     /// From now on until [`claim_rows`](Self::claim_rows), rows are read as they are committed now, and as this transaction has made
     /// them.
     pub fn pin_reads(&mut self) {
-        if self.pinned.is_none() {
+        if self.pinned.is_some() {
+            return;
+        }
+        if !self.keeps_reads {
             self.pinned = Some(Snapshot::open(&self.shared));
+            return;
+        }
+        let base = self.base.get_or_insert_with(|| {
+            let base = Snapshot::open(&self.shared);
+            self.shared.pager.versions.keep_to(self.id, base.sequence());
+            base
+        });
+        self.pinned = Some(base.clone());
+    }
+
+    /// Whether every [`pin_reads`](Self::pin_reads) leads to the same snapshot, that of the first one (snapshot isolation). What others
+    /// have changed since, the transaction cannot change: [`UpdateConflict`](EngineError::UpdateConflict).
+    pub fn keep_reads(&mut self, keeps: bool) {
+        self.keeps_reads = keeps;
+        self.pinned = None;
+    }
+
+    /// Whether it does.
+    pub fn keeps_reads(&self) -> bool {
+        self.keeps_reads
+    }
+
+    /// Whether scans that are opened from now on leave out the rows in pages that others have locked to change them (READPAST).
+    pub fn set_reads_past(&mut self, passes: bool) {
+        self.reads_past = passes;
+    }
+
+    /// Interrupts [`pin_reads`](Self::pin_reads) until [`return_to_reads`](Self::return_to_reads).
+    pub fn park_reads(&mut self) -> Option<Snapshot> {
+        self.pinned.take()
+    }
+
+    /// Goes on with what was pinned before.
+    pub fn return_to_reads(&mut self, pinned: Option<Snapshot>) {
+        self.pinned = pinned;
+    }
+
+    /// A table that is to be had alone must be as the transaction reads it.
+    pub(super) fn check_unchanged(&self, object: u32) -> Result<(), EngineError> {
+        let Some(base) = self.base.as_ref().filter(|_| object != CATALOGUE) else { return Ok(()) };
+        let catalogue = self.catalogue();
+        let now = catalogue.tables.get(&object);
+        match (base.table_of(object), now) {
+            (Some(then), Some(now)) if !Arc::ptr_eq(then, now) => {
+                Err(EngineError::UpdateConflict { table: now.name.clone() })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -120,7 +170,12 @@ impl Transaction {
             return Ok(());
         }
         let object = self.beside(name)?;
-        self.with_rows(object, |heap| heap.claim_rows(locators, pinned.as_ref().map(Snapshot::sequence)))
+        let claimed =
+            self.with_rows(object, |heap| heap.claim_rows(locators, pinned.as_ref().map(Snapshot::sequence)));
+        claimed.map_err(|error| match error {
+            EngineError::RowsChanged { table } if self.keeps_reads => EngineError::UpdateConflict { table },
+            other => other,
+        })
     }
 
     /// Waits until no other transaction is changing what is, or would be, the row with a key of a table, which this transaction has
@@ -158,11 +213,27 @@ impl Transaction {
     }
 
     /// The snapshot that a scan of this transaction reads, and the table as it then is.
-    pub(in crate::engine) fn snapshot_of(&self, table: Arc<Table>) -> (Snapshot, Arc<Table>) {
+    ///
+    /// # Errors
+    /// The transaction keeps to a snapshot in which the table is another one.
+    pub(in crate::engine) fn snapshot_of(
+        &self,
+        table: Arc<Table>,
+    ) -> Result<(Snapshot, Arc<Table>), EngineError> {
         let snapshot = self.pinned.clone().unwrap_or_else(|| Snapshot::open(&self.shared));
+        if self.keeps_reads && self.pinned.is_some() {
+            let then = snapshot.table_of(table.object);
+            let is_same = |then: &&Arc<Table>| {
+                Arc::ptr_eq(&then.layout, &table.layout) && then.properties == table.properties
+            };
+            return match then.filter(is_same) {
+                Some(then) => Ok((snapshot.clone(), self.with_filled(then))),
+                None => Err(EngineError::DefinitionChanged { table: table.name.clone() }),
+            };
+        }
         // Others may have committed since the table was looked up: it is to be the one that the snapshot has.
         let same = snapshot.table_of(table.object).filter(|own| Arc::ptr_eq(&own.layout, &table.layout));
         let table = same.map_or(table, |own| self.with_filled(own));
-        (snapshot, table)
+        Ok((snapshot, table))
     }
 }

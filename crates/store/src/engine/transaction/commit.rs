@@ -28,6 +28,8 @@ impl Transaction {
             return Err(EngineError::Schema { reason });
         }
         let shared = Arc::clone(&self.shared);
+        // Nobody reads in it any more: what is still to be written goes beside the rows of others.
+        shared.pager.versions.stop_keeping(self.id);
         let forced = if self.forced { shared.pager.sync_files() } else { Ok(()) };
         // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
         let turn = self.work.is_together().then(|| Turn::wait(&shared));

@@ -40,6 +40,17 @@ impl Transaction {
         self.acquire(&Resource::Object(object), mode.into(), timeout)
     }
 
+    /// Waits until a table could be locked so, and does not keep it, unless more of it is held already.
+    pub fn await_table(&self, object: u32, mode: LockMode, timeout: Duration) -> Result<(), LockError> {
+        let resource = Resource::Object(object);
+        let held = self.shared.locks.held(self.id, &resource);
+        self.acquire(&resource, mode, timeout)?;
+        if held.is_none() {
+            self.shared.locks.release(self.id, &resource);
+        }
+        Ok(())
+    }
+
     pub(in crate::engine) fn lock(&self, object: u32, mode: LockMode) -> Result<(), EngineError> {
         Ok(self.lock_table(object, mode, self.lock_timeout)?)
     }

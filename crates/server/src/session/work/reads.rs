@@ -1,0 +1,151 @@
+//! What a session's statements read: one state of the database for each, or for all of a transaction under SNAPSHOT.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use store::{StoreError, TableInfo};
+
+use super::{OpenTable, Pair, Place, Work, WorkView, store_error};
+use crate::sql_error::SqlError;
+use crate::storage::{Database, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot, Transaction};
+
+/// What a statement outside of a transaction reads: what was committed when it first looked.
+#[derive(Debug, Default)]
+pub(super) struct StatementReads(OnceLock<Snapshot>);
+
+impl StatementReads {
+    fn of(&self, store: &Database) -> &Snapshot {
+        self.0.get_or_init(|| store.snapshot())
+    }
+}
+
+impl Work {
+    /// A statement begins, or has ended: the next one sees what is committed by then. `keeps`: under SNAPSHOT, whose transactions go on
+    /// with what they have read first.
+    pub fn renew_reads(&mut self, keeps: bool) {
+        if self.reads_fixed {
+            return;
+        }
+        if self.reads.0.get().is_some() {
+            self.reads = Arc::default();
+        }
+        let mut pair = self.pair.lock();
+        if pair.opened_to_read {
+            pair.opened_to_read = false;
+            // It has changed nothing; its locks go.
+            drop(pair.shared.take());
+        }
+        let is_snapshot = self.is_snapshot;
+        match &mut pair.shared {
+            Some(Transaction::Pages(pages)) if is_snapshot => pages.keep_reads(keeps),
+            Some(transaction) => transaction.renew_reads(),
+            None => {}
+        }
+    }
+
+    /// How long locks are waited for.
+    pub fn lock_timeout(&self) -> Duration {
+        self.lock_timeout
+    }
+
+    /// Whether the open transaction began under SNAPSHOT.
+    pub fn is_snapshot(&self) -> bool {
+        self.is_snapshot
+    }
+
+    /// Whether statements run within a transaction, be it that of one statement that changes something.
+    pub fn is_in_transaction(&self) -> bool {
+        let within = self.outer.as_ref().is_some_and(|outer| outer.lock().holds_locks());
+        within || self.pair.lock().holds_locks()
+    }
+
+    /// Locks a table that is read: to the end of the transaction, or of the statement if there is none. Errors: 1222, 1205.
+    pub fn lock_for_reading(&self, table: &OpenTable, lock: ReadLock, no_wait: bool) -> Result<(), SqlError> {
+        let timeout = if no_wait { Duration::ZERO } else { self.lock_timeout };
+        let pair = match &self.outer {
+            Some(outer) if outer.lock().shared.is_some() => outer,
+            _ => &self.pair,
+        };
+        let mut pair = pair.lock();
+        let placement = pair.placement.clone();
+        self.open_to_read(&mut pair);
+        let Some(transaction) = &mut pair.shared else { return Ok(()) };
+        placement.waiting(|| transaction.lock_for_reading(table.id, lock, timeout)).map_err(store_error)
+    }
+
+    /// Gives a statement that only reads a transaction: only that knows which locks are those of others.
+    pub fn read_within_transaction(&self) {
+        let has_outer = self.outer.as_ref().is_some_and(|outer| outer.lock().shared.is_some());
+        if !has_outer {
+            self.open_to_read(&mut self.pair.lock());
+        }
+    }
+
+    fn open_to_read(&self, pair: &mut Pair) {
+        if pair.shared.is_some() {
+            return;
+        }
+        let mut transaction = self.instance.store().begin();
+        transaction.set_lock_timeout(self.lock_timeout);
+        transaction.set_interrupt(Arc::clone(&self.interrupt));
+        transaction.set_session(self.session);
+        pair.shared = Some(transaction);
+        pair.opened_to_read = true;
+    }
+
+    /// Opens scans of a table: within the transaction, or of what the statement reads.
+    pub fn opener(
+        &self,
+        table: &OpenTable,
+        reads: Reads,
+    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<Scan, StoreError> + Send + Sync + 'static
+    {
+        let (pair, place, id) = (self.pair(), table.place, table.id);
+        let outer = self.outer.clone().filter(|_| place == Place::Shared);
+        let (store, shared) = (self.instance.store().clone(), Arc::clone(&self.reads));
+        let own: Option<Snapshot> = match place {
+            Place::Shared => None,
+            Place::Temporary => self.temporary.as_ref().map(Database::snapshot),
+            Place::Variable => self.variables.as_ref().map(Database::snapshot),
+        };
+        move |projection, range| {
+            let mut pair = pair.lock();
+            if pair.at(place).is_none()
+                && let Some(outer) = &outer
+                && let Some(transaction) = &mut outer.lock().shared
+            {
+                return transaction.scan(id, projection, range, reads);
+            }
+            match (pair.at_mut(place), &own) {
+                (Some(transaction), _) => transaction.scan(id, projection, range, reads),
+                (None, Some(snapshot)) => snapshot.scan(id, projection, range),
+                (None, None) if place == Place::Shared => shared.of(&store).scan(id, projection, range),
+                (None, None) => Err(StoreError::NoSuchTable { table: id }),
+            }
+        }
+    }
+
+    /// Opens scans of a table in pages that is to be changed, with what leads to each row.
+    pub fn located_opener(
+        &self,
+        table: &OpenTable,
+        reads: Reads,
+    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<LocatedScan, StoreError> + Send + Sync + 'static
+    {
+        let (pair, place, id) = (self.pair(), table.place, table.id);
+        move |projection, range| match pair.lock().at_mut(place).and_then(Transaction::pages) {
+            Some(transaction) => transaction.located_scan(id, projection, range, reads),
+            None => Err(StoreError::NoSuchTable { table: id }),
+        }
+    }
+}
+
+impl WorkView {
+    pub(super) fn committed_infos(&self) -> Vec<TableInfo> {
+        self.reads.of(self.instance.store()).tables()
+    }
+
+    pub(super) fn committed_info(&self, key: &str) -> Option<TableInfo> {
+        self.reads.of(self.instance.store()).table(key)
+    }
+}

@@ -1,0 +1,81 @@
+//! Table hints: `WITH (UPDLOCK, HOLDLOCK)`, and the old `(NOLOCK)`.
+
+use super::{Parsed, Parser};
+use crate::sql_error::SqlError;
+use crate::tsql::bulk_file::FileHints;
+use crate::tsql::hints::{TableHint, TableHints};
+use crate::tsql::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// The hints of a table that is read, or none. Errors: 321, 1047.
+    pub(super) fn source_hints(&mut self) -> Parsed<TableHints> {
+        let old = self.at_old_hints();
+        if !old && !(self.is_word("WITH") && self.is_symbol_ahead(1, "(")) {
+            return Ok(TableHints::default());
+        }
+        if !old {
+            self.advance();
+        }
+        self.hints_in_parentheses(None)
+    }
+
+    /// The hints of a table whose rows are changed. Errors: 321, 1047, 1065.
+    pub(super) fn change_hints(&mut self) -> Parsed<TableHints> {
+        let line = self.line();
+        let hints = self.source_hints()?;
+        hints.check_target().map_err(|error| error.at_line(line))?;
+        Ok(hints)
+    }
+
+    /// The hints of a table that gets rows: also those about files.
+    pub(super) fn insert_hints(&mut self) -> Parsed<(FileHints, TableHints)> {
+        let (mut file, line) = (FileHints::default(), self.line());
+        if !(self.is_word("WITH") && self.is_symbol_ahead(1, "(")) {
+            return Ok((file, TableHints::default()));
+        }
+        self.advance();
+        let hints = self.hints_in_parentheses(Some(&mut file))?;
+        hints.check_target().map_err(|error| error.at_line(line))?;
+        Ok((file, hints))
+    }
+
+    /// `FROM t (NOLOCK)` is an old spelling of a hint.
+    pub(super) fn at_old_hints(&self) -> bool {
+        let is_hint = matches!(self.kind_ahead(1), Some(TokenKind::Word(word)) if TableHint::is_hint(word));
+        let ends = || {
+            let after = [",", ")", "="].iter().any(|symbol| self.is_symbol_ahead(2, symbol));
+            after
+                || self.is_symbol_ahead(2, "(")
+                || matches!(self.kind_ahead(2), Some(TokenKind::Word(word)) if TableHint::is_hint(word))
+        };
+        self.is_symbol("(") && is_hint && ends()
+    }
+
+    fn hints_in_parentheses(&mut self, mut file: Option<&mut FileHints>) -> Parsed<TableHints> {
+        let mut hints = TableHints::default();
+        self.expect_symbol("(")?;
+        while !self.accept_symbol(")") {
+            let Some(TokenKind::Word(word)) = self.kind().cloned() else { return Err(self.unexpected()) };
+            let line = self.line();
+            self.advance();
+            let is_of_file = file.as_deref_mut().is_some_and(|file| file.set(&word));
+            match TableHint::of(&word) {
+                Some(hint) => hints.add(hint),
+                None if is_of_file => {}
+                None if TableHint::is_of_plan(&word) => self.skip_hint_value()?,
+                None => return Err(SqlError::unknown_hint(&word).at_line(line)),
+            }
+            self.accept_symbol(",");
+        }
+        hints.check().map_err(|error| error.at_line(self.line()))?;
+        Ok(hints)
+    }
+
+    /// `INDEX(i)`, `INDEX = i`, `FORCESEEK(i(a))`.
+    fn skip_hint_value(&mut self) -> Parsed<()> {
+        if self.accept_symbol("=") && !self.is_symbol("(") {
+            self.advance();
+        }
+        if self.is_symbol("(") { self.skip_parentheses() } else { Ok(()) }
+    }
+}
