@@ -154,6 +154,8 @@ def test_logs_in_with(tls_modes, mode, encryption, expected):
         with connect(endpoint, encryption=encryption) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT N'zwölf'")
             assert cursor.fetchone() == ("zwölf",)
+            cursor.execute("SELECT encrypt_option FROM sys.dm_exec_connections WHERE session_id = @@SPID")
+            assert cursor.fetchone() == ("TRUE" if expected == "full" else "FALSE",)
         assert relay.encryption() == expected
 
 

@@ -164,7 +164,7 @@ class Runner:
         except pymssql.Error as error:
             if is_lost(error):
                 raise Lost(written, Outcome.UNKNOWN) from error
-            self._roll_back(connection, error)
+            self._roll_back(connection, error, written)
             return written, Outcome.ABORTED
         assert results.pop() == [("committed",)]
         operations: list[Operation] = []
@@ -198,20 +198,26 @@ class Runner:
         except pymssql.Error as error:
             if is_lost(error):
                 raise Lost(operations, Outcome.ABORTED) from error
-            self._roll_back(connection, error)
+            self._roll_back(connection, error, operations)
             return operations, Outcome.ABORTED
         try:
             _results(connection, "COMMIT")
         except pymssql.Error as error:
             if is_lost(error):
                 raise Lost(operations, Outcome.UNKNOWN) from error
-            self._roll_back(connection, error)
+            self._roll_back(connection, error, operations)
             return operations, Outcome.ABORTED
         return operations, Outcome.COMMITTED
 
-    def _roll_back(self, connection, error: pymssql.Error) -> None:
+    def _roll_back(self, connection, error: pymssql.Error, operations: list[Operation]) -> None:
+        """The server has rolled back already."""
         assert number_of(error) in ROLLED_BACK, error
-        assert _results(connection, "SELECT @@TRANCOUNT") == [[(0,)]], error
+        try:
+            assert _results(connection, "SELECT @@TRANCOUNT") == [[(0,)]], error
+        except pymssql.Error as lost:
+            if not is_lost(lost):
+                raise
+            raise Lost(operations, Outcome.ABORTED) from lost
 
     def _read_all(self) -> None:
         """What there is at the end, as one transaction more."""

@@ -16,7 +16,7 @@ use bulkwire_server::sql_error::SqlError;
 use bulkwire_server::storage::Database;
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
-use tds::transaction_request::{BeginTransaction, TransactionRequest};
+use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};
 use tds::{Collation, Column, ColumnFlags, Length, SqlType, TableParameter, TypeInfo, Value};
 use tokio::sync::mpsc;
 
@@ -607,6 +607,25 @@ async fn transaction_requests_tell_descriptors() {
     batch(&mut session, "INSERT t VALUES (2)").await;
     assert_eq!(session.reset(false), [SessionChange::TransactionRolledBack(*second)]);
     assert_eq!(rows_of(&mut session, "SELECT a FROM t").await, ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_request_sets_the_isolation_level() {
+    let instance = Arc::new(form::instance());
+    let mut session = open(&instance);
+    let level = "SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID";
+    let begin = BeginTransaction { isolation: Isolation::Serializable, name: String::new() };
+    run(&mut session, Request::Transaction(TransactionRequest::Begin(begin))).await;
+    assert_eq!(rows_of(&mut session, level).await, ["4"]);
+    let begin = Some(BeginTransaction { isolation: Isolation::RepeatableRead, name: String::new() });
+    let commit = TransactionRequest::Commit { name: String::new(), begin };
+    run(&mut session, Request::Transaction(commit)).await;
+    assert_eq!(rows_of(&mut session, level).await, ["3"]);
+    let commit = TransactionRequest::Commit { name: String::new(), begin: None };
+    run(&mut session, Request::Transaction(commit)).await;
+    let begin = Request::Transaction(TransactionRequest::Begin(BeginTransaction::default()));
+    run(&mut session, begin).await;
+    assert_eq!(rows_of(&mut session, level).await, ["3"], "the level is kept where none is asked for");
 }
 
 #[tokio::test(flavor = "multi_thread")]
