@@ -44,6 +44,8 @@ PROGRAM = programs.Program(
         "metadata_columns",
         "metadata_primary_keys",
         "metadata_imported_keys",
+        "metadata_procedures_and_functions",
+        "metadata_views",
         "metadata_indexes",
         "metadata_types",
         "metadata_schemas_and_catalogs",

@@ -29,6 +29,13 @@ def connection(server):
         "b char(2) NULL, a int NULL, "
         "CONSTRAINT fk_parent FOREIGN KEY (b, a) REFERENCES dbo.parent (b, a))"
     )
+    cursor.execute("CREATE VIEW dbo.names AS SELECT a, name FROM dbo.parent")
+    cursor.execute(
+        "CREATE PROCEDURE dbo.raise_prices @by decimal(5,2), @changed int OUTPUT, @note nvarchar(20) = N'' "
+        "AS "
+        "UPDATE dbo.parent SET price = price + @by SET @changed = @@ROWCOUNT"
+    )
+    cursor.execute("CREATE FUNCTION dbo.doubled (@x int) RETURNS bigint AS BEGIN RETURN 2 * @x END")
     yield connection
     cursor.execute("USE master")
     connection.close()
@@ -55,6 +62,13 @@ def test_sqltables_lists_the_tables_of_a_schema(cursor):
         ("odbc_catalogue", "dbo", "child", "TABLE"),
         ("odbc_catalogue", "dbo", "parent", "TABLE"),
     ]
+
+
+def test_sqltables_and_sqlcolumns_list_views(cursor):
+    rows = cursor.tables(schema="dbo", tableType="VIEW").fetchall()
+    assert named(rows, "table_name", "table_type") == [("names", "VIEW")]
+    rows = cursor.columns(table="names").fetchall()
+    assert named(rows, "column_name", "type_name") == [("a", "int"), ("name", "nvarchar")]
 
 
 def test_sqltables_takes_patterns(cursor):
@@ -180,6 +194,18 @@ def test_sqlgettypeinfo_knows_every_type(cursor):
 def test_sqlprocedures_and_their_columns_answer(cursor):
     names = {row[0].split(";")[0] for row in named(cursor.procedures().fetchall(), "procedure_name")}
     assert "sp_tables" in names
+    assert {"raise_prices", "doubled"} <= names
+    own = named(cursor.procedures("raise_prices").fetchall(), "procedure_schem", "procedure_name")
+    assert own == [("dbo", "raise_prices;1")]
+    rows = cursor.procedureColumns("raise_prices").fetchall()
+    assert named(rows, "column_name", "column_type", "type_name", "ordinal_position") == [
+        ("@RETURN_VALUE", 5, "int", 0),
+        ("@by", 1, "decimal", 1),
+        ("@changed", 2, "int", 2),
+        ("@note", 1, "nvarchar", 3),
+    ]
+    rows = cursor.procedureColumns("doubled").fetchall()
+    assert named(rows, "column_name", "type_name") == [("@RETURN_VALUE", "bigint"), ("@x", "int")]
     assert cursor.procedures("no_such%").fetchall() == []
     assert cursor.procedureColumns("no_such%").fetchall() == []
 

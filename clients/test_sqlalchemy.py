@@ -211,6 +211,48 @@ def test_reflection_of_keys_and_indexes(database):
     ]
 
 
+def test_comments_are_kept_reflected_and_dropped(database):
+    """Comments are extended properties, which go with their tables and columns."""
+    metadata = sa.MetaData()
+    table = sa.Table(
+        "noted",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("said", sa.Unicode(20), comment="what was said; it's quoted"),
+        comment="notes \u2192 of all kinds",
+    )
+    metadata.create_all(database)
+    inspector = sa.inspect(database)
+    assert inspector.get_table_comment("noted") == {"text": "notes \u2192 of all kinds"}
+    comments = {column["name"]: column["comment"] for column in inspector.get_columns("noted")}
+    assert comments == {"id": None, "said": "what was said; it's quoted"}
+    with database.begin() as connection:
+        connection.execute(sa.schema.DropTableComment(table))
+        connection.execute(sa.schema.DropColumnComment(table.c.said))
+    inspector = sa.inspect(database)
+    assert inspector.get_table_comment("noted") == {"text": None}
+    assert [column["comment"] for column in inspector.get_columns("noted")] == [None, None]
+    metadata.drop_all(database)
+
+
+def test_views_and_sequences_are_reflected(database):
+    metadata = sa.MetaData()
+    sa.Sequence("numbers", start=7, metadata=metadata)
+    metadata.create_all(database)
+    with database.begin() as connection:
+        connection.exec_driver_sql("CREATE VIEW titles AS SELECT id, title FROM book")
+        assert connection.scalar(sa.Sequence("numbers")) == 7
+    inspector = sa.inspect(database)
+    assert inspector.get_view_names() == ["titles"]
+    assert [column["name"] for column in inspector.get_columns("titles")] == ["id", "title"]
+    assert "SELECT id, title" in inspector.get_view_definition("titles")
+    assert inspector.get_sequence_names() == ["numbers"] and inspector.has_sequence("numbers")
+    with database.begin() as connection:
+        connection.exec_driver_sql("DROP VIEW titles")
+    metadata.drop_all(database)
+    assert sa.inspect(database).get_sequence_names() == []
+
+
 def test_reflected_tables_make_the_same_query(empty):
     with empty.begin() as connection:
         connection.execute(sa.insert(Author.__table__).values(name="reflected"))

@@ -80,6 +80,83 @@ fn from_sql_name(name: &str) -> Option<Collation> {
     Some(Collation { info: sql.lcid? | flags, sort_id: sql.sort_id })
 }
 
+/// Every collation with what its name says in words, as `sys.fn_helpcollations` lists them.
+pub fn collations() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for designator in WINDOWS {
+        for version in designator.versions {
+            for style in styles(*version) {
+                let name = format!("{}{}_{style}", designator.name, version_suffix(*version).unwrap_or(""));
+                let description = described(&designator.name.replace('_', "-"), &style);
+                all.push((name, description));
+            }
+        }
+    }
+    for sql in SQL {
+        let base = sql.name.trim_start_matches("SQL_");
+        let at = base.rfind("_C").filter(|at| base.get(at + 2..at + 3) != Some("P"));
+        let (base, style) = base.split_at(at.or_else(|| base.rfind("_BIN")).unwrap_or(base.len()));
+        let style = style.trim_start_matches('_');
+        let words = described(&base.replace('_', "-"), style);
+        all.push((
+            sql.name.to_owned(),
+            format!("{words} for non-Unicode Data, SQL sort order {}", sql.sort_id),
+        ));
+    }
+    all.sort();
+    all
+}
+
+/// The endings of a designator's names in a version.
+fn styles(version: u8) -> Vec<String> {
+    let mut styles = vec!["BIN".to_owned(), "BIN2".to_owned()];
+    for case in ["CI", "CS"] {
+        for accent in ["AI", "AS"] {
+            for kana in ["", "_KS"] {
+                for width in ["", "_WS"] {
+                    let plain = format!("{case}_{accent}{kana}{width}");
+                    let more: &[&str] = match version {
+                        0 => &[],
+                        1 => &["_SC"],
+                        3 => &["_VSS", "_UTF8", "_VSS_UTF8"],
+                        _ => &["_SC", "_SC_UTF8"],
+                    };
+                    styles.extend(more.iter().map(|more| format!("{plain}{more}")));
+                    styles.push(plain);
+                }
+            }
+        }
+    }
+    styles
+}
+
+fn described(base: &str, style: &str) -> String {
+    let mut words = vec![base.to_owned()];
+    let parts: Vec<&str> = style.split('_').collect();
+    let has = |part: &str| parts.contains(&part);
+    if has("BIN") {
+        words.push("binary sort".to_owned());
+    } else if has("BIN2") {
+        words.push("binary code point comparison sort".to_owned());
+    } else {
+        let told = |sensitive: bool, what: &str| {
+            format!("{what}-{}", if sensitive { "sensitive" } else { "insensitive" })
+        };
+        words.push(told(has("CS"), "case"));
+        words.push(told(!has("AI"), "accent"));
+        words.push(told(has("KS"), "kanatype"));
+        words.push(told(has("WS"), "width"));
+    }
+    for (part, more) in
+        [("SC", "supplementary characters"), ("VSS", "variation selector sensitive"), ("UTF8", "UTF8")]
+    {
+        if has(part) {
+            words.push(more.to_owned());
+        }
+    }
+    words.join(", ")
+}
+
 fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)
@@ -371,6 +448,21 @@ mod tests {
             assert_eq!(collation.name().as_deref(), Some(*name));
             assert_eq!(collation.code_page(), CodePage::from_number(*code_page).unwrap(), "{name}");
         }
+    }
+
+    #[test]
+    fn every_collation_that_is_listed_is_known() {
+        let all = collations();
+        assert!(all.len() > 3000, "{}", all.len());
+        for (name, description) in &all {
+            let unknown_locale = SQL.iter().any(|sql| sql.name == name && sql.lcid.is_none());
+            assert!(unknown_locale || Collation::from_name(name).is_some(), "{name}: {description}");
+        }
+        let latin =
+            all.iter().find(|(name, _)| name == "Latin1_General_CI_AS").map(|(_, words)| words.as_str());
+        let words =
+            "Latin1-General, case-insensitive, accent-sensitive, kanatype-insensitive, width-insensitive";
+        assert_eq!(latin, Some(words));
     }
 
     #[test]

@@ -100,6 +100,7 @@ mod variant;
 pub use bulk::{BulkError, BulkEvent, BulkStream};
 pub use code_page::{CodePage, CodePageError, Unmappable};
 pub use collation::Collation;
+pub use collation_name::collations;
 pub use column::{Column, ColumnFlags, decode_columns, decode_columns_of, encode_columns, encode_columns_of};
 pub use row_span::{RowLayout, RowSpan};
 pub use sql_type::{Length, SqlType};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::extended_property::ExtendedProperty;
 use super::names::same_name;
 
 /// The store's name of the table whose properties are the directory. It has no dots, so no T-SQL table has it.
@@ -12,6 +13,22 @@ pub const DIRECTORY_KEY: &str = "directory";
 pub struct Directory {
     /// In the order of their creation.
     pub databases: Vec<DatabaseEntry>,
+    /// What sp_addmessage has added to sys.messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<UserMessage>,
+}
+
+/// A message of the user's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserMessage {
+    /// `message_id`, from 50001.
+    pub number: i32,
+    /// `severity`.
+    pub severity: u8,
+    /// `text`.
+    pub text: String,
+    /// Whether it is written to the log.
+    pub logged: bool,
 }
 
 /// One database.
@@ -38,6 +55,9 @@ pub struct DatabaseEntry {
     /// READ_COMMITTED_SNAPSHOT, if it was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_committed_snapshot: Option<bool>,
+    /// What sp_addextendedproperty has given to the database and its schemas.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extended_properties: Vec<ExtendedProperty>,
 }
 
 /// One schema.
@@ -54,7 +74,7 @@ impl std::default::Default for Directory {
     fn default() -> Self {
         let names = ["master", "tempdb", "model", "msdb"];
         let databases = (1..).zip(names).map(|(id, name)| DatabaseEntry::new(id, name)).collect();
-        Directory { databases }
+        Directory { databases, messages: Vec::new() }
     }
 }
 
@@ -89,6 +109,7 @@ impl DatabaseEntry {
             service_objective: None,
             snapshot_isolation: None,
             read_committed_snapshot: None,
+            extended_properties: Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod definition_text;
 mod directory;
+mod extended_property;
 mod index_options;
 mod module;
 mod names;
@@ -14,7 +15,8 @@ mod user_type;
 pub mod views;
 
 pub use definition_text::definition_text;
-pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry};
+pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry, UserMessage};
+pub use extended_property::{ExtendedProperty, PropertyOwner, PropertyValue, property_of};
 pub use index_options::IndexOptions;
 pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceDefinition};
 pub use names::{name_key, same_name, store_key};

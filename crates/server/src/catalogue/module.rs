@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::extended_property::ExtendedProperty;
 use super::table::ColumnDefinition;
 use crate::tsql::ast::{CreateModule, ModuleWord};
 
@@ -36,6 +37,9 @@ pub struct ModuleDefinition {
     /// Columns of a view or of a function's table.
     #[serde(default)]
     pub columns: Vec<ColumnDefinition>,
+    /// Of a view: sp_rename has given its columns other names than its query.
+    #[serde(default)]
+    pub renamed_columns: bool,
     /// Parameters of a procedure or function; a scalar function's value is the one without a name.
     #[serde(default)]
     pub parameters: Vec<ParameterDefinition>,
@@ -45,6 +49,9 @@ pub struct ModuleDefinition {
     /// What a synonym stands for, quoted.
     #[serde(default)]
     pub target: Option<String>,
+    /// What sp_addextendedproperty has given to it, its columns and parameters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extended_properties: Vec<ExtendedProperty>,
 }
 
 /// The kinds of module.

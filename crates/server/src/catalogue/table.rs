@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tds::{Collation, Length, SqlType};
 
 use super::definition_text::definition_text;
+use super::extended_property::ExtendedProperty;
 use super::index_options::IndexOptions;
 use super::names::same_name;
 use crate::sql_error::KeyKind;
@@ -51,6 +52,9 @@ pub struct TableDefinition {
     /// Where its pages go.
     #[serde(default)]
     pub file_groups: FileGroups,
+    /// What sp_addextendedproperty has given to the table, its columns, constraints and indexes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extended_properties: Vec<ExtendedProperty>,
 }
 
 /// A column.
@@ -77,6 +81,9 @@ pub struct ColumnDefinition {
     /// Text of a computed column's expression (its values are stored).
     #[serde(default)]
     pub computed: Option<String>,
+    /// PERSISTED, as declared.
+    #[serde(default)]
+    pub persisted: bool,
     /// Defined with ANSI_PADDING OFF, and of a type that [knows the difference](has_ansi_padding).
     #[serde(default)]
     pub ansi_padding_off: bool,

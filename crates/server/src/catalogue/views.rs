@@ -1,9 +1,11 @@
 //! The catalogue views: `sys.*` and `INFORMATION_SCHEMA.*`, made from the definitions when they are asked for.
 
 mod activity;
+mod activity_of_sessions;
 mod columns;
 mod compatibility;
 mod constraints;
+mod extended_properties;
 mod files;
 mod functions;
 mod indexes;
@@ -15,6 +17,9 @@ mod objects;
 mod partitions;
 mod physical;
 mod server;
+mod standard_routines;
+mod system_objects;
+mod time_zones;
 mod types;
 mod user_types;
 mod view;
@@ -26,6 +31,7 @@ pub(crate) use files::log_name;
 pub use functions::function;
 pub(crate) use indexes::index_rows;
 pub(crate) use log::recovery_model;
+pub use modules::as_tables;
 pub(crate) use partitions::{index_id_of, partition_id, space_of};
 pub(crate) use physical::by_index;
 pub use types::{PRODUCT_VERSION, max_length, precision, scale, type_id_of_name, type_name_of_id};
@@ -112,6 +118,11 @@ fn all() -> impl Iterator<Item = &'static Entry> {
         compatibility::ENTRIES,
         information_schema::ENTRIES,
         loads::ENTRIES,
+        extended_properties::ENTRIES,
+        system_objects::ENTRIES,
+        time_zones::ENTRIES,
+        standard_routines::ENTRIES,
+        activity_of_sessions::ENTRIES,
     ]
     .into_iter()
     .flatten()

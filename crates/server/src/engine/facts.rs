@@ -7,7 +7,7 @@ use tds::SqlType;
 
 use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
-use crate::session::{FinishedLoad, OpenSession};
+use crate::session::{FinishedLoad, KeptText, OpenSession};
 use crate::sql_error::SqlError;
 use crate::storage::{DatabaseFigures, Figures};
 use crate::tsql::ast::ObjectName;
@@ -74,6 +74,8 @@ pub struct Facts {
     pub(crate) sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
     /// `max degree of parallelism`.
     pub(crate) max_dop: u16,
+    /// The texts that are kept parsed.
+    pub(crate) kept_texts: Box<dyn Fn() -> Vec<KeptText> + Send + Sync>,
     /// Loads that ended last.
     pub(crate) loads: Box<dyn Fn() -> Vec<FinishedLoad> + Send + Sync>,
     /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
@@ -137,6 +139,7 @@ impl Facts {
             spid: 51,
             sessions: Box::new(Vec::new),
             max_dop: 0,
+            kept_texts: Box::new(Vec::new),
             loads: Box::new(Vec::new),
             now: now(),
             scope_identity: None,

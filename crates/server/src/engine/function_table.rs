@@ -52,6 +52,8 @@ pub struct TableFunction {
     pub rows: RowsKernel,
     /// Of a user's function: its name, and the types that its arguments are brought to.
     pub parameters: Option<(String, Vec<SqlType>)>,
+    /// What DEFAULT stands for as an argument; NULL where nothing is said.
+    pub defaults: Vec<Option<crate::tsql::expression::Expr>>,
 }
 
 /// A call of a table-valued function as a table.

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::ScalarValue;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, cast as arrow_cast, lit};
+use datafusion::physical_expr::create_physical_expr;
 use tds::{Collation, SqlType};
 
 use super::convert::{convert, length_limit};
 use super::datum::{Datum, data_type};
-use super::scalar::Scalar;
+use super::scalar::{Scalar, sql_error_of};
 use super::types;
 use crate::sql_error::SqlError;
 
@@ -198,6 +202,24 @@ fn is_widening(from: &SqlType, to: &SqlType) -> bool {
         (Some(_), None) => *to == SqlType::Float,
         _ => *from == SqlType::Real && *to == SqlType::Float && data_type(to) == DataType::Float64,
     }
+}
+
+/// The value of what names no column: a constant, or arithmetic and functions of constants. None for anything else.
+/// Errors: those of computing it.
+pub fn constant_of(value: &Typed) -> Result<Option<Datum>, SqlError> {
+    if let Some(constant) = &value.constant {
+        return Ok(Some(constant.clone()));
+    }
+    let (properties, planning) = (ExecutionProps::new(), PhysicalPlanningContext::default());
+    let Ok(physical) = create_physical_expr(&value.expr, &DFSchema::empty(), &properties, &planning) else {
+        return Ok(None);
+    };
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+        .map_err(SqlError::internal)?;
+    let value_of = |error| sql_error_of(&error);
+    let array = physical.evaluate(&one).and_then(|value| value.into_array(1)).map_err(value_of)?;
+    Datum::read(array.as_ref(), &value.sql_type, 0).map(Some)
 }
 
 /// Casts several values to their common type.

@@ -242,7 +242,7 @@ impl Session {
             sources,
             writer,
         };
-        let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
+        let properties = definition.to_properties().map_err(SqlError::internal)?;
         let access = self.work.access(table.place);
         if !self.work.in_pages(table.place) {
             let mut batches = Vec::new();

@@ -164,7 +164,7 @@ impl Session {
             changed |= std::mem::replace(trusted, false);
         }
         if changed {
-            let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
+            let properties = definition.to_properties().map_err(SqlError::internal)?;
             let mark = self.work.start_statement()?;
             let result =
                 self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties));

@@ -27,8 +27,10 @@ pub(super) enum Fetch {
     First,
     /// Those after the last fetched.
     Next,
-    /// Those before the first fetched.
+    /// Those before the first fetched; fewer if there are fewer, but as many as wanted from the first.
     Prior,
+    /// The same, without making up for rows that are missing before the first.
+    PriorUnadjusted,
     /// The last ones.
     Last,
     /// From a position; counted from the end if negative.
@@ -142,7 +144,8 @@ impl ServerCursor {
             Fetch::Next => signed(self.at.saturating_add(self.fetched.max(u64::from(self.at == 0)))),
             // Fewer rows than wanted before the first fetched: the fetch begins with row 1.
             Fetch::Prior if self.at > 1 => (signed(self.at) - step).max(1),
-            Fetch::Prior => 0,
+            Fetch::PriorUnadjusted if self.at > 1 => (signed(self.at) - step).max(1),
+            Fetch::Prior | Fetch::PriorUnadjusted => 0,
             Fetch::Last => (signed(total) - step + 1).max(1),
             Fetch::Absolute(row) if row >= 0 => row,
             Fetch::Absolute(row) => signed(total).saturating_add(row).saturating_add(1),
@@ -150,7 +153,11 @@ impl ServerCursor {
             Fetch::Refresh => signed(self.at),
         };
         let start = u64::try_from(start).unwrap_or(0).min(total.saturating_add(1));
-        let taken = if start == 0 { 0 } else { count.min(total + 1 - start) };
+        let taken = match fetch {
+            _ if start == 0 => 0,
+            Fetch::PriorUnadjusted => count.min(self.at - start),
+            _ => count.min(total + 1 - start),
+        };
         self.at = start;
         self.fetched = taken;
         if taken == 0 {
@@ -212,7 +219,7 @@ impl Fetch {
         match self {
             Fetch::First => "FIRST",
             Fetch::Next => "NEXT",
-            Fetch::Prior => "PREVIOUS",
+            Fetch::Prior | Fetch::PriorUnadjusted => "PREVIOUS",
             Fetch::Last => "LAST",
             Fetch::Absolute(_) => "ABSOLUTE",
             Fetch::Relative(_) => "RELATIVE",

@@ -4,6 +4,7 @@ mod check;
 mod constraints;
 mod contig;
 mod identity;
+mod options;
 
 use super::Session;
 use super::interpreter::Frame;
@@ -56,7 +57,6 @@ const ELSEWHERE: &[&str] = &[
     "TRACEOFF",
     "TRACEON",
     "TRACESTATUS",
-    "USEROPTIONS",
 ];
 
 /// An evaluated argument.
@@ -103,6 +103,7 @@ impl Session {
                 }
                 None
             }
+            "USEROPTIONS" => Some(self.user_options(output).await?),
             "DROPCLEANBUFFERS" => {
                 if let Some(figures) = self.instance.store().figures() {
                     waiting(|| figures.all().map(|own| own.engine().drop_clean_pages()).sum::<u64>());

@@ -8,7 +8,7 @@ use super::Session;
 use super::interpreter::Frame;
 use super::user_type::{create_type, drop_type, resolve_columns, resolve_statement};
 use super::work::{OpenTable, store_error};
-use crate::catalogue::{ForeignKey, TableDefinition, same_name};
+use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
 use crate::sql_error::SqlError;
 use crate::storage::Reads;
 use crate::table::{InputRows, keys_in_memory};
@@ -228,7 +228,7 @@ impl Session {
         table: &OpenTable,
         definition: &TableDefinition,
     ) -> Result<(), SqlError> {
-        let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
+        let properties = definition.to_properties().map_err(SqlError::internal)?;
         self.work.forget_keys(definition.object_id);
         let access = self.work.access(table.place);
         access.write_keyed(definition, |transaction| transaction.set_properties(table.id, properties))
@@ -418,7 +418,8 @@ impl Session {
                 format!("Cannot drop schema '{name}' because it is being referenced by object '{object}'."),
             ));
         }
-        database.schemas.remove(position);
+        let dropped = PropertyOwner::schema(database.schemas.remove(position).id);
+        database.extended_properties.retain(|property| property.owner != dropped);
         self.work.set_directory(&directory)
     }
 }

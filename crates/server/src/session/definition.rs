@@ -115,6 +115,7 @@ impl Session {
             default,
             computed: clause.computed.as_ref().map(|computed| computed.text.clone()),
             alias: clause.alias.clone(),
+            persisted: clause.persisted,
         });
         for constraint in &clause.constraints {
             self.add_constraint(table, constraint, Some(&clause.name), frame)?;
@@ -309,14 +310,17 @@ pub(super) fn null_in_key(table: &str) -> SqlError {
     )
 }
 
-/// A constraint name made of its table's, in SQL Server's pattern.
+/// A constraint name made of its table's and its column's, in SQL Server's pattern.
 fn made_name(prefix: &str, table: &str, column: &str, object_id: i32) -> String {
-    let short = |text: &str| text.chars().take(if prefix == "PK" { 8 } else { 9 }).collect::<String>();
-    let middle = match prefix {
-        "PK" | "UQ" => format!("{:_<8}", short(table)),
-        _ => format!("{:_<9}__{:_<5}", short(table), column.chars().take(5).collect::<String>()),
+    let short = |text: &str, length: usize| text.chars().take(length).collect::<String>();
+    if matches!(prefix, "PK" | "UQ") {
+        return format!("{prefix}__{}__{:08X}{object_id:08X}", short(table, 8), object_id.rotate_left(16));
+    }
+    let column = match short(column, 5) {
+        column if column.is_empty() => column,
+        column => format!("{column}__"),
     };
-    format!("{prefix}__{middle}__{object_id:08X}")
+    format!("{prefix}__{}__{column}{object_id:08X}", short(table, 9))
 }
 
 pub(super) fn can_be_identity(sql_type: &SqlType) -> bool {

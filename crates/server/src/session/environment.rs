@@ -93,7 +93,10 @@ impl Environment for SessionEnvironment<'_> {
         Ok(Some(ViewQuery {
             database: definition.database.clone(),
             schema: definition.schema.clone(),
-            columns: columns.clone(),
+            columns: match definition.renamed_columns {
+                true => Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
+                false => columns.clone(),
+            },
             query: query.as_ref().clone(),
         }))
     }
@@ -162,6 +165,8 @@ impl Session {
         let sessions = self.instance.sessions().clone();
         facts.sessions = Box::new(move || sessions.all());
         facts.max_dop = self.instance.max_dop();
+        let texts = Arc::clone(&self.instance);
+        facts.kept_texts = Box::new(move || texts.statements.texts());
         let loading = Arc::clone(&self.instance);
         facts.loads = Box::new(move || loading.loads().all());
         facts.scope_identity = self.last.scope_identity;

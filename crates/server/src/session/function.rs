@@ -78,10 +78,13 @@ impl Session {
     ) -> Result<Option<TableFunction>, SqlError> {
         let name = self.resolved(name)?;
         let Some((_, module)) = self.work.find_module(&name, &self.database)? else { return Ok(None) };
-        let parameters = match module.statement.as_ref().map(|create| &create.body) {
+        let (parameters, defaults) = match module.statement.as_ref().map(|create| &create.body) {
             Some(
                 ModuleBody::InlineFunction { parameters, .. } | ModuleBody::TableFunction { parameters, .. },
-            ) => parameter_types(self, parameters)?,
+            ) => (
+                parameter_types(self, parameters)?,
+                parameters.iter().map(|parameter| parameter.value.clone()).collect(),
+            ),
             _ => return Ok(None),
         };
         let columns = columns_of(&module.definition);
@@ -92,6 +95,7 @@ impl Session {
             columns,
             rows: Arc::new(rows),
             parameters: Some((display_name, parameters)),
+            defaults,
         }))
     }
 

@@ -13,6 +13,9 @@ impl Session {
     /// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index, 1909, 1911, 1919 and 10601 for
     /// columns that cannot be used, 1913 and 7999 for the name, 1907 for a constraint that the index would no longer enforce.
     pub(super) fn create_index(&mut self, create: &CreateIndex, frame: &Frame) -> Result<(), SqlError> {
+        if let Some(module) = self.view_module(&self.resolved(&create.table)?)? {
+            return Err(self.index_on_view(&module, &create.table));
+        }
         let table = self.indexed_table(&create.table)?;
         let mut definition = table.definition.as_ref().clone();
         let columns = key_columns(&definition, create)?;
@@ -305,6 +308,19 @@ impl Session {
         }
         options.disabled = true;
         Ok(())
+    }
+
+    /// Why a view gets no index: 1939 if it is not bound to its schema, else that views keep no rows of their own.
+    fn index_on_view(&self, module: &crate::catalogue::Module, name: &ObjectName) -> SqlError {
+        let bound = module.definition.text.to_ascii_uppercase().contains("SCHEMABINDING");
+        match bound {
+            true => SqlError::unsupported("An index on a view"),
+            false => refused(
+                1939,
+                1,
+                format!("Cannot create index on view '{}' because the view is not schema bound.", name.name),
+            ),
+        }
     }
 
     fn indexed_table(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {

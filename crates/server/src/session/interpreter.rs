@@ -240,6 +240,7 @@ impl Session {
             return Ok(Flow::Next);
         }
         let kind = frame.done_kind();
+        output.set_quiet(self.settings.no_count);
         match &statement.kind {
             StatementKind::Query(query) => self.select(query, frame, output).await?,
             StatementKind::Insert(insert) => self.insert(insert, frame, output).await?,
@@ -334,7 +335,7 @@ impl Session {
             StatementKind::Nothing => output.done(kind, command::OTHER, None).await,
             StatementKind::Administration(statement) => self.administer(statement, frame, output).await?,
             StatementKind::Cursor(statement) => self.cursor_statement(statement, frame, output).await?,
-            StatementKind::Unsupported(what) => return Err(SqlError::unsupported(what)),
+            StatementKind::Unsupported(error) => return Err(error.as_ref().clone()),
             other => {
                 if !self.settings.format_only {
                     self.check_definition_change(other)?;
@@ -360,7 +361,16 @@ impl Session {
         output: &mut Output,
     ) -> Result<Flow, SqlError> {
         let mut turns = 0_u32;
-        while self.condition(condition, frame).await? {
+        loop {
+            let holds = self.condition(condition, frame).await?;
+            // In a procedure each look at the condition is a statement of its own.
+            if frame.in_procedure {
+                output.set_quiet(self.settings.no_count);
+                output.done(DoneKind::InProcedure, command::CONDITION, None).await;
+            }
+            if !holds {
+                break;
+            }
             output.check()?;
             match self.guarded(body, frame, output).await? {
                 Flow::Next | Flow::Continue => {}
@@ -459,8 +469,8 @@ impl Session {
     ) -> Result<(), SqlError> {
         let Raised { message, severity, state, arguments, log, line } = raised;
         let (message, message_type) = self.value(message, frame).await?;
-        let severity = self.value(severity, frame).await?.0.as_int().unwrap_or(16).clamp(0, 25) as u8;
-        let state = self.value(state, frame).await?.0.as_int().unwrap_or(1).clamp(0, 255) as u8;
+        let severity = self.value(severity, frame).await?.0.as_int().unwrap_or(16);
+        let state = self.value(state, frame).await?.0.as_int().unwrap_or(1);
         if severity > 18 && !log {
             return Err(SqlError::new(
                 2754,
@@ -474,14 +484,25 @@ impl Session {
             let (value, sql_type) = self.value(argument, frame).await?;
             values.push(if value.is_null() { "(null)".to_string() } else { display(&value, &sql_type) });
         }
-        let (number, text) = match message {
-            Datum::Int(number) => (
+        let directory = self.work.directory();
+        let known = message
+            .as_int()
+            .and_then(|number| directory.messages.iter().find(|message| i64::from(message.number) == number));
+        // Below 0 the severity and state are those that the message was given.
+        let (severity, state) = match (severity, known) {
+            (severity, Some(known)) if severity < 0 => (i64::from(known.severity), state.max(1)),
+            _ => (severity, state),
+        };
+        let (severity, state) = (severity.clamp(0, 25) as u8, state.clamp(0, 255) as u8);
+        let (number, text) = match (message, known) {
+            (_, Some(known)) => (known.number, functions::formatted(&known.text, &values)),
+            (Datum::Int(number), None) => (
                 number as i32,
                 format!(
                     "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was found in sys.messages."
                 ),
             ),
-            other => (50_000, functions::formatted(&display(&other, &message_type), &values)),
+            (other, None) => (50_000, functions::formatted(&display(&other, &message_type), &values)),
         };
         let error = SqlError::new(number, severity, state, text).at_line(line);
         if severity > 10 {

@@ -62,7 +62,9 @@ pub use execute::Request;
 pub use instance::Instance;
 pub(crate) use loads::FinishedLoad;
 pub(crate) use placement::EarlyEvents;
+pub(crate) use procedures::procedure_names;
 pub(crate) use registry::{Killed, OpenSession};
+pub(crate) use statements::KeptText;
 
 use crate::engine::{Datum, SessionContext};
 use crate::sql_error::SqlError;

@@ -72,6 +72,8 @@ impl Session {
         definition.quoted_identifier = self.settings.quoted_identifier;
         definition.parameters = parameters_of(&create.body);
         definition.columns = self.module_columns(create, frame)?;
+        definition.renamed_columns = false;
+        definition.prune_properties();
         match known {
             Some((id, _)) => self.keep_module(id, &definition, place_of(name)),
             None => self.keep_new_module(&definition, name),
@@ -156,9 +158,11 @@ impl Session {
             text: String::new(),
             quoted_identifier: true,
             columns: Vec::new(),
+            renamed_columns: false,
             parameters: Vec::new(),
             sequence: None,
             target: None,
+            extended_properties: Vec::new(),
         })
     }
 
@@ -299,6 +303,7 @@ fn column_definition(index: usize, name: &str, column: &OutputColumn) -> ColumnD
         identity: None,
         default: None,
         computed: None,
+        persisted: false,
         ansi_padding_off: false,
         alias: None,
     }

@@ -16,6 +16,8 @@ pub(super) struct Output {
     early: Option<EarlyEvents>,
     placement: Placement,
     cancellation: Cancellation,
+    /// SET NOCOUNT ON: statements of procedures without rows say nothing of their ends.
+    quiet: bool,
     /// Results that are kept instead of sent, for INSERT … EXECUTE.
     results: Option<Vec<CapturedResult>>,
 }
@@ -28,7 +30,14 @@ pub(super) struct CapturedResult {
 
 impl Output {
     pub fn new(events: mpsc::Sender<Response>, cancellation: Cancellation) -> Output {
-        Output { events, early: None, placement: Placement::default(), cancellation, results: None }
+        Output {
+            events,
+            early: None,
+            placement: Placement::default(),
+            cancellation,
+            quiet: false,
+            results: None,
+        }
     }
 
     /// The same for a request that begins on its connection's thread.
@@ -86,8 +95,16 @@ impl Output {
         self.results.take().unwrap_or_default()
     }
 
+    /// Follows SET NOCOUNT.
+    pub fn set_quiet(&mut self, quiet: bool) {
+        self.quiet = quiet;
+    }
+
     /// The end of a statement that went well.
     pub async fn done(&mut self, kind: DoneKind, command: u16, count: Option<u64>) {
+        if self.quiet && kind == DoneKind::InProcedure && count.is_none() {
+            return;
+        }
         self.send(Response::Done(StatementDone { kind, command, count, error: false, fatal: false })).await;
     }
 

@@ -5,7 +5,11 @@ mod columns;
 mod cursors;
 mod deduce;
 mod describe;
+mod each;
+mod extended_property;
+mod help;
 mod keys;
+mod messages;
 mod odbc_type;
 mod parameters;
 mod prepared;
@@ -35,12 +39,20 @@ use crate::tsql::parse_declarations;
 pub(super) use cursors::ApiCursors;
 pub(super) use prepared::Prepared;
 
+/// The names of the system's procedures.
+pub(crate) fn procedure_names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().copied()
+}
+
 /// The procedures that this server has.
 const NAMES: &[&str] = &[
+    "sp_addextendedproperty",
+    "sp_addmessage",
     "sp_column_privileges",
     "sp_columns",
     "sp_columns_100",
     "sp_columns_90",
+    "sp_configure",
     "sp_cursor",
     "sp_cursorclose",
     "sp_cursorexecute",
@@ -55,15 +67,25 @@ const NAMES: &[&str] = &[
     "sp_datatype_info_100",
     "sp_datatype_info_90",
     "sp_describe_first_result_set",
+    "sp_describe_parameter_encryption",
     "sp_describe_undeclared_parameters",
+    "sp_dropextendedproperty",
+    "sp_dropmessage",
     "sp_estimate_data_compression_savings",
     "sp_execute",
     "sp_executesql",
     "sp_fkeys",
     "sp_getapplock",
+    "sp_help",
+    "sp_helpconstraint",
+    "sp_helpindex",
+    "sp_helptext",
+    "sp_MSforeachdb",
+    "sp_MSforeachtable",
     "sp_pkeys",
     "sp_prepare",
     "sp_prepexec",
+    "sp_prepexecrpc",
     "sp_releaseapplock",
     "sp_rename",
     "sp_server_info",
@@ -80,9 +102,13 @@ const NAMES: &[&str] = &[
     "sp_stored_procedures",
     "sp_table_privileges",
     "sp_tablecollations_100",
+    "sp_tableoption",
     "sp_tables",
     "sp_tableswc",
     "sp_unprepare",
+    "sp_updateextendedproperty",
+    "sp_updatestats",
+    "xp_msver",
 ];
 
 const RENAME: Signature =
@@ -188,7 +214,11 @@ impl Session {
         name: &ObjectName,
     ) -> Result<Option<std::sync::Arc<crate::catalogue::Module>>, SqlError> {
         let system = name.schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("sys"));
-        if system || name.name.to_ascii_lowercase().starts_with("sp_") && name.schema.is_none() {
+        let known = || {
+            let more = ["sp_reset_connection", "sp_tablecollations", "sp_tablecollations_90"];
+            NAMES.iter().chain(&more).any(|known| known.eq_ignore_ascii_case(&name.name))
+        };
+        if system || name.schema.is_none() && known() {
             return Ok(None);
         }
         let name = self.resolved(name)?;
@@ -234,6 +264,10 @@ impl Session {
                 let statement =
                     text_of(arguments, 0, "@stmt").or_else(|| text_of(arguments, 0, "@statement"));
                 let Some(statement) = statement else {
+                    // NULL is no statement.
+                    if arguments.first().is_some_and(|argument| argument.value.is_null()) {
+                        return Ok(Outcome::plain());
+                    }
                     return Err(SqlError::new(
                         214,
                         16,
@@ -264,7 +298,25 @@ impl Session {
                 self.inform(SqlError::new(15005, 0, 1, text), output).await;
                 Ok(Outcome::plain())
             }
-            "sp_tableoption" | "sp_addextendedproperty" => Ok(Outcome::plain()),
+            "sp_tableoption" => Ok(Outcome::plain()),
+            "sp_addextendedproperty" | "sp_updateextendedproperty" | "sp_dropextendedproperty" => {
+                self.extended_property(name, database, arguments)?;
+                Ok(Outcome::plain())
+            }
+            "sp_msforeachtable" | "sp_msforeachdb" => self.for_each(name, arguments, frame, output).await,
+            "sp_help" | "sp_helpindex" | "sp_helpconstraint" | "sp_helptext" => {
+                self.help(name, arguments, frame, output).await
+            }
+            "sp_addmessage" | "sp_dropmessage" => {
+                self.change_messages(name, arguments)?;
+                Ok(Outcome::plain())
+            }
+            "sp_describe_parameter_encryption" => {
+                for view in self.parameter_encryption(arguments)? {
+                    self.show_view(view, output).await?;
+                }
+                Ok(Outcome::plain())
+            }
             "sp_spaceused" => {
                 self.space_used(database, arguments, output).await?;
                 Ok(Outcome::plain())
@@ -309,7 +361,7 @@ impl Session {
             | "sp_cursorunprepare" | "sp_cursorfetch" | "sp_cursoroption" | "sp_cursorclose" => {
                 self.cursor_call(name, arguments, frame, output).await
             }
-            "sp_prepare" | "sp_prepexec" | "sp_execute" | "sp_unprepare" => {
+            "sp_prepare" | "sp_prepexec" | "sp_prepexecrpc" | "sp_execute" | "sp_unprepare" => {
                 self.prepared_call(name, arguments, frame, output).await
             }
             other => {
@@ -360,6 +412,7 @@ impl Session {
             }
             "sp_estimate_data_compression_savings" => self.compression_savings(database, arguments)?,
             "sp_server_info" => routines::server_info(arguments)?,
+            "xp_msver" => routines::server_versions(arguments),
             _ => return Ok(None),
         }))
     }

@@ -171,9 +171,9 @@ impl Session {
         } else {
             self.assign_rows(query, select, &assignments, frame).await?
         };
+        // Nothing is shown, and so nothing ends for the client.
         self.last.rows = rows as i64;
         self.last.error = 0;
-        output.done(kind, command::SELECT, Some(rows)).await;
         Ok(())
     }
 
@@ -315,6 +315,7 @@ impl Session {
                 identity: None,
                 default: None,
                 computed: None,
+                persisted: false,
                 ansi_padding_off: !self.settings.ansi_padding && has_ansi_padding(&column.sql_type),
                 alias: None,
             });
@@ -369,6 +370,7 @@ impl Session {
             foreign_keys: Vec::new(),
             compression: Default::default(),
             file_groups: Default::default(),
+            extended_properties: Vec::new(),
         })
     }
 
@@ -405,7 +407,7 @@ impl Session {
             return Err(SqlError::object_exists(&name.name));
         }
         let key = super::work::key_of(name, &self.database);
-        let properties = serde_json::to_string(&definition).map_err(SqlError::internal)?;
+        let properties = definition.to_properties().map_err(SqlError::internal)?;
         let schema = definition.arrow_schema();
         let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
         if place == Place::Temporary {

@@ -1,9 +1,9 @@
-//! sp_rename: tables, columns, indexes and constraints.
+//! sp_rename: tables, views, procedures and the like; columns, indexes and constraints.
 
 use super::Session;
 use super::interpreter::Frame;
-use super::work::{OpenTable, key_of};
-use crate::catalogue::{TableDefinition, same_name};
+use super::work::{OpenTable, key_of, place_of};
+use crate::catalogue::{ModuleKind, TableDefinition, same_name};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::expression::Expr;
@@ -74,8 +74,22 @@ impl Session {
                 // Only the case may change.
                 && !same_name(new, &name.name)
         });
-        if taken {
+        let module = |own: &str| {
+            let wanted = ObjectName { name: own.to_string(), ..name.clone() };
+            self.work.find_module(&wanted, &self.database)
+        };
+        let other = !same_name(new, &name.name) && module(new)?.is_some();
+        if taken || other {
             return Err(duplicate(new, "object"));
+        }
+        if let Some((id, module)) = module(&name.name)? {
+            let renamed = ObjectName { name: new.to_string(), ..name.clone() };
+            let key = key_of(&renamed, &self.database);
+            let mut definition = module.definition.clone();
+            // The text stays as it was written, as in SQL Server.
+            definition.name = new.to_string();
+            self.work.write(place_of(&renamed), |transaction| transaction.rename_table(id, key))?;
+            return self.keep_module(id, &definition, place_of(&renamed));
         }
         if let Some(table) = self.work.find(name, &self.database)? {
             return self.rename_table(&table, name, new, &tables);
@@ -156,6 +170,32 @@ impl Session {
         self.redefine(&table, &definition)
     }
 
+    /// A column of a view keeps its place, and gets another name there.
+    fn rename_view_column(
+        &mut self,
+        name: &ObjectName,
+        new: &str,
+        missing: SqlError,
+    ) -> Result<(), SqlError> {
+        let Some(view) = &name.schema else { return Err(missing) };
+        let view = ObjectName { database: None, schema: name.database.clone(), name: view.clone() };
+        let found = self.work.find_module(&view, &self.database)?;
+        let Some((id, module)) = found.filter(|(_, module)| module.definition.kind == ModuleKind::View)
+        else {
+            return Err(missing);
+        };
+        let mut definition = module.definition.clone();
+        if !same_name(new, &name.name) && definition.columns.iter().any(|own| same_name(&own.name, new)) {
+            return Err(duplicate(new, "COLUMN"));
+        }
+        let Some(column) = definition.columns.iter_mut().find(|own| same_name(&own.name, &name.name)) else {
+            return Err(missing);
+        };
+        column.name = new.to_string();
+        definition.renamed_columns = true;
+        self.keep_module(id, &definition, place_of(&view))
+    }
+
     fn rename_column(
         &mut self,
         name: &ObjectName,
@@ -164,7 +204,9 @@ impl Session {
         frame: &Frame,
     ) -> Result<(), SqlError> {
         let missing = self.nothing_named(written, Some("COLUMN"));
-        let Some((table, _)) = self.part_of(name)? else { return Err(missing) };
+        let Some((table, _)) = self.part_of(name)? else {
+            return self.rename_view_column(name, new, missing);
+        };
         let old = name.name.as_str();
         let mut definition = table.definition.as_ref().clone();
         let Some(position) = definition.position(old) else { return Err(missing) };

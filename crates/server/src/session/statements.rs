@@ -36,10 +36,25 @@ pub(super) struct StatementCache {
     generations: Mutex<Generations>,
 }
 
+/// A kept text's statements, and how often it was asked for.
+struct Kept {
+    parsed: Arc<Parsed>,
+    uses: u32,
+}
+
+/// A kept text, as sys.dm_exec_cached_plans shows it.
+#[derive(Debug, Clone)]
+pub(crate) struct KeptText {
+    /// The text.
+    pub text: String,
+    /// How often it was asked for.
+    pub uses: u32,
+}
+
 #[derive(Default)]
 struct Generations {
-    young: HashMap<Key, Arc<Parsed>>,
-    old: HashMap<Key, Arc<Parsed>>,
+    young: HashMap<Key, Kept>,
+    old: HashMap<Key, Kept>,
 }
 
 impl StatementCache {
@@ -53,8 +68,15 @@ impl StatementCache {
             return Ok(known);
         }
         let parsed = parsed(text, quoted_identifier)?;
-        self.generations.lock().keep(key, Arc::clone(&parsed));
+        self.generations.lock().keep(key, Kept { parsed: Arc::clone(&parsed), uses: 1 });
         Ok(parsed)
+    }
+
+    /// The texts, in no order.
+    pub fn texts(&self) -> Vec<KeptText> {
+        let generations = self.generations.lock();
+        let all = generations.young.iter().chain(&generations.old);
+        all.map(|((text, _), kept)| KeptText { text: text.to_string(), uses: kept.uses }).collect()
     }
 
     /// Forgets all texts.
@@ -71,19 +93,22 @@ fn parsed(text: &str, quoted_identifier: bool) -> Result<Arc<Parsed>, SqlError> 
 
 impl Generations {
     fn find(&mut self, key: &Key) -> Option<Arc<Parsed>> {
-        if let Some(known) = self.young.get(key) {
-            return Some(Arc::clone(known));
+        if let Some(known) = self.young.get_mut(key) {
+            known.uses = known.uses.saturating_add(1);
+            return Some(Arc::clone(&known.parsed));
         }
-        let (key, known) = self.old.remove_entry(key)?;
-        self.keep(key, Arc::clone(&known));
-        Some(known)
+        let (key, mut known) = self.old.remove_entry(key)?;
+        known.uses = known.uses.saturating_add(1);
+        let parsed = Arc::clone(&known.parsed);
+        self.keep(key, known);
+        Some(parsed)
     }
 
-    fn keep(&mut self, key: Key, statements: Arc<Parsed>) {
+    fn keep(&mut self, key: Key, kept: Kept) {
         if self.young.len() >= TEXTS_MAX {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(key, statements);
+        self.young.insert(key, kept);
     }
 }
 

@@ -169,7 +169,12 @@ impl Session {
             {
                 // A view is changed through as a common table of its query is.
                 let query = query.as_ref().clone();
-                with.insert(0, CommonTable { name: VIEW.to_string(), columns: columns.clone(), query });
+                let own = &module.definition;
+                let columns = match own.renamed_columns {
+                    true => Some(own.columns.iter().map(|column| column.name.clone()).collect()),
+                    false => columns.clone(),
+                };
+                with.insert(0, CommonTable { name: VIEW.to_string(), columns, query });
                 real = ObjectName::bare(VIEW);
             }
         }
@@ -467,6 +472,7 @@ pub(super) fn output_columns(definition: &TableDefinition) -> Vec<OutputColumn> 
         .iter()
         .map(|column| OutputColumn {
             collation: column.collation(),
+            source: Some((definition.qualified_name(), column.name.clone())),
             ..OutputColumn::expression(column.name.clone(), column.sql_type.clone(), column.nullable)
         })
         .collect()

@@ -10,6 +10,7 @@ use super::hints::TableHints;
 use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings};
 use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
 use super::user_type::CreateType;
+use crate::sql_error::SqlError;
 
 pub use super::module::{CreateMode, CreateModule, ModuleBody, ModuleWord, SequenceOptions};
 
@@ -263,8 +264,8 @@ pub enum StatementKind {
     Cursor(Box<CursorStatement>),
     /// WAITFOR DELAY.
     WaitForDelay(Expr),
-    /// Known to the language, refused by this server; the text names it.
-    Unsupported(String),
+    /// Known to the language, refused by this server when it runs.
+    Unsupported(Box<SqlError>),
 }
 
 /// INSERT.
@@ -461,6 +462,8 @@ pub struct ColumnClause {
     pub alias: Option<String>,
     /// `AS expression` of a computed column.
     pub computed: Option<SourceText>,
+    /// PERSISTED.
+    pub persisted: bool,
     /// NULL or NOT NULL, if written.
     pub nullable: Option<bool>,
     /// COLLATE.

@@ -5,6 +5,9 @@ use tds::SqlType;
 use super::ast::ObjectName;
 use super::query::{OrderItem, Query};
 
+/// The variable that stands for DEFAULT among arguments: no variable of T-SQL has a name without its sign.
+pub const DEFAULT_ARGUMENT: &str = "DEFAULT";
+
 /// An expression or a condition (T-SQL keeps them apart; the binder checks it).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {

@@ -122,7 +122,6 @@ DECLARE @n int; SELECT @n = v FROM (VALUES (1), (2), (3)) AS t (v) ORDER BY v; S
 
 DECLARE @list nvarchar(max); SELECT @list = COALESCE(@list + N', ', N'') + QUOTENAME(v) FROM (VALUES ('b'), ('a'), ('c')) AS t (v) ORDER BY v; SELECT @list
 ----
-affected 3
 [ nvarchar(max) null]
 [a], [b], [c]
 

@@ -14,7 +14,7 @@ sales | orders | 0 | 0 | 0 | NULL
 SELECT definition, is_persisted FROM sys.computed_columns
 ----
 [definition nvarchar(max) null, is_persisted bit]
-([rating]*(2)) | 1
+([rating]*(2)) | 0
 
 SELECT name, definition, COL_NAME(parent_object_id, parent_column_id) FROM sys.default_constraints
 ----
@@ -34,8 +34,8 @@ fk_orders_customer | orders | customer | NO_ACTION | customer_id | id
 
 SELECT i.name, i.has_filter, i.filter_definition, ic.is_included_column, COL_NAME(ic.object_id, ic.column_id) FROM sys.indexes i JOIN sys.index_columns ic ON ic.object_id = i.object_id AND ic.index_id = i.index_id WHERE i.name = 'ix_note' ORDER BY ic.index_column_id
 ----
-ix_note | 1 | customer_id > 0 | 0 | customer_id
-ix_note | 1 | customer_id > 0 | 1 | note
+ix_note | 1 | ([customer_id]>(0)) | 0 | customer_id
+ix_note | 1 | ([customer_id]>(0)) | 1 | note
 
 SELECT name FROM sys.stats WHERE object_id = OBJECT_ID('sales.orders') ORDER BY stats_id
 ----

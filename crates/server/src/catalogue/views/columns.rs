@@ -32,7 +32,7 @@ macro_rules! column_shape {
 
 const COLUMNS: &str = column_shape!();
 const COMPUTED: &str =
-    column_shape!("definition text\nuses_database_collation bit! = 1\nis_persisted bit! = 1\n");
+    column_shape!("definition text\nuses_database_collation bit! = 1\nis_persisted bit! = 0\n");
 const IDENTITY: &str = column_shape!(
     "seed_value bigint\nincrement_value bigint\nlast_value bigint\nis_not_for_replication bit = 0\n"
 );
@@ -98,6 +98,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
             ]);
             if let (Kept::Computed, Some(definition)) = (kept, &column.computed) {
                 view.set("definition", text(&definition_text(definition)));
+                view.set("is_persisted", bit(column.persisted));
             }
             if let (Kept::Identity, Some(identity)) = (kept, column.identity) {
                 let last = (context.facts.identities)(table.object_id);

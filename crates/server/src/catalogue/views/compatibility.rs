@@ -2,8 +2,8 @@
 
 use super::types::{SYSTEM_TYPES, max_length, precision, scale, system_type};
 use super::view::{bit, int, kind, text};
-use super::{Context, Entry, View, moment};
-use crate::catalogue::DEFAULT_COLLATION;
+use super::{Context, Entry, View, modules, moment, system_objects};
+use crate::catalogue::{DEFAULT_COLLATION, definition_text};
 use crate::engine::Datum;
 
 const OBJECTS: &str = "
@@ -157,14 +157,32 @@ pub(super) const ENTRIES: &[Entry] = &[
         "uid smallint\nstatus int = 0\nname sysname\nsid varbinary(85)\nroles varbinary(2048)\ncreatedate datetime!\nupdatedate datetime!\naltuid smallint\ngid smallint = 0\nenviron varchar(255)\nhasdbaccess int = 1\nislogin int = 1\nisntname int = 0\nisntgroup int = 0\nisntuser int = 0\nissqluser int = 1\nisaliased int = 0\nissqlrole int = 0\nisapprole int = 0",
         users,
     ),
-    Entry::empty(
+    Entry::new(
         "syscomments",
-        "id int!\nnumber smallint\ncolid smallint!\nstatus smallint!\nctext varbinary(8000)\ntexttype smallint\nlanguage smallint\nencrypted bit!\ncompressed bit!\ntext nvarchar(4000)",
+        "id int!\nnumber smallint = 1\ncolid smallint!\nstatus smallint! = 0\nctext varbinary(8000)\ntexttype smallint = 2\nlanguage smallint = 0\nencrypted bit! = 0\ncompressed bit! = 0\ntext nvarchar(4000)",
+        comments,
     ),
     Entry::new("sysprocesses", PROCESSES, processes),
 ];
 
 fn objects(context: &Context<'_>, view: &mut View) {
+    system_objects::old_objects(view);
+    let schema = |name: &str| {
+        let found = context.database().and_then(|database| database.schema(name));
+        int(found.map_or(1, |schema| schema.id))
+    };
+    for module in modules::of(context) {
+        let module = &module.definition;
+        view.add([
+            ("name", text(&module.name)),
+            ("id", int(module.object_id)),
+            ("xtype", kind(module.kind.letters())),
+            ("uid", schema(&module.schema)),
+            ("crdate", moment(module.created_us)),
+            ("type", kind(module.kind.letters())),
+            ("refdate", moment(module.created_us)),
+        ]);
+    }
     for table in context.tables() {
         for object in table.objects() {
             // The old letter of keys of both kinds is K.
@@ -173,6 +191,7 @@ fn objects(context: &Context<'_>, view: &mut View) {
                 ("name", text(object.name)),
                 ("id", int(object.object_id)),
                 ("xtype", kind(object.letters)),
+                ("uid", schema(&table.schema)),
                 ("parent_obj", int(object.parent)),
                 ("crdate", moment(table.created_us)),
                 ("type", kind(old)),
@@ -182,8 +201,36 @@ fn objects(context: &Context<'_>, view: &mut View) {
     }
 }
 
-fn columns(context: &Context<'_>, view: &mut View) {
+/// Characters of a text that one row of syscomments has.
+const COMMENT_UNITS: usize = 4000;
+
+/// The texts of modules, CHECKs and DEFAULTs, in pieces.
+fn comments(context: &Context<'_>, view: &mut View) {
+    let mut add = |id: i32, whole: &str| {
+        let units: Vec<u16> = whole.encode_utf16().collect();
+        for (colid, piece) in (1_i64..).zip(units.chunks(COMMENT_UNITS)) {
+            view.add([
+                ("id", int(id)),
+                ("colid", int(colid)),
+                ("text", Datum::Text(String::from_utf16_lossy(piece))),
+            ]);
+        }
+    };
+    for module in modules::of(context) {
+        add(module.definition.object_id, &module.definition.text);
+    }
     for table in context.tables() {
+        for check in &table.checks {
+            add(check.object_id, &definition_text(&check.text));
+        }
+        for default in table.columns.iter().filter_map(|column| column.default.as_ref()) {
+            add(default.object_id, &default.definition());
+        }
+    }
+}
+
+fn columns(context: &Context<'_>, view: &mut View) {
+    for table in context.tables().into_iter().chain(modules::with_columns(context)) {
         for column in &table.columns {
             let system = system_type(&column.sql_type);
             let collation = column.collation().and_then(|collation| collation.name());

@@ -90,6 +90,21 @@ fn referenced<'t>(
     tables.iter().find(|table| same_name(&table.schema, schema) && same_name(&table.name, name))
 }
 
+/// Name and `index_id` of the key or unique index that a FOREIGN KEY of these columns refers to.
+pub(super) fn referenced_key<'t>(target: &'t TableDefinition, columns: &[String]) -> Option<(&'t str, i32)> {
+    let matches = |own: &[(String, bool)]| {
+        own.len() == columns.len()
+            && own.iter().all(|(name, _)| columns.iter().any(|column| same_name(column, name)))
+    };
+    let key = target.keys.iter().find(|key| matches(&key.columns));
+    let index = || {
+        let unique = |index: &&crate::catalogue::Index| index.unique && index.filter.is_none();
+        target.indexes.iter().filter(unique).find(|index| matches(&index.columns))
+    };
+    key.map(|key| (key.name.as_str(), key.index_id))
+        .or_else(|| index().map(|index| (index.name.as_str(), index.index_id)))
+}
+
 fn foreign_keys(context: &Context<'_>, view: &mut View) {
     let tables = context.tables();
     for table in &tables {
@@ -98,6 +113,9 @@ fn foreign_keys(context: &Context<'_>, view: &mut View) {
             let names = (key.name.as_str(), key.object_id, table.object_id);
             view.add(object(context, table, names, ("F", "FOREIGN_KEY_CONSTRAINT")));
             view.set("referenced_object_id", target.map_or(Datum::Null, |target| int(target.object_id)));
+            if let Some((_, index_id)) = target.and_then(|target| referenced_key(target, &key.referenced)) {
+                view.set("key_index_id", int(index_id));
+            }
             view.set("is_disabled", bit(key.disabled));
             view.set("is_not_trusted", bit(!key.trusted));
             view.set("delete_referential_action", int(key.on_delete.number()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tds::{Length, SqlType};
 
 use super::view::int;
-use super::{View, log, physical};
+use super::{View, activity_of_sessions, extended_properties, log, physical};
 use crate::catalogue::{DatabaseEntry, same_name};
 use crate::engine::{Datum, Facts, TableFunction};
 use crate::session::work::waiting;
@@ -35,8 +35,8 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
     let lower = name.name.to_ascii_lowercase();
     match name.schema.as_deref() {
         Some(schema) if schema.eq_ignore_ascii_case("sys") => {}
-        // The log's reader is found without its schema.
-        None if lower == "fn_dblog" => {}
+        // The older functions are found without their schema.
+        None if matches!(lower.as_str(), "fn_dblog" | "fn_listextendedproperty" | "fn_helpcollations") => {}
         _ => return None,
     }
     let database = name.database.as_deref().unwrap_or(database).to_string();
@@ -69,6 +69,35 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
             }
             Ok(())
         })),
+        "fn_listextendedproperty" => {
+            let rows = move |arguments: &[Datum], view: &mut View| {
+                extended_properties::list(&facts, &database, arguments, view)
+            };
+            Some(shaped(&name.name, vec![text(128); 7], extended_properties::LISTED, rows))
+        }
+        "fn_helpcollations" => {
+            let shape = "name sysname!\ndescription nvarchar(1000)!";
+            Some(shaped(&name.name, Vec::new(), shape, |_, view| {
+                for (name, description) in tds::collations() {
+                    view.add([("name", Datum::Text(name)), ("description", Datum::Text(description))]);
+                }
+                Ok(())
+            }))
+        }
+        "dm_exec_sql_text" => {
+            let handle = SqlType::VarBinary { length: Length::Units(64) };
+            let rows = move |arguments: &[Datum], view: &mut View| {
+                let Some(Datum::Binary(wanted)) = arguments.first() else { return Ok(()) };
+                let texts = (facts.kept_texts)();
+                if let Some(kept) =
+                    texts.iter().find(|kept| activity_of_sessions::handle(&kept.text) == *wanted)
+                {
+                    view.add([("text", Datum::Text(kept.text.clone()))]);
+                }
+                Ok(())
+            };
+            Some(shaped(&name.name, vec![handle], activity_of_sessions::SQL_TEXT, rows))
+        }
         "fn_dblog" => {
             let columns = View::new(log::LOG_RECORDS).columns;
             let rows = move |arguments: &[Datum]| {
@@ -80,7 +109,7 @@ pub fn function(name: &ObjectName, database: &str, facts: &Arc<Facts>) -> Option
                 Ok(rows.into())
             };
             let parameters = Some((name.name.clone(), vec![text(25), text(25)]));
-            Some(TableFunction { columns, rows: Arc::new(rows), parameters })
+            Some(TableFunction { columns, rows: Arc::new(rows), parameters, defaults: Vec::new() })
         }
         _ => None,
     }
@@ -98,7 +127,12 @@ fn shaped(
         Ok(view.rows.into())
     };
     let columns = View::shaped(shape).columns;
-    TableFunction { columns, rows: Arc::new(rows), parameters: Some((name.to_string(), parameters)) }
+    TableFunction {
+        columns,
+        rows: Arc::new(rows),
+        parameters: Some((name.to_string(), parameters)),
+        defaults: Vec::new(),
+    }
 }
 
 /// The databases that an argument asks for: NULL and 0 ask for all, or for the current one where that is the function's default.

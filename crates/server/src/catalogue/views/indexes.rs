@@ -3,7 +3,8 @@
 use super::partitions::store_index;
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View};
-use crate::catalogue::{IndexOptions, TableDefinition, same_name};
+use crate::catalogue::{IndexOptions, TableDefinition, definition_text, same_name};
+use crate::engine::Datum;
 use crate::storage::{IndexPages, index_of};
 use crate::tsql::index::DataCompression;
 
@@ -82,6 +83,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         "object_id int!\nunique_index_id int!\nfulltext_catalog_id int\nis_enabled bit!",
     ),
     Entry::empty("partition_schemes", "name sysname!\ndata_space_id int!\ntype char(2)!\nfunction_id int!"),
+    // A table has one partition, and so there are no schemes.
+    Entry::empty(
+        "destination_data_spaces",
+        "partition_scheme_id int!\ndestination_id int!\ndata_space_id int!",
+    ),
     Entry::empty("partition_functions", "name sysname!\nfunction_id int!\ntype char(2)!\nfanout int!"),
     Entry::empty("hash_indexes", "object_id int!\nname sysname\nindex_id int!\nbucket_count int!"),
     Entry::empty(
@@ -188,7 +194,10 @@ fn indexes(context: &Context<'_>, view: &mut View) {
                 ("is_padded", bit(row.options.pad_index)),
                 ("is_disabled", bit(row.options.disabled)),
                 ("has_filter", bit(row.filter.is_some())),
-                ("filter_definition", optional(row.filter)),
+                (
+                    "filter_definition",
+                    row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter))),
+                ),
             ]);
             if let Some(group) = group_of(context, &table, &row) {
                 view.set("data_space_id", int(group));
@@ -242,7 +251,10 @@ fn stats(context: &Context<'_>, view: &mut View) {
                 ("name", optional(row.name)),
                 ("stats_id", int(row.id)),
                 ("has_filter", bit(row.filter.is_some())),
-                ("filter_definition", optional(row.filter)),
+                (
+                    "filter_definition",
+                    row.filter.map_or(Datum::Null, |filter| text(&definition_text(filter))),
+                ),
             ]);
         }
     }

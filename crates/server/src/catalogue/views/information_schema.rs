@@ -2,11 +2,14 @@
 
 use tds::SqlType;
 
+use super::constraints::referenced_key;
 use super::types::{max_length, precision, scale, system_type};
-use super::view::{int, text};
+use super::view::{int, optional, text};
 use super::{Context, Entry, View};
-use crate::catalogue::{ColumnDefinition, KeyConstraint, TableDefinition, definition_text, same_name};
+use crate::catalogue::{TableDefinition, definition_text, same_name};
 use crate::engine::Datum;
+use crate::tsql::expression::Expr;
+use crate::tsql::parse_expression;
 
 const TABLES: &str = "
     TABLE_CATALOG nvarchar(128)
@@ -110,57 +113,6 @@ const CHECK_CONSTRAINTS: &str = "
     CONSTRAINT_NAME sysname!
     CHECK_CLAUSE nvarchar(4000)";
 
-const ROUTINES: &str = "
-    SPECIFIC_CATALOG nvarchar(128)
-    SPECIFIC_SCHEMA nvarchar(128)
-    SPECIFIC_NAME nvarchar(128)!
-    ROUTINE_CATALOG nvarchar(128)
-    ROUTINE_SCHEMA nvarchar(128)
-    ROUTINE_NAME nvarchar(128)!
-    ROUTINE_TYPE nvarchar(20)
-    MODULE_CATALOG nvarchar(128)
-    MODULE_SCHEMA nvarchar(128)
-    MODULE_NAME nvarchar(128)
-    DATA_TYPE nvarchar(128)
-    CHARACTER_MAXIMUM_LENGTH int
-    ROUTINE_BODY nvarchar(30) = SQL
-    ROUTINE_DEFINITION nvarchar(4000)
-    IS_DETERMINISTIC nvarchar(10) = NO
-    SQL_DATA_ACCESS nvarchar(30)
-    CREATED datetime
-    LAST_ALTERED datetime";
-
-const PARAMETERS: &str = "
-    SPECIFIC_CATALOG nvarchar(128)
-    SPECIFIC_SCHEMA nvarchar(128)
-    SPECIFIC_NAME nvarchar(128)!
-    ORDINAL_POSITION int!
-    PARAMETER_MODE nvarchar(10)
-    IS_RESULT nvarchar(10)
-    AS_LOCATOR nvarchar(10) = NO
-    PARAMETER_NAME nvarchar(128)
-    DATA_TYPE nvarchar(128)
-    CHARACTER_MAXIMUM_LENGTH int
-    CHARACTER_OCTET_LENGTH int
-    NUMERIC_PRECISION tinyint
-    NUMERIC_PRECISION_RADIX smallint
-    NUMERIC_SCALE int
-    DATETIME_PRECISION smallint";
-
-const SEQUENCES: &str = "
-    SEQUENCE_CATALOG nvarchar(128)
-    SEQUENCE_SCHEMA nvarchar(128)
-    SEQUENCE_NAME nvarchar(128)!
-    DATA_TYPE nvarchar(128)
-    NUMERIC_PRECISION tinyint
-    NUMERIC_PRECISION_RADIX smallint
-    NUMERIC_SCALE int
-    START_VALUE bigint
-    MINIMUM_VALUE bigint
-    MAXIMUM_VALUE bigint
-    INCREMENT bigint
-    CYCLE_OPTION int";
-
 const VIEW_USAGE: &str = "
     VIEW_CATALOG nvarchar(128)
     VIEW_SCHEMA nvarchar(128)
@@ -219,9 +171,6 @@ pub(super) const ENTRIES: &[Entry] = &[
             }
         }
     }),
-    Entry::standard("ROUTINES", ROUTINES, super::modules::standard_routines),
-    Entry::standard("PARAMETERS", PARAMETERS, |_, _| {}),
-    Entry::standard("SEQUENCES", SEQUENCES, |_, _| {}),
     Entry::standard("VIEW_TABLE_USAGE", VIEW_USAGE, |_, _| {}),
     Entry::standard("TABLE_PRIVILEGES", PRIVILEGES, |context, view| {
         for table in context.tables() {
@@ -280,7 +229,7 @@ fn columns(context: &Context<'_>, view: &mut View) {
                 "NUMERIC_SCALE",
                 "DATETIME_PRECISION",
             ];
-            for (name, value) in names.into_iter().zip(measures(column)) {
+            for (name, value) in names.into_iter().zip(measures(&column.sql_type)) {
                 view.set(name, value);
             }
         }
@@ -288,8 +237,7 @@ fn columns(context: &Context<'_>, view: &mut View) {
 }
 
 /// Character lengths, then numeric precision, radix and scale, then datetime precision.
-fn measures(column: &ColumnDefinition) -> Vec<Datum> {
-    let sql_type = &column.sql_type;
+pub(super) fn measures(sql_type: &SqlType) -> Vec<Datum> {
     let null = || Datum::Null;
     let bytes = i64::from(max_length(sql_type));
     if matches!(sql_type, SqlType::Text | SqlType::Image) {
@@ -375,12 +323,24 @@ fn keyed(table: &TableDefinition) -> Vec<(&str, Vec<&str>)> {
     keys.chain(foreign).collect()
 }
 
+/// The columns that a condition names, in the order of the table.
+fn used_by<'t>(table: &'t TableDefinition, condition: &str) -> Vec<&'t str> {
+    let mut named: Vec<String> = Vec::new();
+    if let Ok(expr) = parse_expression(condition) {
+        expr.rewrite(&mut |part| {
+            if let Expr::Column(path) = &part {
+                named.extend(path.last().cloned());
+            }
+            part
+        });
+    }
+    let columns = table.columns.iter().map(|column| column.name.as_str());
+    columns.filter(|column| named.iter().any(|named| same_name(named, column))).collect()
+}
+
 fn constraint_column_usage(context: &Context<'_>, view: &mut View) {
     for table in context.tables() {
-        let checks = table
-            .checks
-            .iter()
-            .filter_map(|check| Some((check.name.as_str(), vec![check.column.as_deref()?])));
+        let checks = table.checks.iter().map(|check| (check.name.as_str(), used_by(&table, &check.text)));
         for (constraint, columns) in keyed(&table).into_iter().chain(checks) {
             for column in columns {
                 let [catalog, schema, name] = names(&table);
@@ -425,21 +385,14 @@ fn referential_constraints(context: &Context<'_>, view: &mut View) {
             let target = tables
                 .iter()
                 .find(|other| same_name(&other.schema, &key.schema) && same_name(&other.name, &key.table));
-            let matching = |unique: &&KeyConstraint| {
-                unique.columns.len() == key.referenced.len()
-                    && unique
-                        .columns
-                        .iter()
-                        .all(|(name, _)| key.referenced.iter().any(|n| same_name(n, name)))
-            };
-            let unique = target.and_then(|target| target.keys.iter().find(matching));
+            let unique = target.and_then(|target| referenced_key(target, &key.referenced));
             view.add([
                 ("CONSTRAINT_CATALOG", text(&table.database)),
                 ("CONSTRAINT_SCHEMA", text(&table.schema)),
                 ("CONSTRAINT_NAME", text(&key.name)),
                 ("UNIQUE_CONSTRAINT_CATALOG", text(&table.database)),
                 ("UNIQUE_CONSTRAINT_SCHEMA", target.map_or(Datum::Null, |target| text(&target.schema))),
-                ("UNIQUE_CONSTRAINT_NAME", unique.map_or(Datum::Null, |unique| text(&unique.name))),
+                ("UNIQUE_CONSTRAINT_NAME", optional(unique.map(|(name, _)| name))),
                 ("UPDATE_RULE", text(&key.on_update.description().replace('_', " "))),
                 ("DELETE_RULE", text(&key.on_delete.description().replace('_', " "))),
             ]);

@@ -7,7 +7,6 @@ use super::view::{bit, int, kind, text};
 use super::{Context, View, moment};
 use crate::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
 use crate::engine::Datum;
-use crate::tsql::ast::ModuleWord;
 
 /// The database's modules.
 pub(super) fn of(context: &Context<'_>) -> Vec<Arc<Module>> {
@@ -171,48 +170,38 @@ pub(super) fn standard_views(context: &Context<'_>, view: &mut View) {
     }
 }
 
-/// INFORMATION_SCHEMA.ROUTINES.
-pub(super) fn standard_routines(context: &Context<'_>, view: &mut View) {
-    for module in of(context) {
-        let definition = &module.definition;
-        let routine_type = match definition.kind.word() {
-            ModuleWord::Procedure => "PROCEDURE",
-            ModuleWord::Function => "FUNCTION",
-            _ => continue,
-        };
-        view.add([
-            ("SPECIFIC_CATALOG", text(&definition.database)),
-            ("SPECIFIC_SCHEMA", text(&definition.schema)),
-            ("SPECIFIC_NAME", text(&definition.name)),
-            ("ROUTINE_CATALOG", text(&definition.database)),
-            ("ROUTINE_SCHEMA", text(&definition.schema)),
-            ("ROUTINE_NAME", text(&definition.name)),
-            ("ROUTINE_TYPE", text(routine_type)),
-        ]);
-    }
-}
-
 /// Views in the form of tables, for what shows the columns of both.
 pub(super) fn views_as_tables(context: &Context<'_>) -> Vec<Arc<TableDefinition>> {
-    let modules = of(context);
-    let views = modules.iter().filter(|module| module.definition.kind == ModuleKind::View);
-    views
-        .map(|module| {
-            let definition = &module.definition;
-            Arc::new(TableDefinition {
-                object_id: definition.object_id,
-                database: definition.database.clone(),
-                schema: definition.schema.clone(),
-                name: definition.name.clone(),
-                created_us: definition.created_us,
-                columns: definition.columns.clone(),
-                keys: Vec::new(),
-                indexes: Vec::new(),
-                checks: Vec::new(),
-                foreign_keys: Vec::new(),
-                compression: Default::default(),
-                file_groups: Default::default(),
-            })
+    as_tables(&of(context), |kind| kind == ModuleKind::View)
+}
+
+/// Views and table-valued functions in the form of tables.
+pub(super) fn with_columns(context: &Context<'_>) -> Vec<Arc<TableDefinition>> {
+    as_tables(&of(context), |_| true)
+}
+
+/// Modules of the kinds wanted, as far as they have columns, in the form of tables.
+pub fn as_tables(modules: &[Arc<Module>], wanted: impl Fn(ModuleKind) -> bool) -> Vec<Arc<TableDefinition>> {
+    let own = modules
+        .iter()
+        .filter(|module| wanted(module.definition.kind) && !module.definition.columns.is_empty());
+    own.map(|module| {
+        let definition = &module.definition;
+        Arc::new(TableDefinition {
+            object_id: definition.object_id,
+            database: definition.database.clone(),
+            schema: definition.schema.clone(),
+            name: definition.name.clone(),
+            created_us: definition.created_us,
+            columns: definition.columns.clone(),
+            keys: Vec::new(),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            compression: Default::default(),
+            file_groups: Default::default(),
+            extended_properties: Vec::new(),
         })
-        .collect()
+    })
+    .collect()
 }

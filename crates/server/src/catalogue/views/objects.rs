@@ -1,7 +1,7 @@
 //! Tables and everything else that has an `object_id`.
 
 use super::view::{int, kind, text};
-use super::{Context, Entry, View, modules, moment};
+use super::{Context, Entry, View, modules, moment, system_objects};
 use crate::catalogue::TableDefinition;
 use crate::engine::Datum;
 
@@ -100,14 +100,6 @@ const TRIGGERS: &str = "
     is_not_for_replication bit! = 0
     is_instead_of_trigger bit! = 0";
 
-const EXTENDED_PROPERTIES: &str = "
-    class tinyint!
-    class_desc nvarchar(60)
-    major_id int!
-    minor_id int!
-    name sysname!
-    value text";
-
 const SCHEMAS: &str = "
     name sysname!
     schema_id int!
@@ -116,23 +108,25 @@ const SCHEMAS: &str = "
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("tables", TABLES, tables),
     Entry::new("objects", object_shape!(), |context, view| {
+        system_objects::tables(context, view);
         objects(context, view);
         modules::objects(context, view);
         super::user_types::objects(context, view);
     }),
     Entry::new("all_objects", object_shape!(), |context, view| {
+        system_objects::tables(context, view);
         objects(context, view);
         modules::objects(context, view);
         super::user_types::objects(context, view);
-        system_objects(context, view);
+        system_objects::views_and_procedures(context, view);
     }),
-    Entry::new("system_objects", object_shape!(), system_objects),
+    Entry::new("system_objects", object_shape!(), system_objects::views_and_procedures),
     Entry::new("views", VIEWS, modules::views),
     Entry::new("all_views", VIEWS, |context, view| {
         modules::views(context, view);
-        system_objects(context, view);
+        system_objects::views(context, view);
     }),
-    Entry::new("system_views", VIEWS, system_objects),
+    Entry::new("system_views", VIEWS, system_objects::views),
     Entry::new("procedures", PROCEDURES, modules::procedures),
     Entry::new("sql_modules", MODULES, modules::sql_modules),
     Entry::new("all_sql_modules", MODULES, modules::sql_modules),
@@ -147,7 +141,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         "trigger_events",
         "object_id int!\ntype int!\ntype_desc nvarchar(60)\nis_first bit\nis_last bit",
     ),
-    Entry::empty("extended_properties", EXTENDED_PROPERTIES),
     Entry::new("schemas", SCHEMAS, |context, view| {
         for schema in context.database().iter().flat_map(|database| &database.schemas) {
             // Every schema belongs to dbo, but the fixed ones to the users of their names.
@@ -194,21 +187,5 @@ fn objects(context: &Context<'_>, view: &mut View) {
             let names = (found.name, found.object_id, found.parent);
             view.add(object(context, &table, names, (found.letters, found.description())));
         }
-    }
-}
-
-/// The system views as objects.
-fn system_objects(_: &Context<'_>, view: &mut View) {
-    for entry in super::all() {
-        view.add([
-            ("name", text(entry.name)),
-            ("object_id", int(super::id_of(entry.schema, entry.name).unwrap_or(0))),
-            ("schema_id", int(if entry.schema == "sys" { 4 } else { 3 })),
-            ("type", kind("V")),
-            ("type_desc", text("VIEW")),
-            ("create_date", moment(0)),
-            ("modify_date", moment(0)),
-            ("is_ms_shipped", Datum::Bit(true)),
-        ]);
     }
 }

@@ -232,7 +232,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::empty("assembly_types", TYPES),
     Entry::empty(
         "assemblies",
-        "name sysname!\nprincipal_id int\nassembly_id int!\nclr_name nvarchar(4000)\npermission_set tinyint",
+        "name sysname!\nprincipal_id int\nassembly_id int!\nclr_name nvarchar(4000)\npermission_set tinyint\npermission_set_desc nvarchar(60)\nis_visible bit!\ncreate_date datetime!\nmodify_date datetime!\nis_user_defined bit",
     ),
     Entry::new("database_principals", DATABASE_PRINCIPALS, database_principals),
     Entry::new("server_principals", SERVER_PRINCIPALS, logins),
@@ -273,9 +273,19 @@ pub(super) const ENTRIES: &[Entry] = &[
             ]);
         },
     ),
-    Entry::empty(
+    Entry::new(
         "messages",
-        "message_id int!\nlanguage_id smallint!\nseverity tinyint\nis_event_logged bit!\ntext nvarchar(2048)!",
+        "message_id int!\nlanguage_id smallint! = 1033\nseverity tinyint\nis_event_logged bit!\ntext nvarchar(2048)!",
+        |context, view| {
+            for message in &context.facts.directory.messages {
+                view.add([
+                    ("message_id", int(message.number)),
+                    ("severity", int(message.severity)),
+                    ("is_event_logged", bit(message.logged)),
+                    ("text", text(&message.text)),
+                ]);
+            }
+        },
     ),
     Entry::empty(
         "change_tracking_tables",

@@ -14,7 +14,7 @@ use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
 use super::super::typed::Typed;
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
-use super::scope::reference;
+use super::scope::{outer, reference};
 use super::{Binder, Scope};
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{Expr as Ast, FunctionCall};
@@ -51,10 +51,50 @@ pub(super) fn is_aggregate(name: &str) -> bool {
     )
 }
 
-/// Whether an expression contains an aggregate that belongs to this query.
+/// Whether an expression contains an aggregate of the query whose FROM is `scope`, rather than of a query around it.
+pub(super) fn has_own_aggregate(expr: &Ast, scope: &Scope<'_>) -> bool {
+    contains_aggregate(expr, &|call| outer_grouping(call, scope).is_none())
+}
+
+/// The scope around a query to which an aggregate belongs: the nearest grouped one that has all columns of its
+/// arguments, if the query itself has none of them.
+fn outer_grouping<'s>(call: &FunctionCall, scope: &Scope<'s>) -> Option<&'s Scope<'s>> {
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    for argument in &call.arguments {
+        argument.clone().rewrite(&mut |part| {
+            if let Ast::Column(path) = &part {
+                columns.push(path.clone());
+            }
+            part
+        });
+    }
+    let own = scope.grouping.map_or(scope, |grouping| grouping.below);
+    if columns.is_empty() || columns.iter().any(|path| own.has_column(path)) {
+        return None;
+    }
+    let mut around = scope.parent;
+    while let Some(outer) = around {
+        let below = outer.grouping.map_or(outer, |grouping| grouping.below);
+        if columns.iter().all(|path| below.has_column(path)) {
+            return outer.grouping.is_some().then_some(outer);
+        }
+        around = outer.parent;
+    }
+    None
+}
+
+/// Whether an expression contains an aggregate, whosever it is.
 pub(super) fn has_aggregate(expr: &Ast) -> bool {
+    contains_aggregate(expr, &|_| true)
+}
+
+/// Whether an expression contains an aggregate that `counts`.
+fn contains_aggregate(expr: &Ast, counts: &dyn Fn(&FunctionCall) -> bool) -> bool {
+    let has_aggregate = |expr: &Ast| contains_aggregate(expr, counts);
     match expr {
-        Ast::Function(call) if call.schema.is_none() && call.over.is_none() && is_aggregate(&call.name) => {
+        Ast::Function(call)
+            if call.schema.is_none() && call.over.is_none() && is_aggregate(&call.name) && counts(call) =>
+        {
             true
         }
         Ast::Function(call) => {
@@ -182,14 +222,26 @@ impl Binder<'_> {
 
     /// An aggregate of the query being bound.
     pub(super) fn aggregate_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-        let Some(grouping) = scope.grouping else {
+        if let Some(around) = outer_grouping(call, scope) {
+            // Computed by the query around this one, in which it is one value for each group.
+            let (value, result) = self.aggregate_column(call, around)?;
+            return outer(value).cast(&result);
+        }
+        if scope.grouping.is_none() {
             return Err(SqlError::new(
                 147,
                 15,
                 1,
                 "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.",
             ));
-        };
+        }
+        let (value, result) = self.aggregate_column(call, scope)?;
+        value.cast(&result)
+    }
+
+    /// The column that stands for an aggregate above a grouping, and T-SQL's type of it.
+    fn aggregate_column(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<(Typed, SqlType), SqlError> {
+        let grouping = scope.grouping.ok_or_else(|| SqlError::internal("an aggregate without a grouping"))?;
         let (expr, value_type, result) = self.aggregate_of(call, grouping.below)?;
         let mut aggregates = grouping.aggregates.borrow_mut();
         let name = match aggregates.iter().find(|(_, known)| *known == expr) {
@@ -202,7 +254,7 @@ impl Binder<'_> {
         };
         // What the engine returns, then T-SQL's type with its overflow check.
         let nullable = !call.name.starts_with("COUNT");
-        Typed::new(reference(&name), value_type, nullable).cast(&result)
+        Ok((Typed::new(reference(&name), value_type, nullable), result))
     }
 
     /// The engine's aggregate, the type of its value, and T-SQL's type.

@@ -17,7 +17,7 @@ use super::{Binder, BoundQuery, BoundTable, OutputColumn, Scope, ScopeColumn, pl
 use crate::catalogue::same_name;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
-use crate::tsql::expression::Expr as Ast;
+use crate::tsql::expression::{DEFAULT_ARGUMENT, Expr as Ast, Literal};
 use crate::tsql::hints::TableHints;
 use crate::tsql::query::{JoinKind, JsonColumn, TableSource};
 
@@ -25,6 +25,15 @@ use crate::tsql::query::{JoinKind, JsonColumn, TableSource};
 pub(super) struct Source {
     pub plan: LogicalPlan,
     pub columns: Vec<ScopeColumn>,
+}
+
+/// The schema of the target of a statement, which stands under a hidden name: unless it has got an alias, its columns
+/// may be named with it.
+fn own_schema(name: &ObjectName, alias: &str, table: &BoundTable) -> Option<String> {
+    let hidden = name.name.starts_with(' ');
+    let source = table.columns.iter().find_map(|column| column.source.as_ref()).filter(|_| hidden);
+    let (schema, own) = source?.0.split_once('.')?;
+    same_name(own, alias).then(|| schema.to_string())
 }
 
 impl Binder<'_> {
@@ -140,12 +149,21 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<Source, SqlError> {
         let scope = Scope::of(Vec::new(), parent);
-        let values =
-            arguments.iter().map(|argument| self.value(argument, &scope)).collect::<Result<Vec<_>, _>>()?;
+        let is_default = |argument: &Ast| matches!(argument, Ast::Variable(name) if name == DEFAULT_ARGUMENT);
+        let null = Ast::Literal(Literal::Null);
+        let mut values = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            values.push(self.value(if is_default(argument) { &null } else { argument }, &scope)?);
+        }
         let mut function = match functions::table_function(name, &values, shape)? {
             Some(function) => function,
             None => self.environment.table_function(name)?,
         };
+        for (index, _) in arguments.iter().enumerate().filter(|(_, argument)| is_default(argument)) {
+            if let Some((Some(default), value)) = function.defaults.get(index).zip(values.get_mut(index)) {
+                *value = self.value(default, &scope)?;
+            }
+        }
         for (column, name) in function.columns.iter_mut().zip(names.into_iter().flatten()) {
             column.name.clone_from(name);
         }
@@ -218,8 +236,10 @@ impl Binder<'_> {
             },
             Err(error) => return Err(error),
         };
-        let schema =
-            if alias.is_some() { None } else { Some(name.schema.clone().unwrap_or_else(|| "dbo".into())) };
+        let schema = match alias {
+            Some(alias) => own_schema(name, alias, &table),
+            None => Some(name.schema.clone().unwrap_or_else(|| "dbo".into())),
+        };
         self.scan(table, alias.unwrap_or(&name.name), schema)
     }
 

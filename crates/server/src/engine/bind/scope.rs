@@ -82,6 +82,14 @@ impl<'p> Scope<'p> {
         self.find(parts).ok().flatten().and_then(|column| column.table.clone())
     }
 
+    /// Whether a name is a column of this scope itself.
+    pub(super) fn has_column(&self, parts: &[String]) -> bool {
+        parts.split_last().is_some_and(|(name, qualifier)| {
+            let named = |column: &ScopeColumn| same_name(&column.output.name, name);
+            self.columns.iter().any(|column| named(column) && column.is_of(qualifier))
+        })
+    }
+
     /// Whether the qualifier names a table in scope.
     pub(super) fn has_table(&self, qualifier: &[String]) -> bool {
         self.columns.iter().any(|column| column.is_of(qualifier))
@@ -106,7 +114,7 @@ impl ScopeColumn {
 }
 
 /// The same value seen from a query inside.
-fn outer(value: Typed) -> Typed {
+pub(super) fn outer(value: Typed) -> Typed {
     match value.expr {
         Expr::Column(column) => {
             let field = plan_field(&column.name, &value.sql_type, value.nullable);

@@ -11,9 +11,9 @@ use super::super::Datum;
 use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
 use super::super::rows_as_text::TextColumn;
-use super::super::typed::{Typed, call};
+use super::super::typed::{Typed, call, constant_of};
 use super::super::types::common_type;
-use super::aggregate::{Grouping, first_by_key, has_aggregate};
+use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
 use super::for_clause::is_nested;
 use super::scope::{natural_name, reference};
 use super::window::Windows;
@@ -32,9 +32,20 @@ fn position_in_list(written: &Ast, body: &QueryBody) -> Option<usize> {
         // A wildcard stands for any number of columns: positions behind it are not known here.
         QueryBody::Select(select) => {
             select.items.iter().take_while(|item| !matches!(item, SelectItem::Wildcard(_))).position(
-                |item| matches!(item, SelectItem::Value { expr, .. } if says_the_same(expr, written)),
+                |item| matches!(item, SelectItem::Value { expr, .. } if says_the_same(expr, written) || is_base_name(expr, written)),
             )
         }
+    }
+}
+
+/// Whether a column of the list, perhaps qualified, has the bare name that is written.
+fn is_base_name(listed: &Ast, written: &Ast) -> bool {
+    match (listed, written) {
+        (Ast::Column(listed), Ast::Column(written)) => match written.as_slice() {
+            [name] => listed.last().is_some_and(|own| same_name(own, name)),
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -240,8 +251,8 @@ impl Binder<'_> {
         let aggregated = !select.group_by.is_empty()
             || select.grouping_sets.is_some()
             || select.having.is_some()
-            || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_aggregate(expr)))
-            || query.order_by.iter().any(|item| has_aggregate(&item.expr));
+            || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_own_aggregate(expr, &scope)))
+            || query.order_by.iter().any(|item| has_own_aggregate(&item.expr, &scope));
         let windows = Windows::default();
         if !aggregated {
             let mut scope = scope;
@@ -585,8 +596,8 @@ impl Binder<'_> {
         );
         let limit = if top.percent {
             let percent = self.value(&top.count, &Scope::empty())?.cast(&SqlType::Float)?;
-            let Some(Datum::Float(percent)) = percent.constant else {
-                return Err(SqlError::unsupported("A TOP … PERCENT that is computed by functions"));
+            let Some(Datum::Float(percent)) = constant_of(&percent)? else {
+                return Err(SqlError::unsupported("A TOP … PERCENT that a query computes"));
             };
             if !(0.0..=100.0).contains(&percent) {
                 return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
@@ -614,12 +625,12 @@ impl Binder<'_> {
 
     fn row_count(&self, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
         let value = self.value(expr, &Scope::empty())?.cast(&SqlType::BigInt)?;
-        match value.constant {
+        match constant_of(&value)? {
             Some(Datum::Int(rows)) => usize::try_from(rows).map_err(|_| {
                 SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")
             }),
             Some(_) => Err(SqlError::new(number, 15, 1, text)),
-            None => Err(SqlError::unsupported("A TOP or OFFSET that is computed by functions")),
+            None => Err(SqlError::unsupported("A TOP or OFFSET that a query computes")),
         }
     }
 
@@ -677,6 +688,17 @@ impl Binder<'_> {
             .and_then(LogicalPlanBuilder::build)
             .map_err(plan_error)?;
         Ok(BoundQuery { plan, columns: bound.columns })
+    }
+
+    /// The first rows of a query, for SET ROWCOUNT; 0 is all.
+    pub fn limited_to(bound: BoundQuery, rows: u64) -> Result<BoundQuery, SqlError> {
+        if rows == 0 {
+            return Ok(bound);
+        }
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let plan =
+            LogicalPlanBuilder::from(bound.plan).limit(0, Some(rows)).and_then(LogicalPlanBuilder::build);
+        Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
     }
 
     /// A query that returns no rows, for SET FMTONLY.

@@ -14,6 +14,7 @@ mod string;
 mod system;
 mod table;
 mod text;
+mod time_zone;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub use date::date_call;
 pub use json_construct::construct;
 pub use table::table_function;
 pub use text::formatted;
+pub use time_zone::{TIME_ZONES, zone_now};
 
 use super::Datum;
 use super::facts::Facts;
@@ -41,6 +43,7 @@ pub fn call_function(name: &str, arguments: Vec<Typed>, facts: &Arc<Facts>) -> R
         string::bind,
         math::bind,
         date::bind,
+        time_zone::bind,
         metadata::bind,
         system::bind,
     ] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tds::{Length, SqlType};
 
-use super::super::datum::Datum;
+use super::super::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
 use super::super::{Facts, convert};
@@ -232,6 +232,14 @@ fn server_property(property: &str, facts: &Facts) -> Result<Typed, SqlError> {
         "servername" | "machinename" | "computernamephysicalnetbios" => text(&facts.server),
         "collation" => text(crate::catalogue::DEFAULT_COLLATION),
         "productbuild" => text("1000"),
+        "resourcelastupdatedatetime" => {
+            // The day of the release whose catalogue this is.
+            let (days, seconds) = (738_435, 6 * 3600 + 31 * 60);
+            Typed::constant(
+                Datum::Moment(days * TICKS_PER_DAY + seconds * TICKS_PER_SECOND),
+                SqlType::DateTime,
+            )
+        }
         "editionid" => number(0),
         "licensetype" => text("DISABLED"),
         "comparisonstyle" => number(196_609),

@@ -113,7 +113,7 @@ fn string_split(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
         });
         Ok(FunctionRows::new(parts))
     };
-    Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None })
+    Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None, defaults: Vec::new() })
 }
 
 fn generate_series(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
@@ -176,7 +176,7 @@ fn generate_series(arguments: &[Typed]) -> Result<TableFunction, SqlError> {
         });
         Ok(FunctionRows::new(values))
     };
-    Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None })
+    Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None, defaults: Vec::new() })
 }
 
 fn open_json(arguments: &[Typed], shape: &[JsonColumn]) -> Result<TableFunction, SqlError> {
@@ -225,7 +225,7 @@ fn open_json(arguments: &[Typed], shape: &[JsonColumn]) -> Result<TableFunction,
             _ => Vec::new().into(),
         })
     };
-    Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None })
+    Ok(TableFunction { columns, rows: Arc::new(rows), parameters: None, defaults: Vec::new() })
 }
 
 /// One column of one record.

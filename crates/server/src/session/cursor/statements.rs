@@ -7,7 +7,7 @@ use super::super::interpreter::Frame;
 use super::super::output::Output;
 use super::super::response::{Response, ResultColumns, command};
 use super::{Fetch, NamedCursor, ServerCursor};
-use crate::engine::{Datum, exact_schema};
+use crate::engine::{Binder, Datum, exact_schema};
 use crate::sql_error::SqlError;
 use crate::tsql::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
 
@@ -66,7 +66,7 @@ impl Session {
                 }
                 let CursorDeclaration { scroll, counted, query, .. } = cursor.declaration.clone();
                 self.begin_implicitly(output).await;
-                let bound = self.bind(&query, frame)?;
+                let bound = Binder::limited_to(self.bind(&query, frame)?, self.settings.row_count)?;
                 let opened =
                     ServerCursor::open(&self.instance, bound, scroll || counted, &self.cancellation).await?;
                 // A cursor that is not counted may change its number of rows: -1.

@@ -93,6 +93,8 @@ pub(super) fn columns(shown: &Shown, procedure: &str, arguments: &[Argument]) ->
         .tables(&table_wanted, &owner_wanted)
         .filter(|table| temporary || !table.name.starts_with('#'))
         .collect();
+    let views = shown.views(&table_wanted, &owner_wanted);
+    tables.extend(views.iter().map(AsRef::as_ref));
     tables.sort_by_key(|table| (table.schema.to_lowercase(), table.name.to_lowercase()));
     for table in tables {
         for (ordinal, column) in (1_i64..).zip(&table.columns) {

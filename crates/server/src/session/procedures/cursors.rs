@@ -15,7 +15,7 @@ use super::super::output::{self, Output};
 use super::super::response::{DoneKind, Response, ResultColumns, command};
 use super::prepared::Prepared;
 use super::{Argument, Outcome, text_of_value};
-use crate::engine::{Datum, OutputColumn, exact_schema};
+use crate::engine::{Binder, Datum, OutputColumn, exact_schema};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::{Declaration, Statement, StatementKind};
 use crate::tsql::query::{Query, QueryBody, SelectItem};
@@ -256,7 +256,7 @@ impl Session {
         frame: &mut Frame,
     ) -> Result<ServerCursor, SqlError> {
         let (inner, _) = self.bind_parameters(text, declarations, values, frame).await?;
-        let bound = self.bind(query, &inner)?;
+        let bound = Binder::limited_to(self.bind(query, &inner)?, self.settings.row_count)?;
         ServerCursor::open(&self.instance, bound, kind == scroll::STATIC, &self.cancellation).await
     }
 
@@ -293,7 +293,8 @@ impl Session {
         let fetch = match kind & !0x400 {
             0x1 => Fetch::First,
             0x2 => Fetch::Next,
-            0x4 | 0x200 => Fetch::Prior,
+            0x4 => Fetch::Prior,
+            0x200 => Fetch::PriorUnadjusted,
             0x8 => Fetch::Last,
             0x10 => Fetch::Absolute(row),
             0x20 => Fetch::Relative(row),

@@ -14,7 +14,7 @@ use crate::catalogue::same_name;
 use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Insert, InsertSource, ObjectName, Statement, StatementKind};
+use crate::tsql::ast::{Insert, InsertSource, Merge, MergeAction, ObjectName, Statement, StatementKind};
 use crate::tsql::expression::Expr;
 use crate::tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
 use crate::tsql::{parse_batch, parse_declarations};
@@ -159,6 +159,7 @@ impl Deduction<'_> {
                 self.sources(from, &[])?;
                 self.optional(delete.filter.as_ref(), Place { with: &[], from })
             }
+            StatementKind::Merge(merge) => self.merge(merge),
             StatementKind::If { condition, then, otherwise } => {
                 self.expr(condition, NOWHERE, None)?;
                 self.statement(then)?;
@@ -193,6 +194,46 @@ impl Deduction<'_> {
                 .try_for_each(|value| self.expr(value, NOWHERE, None)),
             _ => Ok(()),
         }
+    }
+
+    fn merge(&mut self, merge: &Merge) -> Result<(), SqlError> {
+        let target = TableSource::Table {
+            name: merge.target.clone(),
+            alias: merge.alias.clone(),
+            hints: Default::default(),
+        };
+        let both = [target.clone(), merge.source.clone()];
+        let place = Place { with: &merge.with, from: &both };
+        for common in &merge.with {
+            self.query(&common.query, &[])?;
+        }
+        self.sources(std::slice::from_ref(&merge.source), &merge.with)?;
+        self.expr(&merge.condition, place, None)?;
+        let own = Place { with: &merge.with, from: &both[..1] };
+        for clause in &merge.clauses {
+            self.optional(clause.condition.as_ref(), place)?;
+            match &clause.action {
+                MergeAction::Delete => {}
+                MergeAction::Update(assignments) => {
+                    for assignment in assignments {
+                        let Some(value) = &assignment.value else { continue };
+                        let column = assignment.column.as_ref();
+                        let expected =
+                            column.and_then(|column| self.type_of(&Expr::Column(vec![column.clone()]), own));
+                        self.expr(value, place, expected.as_ref())?;
+                    }
+                }
+                MergeAction::Insert { columns, values } => {
+                    let types = self.column_types(&merge.target, columns.as_deref());
+                    for (index, value) in values.iter().enumerate() {
+                        if let Some(value) = value {
+                            self.expr(value, place, types.get(index))?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn insert(&mut self, insert: &Insert) -> Result<(), SqlError> {

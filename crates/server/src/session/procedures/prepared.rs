@@ -129,6 +129,18 @@ impl Session {
                 let values = arguments.get(1..).unwrap_or_default();
                 self.parameterised(&prepared.text, &prepared.declarations, values, 1, frame, output).await
             }
+            "sp_prepexecrpc" => {
+                let values = arguments.get(2..).unwrap_or_default();
+                let prepared = prepared_rpc(&text_of(arguments, 1, "@rpcCall").unwrap_or_default(), values)?;
+                if let Some(old) = handle {
+                    self.prepared.remove(&old);
+                }
+                let handle = self.keep_prepared(prepared.clone());
+                let (text, declarations) = (&prepared.text, &prepared.declarations);
+                let mut outcome = self.parameterised(text, declarations, values, 2, frame, output).await?;
+                outcome.outputs.insert(0, (0, Datum::Int(i64::from(handle)), SqlType::Int));
+                Ok(outcome)
+            }
             _ => {
                 let declared = text_of(arguments, 1, "@params").unwrap_or_default();
                 let text = text_of(arguments, 2, "@stmt").unwrap_or_default();
@@ -161,6 +173,37 @@ impl Session {
         self.prepared.insert(handle, prepared);
         handle
     }
+}
+
+/// The call of sp_prepexecrpc as a statement: a procedure's name, or ODBC's `{?=call name(?, …)}`, with parameters of
+/// the values' types.
+fn prepared_rpc(call: &str, values: &[Argument]) -> Result<Prepared, SqlError> {
+    let bare = call.trim().trim_start_matches('{').trim_end_matches('}').trim();
+    let bare = bare.strip_prefix('?').map_or(bare, |rest| rest.trim_start().trim_start_matches('=').trim());
+    let bare = match bare.split_at_checked(5) {
+        Some((word, rest)) if word.eq_ignore_ascii_case("call ") => rest.trim(),
+        _ => bare,
+    };
+    let name = bare.split_once('(').map_or(bare, |(name, _)| name).trim();
+    let name = crate::tsql::parse_object_name(name)?;
+    let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
+    let parts = [name.database.as_deref(), name.schema.as_deref(), Some(name.name.as_str())];
+    let name: Vec<String> = parts.into_iter().flatten().map(quoted).collect();
+    let (mut declared, mut passed) = (Vec::new(), Vec::new());
+    for (number, value) in (1..).zip(values) {
+        let own = match value.name.is_empty() {
+            true => format!("@P{number}"),
+            false => value.name.clone(),
+        };
+        let output = if value.output { " OUTPUT" } else { "" };
+        declared.push(format!("{own} {}{output}", value.sql_type));
+        passed.push(match value.name.is_empty() {
+            true => format!("{own}{output}"),
+            false => format!("{own} = {own}{output}"),
+        });
+    }
+    let declarations = parse_declarations(&declared.join(", "))?;
+    Ok(Prepared { declarations, text: format!("EXEC {} {}", name.join("."), passed.join(", ")) })
 }
 
 pub(super) fn unknown_handle(handle: Option<i32>) -> SqlError {

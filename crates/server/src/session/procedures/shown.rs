@@ -1,10 +1,10 @@
-//! What the catalogue procedures show: the tables of one database.
+//! What the catalogue procedures show: the tables and modules of one database.
 
 use std::sync::Arc;
 
 use super::super::Session;
 use super::super::interpreter::Frame;
-use crate::catalogue::{TableDefinition, same_name, views};
+use crate::catalogue::{Module, ModuleKind, TableDefinition, same_name, views};
 use crate::engine::{Datum, Pattern};
 use crate::sql_error::SqlError;
 
@@ -18,6 +18,8 @@ pub(super) struct Shown {
     pub databases: Vec<String>,
     /// Tables and their numbers of rows.
     pub tables: Vec<(Arc<TableDefinition>, u64)>,
+    /// Views, procedures, functions and the like.
+    pub modules: Vec<Arc<Module>>,
 }
 
 /// A name that a caller asks for.
@@ -67,6 +69,13 @@ impl Shown {
             .iter()
             .map(|(table, _)| table.as_ref())
             .filter(move |table| name.is(&table.name) && owner.is(&table.schema))
+    }
+
+    /// The views asked for, in the form of tables.
+    pub fn views(&self, name: &Wanted, owner: &Wanted) -> Vec<Arc<TableDefinition>> {
+        let mut views = views::as_tables(&self.modules, |kind| kind == ModuleKind::View);
+        views.retain(|view| name.is(&view.name) && owner.is(&view.schema));
+        views
     }
 
     /// The one table of a name: of the owner, or else of dbo before other schemas.
@@ -128,7 +137,10 @@ impl Session {
             })
             .map(|table| (table.definition, table.rows))
             .collect();
+        let mut modules = self.work.view().modules()?;
+        modules.retain(|module| same_name(&module.definition.database, &entry.name));
         Ok(Shown {
+            modules,
             database: entry.name.clone(),
             schemas: entry.schemas.iter().map(|schema| schema.name.clone()).collect(),
             databases: facts.directory.databases.iter().map(|database| database.name.clone()).collect(),

@@ -75,6 +75,9 @@ pub(super) fn tables(shown: &Shown, arguments: &[Argument], wildcard: bool) -> R
         }
     }
     if kind_wanted("VIEW") {
+        for view in shown.views(&name, &owner) {
+            rows.push(("VIEW", view.schema.clone(), view.name.clone()));
+        }
         for (schema, view_name) in shown.system_views() {
             if name.is(view_name) && owner.is(schema) {
                 rows.push(("VIEW", schema.to_string(), view_name.to_string()));

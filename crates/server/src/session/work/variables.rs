@@ -101,7 +101,7 @@ impl Work {
         rows: &[RecordBatch],
     ) -> Result<VariableTable, SqlError> {
         let store = self.variables.get_or_insert_with(Database::in_memory);
-        let properties = serde_json::to_string(definition).map_err(SqlError::internal)?;
+        let properties = definition.to_properties().map_err(SqlError::internal)?;
         let key = format!("{} {}", definition.name.to_lowercase(), definition.object_id);
         let mut transaction = store.begin();
         let id =

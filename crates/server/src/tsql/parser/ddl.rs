@@ -157,6 +157,7 @@ impl Parser<'_> {
             sql_type: None,
             alias: None,
             computed: None,
+            persisted: false,
             nullable: None,
             collation: None,
             identity: None,
@@ -166,7 +167,7 @@ impl Parser<'_> {
         };
         if self.accept_word("AS") {
             column.computed = Some(self.source_text()?);
-            self.accept_word("PERSISTED");
+            column.persisted = self.accept_word("PERSISTED");
         } else if column.name.eq_ignore_ascii_case("timestamp")
             && (self.is_symbol(",") || self.is_symbol(")"))
         {

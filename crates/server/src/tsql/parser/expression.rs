@@ -234,11 +234,26 @@ impl Parser<'_> {
             self.advance();
             value = self.method(value)?;
         }
-        while self.accept_word("COLLATE") {
+        loop {
+            if self.accept_word("COLLATE") {
+                value = Expr::Collate(Box::new(value), self.collation()?);
+            } else if self.is_word("AT") && self.is_word_ahead(1, "TIME") && self.is_word_ahead(2, "ZONE") {
+                self.at += 3;
+                let zone = self.primary()?;
+                value = Expr::Function(Box::new(FunctionCall {
+                    name: "AT TIME ZONE".to_string(),
+                    schema: None,
+                    arguments: vec![value, zone],
+                    star: false,
+                    distinct: false,
+                    over: None,
+                    within_group: Vec::new(),
+                }));
+            } else {
+                return Ok(value);
+            }
             self.chained(&mut operators)?;
-            value = Expr::Collate(Box::new(value), self.collation()?);
         }
-        Ok(value)
     }
 
     fn primary(&mut self) -> Parsed<Expr> {

@@ -4,7 +4,7 @@ use super::grouping::name_windows;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
-use crate::tsql::expression::{BinaryOperator, Expr};
+use crate::tsql::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
 use crate::tsql::lexer::TokenKind;
 use crate::tsql::query::{
     CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
@@ -379,11 +379,13 @@ impl Parser<'_> {
         if self.is_word("OPENROWSET") && self.is_symbol_ahead(1, "(") {
             return self.rowset_source();
         }
+        // The old spelling of the system's functions.
+        self.accept_symbol("::");
         let name = self.table_name()?;
         let old = if self.at_old_hints() { Some(self.source_hints()?) } else { None };
         if self.is_symbol("(") {
             self.advance();
-            let arguments = if self.is_symbol(")") { Vec::new() } else { self.expressions()? };
+            let arguments = if self.is_symbol(")") { Vec::new() } else { self.table_arguments()? };
             self.expect_symbol(")")?;
             let json = name.schema.is_none() && name.name.eq_ignore_ascii_case("OPENJSON");
             let shape = if json && self.accept_word("WITH") { self.json_columns()? } else { Vec::new() };
@@ -398,6 +400,20 @@ impl Parser<'_> {
         let alias = self.table_alias()?;
         let hints = old.unwrap_or_default().with(self.source_hints()?);
         self.turned(TableSource::Table { name, alias, hints })
+    }
+
+    /// Arguments of a table-valued function, among which DEFAULT may stand.
+    fn table_arguments(&mut self) -> Parsed<Vec<Expr>> {
+        let mut list = Vec::new();
+        loop {
+            list.push(match self.accept_word("DEFAULT") {
+                true => Expr::Variable(DEFAULT_ARGUMENT.to_string()),
+                false => self.expression()?,
+            });
+            if !self.accept_symbol(",") {
+                return Ok(list);
+            }
+        }
     }
 
     fn rowset_source(&mut self) -> Parsed<TableSource> {

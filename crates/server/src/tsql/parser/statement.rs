@@ -5,6 +5,45 @@ use crate::sql_error::SqlError;
 use crate::tsql::ast::{ModuleWord, ObjectName, Statement, StatementKind};
 use crate::tsql::lexer::TokenKind;
 
+/// The words that cannot stand inside a statement that is skipped: they begin another, or end a block.
+const NEXT_STATEMENTS: &[&str] = &[
+    "ALTER",
+    "BACKUP",
+    "BEGIN",
+    "BREAK",
+    "CLOSE",
+    "COMMIT",
+    "CONTINUE",
+    "CREATE",
+    "DBCC",
+    "DEALLOCATE",
+    "DECLARE",
+    "DELETE",
+    "DROP",
+    "ELSE",
+    "END",
+    "EXEC",
+    "EXECUTE",
+    "FETCH",
+    "IF",
+    "INSERT",
+    "KILL",
+    "MERGE",
+    "OPEN",
+    "PRINT",
+    "RAISERROR",
+    "RETURN",
+    "REVOKE",
+    "ROLLBACK",
+    "SELECT",
+    "THROW",
+    "TRUNCATE",
+    "UPDATE",
+    "USE",
+    "WAITFOR",
+    "WHILE",
+];
+
 impl Parser<'_> {
     /// All statements of a batch.
     pub(crate) fn batch(&mut self) -> Parsed<Vec<Statement>> {
@@ -44,7 +83,14 @@ impl Parser<'_> {
 
     pub(crate) fn statement(&mut self) -> Parsed<Statement> {
         let line = self.line();
-        let kind = self.nested(Self::statement_kind).map_err(|error| error.at_line(line))?;
+        let start = self.at;
+        let kind = match self.nested(Self::statement_kind) {
+            Err(error) if self.may_be_skipped(start, &error) => {
+                self.skip_refused(start);
+                StatementKind::Unsupported(Box::new(error.at_line(line)))
+            }
+            other => other.map_err(|error| error.at_line(line))?,
+        };
         while self.accept_symbol(";") {}
         Ok(Statement { line, kind })
     }
@@ -120,6 +166,47 @@ impl Parser<'_> {
             "KILL" => self.kill(),
             "RESTORE" | "GOTO" | "SHUTDOWN" => Err(SqlError::unsupported(&word.to_ascii_uppercase())),
             _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Whether a statement that this server refuses has a form whose end is known: then it is refused when it runs, which
+    /// may be never.
+    fn may_be_skipped(&self, start: usize, error: &SqlError) -> bool {
+        let heads = ["DROP", "CREATE", "ALTER", "BACKUP", "RESTORE", "KILL", "SHUTDOWN", "GOTO"];
+        let head = matches!(
+            self.tokens.get(start).map(|token| &token.kind),
+            Some(TokenKind::Word(word)) if heads.iter().any(|head| word.eq_ignore_ascii_case(head))
+        );
+        // A body of statements goes to the end of its batch.
+        head && matches!(error.number, 40515 | 3701)
+    }
+
+    /// Skips the rest of a refused statement: up to the word that begins the next one, or to what ends a block.
+    fn skip_refused(&mut self, start: usize) {
+        let module = self.tokens.get(start..).into_iter().flatten().take(5).any(
+            |token| matches!(&token.kind, TokenKind::Word(word) if word.eq_ignore_ascii_case("TRIGGER")),
+        ) && !matches!(
+            self.tokens.get(start).map(|token| &token.kind),
+            Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("DROP")
+        );
+        let open = |kind: &TokenKind| matches!(kind, TokenKind::Symbol("("));
+        let closed = |kind: &TokenKind| matches!(kind, TokenKind::Symbol(")"));
+        self.at = self.at.max(start + 1);
+        let read = self.tokens.get(start..self.at).unwrap_or_default();
+        let mut depth = read.iter().filter(|token| open(&token.kind)).count();
+        depth = depth.saturating_sub(read.iter().filter(|token| closed(&token.kind)).count());
+        while let Some(kind) = self.kind() {
+            depth += usize::from(open(kind));
+            depth = depth.saturating_sub(usize::from(closed(kind)));
+            let ends = match kind {
+                TokenKind::Symbol(symbol) => *symbol == ";",
+                TokenKind::Word(word) => NEXT_STATEMENTS.iter().any(|next| word.eq_ignore_ascii_case(next)),
+                _ => false,
+            };
+            if depth == 0 && ends && !module {
+                return;
+            }
+            self.advance();
         }
     }
 

@@ -24,6 +24,8 @@ final class MetadataChecks {
                 new Check("metadata_columns", MetadataChecks::columns),
                 new Check("metadata_primary_keys", MetadataChecks::primaryKeys),
                 new Check("metadata_imported_keys", MetadataChecks::importedKeys),
+                new Check("metadata_procedures_and_functions", MetadataChecks::procedures),
+                new Check("metadata_views", MetadataChecks::views),
                 new Check("metadata_indexes", MetadataChecks::indexes),
                 new Check("metadata_types", MetadataChecks::types),
                 new Check("metadata_schemas_and_catalogs", MetadataChecks::schemas));
@@ -110,6 +112,33 @@ final class MetadataChecks {
             List<String> wanted = List.of("jdbc_customer id jdbc_order customer 1 fk_jdbc_order pk_jdbc_customer");
             expect("imported", cells(metadata.getImportedKeys(null, "dbo", "jdbc_order"), names), wanted);
             expect("exported", cells(metadata.getExportedKeys(null, "dbo", "jdbc_customer"), names), wanted);
+        }
+    }
+
+    private static void procedures(Environment at) throws SQLException {
+        try (Connection connection = prepared(at)) {
+            execute(connection, "DROP PROCEDURE IF EXISTS jdbc_pay", "DROP FUNCTION IF EXISTS jdbc_twice",
+                    "CREATE PROCEDURE jdbc_pay @to int, @sum decimal(9,2) OUTPUT AS SET @sum = @to",
+                    "CREATE FUNCTION jdbc_twice (@n int) RETURNS bigint AS BEGIN RETURN 2 * @n END");
+            DatabaseMetaData metadata = connection.getMetaData();
+            List<String> found = cells(metadata.getProcedures(null, "dbo", "jdbc_pay%"), "PROCEDURE_SCHEM", "PROCEDURE_NAME");
+            expect("procedures", found, List.of("dbo jdbc_pay;1"));
+            String[] names = {"COLUMN_NAME", "COLUMN_TYPE", "TYPE_NAME", "ORDINAL_POSITION"};
+            expect("parameters", cells(metadata.getProcedureColumns(null, "dbo", "jdbc_pay", null), names),
+                    List.of("@RETURN_VALUE 5 int 0", "@to 1 int 1", "@sum 2 decimal 2"));
+            found = cells(metadata.getFunctions(null, "dbo", "jdbc_twice"), "FUNCTION_SCHEM", "FUNCTION_NAME");
+            expect("functions", found, List.of("dbo jdbc_twice;0"));
+        }
+    }
+
+    private static void views(Environment at) throws SQLException {
+        try (Connection connection = prepared(at)) {
+            execute(connection, "DROP VIEW IF EXISTS jdbc_names", "CREATE VIEW jdbc_names AS SELECT id, name FROM jdbc_customer");
+            DatabaseMetaData metadata = connection.getMetaData();
+            expect("views", cells(metadata.getTables(null, "dbo", "jdbc_names", new String[] {"VIEW"}), "TABLE_NAME"),
+                    List.of("jdbc_names"));
+            expect("columns", cells(metadata.getColumns(null, "dbo", "jdbc_names", null), "COLUMN_NAME", "TYPE_NAME"),
+                    List.of("id int", "name nvarchar"));
         }
     }
 
