@@ -239,3 +239,13 @@ error 1939: Cannot create index on view 'vi' because the view is not schema boun
 SET ROWCOUNT 1 DECLARE c CURSOR STATIC FOR SELECT a FROM tq OPEN c SELECT @@CURSOR_ROWS SET ROWCOUNT 0 DEALLOCATE c
 ----
 1
+
+-- PREV_NOADJUST at the start gives the rows that there are; PREV as many as are wanted.
+CREATE TABLE ten (a int); INSERT ten SELECT value FROM GENERATE_SERIES(1, 10); DECLARE @c int, @s int = 8, @o int = 1, @r int; EXEC sp_cursoropen @c OUTPUT, N'SELECT a FROM ten ORDER BY a', @s OUTPUT, @o OUTPUT, @r OUTPUT; EXEC sp_cursorfetch @c, 16, 5, 2; EXEC sp_cursorfetch @c, 512, 0, 3; EXEC sp_cursorfetch @c, 512, 0, 3; EXEC sp_cursorfetch @c, 512, 0, 3; EXEC sp_cursorclose @c
+----
+5 | 1
+6 | 1
+2 | 1
+3 | 1
+4 | 1
+1 | 1
