@@ -18,7 +18,7 @@ import pytest
 
 from isolation import bank, workload
 from isolation.checker import Anomaly, check, excluded
-from isolation.service import ROLLED_BACK, Service, number_of
+from isolation.service import ROLLED_BACK, Service, number_of, results
 from isolation.workload import Runner, Workload
 
 SECONDS = float(os.environ.get("BULKWIRE_ISOLATION_SECONDS", "0"))
@@ -148,11 +148,8 @@ def until_committed(connection: pymssql.Connection, text: str) -> None:
     """Runs a batch again until it was no victim of a deadlock."""
     while True:
         try:
-            with connection.cursor() as cursor:
-                cursor.execute(text)
-                while cursor.nextset():
-                    pass
-                return
+            results(connection, text)
+            return
         except pymssql.Error as error:
             if number_of(error) not in ROLLED_BACK:
                 raise

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pymssql
 
-from .service import ROLLED_BACK, Service, is_lost, number_of
+from .service import ROLLED_BACK, Service, is_lost, number_of, results
 
 ACCOUNTS = 8
 BALANCE = 100
@@ -142,11 +142,4 @@ def _transfer(rng: random.Random, number: int) -> tuple[str, str]:
 
 
 def _rows(connection: pymssql.Connection, text: str) -> list[tuple]:
-    with connection.cursor() as cursor:
-        cursor.execute(text)
-        rows: list[tuple] = []
-        while True:
-            if cursor.description is not None:
-                rows += cursor.fetchall()
-            if not cursor.nextset():
-                return rows
+    return [row for found in results(connection, text) for row in found]

@@ -11,6 +11,7 @@ import threading
 import time
 
 import pymssql
+from pymssql import _mssql
 
 READY = re.compile(r"listening on mssql://(?P<user>[^@]+)@(?P<host>[^:]+):(?P<port>\d+)/")
 START_TIMEOUT_SECONDS = 120
@@ -80,6 +81,22 @@ class Service:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
+
+
+def results(connection: pymssql.Connection, text: str) -> list[list[tuple]]:
+    """The rows of each result of a batch."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(text)
+            found = []
+            while True:
+                if cursor.description is not None:
+                    found.append(cursor.fetchall())
+                if not cursor.nextset():
+                    return found
+    except _mssql.MSSQLDatabaseException as error:
+        # The library's inner part tells some failures itself.
+        raise pymssql.OperationalError(error.number, error.text) from error
 
 
 def number_of(error: pymssql.Error) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pymssql
 
 from .history import Add, Append, Operation, Outcome, Read, ReadGroup, Replace, Transaction
-from .service import ROLLED_BACK, Service, is_lost, number_of
+from .service import ROLLED_BACK, Service, is_lost, number_of, results
 
 CONNECTIONS = 8
 # Lists and groups that transactions meet in; after so many transactions others take their place.
@@ -48,7 +48,10 @@ class Runner:
         self.transactions, self.seed = transactions, seed
         self.history: list[Transaction] = []
         self.began = 0
-        self._base = random.Random(seed).randrange(1000) * 1_000_000
+        # Lists that no earlier run has used.
+        with service.connect() as connection:
+            newest = "SELECT MAX(k) FROM (SELECT k FROM lists UNION ALL SELECT k FROM members) AS used"
+            self._base = (results(connection, newest)[0][0][0] or 0) + KEYS
         self._values = itertools.count(1)
         self._lock = threading.Lock()
         self._failure: BaseException | None = None
@@ -112,8 +115,7 @@ class Runner:
         while True:
             connection = self.service.connect()
             try:
-                with connection.cursor() as cursor:
-                    cursor.execute(f"{OPTIONS} SET TRANSACTION ISOLATION LEVEL {self.workload.level}")
+                results(connection, f"{OPTIONS} SET TRANSACTION ISOLATION LEVEL {self.workload.level}")
                 return connection
             except pymssql.Error as error:
                 if not is_lost(error):
@@ -124,11 +126,10 @@ class Runner:
         rows = ", ".join(f"({self._base + turn * KEYS + key}, '', '')" for key in range(KEYS))
         while True:
             try:
-                with self.service.connect() as connection, connection.cursor() as cursor:
-                    cursor.execute(
-                        f"IF NOT EXISTS (SELECT 1 FROM lists WHERE k = {self._base + turn * KEYS})"
-                        f" INSERT lists VALUES {rows}"
-                    )
+                with self.service.connect() as connection:
+                    first = self._base + turn * KEYS
+                    missing = f"NOT EXISTS (SELECT 1 FROM lists WHERE k = {first})"
+                    results(connection, f"IF {missing} INSERT lists VALUES {rows}")
                 return
             except pymssql.Error as error:
                 if not is_lost(error):
@@ -160,38 +161,36 @@ class Runner:
         text = f"BEGIN TRAN {' '.join(statements)} COMMIT SELECT 'committed'"
         written = [_written(*step) for step in plan if step[0] in ("append", "add")]
         try:
-            results = _results(connection, text)
+            found = results(connection, text)
         except pymssql.Error as error:
             if is_lost(error):
                 raise Lost(written, Outcome.UNKNOWN) from error
             self._roll_back(connection, error, written)
             return written, Outcome.ABORTED
-        assert results.pop() == [("committed",)]
+        assert found.pop() == [("committed",)]
         operations: list[Operation] = []
         for kind, key, value in plan:
             if kind in ("append", "add"):
                 operations.append(_written(kind, key, value))
             else:
-                operations.append(_read(kind, key, results.pop(0)))
+                operations.append(_read(kind, key, found.pop(0)))
         return operations, Outcome.COMMITTED
 
     def _one_by_one(self, connection, plan, leaves: bool) -> tuple[list[Operation], Outcome]:
         """The same statement by statement, and COMMIT at last."""
         operations: list[Operation] = []
         try:
-            _results(connection, "BEGIN TRAN")
+            results(connection, "BEGIN TRAN")
             for kind, key, value in plan:
                 if kind == "replace":
-                    read = _read("read", key, _results(connection, self._statement("read", key, 0))[0])
+                    read = _read("read", key, results(connection, self._statement("read", key, 0))[0])
                     operations += [read, Replace(key, read.values, value)]
-                    _results(connection, self._statement("replace", key, value, read.values))
+                    results(connection, self._statement("replace", key, value, read.values))
                 elif kind in ("append", "add"):
                     operations.append(_written(kind, key, value))
-                    _results(connection, self._statement(kind, key, value))
+                    results(connection, self._statement(kind, key, value))
                 else:
-                    operations.append(
-                        _read(kind, key, _results(connection, self._statement(kind, key, 0))[0])
-                    )
+                    operations.append(_read(kind, key, results(connection, self._statement(kind, key, 0))[0]))
             if leaves:
                 connection.close()
                 raise Lost(operations, Outcome.ABORTED)
@@ -201,7 +200,7 @@ class Runner:
             self._roll_back(connection, error, operations)
             return operations, Outcome.ABORTED
         try:
-            _results(connection, "COMMIT")
+            results(connection, "COMMIT")
         except pymssql.Error as error:
             if is_lost(error):
                 raise Lost(operations, Outcome.UNKNOWN) from error
@@ -213,7 +212,7 @@ class Runner:
         """The server has rolled back already."""
         assert number_of(error) in ROLLED_BACK, error
         try:
-            assert _results(connection, "SELECT @@TRANCOUNT") == [[(0,)]], error
+            assert results(connection, "SELECT @@TRANCOUNT") == [[(0,)]], error
         except pymssql.Error as lost:
             if not is_lost(lost):
                 raise
@@ -245,15 +244,3 @@ def _read(kind: str, key: int, rows: list[tuple]) -> Read | ReadGroup:
 
 def _list(text: str) -> tuple[int, ...]:
     return tuple(int(value) for value in text.split(",") if value)
-
-
-def _results(connection: pymssql.Connection, text: str) -> list[list[tuple]]:
-    """The rows of each result of a batch."""
-    with connection.cursor() as cursor:
-        cursor.execute(text)
-        results = []
-        while True:
-            if cursor.description is not None:
-                results.append(cursor.fetchall())
-            if not cursor.nextset():
-                return results
