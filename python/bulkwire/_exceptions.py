@@ -9,11 +9,13 @@ class Error(Exception):
     """The root of everything that this package raises by itself.
 
     Attributes:
-        rows_committed: for a load that failed, the rows that its earlier batches committed.
+        rows_committed: for a load that failed, the rows that are known to be committed.
+        rows_in_doubt: for a load that failed, the rows of its last batch if it is not known whether they were committed, else 0.
         failed_rows: for a load that failed, the rows of the source (counted from 0) that were in the batch rolled back.
     """
 
     rows_committed: int | None = None
+    rows_in_doubt: int | None = None
     failed_rows: range | None = None
 
 
@@ -37,8 +39,12 @@ class BrokenConnectionError(ConnectError):
     """The connection broke during a request; open a new one."""
 
 
+class InDoubtError(ConnectError):
+    """The answer to a commit, or to statements that commit by themselves, was lost: it is not known whether they took effect."""
+
+
 class TimedOutError(Error, TimeoutError):
-    """The server took longer than the connection's command time-out."""
+    """The server was silent for longer than the connection's command time-out."""
 
 
 class CancelledError(Error):

@@ -16,6 +16,7 @@ use rows::{CastOptions, Mapping};
 use tds::{Isolation, SqlType, Value};
 
 use crate::execution::Execution;
+use crate::failure::Told;
 use crate::interrupt::{self, Latest};
 use crate::load_report::LoadReport;
 use crate::parameters::{self, Parameter};
@@ -104,9 +105,12 @@ impl Connection {
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<(Vec<String>, Bound<'py, PyList>)>> {
         let parameters = parameters::from_python(params)?;
-        let tables = self.request(py, |client| match parameters.is_empty() {
-            true => client.query_values(sql),
-            false => client.query_values_with(sql, &borrowed(&parameters)),
+        let tables = self.request(py, |client| {
+            let done = match parameters.is_empty() {
+                true => client.query_values(sql),
+                false => client.query_values_with(sql, &borrowed(&parameters)),
+            };
+            client.doubted(done)
         })?;
         let row = |values: &Vec<Value>| {
             let cells = values.iter().map(|value| python_value::from_value(py, value));
@@ -214,9 +218,17 @@ impl Connection {
         let stopped = AtomicBool::new(false);
         let latest = Latest::new();
         let (schema, batches) = (source.schema, source.batches);
+        let told = Latest::new();
         let done = interrupt::run(
             py,
-            || work(&mut client, &schema, Stopped { batches, stopped: &stopped }, &mut |at| latest.set(*at)),
+            || {
+                let source = Stopped { batches, stopped: &stopped };
+                let done = work(&mut client, &schema, source, &mut |at| latest.set(*at));
+                if let Err(error) = &done {
+                    told.set(Told::of(error));
+                }
+                done
+            },
             || {
                 stopped.store(true, Ordering::SeqCst);
                 // If the connection is gone the load ends by itself.
@@ -228,6 +240,10 @@ impl Connection {
             },
         );
         drop(client);
+        // Ctrl-C and exceptions of others say as well how far the load came.
+        if let (Err(raised), Some(told)) = (&done, told.take()) {
+            told.note_on(py, raised);
+        }
         done?.map_err(|error| failure::from_load(py, error))
     }
 
@@ -268,7 +284,7 @@ impl Iterator for Stopped<'_> {
 }
 
 fn nothing(source: Error) -> LoadError {
-    LoadError { batch: None, rows_committed: 0, source }
+    LoadError::before_rows(source)
 }
 
 /// Borrows the names of parameters.

@@ -48,6 +48,7 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
         Error::TimedOut { .. } => "TimedOutError",
         Error::Cancelled => "CancelledError",
         Error::Broken => "BrokenConnectionError",
+        Error::InDoubt { .. } => "InDoubtError",
         _ => "Error",
     };
     named(py, class, text)
@@ -55,11 +56,17 @@ pub(crate) fn from_error(py: Python<'_>, error: Error) -> PyErr {
 
 /// The exception for a load that failed, with what was committed before and what was rolled back.
 pub(crate) fn from_load(py: Python<'_>, error: LoadError) -> PyErr {
-    let LoadError { batch, rows_committed, source } = error;
-    let raised = from_error(py, source);
+    let told = Told::of(&error);
+    let whole = error.to_string();
+    let LoadError { batch, source, .. } = error;
+    let raised = match source {
+        // What the source's text lacks: which rows.
+        Error::InDoubt { .. } => named(py, "InDoubtError", whole),
+        source => from_error(py, source),
+    };
+    told.note_on(py, &raised);
     let value = raised.value(py);
     let note = || {
-        value.setattr("rows_committed", rows_committed)?;
         let Some(batch) = batch else { return Ok(()) };
         let range = py.import("builtins")?.getattr("range")?.call1((batch.rows.start, batch.rows.end))?;
         value.setattr("failed_rows", range)
@@ -67,6 +74,29 @@ pub(crate) fn from_load(py: Python<'_>, error: LoadError) -> PyErr {
     // An exception of the source's own, of a type that takes no attributes, goes without them.
     let _: PyResult<()> = note();
     raised
+}
+
+/// How far a load came that failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Told {
+    rows_committed: u64,
+    rows_in_doubt: u64,
+}
+
+impl Told {
+    /// Of an error.
+    pub(crate) fn of(error: &LoadError) -> Self {
+        Self { rows_committed: error.rows_committed, rows_in_doubt: error.rows_in_doubt }
+    }
+
+    /// Sets the attributes of an exception that says it.
+    pub(crate) fn note_on(self, py: Python<'_>, raised: &PyErr) {
+        let value = raised.value(py);
+        // An exception of a type that takes no attributes goes without them.
+        let _: PyResult<()> = value
+            .setattr("rows_committed", self.rows_committed)
+            .and_then(|()| value.setattr("rows_in_doubt", self.rows_in_doubt));
+    }
 }
 
 /// The Python form of a message of the server.

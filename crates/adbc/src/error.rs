@@ -48,6 +48,7 @@ pub(crate) fn from_load(error: load::Error) -> Error {
         load::Error::Connect(_) | load::Error::Tls(_) | load::Error::Io { .. } | load::Error::Broken => {
             Status::IO
         }
+        load::Error::InDoubt { .. } => Status::IO,
         load::Error::TimedOut { .. } => Status::Timeout,
         load::Error::Cancelled => Status::Cancelled,
         load::Error::SeveralResults => Status::InvalidState,
@@ -59,7 +60,11 @@ pub(crate) fn from_load(error: load::Error) -> Error {
 /// An error of a load, with what it had committed before.
 pub(crate) fn from_failed_load(error: LoadError) -> Error {
     let text = error.to_string();
-    Error { message: text, ..from_load(error.source) }
+    let rows = [("rows_committed", error.rows_committed), ("rows_in_doubt", error.rows_in_doubt)];
+    let rows = rows.map(|(key, rows)| (format!("bulkwire.{key}"), rows.to_string().into_bytes()));
+    let source = from_load(error.source);
+    let details = source.details.into_iter().flatten().chain(rows).collect();
+    Error { message: text, details: Some(details), ..source }
 }
 
 /// A connection that is busy or closed.

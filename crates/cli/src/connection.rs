@@ -1,5 +1,7 @@
 //! From connection flags to a client.
 
+use std::time::Duration;
+
 use load::{Client, Config};
 
 use crate::args::ConnectionArgs;
@@ -17,5 +19,19 @@ pub fn open(flags: &ConnectionArgs) -> Result<Client, Failure> {
     if let Some(size) = flags.packet_size {
         config.packet_size_bytes = u16::try_from(size).ok();
     }
-    Ok(Client::connect(&config)?)
+    if let Some(seconds) = flags.connect_timeout {
+        config.connect_timeout = time(seconds);
+    }
+    if let Some(seconds) = flags.command_timeout {
+        config.command_timeout = time(seconds);
+    }
+    let mut client = Client::connect(&config)?;
+    // A command that failed has no further use for its connection.
+    client.close_failed_loads();
+    Ok(client)
+}
+
+/// A limit of time, 0 for none.
+pub fn time(seconds: u32) -> Option<Duration> {
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }

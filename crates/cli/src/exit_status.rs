@@ -15,6 +15,8 @@ impl ExitStatus {
     pub const USAGE: Self = Self(2);
     /// Done without the rows that were refused.
     pub const ROWS_REFUSED: Self = Self(3);
+    /// Failed, and it is not known whether the last batch or statement took effect.
+    pub const IN_DOUBT: Self = Self(4);
 }
 
 impl From<ExitStatus> for ExitCode {

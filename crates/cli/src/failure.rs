@@ -6,7 +6,8 @@ use formats::FormatError;
 
 use crate::ExitStatus;
 
-/// An error as the user sees it. Exit code 2 for a command that makes no sense, 1 for one that failed.
+/// An error as the user sees it. Exit code 2 for a command that makes no sense, 4 for one that leaves something in doubt, 1 for
+/// any other that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The arguments contradict each other or name nothing that exists.
@@ -25,6 +26,22 @@ pub enum Failure {
         place: String,
         /// The server's words.
         error: load::Error,
+    },
+    /// A statement that comes with a load.
+    #[error("{statement}: {error}")]
+    Statement {
+        /// The statement.
+        statement: String,
+        /// What happened.
+        error: Box<load::Error>,
+    },
+    /// What went wrong after the table had been emptied, as `--truncate` asks.
+    #[error("{failure}")]
+    Emptied {
+        /// The table.
+        table: String,
+        /// What happened then.
+        failure: Box<Failure>,
     },
     /// A file does not fit its table; nothing was changed.
     #[error("{file} cannot be loaded into {table}: {error}")]
@@ -86,8 +103,6 @@ pub struct FailedLoad {
     pub error: load::LoadError,
     /// Line of the file in which the offending row starts, if that is known.
     pub line: Option<u64>,
-    /// The table, if it was truncated before.
-    pub emptied: Option<String>,
 }
 
 const NESTED: &str = "--nested-as-json stores such values as JSON text";
@@ -99,14 +114,12 @@ impl Failure {
             return ExitStatus::SUCCESS;
         }
         eprintln!("error: {self}");
-        if let Failure::Load(load) = self
+        if let Some(load) = self.load()
             && let Some(line) = load.line
         {
             eprintln!("  at {}, line {line}", load.file);
         }
-        if let Failure::Load(load) = self
-            && let Some(table) = &load.emptied
-        {
+        if let Failure::Emptied { table, .. } = self {
             eprintln!("note: {table} was emptied before, as --truncate asks");
         }
         if let Some(hint) = self.hint() {
@@ -114,12 +127,34 @@ impl Failure {
         }
         match self {
             Failure::Usage(_) | Failure::Config(_) => ExitStatus::USAGE,
+            _ if self.is_in_doubt() => ExitStatus::IN_DOUBT,
             _ => ExitStatus::FAILURE,
+        }
+    }
+
+    /// The load that ended early.
+    pub fn load(&self) -> Option<&FailedLoad> {
+        match self {
+            Failure::Load(load) => Some(load),
+            Failure::Emptied { failure, .. } => failure.load(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is not known what became of the last batch or statement.
+    fn is_in_doubt(&self) -> bool {
+        match self {
+            Failure::Load(load) => load.error.rows_in_doubt > 0,
+            Failure::Emptied { failure, .. } => failure.is_in_doubt(),
+            Failure::Client(error) | Failure::Batch { error, .. } => error.is_in_doubt(),
+            Failure::Plan { error, .. } | Failure::Statement { error, .. } => error.is_in_doubt(),
+            _ => false,
         }
     }
 
     fn is_broken_pipe(&self) -> bool {
         match self {
+            Failure::Emptied { failure, .. } => failure.is_broken_pipe(),
             Failure::Stream { source, .. } => source.kind() == io::ErrorKind::BrokenPipe,
             Failure::Format(error) => error.is_broken_pipe(),
             Failure::Client(load::Error::Sink(source)) => {
@@ -136,10 +171,16 @@ impl Failure {
         use rows::{PlanError, Refusal, RowDecodeErrorReason};
         let error = match self {
             Failure::Load(load) => &load.error.source,
+            Failure::Emptied { failure, .. } => return failure.hint(),
             Failure::Client(error) => error,
-            Failure::Plan { error, .. } => error,
+            Failure::Batch { error, .. } => error,
+            Failure::Plan { error, .. } | Failure::Statement { error, .. } => error,
             Failure::Format(error) => return of_file(error),
             _ => return None,
+        };
+        let error = match error {
+            load::Error::InDoubt { source, .. } => source,
+            error => error,
         };
         match error {
             load::Error::Source(source) => source.downcast_ref::<FormatError>().and_then(of_file),
@@ -183,6 +224,12 @@ impl Failure {
             }
             load::Error::NoTable { .. } if matches!(self, Failure::Plan { .. }) => {
                 Some("--create makes the table from the source's columns")
+            }
+            load::Error::Server(server) if server.is_about_the_stream() => {
+                Some("--bisect sends such a batch again in parts; --batch-rows makes smaller ones")
+            }
+            load::Error::TimedOut { .. } => {
+                Some("--command-timeout SECONDS lets the server be silent for longer, 0 without end")
             }
             load::Error::Tls(_) => {
                 Some("ServerCertificate=FILE pins a certificate; TrustServerCertificate=true accepts any")

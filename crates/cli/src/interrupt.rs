@@ -2,8 +2,11 @@
 //!
 //! SIGHUP keeps its default, so that `nohup` works.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 use std::{io, process, thread};
+
+use load::report::grouped;
 
 /// Exit codes of an interrupted process are this plus the signal's number, as shells have it.
 #[cfg(unix)]
@@ -20,6 +23,57 @@ pub enum Left {
     Nothing,
 }
 
+/// How far the loads of this process are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rows {
+    /// By the files before the one that is being loaded.
+    before: u64,
+    committed: u64,
+    committing: u64,
+    /// A statement is under way that changes the table by itself.
+    statement: bool,
+}
+
+static ROWS: Mutex<Rows> = Mutex::new(Rows { before: 0, committed: 0, committing: 0, statement: false });
+
+fn rows() -> MutexGuard<'static, Rows> {
+    ROWS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A load's progress, to be told before and after every commit.
+pub fn note(progress: &load::Progress) {
+    let mut rows = rows();
+    (rows.committed, rows.committing) = (progress.rows_committed, progress.rows_committing);
+}
+
+/// A file is loaded whole; the next one counts anew.
+pub fn note_file(loaded: u64) {
+    let mut rows = rows();
+    *rows = Rows { before: rows.before.saturating_add(loaded), ..Rows::default() };
+}
+
+/// Runs a statement that changes something by itself.
+pub fn during_statement<T>(run: impl FnOnce() -> T) -> T {
+    rows().statement = true;
+    let done = run();
+    rows().statement = false;
+    done
+}
+
+/// What is told of batches.
+#[cfg(unix)]
+fn told(rows: Rows) -> String {
+    let committed = grouped(rows.before.saturating_add(rows.committed));
+    match (rows.committing, rows.statement) {
+        (_, true) => "it is not known whether the statement under way takes effect".to_owned(),
+        (0, false) => format!("{committed} rows are committed, nothing else is"),
+        (committing, false) => format!(
+            "{committed} rows are committed; it is not known whether the {} rows of the batch under way are",
+            grouped(committing)
+        ),
+    }
+}
+
 /// Cleans up when a signal ends the process.
 #[cfg(unix)]
 pub fn watch(left: Left) -> io::Result<()> {
@@ -28,10 +82,10 @@ pub fn watch(left: Left) -> io::Result<()> {
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             formats::remove_unfinished();
+            // Held until the end of the process: no commit begins behind what is told.
+            let rows = rows();
             match left {
-                Left::Batches => {
-                    eprintln!("error: interrupted; batches that were committed stay, nothing else does");
-                }
+                Left::Batches => eprintln!("error: interrupted; {}", told(*rows)),
                 Left::Unknown => eprintln!("error: interrupted; statements that had ended stay in effect"),
                 Left::Nothing => eprintln!("error: interrupted"),
             }

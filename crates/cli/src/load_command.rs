@@ -17,7 +17,7 @@ use rows::mapping::{CreateOptions, StringType};
 use rows::text::DateOrder;
 use rows::{CastOptions, Mapping};
 use serde_json::json;
-use tds::ColumnFlags;
+use tds::{ColumnFlags, Value};
 
 use crate::args::{Choice, LoadArgs};
 use crate::failure::{FailedLoad, Failure};
@@ -25,7 +25,7 @@ use crate::host_file::HostLayout;
 use crate::loaded_file::{LoadedFile, Reader};
 use crate::rejects::{Rejected, Rejects};
 use crate::server_log::{Logged, ServerLog};
-use crate::{connection, file_format, progress, rejects, server_side};
+use crate::{connection, file_format, interrupt, progress, rejects, server_side};
 
 /// Rows of a batch as it is read from a file.
 const READ_BATCH_ROWS: usize = 65_536;
@@ -76,14 +76,19 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
     }
     let rejects = rejects(arguments)?;
     let mut refused_before = 0;
+    let mut rows_before = rows_before(&mut client, &table, arguments)?;
     for (index, source) in sources.iter().enumerate() {
         let truncate = arguments.truncate && index == 0;
         let server_log = if arguments.dry_run { None } else { ServerLog::open(&mut client) };
-        let loaded = load_file(&mut client, &table, source, truncate, arguments, rejects.as_ref());
+        let target = Target { table: &table, truncate, rows_before };
+        let loaded = load_file(&mut client, &target, source, arguments, rejects.as_ref());
         // Also after a failure: the refused rows are known.
         let refused = rejects.as_ref().map_or(0, Rejects::count);
         if let Some(rejects) = &rejects {
             rejects.finish().map_err(|source| rejects_failure(arguments, source))?;
+        }
+        if let Err(failure) = &loaded {
+            show_failure(failure, arguments)?;
         }
         if let Err(failure) = &loaded
             && arguments.create
@@ -93,6 +98,8 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
             drop_again(&mut client, &table, arguments);
         }
         if let Some(report) = loaded? {
+            interrupt::note_file(report.rows);
+            rows_before = rows_before.and_then(|rows| rows.checked_add(report.rows));
             let logged = server_log.map(|log| log.since(&mut client)).unwrap_or_default();
             show(&report, &logged, refused - refused_before, source, arguments)?;
         }
@@ -215,7 +222,7 @@ fn create(
         eprintln!("{statement}");
     }
     if !arguments.dry_run {
-        client.execute(&statement)?;
+        change(client, &statement)?;
     } else {
         return Err(Failure::Usage(
             "--dry-run cannot plan a load into a table that is yet to be made".to_owned(),
@@ -240,22 +247,77 @@ fn create_options(
     }
 }
 
+/// Where a file goes.
+struct Target<'a> {
+    table: &'a TableName,
+    /// It is emptied before.
+    truncate: bool,
+    /// Its rows, if they change by this command alone.
+    rows_before: Option<u64>,
+}
+
+/// The table's rows, if nobody else changes them.
+fn rows_before(client: &mut Client, table: &TableName, arguments: &LoadArgs) -> Result<Option<u64>, Failure> {
+    if arguments.create || arguments.truncate {
+        return Ok(Some(0));
+    }
+    if !arguments.sole_writer || arguments.dry_run {
+        return Ok(None);
+    }
+    let counted = client.query_values(&format!("SELECT COUNT_BIG(*) FROM {table}"))?;
+    let count = counted.first().and_then(|result| result.rows.first()).and_then(|row| row.first());
+    Ok(count.and_then(|value| match value {
+        Value::BigInt(rows) => u64::try_from(*rows).ok(),
+        _ => None,
+    }))
+}
+
+/// Runs a statement that comes with the load; the error names it.
+fn change(client: &mut Client, statement: &str) -> Result<(), Failure> {
+    let done = interrupt::during_statement(|| client.execute(statement));
+    let named = |error| Failure::Statement { statement: statement.to_owned(), error: Box::new(error) };
+    done.map(drop).map_err(named)
+}
+
 fn load_file(
     client: &mut Client,
-    table: &TableName,
+    target: &Target<'_>,
     source: &Source,
-    truncate: bool,
     arguments: &LoadArgs,
     rejects: Option<&Rejects>,
 ) -> Result<Option<LoadReport>, Failure> {
-    let mut reader = open(client, table, source, arguments)?;
+    let &Target { table, truncate, rows_before } = target;
+    let reader = open(client, table, source, arguments)?;
     let options = options(arguments, &source.kind);
     let mut plan = plan(client, table, source, &reader.schema(), &options)?;
-    if truncate && !arguments.dry_run {
-        // Only now: a file that does not fit the table must not cost its rows. The empty table has a plan of its own.
-        client.execute(&format!("TRUNCATE TABLE {table}"))?;
-        plan = self::plan(client, table, source, &reader.schema(), &options)?;
+    let empties = truncate && !arguments.dry_run;
+    if empties {
+        // Only now: a file that does not fit the table must not cost its rows.
+        change(client, &format!("TRUNCATE TABLE {table}"))?;
     }
+    let loaded = (|| {
+        if empties {
+            // The empty table has a plan of its own.
+            plan = self::plan(client, table, source, &reader.schema(), &options)?;
+        }
+        plan.rows_before = rows_before;
+        transfer(client, &plan, source, reader, arguments, rejects)
+    })();
+    loaded.map_err(|failure| match empties {
+        true => Failure::Emptied { table: table.to_string(), failure: Box::new(failure) },
+        false => failure,
+    })
+}
+
+/// Loads the rows of a file as planned.
+fn transfer(
+    client: &mut Client,
+    plan: &LoadPlan,
+    source: &Source,
+    mut reader: Reader,
+    arguments: &LoadArgs,
+    rejects: Option<&Rejects>,
+) -> Result<Option<LoadReport>, Failure> {
     if !arguments.quiet {
         eprintln!("{plan}");
     }
@@ -283,15 +345,15 @@ fn load_file(
     };
     let tolerance = Tolerance { reject: &refuse, bisect: arguments.bisect, keep_open_batch: false };
     let tolerance = rejects.map(|_| &tolerance);
-    let loaded = load::load_tolerant(client, &plan, batches, tolerance, &mut |progress| {
+    let loaded = load::load_tolerant(client, plan, batches, tolerance, &mut |progress| {
+        interrupt::note(progress);
         bar.set_position(read.load(Ordering::Relaxed));
         bar.set_message(format!("{} rows", grouped(progress.rows_committed.max(progress.rows_sent))));
     });
     bar.finish_and_clear();
     loaded.map(Some).map_err(|error| {
         let line = line_of(&error.source, lines.as_ref());
-        let emptied = truncate.then(|| table.to_string());
-        Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line, emptied }))
+        Failure::Load(Box::new(FailedLoad { file: source.name.clone(), error, line }))
     })
 }
 
@@ -399,6 +461,21 @@ fn described(rejected: &Rejected<'_>) -> String {
         }
         _ => format!("{place}: {}", rejected.reason),
     }
+}
+
+/// A load that failed, as `--json` has it.
+fn show_failure(failure: &Failure, arguments: &LoadArgs) -> Result<(), Failure> {
+    let Some(load) = failure.load() else { return Ok(()) };
+    if !arguments.json {
+        return Ok(());
+    }
+    let line = json!({
+        "file": load.file,
+        "error": load.error.to_string(),
+        "rows_committed": load.error.rows_committed,
+        "rows_in_doubt": load.error.rows_in_doubt,
+    });
+    writeln!(io::stdout(), "{line}").map_err(|source| Failure::Stream { stream: "output", source })
 }
 
 fn show(

@@ -24,9 +24,15 @@ pub fn run(arguments: &QueryArgs) -> Result<(), Failure> {
     let mut first = true;
     for Batch { sql, line, count } in &batches {
         for _ in 0..*count {
-            let ran = run_batch(&mut client, sql, &parameters, arguments, &mut first);
+            let ran = match run_batch(&mut client, sql, &parameters, arguments, &mut first) {
+                Err(Failure::Client(error)) => client.doubted(Err(error)).map_err(Failure::Client),
+                ran => ran,
+            };
             ran.map_err(|failure| match (failure, &place) {
-                (Failure::Client(error @ load::Error::Server(_)), Some(place)) if batches.len() > 1 => {
+                (
+                    Failure::Client(error @ (load::Error::Server(_) | load::Error::InDoubt { .. })),
+                    Some(place),
+                ) if batches.len() > 1 => {
                     Failure::Batch { place: format!("{place}, batch from line {line}"), error }
                 }
                 (failure, _) => failure,

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use formats::{CsvOptions, Format, Location};
 use load::report::grouped;
-use load::{BulkInsertOptions, TableName, bulk_insert_statement};
+use load::{BulkInsertOptions, Client, ExecuteResult, TableName, bulk_insert_statement};
 use serde_json::json;
 
 use crate::args::{Choice, FormatName, LoadArgs};
 use crate::failure::Failure;
-use crate::{connection, file_format};
+use crate::{connection, file_format, interrupt};
 
 /// What ends a row unless told: a line feed alone, on every operating system of the server.
 const ROW_TERMINATOR: &str = "0x0a";
@@ -30,14 +30,15 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
     }
     let mut client = connection::open(&arguments.connection)?;
     if arguments.truncate {
-        client.execute(&format!("TRUNCATE TABLE {table}"))?;
+        execute(&mut client, &format!("TRUNCATE TABLE {table}"))?;
     }
     for (file, statement) in statements {
         if !arguments.quiet {
             eprintln!("{statement}");
         }
         let started = Instant::now();
-        let done = client.execute(&statement)?;
+        let done = execute(&mut client, &statement)?;
+        interrupt::note_file(done.rows_affected);
         let seconds = started.elapsed().as_secs_f64();
         let messages: Vec<&str> = done.messages.iter().map(|message| message.message.as_str()).collect();
         if arguments.json {
@@ -51,6 +52,11 @@ pub fn run(table: &TableName, arguments: &LoadArgs) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+fn execute(client: &mut Client, statement: &str) -> Result<ExecuteResult, Failure> {
+    let named = |error| Failure::Statement { statement: statement.to_owned(), error: Box::new(error) };
+    interrupt::during_statement(|| client.execute(statement)).map_err(named)
 }
 
 fn options(file: &str, arguments: &LoadArgs) -> Result<BulkInsertOptions, Failure> {

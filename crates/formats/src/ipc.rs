@@ -18,6 +18,7 @@ use crate::batch::check_schema;
 use crate::compression::Compressor;
 use crate::damage::contained;
 use crate::location::{Counted, Spooled};
+use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Reason, Written};
 use claims::{CheckedStream, FalseClaim};
 
@@ -62,6 +63,8 @@ pub struct IpcReader {
     batch_rows: usize,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
+    /// Of a file that is read by its index; a stream watches itself.
+    witness: Option<Witness>,
     finished: bool,
 }
 
@@ -103,6 +106,7 @@ impl IpcReader {
         let mut input = Cursor::new(head).chain(input);
         let mut bytes_read = source.bytes_read;
         let mut bytes_total = source.bytes_total;
+        let mut witness = None;
         let batches = if is_file {
             let seekable = match (location, compression) {
                 (Location::Path(_) | Location::Spooled(_), Compression::None) if bytes_total.is_some() => {
@@ -113,6 +117,7 @@ impl IpcReader {
             let mut file = seekable.open_file()?;
             claims::check_file(&mut BufReader::new(&file))?;
             file.rewind()?;
+            witness = Witness::of(&file)?;
             bytes_total = Some(file.metadata()?.len());
             bytes_read = Arc::default();
             let counted = Counted { inner: file, bytes: Arc::clone(&bytes_read) };
@@ -133,6 +138,7 @@ impl IpcReader {
             batch_rows,
             bytes_read,
             bytes_total,
+            witness,
             finished: false,
         })
     }
@@ -156,7 +162,14 @@ impl Iterator for IpcReader {
         }
         let next = match self.pending.take() {
             Some(batch) => Ok(Some(batch)),
-            None => contained(|| Ok(self.batches.next().transpose()?)),
+            None => contained(|| {
+                let next = self.batches.next().transpose()?;
+                match &self.witness {
+                    Some(witness) if next.is_none() => witness.check()?,
+                    _ => {}
+                }
+                Ok(next)
+            }),
         };
         let batch = match next {
             Ok(Some(batch)) => batch,

@@ -31,6 +31,7 @@ pub mod parquet;
 mod row_positions;
 pub mod sniff;
 mod unfinished;
+mod witness;
 
 pub use batch::{BatchReader, BatchWriter, Written, create, open};
 pub use checksum::{Checksum, ContentChecksum};

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::FormatError;
 use crate::unfinished::Unfinished;
+use crate::witness::Watched;
 
 /// Where a file is read from or written to.
 #[derive(Debug, Clone)]
@@ -63,7 +64,7 @@ impl Location {
                 let file = self.open_file()?;
                 let metadata = file.metadata().map_err(|error| self.error(error))?;
                 let total = metadata.is_file().then_some(metadata.len());
-                (Box::new(file), total)
+                (Box::new(Watched::new(file).map_err(|error| self.error(error))?), total)
             }
         };
         let input = Counted { inner: input, bytes: Arc::clone(&bytes_read) };

@@ -19,6 +19,7 @@ use crate::batch::check_schema;
 use crate::compression::Compressor;
 use crate::damage::contained;
 use crate::location::{Counted, Spooled};
+use crate::witness::Witness;
 use crate::{BatchReader, BatchWriter, Compression, FormatError, Location, Written};
 
 /// How a Parquet file is written. Reading needs no options.
@@ -63,6 +64,7 @@ pub struct ParquetReader {
     batches: ParquetRecordBatchReader,
     bytes_read: Arc<AtomicU64>,
     bytes_total: u64,
+    witness: Option<Witness>,
     failed: bool,
 }
 
@@ -85,10 +87,11 @@ impl ParquetReader {
     fn from_chunks(chunks: CountedChunks, name: &str, batch_rows: usize) -> Result<Self, FormatError> {
         let bytes_read = Arc::clone(&chunks.bytes);
         let bytes_total = chunks.len();
+        let witness = Witness::of(&chunks.file)?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(chunks)?;
         let schema = Arc::clone(builder.schema());
         let batches = builder.with_batch_size(batch_rows).build()?;
-        Ok(Self { file: name.to_owned(), schema, batches, bytes_read, bytes_total, failed: false })
+        Ok(Self { file: name.to_owned(), schema, batches, bytes_read, bytes_total, witness, failed: false })
     }
 }
 
@@ -102,7 +105,10 @@ impl Iterator for ParquetReader {
         let next = contained(|| match self.batches.next() {
             // The batches come without the file's own metadata.
             Some(batch) => Ok(Some(batch?.with_schema(Arc::clone(&self.schema))?)),
-            None => Ok(None),
+            None => match &self.witness {
+                Some(witness) => Ok(witness.check().map(|()| None)?),
+                None => Ok(None),
+            },
         });
         self.failed = next.is_err();
         next.map_err(|error| error.in_file(&self.file)).transpose()

@@ -56,6 +56,7 @@ fn main() -> Outcome<()> {
         transaction: BatchTransaction::Autocommit,
         // The sink counts nothing.
         count_rule: CountRule::Unchecked,
+        rows_before: None,
         choices: Vec::new(),
     };
     let batches = rows.div_ceil(SOURCE_BATCH_ROWS as u64);

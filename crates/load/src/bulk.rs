@@ -41,6 +41,8 @@ pub struct BulkProgress {
     pub rows_sent: u64,
     /// Rows that the server confirmed and committed.
     pub rows_committed: u64,
+    /// Rows of the last batch, if it is not known whether it was committed.
+    pub rows_in_doubt: u64,
     /// Batches committed.
     pub batches: u64,
     /// Time spent writing to the socket.
@@ -148,6 +150,23 @@ impl BulkLoad<'_> {
         }
     }
 
+    /// Whether the end of the open batch's message commits it.
+    fn commits_itself(&self, open: &OpenBatch) -> bool {
+        !open.owns_transaction && !self.client.in_transaction()
+    }
+
+    /// An error behind the end of a message that commits itself; an answer with an error says that it did not.
+    fn doubted(&mut self, open: &OpenBatch, error: Error) -> Error {
+        match error {
+            Error::Server(_) if !self.client.is_broken() => error,
+            error => {
+                self.progress.rows_in_doubt = open.rows;
+                self.client.session().close();
+                Error::in_doubt("the batch was committed", error)
+            }
+        }
+    }
+
     /// Ends the open batch: the server's count is compared with what was sent, and the batch is committed.
     pub(crate) fn close_batch(&mut self) -> Result<(), Error> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
@@ -155,8 +174,10 @@ impl BulkLoad<'_> {
         let session = self.client.session();
         let sent = open.message.finish(&mut session.transport, &DONE);
         self.progress.send += started.elapsed();
+        let commits_itself = self.commits_itself(&open);
         if let Err(error) = sent {
-            return Err(self.explain(error));
+            let error = self.explain(error);
+            return Err(if commits_itself { self.doubted(&open, error) } else { error });
         }
         let started = Instant::now();
         let closed = self.confirm(&open);
@@ -184,7 +205,7 @@ impl BulkLoad<'_> {
         if owns_transaction {
             self.client.begin(Isolation::Current)?;
         }
-        let accepted = self.client.execute(&self.statement);
+        let accepted = self.client.run(&self.statement);
         self.progress.wait += started.elapsed();
         let accepted = match accepted {
             Ok(result) => result,
@@ -204,9 +225,15 @@ impl BulkLoad<'_> {
     }
 
     fn confirm(&mut self, open: &OpenBatch) -> Result<(), Error> {
+        let commits_itself = self.commits_itself(open);
         let session = self.client.session();
         session.expect_answer();
-        let answer = session.finish_answer("waiting for the end of a batch")?;
+        let answer = match session.finish_answer("waiting for the end of a batch") {
+            Ok(answer) => answer,
+            Err(error) if commits_itself => return Err(self.doubted(open, error)),
+            Err(error) => return Err(error),
+        };
+        let session = self.client.session();
         let messages = session.take_messages();
         self.note(messages);
         let acknowledged = answer.counts.last().map_or(0, |done| done.row_count);
@@ -216,22 +243,27 @@ impl BulkLoad<'_> {
             CountRule::Unchecked => true,
         };
         if !fits {
-            let committed = !open.owns_transaction && !self.client.in_transaction();
+            let committed = commits_itself;
+            self.progress.rows_in_doubt = if committed { open.rows } else { 0 };
             return Err(Error::CountMismatch { sent: open.rows, acknowledged, committed });
         }
-        if open.owns_transaction { self.client.commit() } else { Ok(()) }
+        if !open.owns_transaction {
+            return Ok(());
+        }
+        let committed = self.client.commit();
+        if committed.as_ref().is_err_and(Error::is_in_doubt) {
+            self.progress.rows_in_doubt = open.rows;
+        }
+        committed
     }
 
-    /// Ends the message so that the server drops it, reads what it has to say, and rolls back.
+    /// Has the server drop the message, reads what it has to say, and rolls back.
     fn abandon(&mut self) -> Result<(), Error> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let session = self.client.session();
         let ended = open.message.abandon(&mut session.transport);
         session.check(ended)?;
         session.expect_answer();
-        session
-            .transport
-            .set_deadline(Some(Instant::now() + EXPLANATION_PATIENCE.max(Duration::from_secs(30))));
         let answer = session.finish_answer("abandoning a batch");
         if open.owns_transaction && !self.client.is_broken() {
             self.client.rollback()?;
@@ -243,6 +275,11 @@ impl BulkLoad<'_> {
     fn explain(&mut self, error: Error) -> Error {
         self.open = None;
         let session = self.client.session();
+        if session.transport.cancel_requested() {
+            // A server that takes no more bytes hears no attention either.
+            session.close();
+            return Error::Cancelled;
+        }
         session.expect_answer();
         session.transport.set_deadline(Some(Instant::now() + EXPLANATION_PATIENCE));
         let answer = session.finish_answer("looking for the reason of a broken connection");
@@ -261,6 +298,9 @@ impl BulkLoad<'_> {
 
 impl Drop for BulkLoad<'_> {
     fn drop(&mut self) {
+        if self.open.is_some() && self.client.session().closes_failed_loads {
+            self.client.session().close();
+        }
         if !self.client.is_broken() {
             // A failure leaves the connection marked as broken; the server rolls back when it closes.
             let _ = self.abandon();

@@ -4,8 +4,8 @@ use std::io;
 
 use rows::mapping::Form;
 use tds::{
-    Collation, Isolation, Reader, ServerMessage, SqlType, TransactionRequest, TypeInfo, Value, ValuePlace,
-    decode_value,
+    Collation, Isolation, Reader, ServerMessage, SqlType, TransactionEvent, TransactionRequest, TypeInfo,
+    Value, ValuePlace, decode_value,
     rpc::{Parameter, ProcId, Procedure, RpcMessage, RpcRequest},
     token::{ReturnValue, Token},
     transaction_request::{BeginTransaction, TransactionMessage},
@@ -26,6 +26,7 @@ use crate::{
 pub struct Client {
     session: Session,
     server: ServerInfo,
+    config: Config,
 }
 
 /// Stops the request that a [`Client`] is working on.
@@ -79,7 +80,18 @@ impl Client {
     /// Connects and logs in.
     pub fn connect(config: &Config) -> Result<Self, Error> {
         let (session, server) = login::connect(config)?;
-        Ok(Self { session, server })
+        Ok(Self { session, server, config: config.clone() })
+    }
+
+    /// What it was connected with.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Has a load that fails close the connection at once. For callers who have no further use for it: the server then rolls
+    /// back by itself, and nobody waits for it.
+    pub fn close_failed_loads(&mut self) {
+        self.session.closes_failed_loads = true;
     }
 
     /// What the server said of itself at login.
@@ -117,10 +129,27 @@ impl Client {
         CancelHandle(self.session.transport.canceller())
     }
 
-    /// Runs a batch; rows that it returns are skipped.
+    /// Runs a batch; rows that it returns are skipped. A lost answer is [`Error::InDoubt`].
     pub fn execute(&mut self, sql: &str) -> Result<ExecuteResult, Error> {
+        self.session.ready()?;
+        let done = self.run(sql);
+        self.doubted(done)
+    }
+
+    /// A batch that changes nothing that outlives the connection.
+    pub(crate) fn run(&mut self, sql: &str) -> Result<ExecuteResult, Error> {
         self.session.send_batch(sql)?;
         self.finish("waiting for the end of a batch")
+    }
+
+    /// The result of a request that was sent: if it broke the connection, what the statements did is not known.
+    pub fn doubted<T>(&self, done: Result<T, Error>) -> Result<T, Error> {
+        match done {
+            Err(error) if self.is_broken() && !error.is_in_doubt() && !matches!(error, Error::Broken) => {
+                Err(Error::in_doubt("the statements took effect", error))
+            }
+            done => done,
+        }
     }
 
     /// Runs a batch and streams its result sets.
@@ -146,14 +175,18 @@ impl Client {
         sql: &str,
         parameters: &[(&str, SqlType, Value)],
     ) -> Result<ExecuteResult, Error> {
-        self.send_call(self.execute_sql(sql, parameters))?;
-        self.finish("waiting for the end of a statement")
+        self.session.ready()?;
+        let sent = self.send_call(self.execute_sql(sql, parameters));
+        let done = sent.and_then(|()| self.finish("waiting for the end of a statement"));
+        self.doubted(done)
     }
 
     /// Calls a procedure; rows that it returns are skipped.
     pub fn rpc(&mut self, procedure: &str, parameters: Vec<Parameter>) -> Result<ExecuteResult, Error> {
-        self.send_call(RpcRequest::new(Procedure::Name(procedure.to_owned()), parameters))?;
-        self.finish("waiting for the end of a procedure")
+        self.session.ready()?;
+        let sent = self.send_call(RpcRequest::new(Procedure::Name(procedure.to_owned()), parameters));
+        let done = sent.and_then(|()| self.finish("waiting for the end of a procedure"));
+        self.doubted(done)
     }
 
     /// Runs a batch and holds its result sets as values.
@@ -240,9 +273,28 @@ impl Client {
         }
     }
 
-    /// Commits the open transaction.
+    /// Commits the open transaction. [`Error::InDoubt`] if it is not known whether the server did.
     pub fn commit(&mut self) -> Result<(), Error> {
-        self.transact(TransactionRequest::Commit { name: String::new(), begin: None }, "committing")
+        const DOING: &str = "committing";
+        const DONE: &str = "the transaction was committed";
+        self.session.ready()?;
+        let answered = self.transact(TransactionRequest::Commit { name: String::new(), begin: None }, DOING);
+        let end = self.session.transaction_end();
+        let is_committed = matches!(end, Some(TransactionEvent::Commit | TransactionEvent::Ended));
+        match answered {
+            Err(error) if self.is_broken() => Err(Error::in_doubt(DONE, error)),
+            Ok(()) if is_committed => Ok(()),
+            // What came too late to stop the commit.
+            Err(Error::Cancelled | Error::TimedOut { .. }) if is_committed => Ok(()),
+            Err(error) if is_committed => Err(Error::in_doubt(DONE, error)),
+            Ok(()) => {
+                self.session.close();
+                let error =
+                    Error::unexpected(DOING, "the server did not say that the transaction is committed");
+                Err(Error::in_doubt(DONE, error))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Rolls the open transaction back. Nothing happens if the server has done so already.

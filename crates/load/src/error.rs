@@ -129,6 +129,14 @@ pub enum Error {
         /// What the client was doing.
         doing: &'static str,
     },
+    /// The answer was lost after the request had been sent: what became of it is not known.
+    #[error("it is not known whether {what}: {source}")]
+    InDoubt {
+        /// What may have happened, or not.
+        what: &'static str,
+        /// How the answer was lost.
+        source: Box<Error>,
+    },
     /// An exported query goes on to another result set.
     #[error("the query returns more than one result, and a file holds one")]
     SeveralResults,
@@ -175,6 +183,31 @@ boxed! {
 impl Error {
     pub(crate) fn io(doing: &'static str, source: io::Error) -> Self {
         Self::Io { doing, source }
+    }
+
+    /// A write that failed.
+    pub(crate) fn sending(doing: &'static str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::TimedOut { doing },
+            _ => Self::io(doing, source),
+        }
+    }
+
+    pub(crate) fn in_doubt(what: &'static str, source: Self) -> Self {
+        Self::InDoubt { what, source: Box::new(source) }
+    }
+
+    /// How the answer was lost, of an error that leaves something in doubt; any other error as it is.
+    pub(crate) fn without_doubt(self) -> Self {
+        match self {
+            Self::InDoubt { source, .. } => *source,
+            other => other,
+        }
+    }
+
+    /// Whether it is not known what became of the request.
+    pub fn is_in_doubt(&self) -> bool {
+        matches!(self, Self::InDoubt { .. })
     }
 
     pub(crate) fn closed(doing: &'static str) -> Self {
@@ -224,6 +257,11 @@ impl ServerError {
     /// All messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = &ServerMessage> {
         std::iter::once(&*self.first).chain(&self.rest)
+    }
+
+    /// Whether the server lost its way in the stream of a batch: the same rows may pass in smaller batches.
+    pub fn is_about_the_stream(&self) -> bool {
+        crate::reject::is_stream_fault(self)
     }
 
     /// Severity 20 and above: the server closes the connection.

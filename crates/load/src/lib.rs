@@ -42,6 +42,7 @@ mod bulk_insert;
 mod client;
 mod create_table;
 mod describe;
+mod doubt;
 mod error;
 mod export;
 mod load;
@@ -67,6 +68,7 @@ pub use describe::{
     ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
     TableDescription, TriggerDescription,
 };
+pub use doubt::{Finding, Look};
 pub use error::{Error, ServerError};
 pub use export::{export, table_query};
 pub use load::{FailedBatch, LoadError, Progress, load, load_tolerant};

@@ -20,6 +20,7 @@ use sender::PieceSender;
 
 use crate::{
     client::Client,
+    doubt::{Finding, Look, settle},
     error::Error,
     plan::LoadPlan,
     platform::CpuWatch,
@@ -44,6 +45,8 @@ pub struct Progress {
     pub rows_sent: u64,
     /// Rows committed.
     pub rows_committed: u64,
+    /// Rows of the batch whose commit is under way: until it is answered, nobody knows what became of them.
+    pub rows_committing: u64,
     /// Batches committed.
     pub batches: u64,
     /// Bytes written to the socket.
@@ -53,10 +56,14 @@ pub struct Progress {
 /// A load that failed, with what it had committed before.
 #[derive(Debug)]
 pub struct LoadError {
-    /// The batch that failed and was rolled back, if one was under way.
+    /// The batch that failed, if one was under way. It was rolled back unless `rows_in_doubt` or `look` says otherwise.
     pub batch: Option<FailedBatch>,
-    /// Rows committed by the batches before.
+    /// Rows that are known to be committed.
     pub rows_committed: u64,
+    /// Rows of the failed batch if it is not known whether it was committed; 0 if that is known.
+    pub rows_in_doubt: u64,
+    /// What was seen of the table after the answer to a commit was lost.
+    pub look: Option<Look>,
     /// What went wrong.
     pub source: Error,
 }
@@ -72,7 +79,10 @@ pub struct FailedBatch {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.source)?;
+        match &self.source {
+            Error::InDoubt { source, .. } => write!(f, "{source}")?,
+            source => write!(f, "{source}")?,
+        }
         if let Some(FailedBatch { index, rows }) = &self.batch {
             write!(
                 f,
@@ -82,10 +92,29 @@ impl fmt::Display for LoadError {
                 rows.end.max(rows.start + 1)
             )?;
         }
-        match self.rows_committed {
-            0 => f.write_str("; nothing was committed"),
-            rows => write!(f, "; {rows} rows before it are committed"),
+        let finding = self.look.as_ref().map(|look| look.finding);
+        match (self.rows_committed, self.rows_in_doubt) {
+            (rows, 0) if finding == Some(Finding::Committed) => {
+                write!(f, "; {rows} rows are committed, those of this batch included")?;
+            }
+            (0, 0) => f.write_str("; nothing was committed")?,
+            (0, _) => f.write_str("; nothing before it was committed")?,
+            (rows, _) => write!(f, "; {rows} rows before it are committed")?,
         }
+        if self.rows_in_doubt > 0 {
+            write!(f, "; it is not known whether its {} rows are committed", self.rows_in_doubt)?;
+        }
+        match &self.look {
+            Some(look) => write!(f, " ({})", look.seen),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LoadError {
+    /// An error before any row was sent.
+    pub fn before_rows(source: Error) -> Self {
+        Self { batch: None, rows_committed: 0, rows_in_doubt: 0, look: None, source }
     }
 }
 
@@ -128,8 +157,9 @@ where
     let started = Instant::now();
     let cpu = CpuWatch::start();
     let bytes_before = client.bytes_on_wire().0;
-    let nothing = |source| LoadError { batch: None, rows_committed: 0, source };
-    let mut bulk = client.bulk_load(plan).map_err(nothing)?;
+    // What batches leave to a transaction of the caller's is not committed by them.
+    let is_within = client.in_transaction();
+    let mut bulk = client.bulk_load(plan).map_err(LoadError::before_rows)?;
     let (batch_sender, batches) = bounded(BATCHES_MAX);
     let (piece_sender, pieces) = bounded(CHUNKS_MAX);
     let (recycle, recycled) = bounded(CHUNKS_MAX + 2);
@@ -147,12 +177,14 @@ where
         let batch = (!matches!(source, Error::Cell(_) | Error::Source(_) | Error::RejectLimit))
             .then_some(FailedBatch { index: done.batches, rows: done.rows_committed..done.rows_sent });
         drop(bulk);
-        return Err(LoadError { batch, rows_committed: done.rows_committed, source });
+        let rows_committed = if is_within { 0 } else { done.rows_committed };
+        let error =
+            LoadError { batch, rows_committed, rows_in_doubt: done.rows_in_doubt, look: None, source };
+        return Err(settle(client, plan, error));
     }
     let stopped = |worker| LoadError {
-        batch: None,
-        rows_committed: done.rows_committed,
-        source: Error::Worker { worker },
+        rows_committed: if is_within { 0 } else { done.rows_committed },
+        ..LoadError::before_rows(Error::Worker { worker })
     };
     let reader = reader.map_err(|_| stopped("reading"))?;
     let encoder = encoder.map_err(|_| stopped("encoding"))?;

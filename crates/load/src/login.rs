@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use rustls::ClientConnection;
 use tds::{
     EncryptionOption, EncryptionOutcome, EnvChange, FeatureAck, FeatureRequest, FedAuthRequest, Login7,
     NegotiationError, PacketType, Prelogin, ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
@@ -42,6 +43,11 @@ pub enum LoginError {
         /// What the user can do.
         hint: &'static str,
     },
+    /// A password would have to be sent in the clear, which nobody asked for.
+    #[error(
+        "the server offers no encryption, and a password is not sent in the clear unless that is asked for: Encrypt=Off"
+    )]
+    ClearPassword,
     /// An access token would have to be sent in the clear.
     #[error("the server offers no encryption, and an access token is never sent in the clear")]
     ClearToken,
@@ -171,9 +177,8 @@ impl<'a> Attempt<'a> {
     fn open(config: &'a Config, place: &'a Place, deadline: Deadline) -> Result<Self, Error> {
         let stream = tcp::connect(&place.host, place.port, config.multi_subnet_failover, deadline)?;
         let left = deadline.remaining(&place.host)?;
-        let limited = stream.set_read_timeout(left).and_then(|()| stream.set_write_timeout(left));
-        limited.map_err(|source| Error::io("connecting", source))?;
         let mut transport = Transport::new(stream);
+        transport.set_silence(left).map_err(|source| Error::io("connecting", source))?;
         transport.set_deadline(left.map(|left| Instant::now() + left));
         Ok(Self { config, place, deadline, transport, answer: Prelogin::default() })
     }
@@ -182,8 +187,9 @@ impl<'a> Attempt<'a> {
     fn negotiate(&mut self) -> Result<Encryption, Error> {
         if self.config.encrypt == Encrypt::Strict {
             let settings = TlsSettings::new(self.config, &self.place.host)?;
+            self.limit_handshake()?;
             let connection = settings.handshake_strict(&mut self.transport.socket())?;
-            self.transport.start_tls(connection);
+            self.start_tls(connection)?;
         }
         let asked = match self.config.encrypt {
             Encrypt::Off => EncryptionOption::NotSupported,
@@ -213,7 +219,7 @@ impl<'a> Attempt<'a> {
         let outcome = negotiate_client(asked, answered).map_err(|source| LoginError::Encryption {
             source,
             hint: match source {
-                NegotiationError::ServerCannotEncrypt => "to go without, ask for it: Encrypt=Optional",
+                NegotiationError::ServerCannotEncrypt => "to go without, ask for it: Encrypt=Off",
                 NegotiationError::ServerRequires => "use Encrypt=Mandatory",
                 _ => "is this a SQL Server?",
             },
@@ -227,12 +233,29 @@ impl<'a> Attempt<'a> {
             if matches!(self.config.auth, Auth::AccessToken(_)) {
                 return Err(LoginError::ClearToken.into());
             }
+            // Whoever sits in between could have said that the server has no encryption.
+            if self.config.encrypt != Encrypt::Off {
+                return Err(LoginError::ClearPassword.into());
+            }
             return Ok(encryption);
         }
         let settings = TlsSettings::new(self.config, &self.place.host)?;
+        self.limit_handshake()?;
         let connection = settings.handshake_wrapped(&mut self.transport.socket())?;
-        self.transport.start_tls(connection);
+        self.start_tls(connection)?;
         Ok(encryption)
+    }
+
+    /// The handshake works on the bare socket, which gets the time that is left.
+    fn limit_handshake(&mut self) -> Result<(), Error> {
+        let left = self.deadline.remaining(&self.place.host)?;
+        self.transport.limit_socket(left).map_err(|source| Error::io("connecting", source))
+    }
+
+    fn start_tls(&mut self, connection: ClientConnection) -> Result<(), Error> {
+        self.transport.start_tls(connection);
+        let left = self.deadline.remaining(&self.place.host)?;
+        self.transport.set_silence(left).map_err(|source| Error::io("connecting", source))
     }
 
     /// LOGIN7 and its answer.
@@ -240,6 +263,7 @@ impl<'a> Attempt<'a> {
         self.deadline.remaining(&self.place.host)?;
         let login = self.login_message(encryption);
         let version = login.version().unwrap_or(TdsVersion::V7_4);
+        let packet_size_asked_bytes = self.packet_size_asked_bytes(encryption);
         self.transport.send(PacketType::Login7, Status::NORMAL, &login.encode()?)?;
         if encryption == Encryption::LoginOnly {
             self.transport.stop_tls();
@@ -265,7 +289,7 @@ impl<'a> Attempt<'a> {
         if with_token {
             check_federated(&answer.features, nonce)?;
         }
-        session.logged_in(ack.version, self.config.command_timeout)?;
+        session.logged_in(ack.version, self.config.command_timeout, packet_size_asked_bytes)?;
         let [major, minor, build_high, build_low] = ack.program_version;
         let info = ServerInfo {
             program: ack.program_name.trim_end_matches('\0').to_owned(),
@@ -283,11 +307,15 @@ impl<'a> Attempt<'a> {
         Ok(Outcome::Ready(Box::new(session), info))
     }
 
-    fn login_message(&self, encryption: Encryption) -> Login7 {
-        let config = self.config;
+    fn packet_size_asked_bytes(&self, encryption: Encryption) -> u16 {
         let full = matches!(encryption, Encryption::Full | Encryption::Strict);
         let limit = if full { PACKET_SIZE_ENCRYPTED_BYTES } else { PACKET_SIZE_CLEAR_BYTES };
-        let packet_size = config.packet_size_bytes.unwrap_or(limit).min(if full { limit } else { u16::MAX });
+        self.config.packet_size_bytes.unwrap_or(limit).min(if full { limit } else { u16::MAX })
+    }
+
+    fn login_message(&self, encryption: Encryption) -> Login7 {
+        let config = self.config;
+        let packet_size = self.packet_size_asked_bytes(encryption);
         let version = if encryption == Encryption::Strict { TdsVersion::V8_0 } else { TdsVersion::V7_4 };
         let ProgramVersion { major, minor, build, .. } = program_version();
         let [build_high, build_low] = build.to_be_bytes();

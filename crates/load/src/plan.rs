@@ -41,6 +41,9 @@ pub struct LoadPlan {
     pub transaction: BatchTransaction,
     /// What the server's count must be.
     pub count_rule: CountRule,
+    /// The rows that the table had, if nobody else changes it during the load. After a lost answer its count then shows
+    /// whether the last batch was committed; `None` leaves that open.
+    pub rows_before: Option<u64>,
     /// Every choice, in the order in which it is printed.
     pub choices: Vec<Choice>,
 }
@@ -138,7 +141,16 @@ impl LoadPlan {
             as_written: None,
         };
         let table = target.name.clone();
-        Ok(Self { table, rows, batch_rows, hints, transaction: options.transaction, count_rule, choices })
+        Ok(Self {
+            table,
+            rows,
+            batch_rows,
+            hints,
+            transaction: options.transaction,
+            count_rule,
+            rows_before: None,
+            choices,
+        })
     }
 
     /// A plan in which the caller has made every choice; it has no [`choices`](Self::choices) to print.
@@ -155,6 +167,7 @@ impl LoadPlan {
             hints,
             transaction: BatchTransaction::Explicit,
             count_rule: count_rule(target, fire_triggers).0,
+            rows_before: None,
             choices: Vec::new(),
         }
     }

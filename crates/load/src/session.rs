@@ -13,10 +13,10 @@ use crate::{
     transport::Transport,
 };
 
-/// How long to wait for the acknowledgement of an attention before the connection is given up.
-const ATTENTION_PATIENCE: Duration = Duration::from_secs(5);
 /// Messages kept of one answer; a procedure may PRINT without end.
 const MESSAGES_MAX: usize = 1000;
+/// Packets for a server that has not said which it takes. 4092 bytes have been met where 4096 were refused.
+const PACKET_SIZE_UNTOLD_BYTES: usize = 4092;
 /// Bytes of the answer already used before they are moved out of the buffer.
 const COMPACT_AT_BYTES: usize = 1 << 20;
 
@@ -56,6 +56,10 @@ pub(crate) struct Session {
     /// The last DONE said that nothing follows it.
     finished: bool,
     timed_out: bool,
+    /// How the answer says that a transaction ended.
+    transaction_end: Option<TransactionEvent>,
+    /// A load that fails closes the connection instead of asking the server to stop.
+    pub(crate) closes_failed_loads: bool,
     broken: bool,
     command_timeout: Option<Duration>,
     waited: Duration,
@@ -86,6 +90,8 @@ impl Session {
             attention_acknowledged: false,
             finished: false,
             timed_out: false,
+            transaction_end: None,
+            closes_failed_loads: false,
             broken: false,
             command_timeout: None,
             waited: Duration::ZERO,
@@ -97,14 +103,26 @@ impl Session {
         &mut self,
         version: TdsVersion,
         command_timeout: Option<Duration>,
+        packet_size_asked_bytes: u16,
     ) -> Result<(), Error> {
         self.state.version = version;
         self.tokens.set_version(version);
         self.command_timeout = command_timeout;
         self.transport.set_deadline(None);
-        let socket = self.transport.socket();
-        let unlimited = socket.set_read_timeout(None).and_then(|()| socket.set_write_timeout(None));
-        unlimited.map_err(|source| Error::io("after login", source))
+        self.transport
+            .limit_packet_size_bytes(usize::from(packet_size_asked_bytes).min(PACKET_SIZE_UNTOLD_BYTES));
+        self.transport.set_silence(command_timeout).map_err(|source| Error::io("after login", source))
+    }
+
+    /// How the last answer says that a transaction ended.
+    pub(crate) fn transaction_end(&self) -> Option<TransactionEvent> {
+        self.transaction_end
+    }
+
+    /// Gives the connection up without another word to the server, which rolls back what is open.
+    pub(crate) fn close(&mut self) {
+        self.broken = true;
+        self.transport.shut_down();
     }
 
     pub(crate) fn packet_size_bytes(&self) -> usize {
@@ -149,6 +167,7 @@ impl Session {
         self.attention_acknowledged = false;
         self.finished = false;
         self.timed_out = false;
+        self.transaction_end = None;
         self.waited = Duration::ZERO;
         if self.command_timeout.is_some() {
             self.restart_clock();
@@ -226,9 +245,14 @@ impl Session {
                 }
                 Err(Error::TimedOut { .. }) if !self.timed_out && !self.transport.attention_sent() => {
                     self.timed_out = true;
+                    self.transport.set_deadline(None);
                     let sent = self.transport.send_attention();
                     self.check(sent)?;
-                    self.transport.set_deadline(Some(Instant::now() + ATTENTION_PATIENCE));
+                }
+                // The attention was not acknowledged in time.
+                Err(Error::TimedOut { doing }) if self.transport.attention_sent() => {
+                    let error = if self.timed_out { Error::TimedOut { doing } } else { Error::Cancelled };
+                    return self.check(Err(error));
                 }
                 // The server's own words explain more than the connection that it then closed.
                 Err(error) => {
@@ -281,7 +305,6 @@ impl Session {
         if !self.complete {
             let sent = self.transport.send_attention();
             self.check(sent)?;
-            self.transport.set_deadline(Some(Instant::now() + ATTENTION_PATIENCE));
         }
         match self.finish_answer("waiting for the end of a cancelled request") {
             Ok(_) | Err(Error::Cancelled | Error::Server(_)) => Ok(()),
@@ -364,6 +387,7 @@ impl Session {
                 | TransactionEvent::Defect
                 | TransactionEvent::Ended => {
                     self.state.transaction = 0;
+                    self.transaction_end = Some(*event);
                 }
             },
             _ => {}

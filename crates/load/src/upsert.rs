@@ -66,7 +66,13 @@ where
     }
     let done = run(client, &statements, schema, source, options, progress);
     let done = match (done, owns_transaction) {
-        (Ok(report), true) => client.commit().map(|()| report).map_err(nothing),
+        (Ok(report), true) => match client.commit() {
+            Ok(()) => Ok(report),
+            Err(source) => {
+                let rows_in_doubt = if source.is_in_doubt() { report.staged.rows } else { 0 };
+                Err(LoadError { rows_in_doubt, ..LoadError::before_rows(source) })
+            }
+        },
         (done, _) => done,
     };
     if done.is_err() && owns_transaction && !client.is_broken() {
@@ -77,7 +83,7 @@ where
 }
 
 fn nothing(source: Error) -> LoadError {
-    LoadError { batch: None, rows_committed: 0, source }
+    LoadError::before_rows(source.without_doubt())
 }
 
 fn run<S, E>(
@@ -94,7 +100,13 @@ where
 {
     client.execute(&statements.create).map_err(nothing)?;
     let stage = TableName { database: None, schema: None, name: STAGE.to_owned() };
-    let described = client.describe(&stage).map_err(nothing)?;
+    let mut described = client.describe(&stage).map_err(nothing)?;
+    for column in &mut described.columns {
+        // Known from the statement, whatever the server's catalogue has of temporary tables.
+        if statements.keys.iter().any(|key| key.eq_ignore_ascii_case(&column.column.name)) {
+            column.forbid_null();
+        }
+    }
     let plan = LoadPlan::new(client, &described, schema, options).map_err(nothing)?;
     let staged =
         load(client, &plan, source, progress).map_err(|error| LoadError { rows_committed: 0, ..error })?;
@@ -116,6 +128,7 @@ fn apply(client: &mut Client, statements: &Statements, staged: LoadReport) -> Re
 }
 
 struct Statements {
+    keys: Vec<String>,
     create: String,
     duplicates: String,
     update: String,
@@ -202,6 +215,6 @@ impl Statements {
         let duplicates = format!(
             "SELECT TOP (1) {key_names}, COUNT(*) FROM {STAGE} GROUP BY {key_names} HAVING COUNT(*) > 1 ORDER BY {key_names}"
         );
-        Ok(Self { create, duplicates, update, insert })
+        Ok(Self { keys: keys.to_vec(), create, duplicates, update, insert })
     }
 }

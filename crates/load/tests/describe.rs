@@ -61,6 +61,8 @@ struct Target {
     trigger: bool,
     rows: i64,
     recovery_model: u8,
+    /// `sys.columns.is_nullable` of all columns.
+    nullable: bool,
 }
 
 const HEAP: Target = Target {
@@ -70,6 +72,7 @@ const HEAP: Target = Target {
     trigger: false,
     rows: 0,
     recovery_model: 3,
+    nullable: true,
 };
 
 fn catalogue(target: &Target) -> Vec<u8> {
@@ -82,7 +85,7 @@ fn catalogue(target: &Target) -> Vec<u8> {
             Value::Int(id),
             text(name),
             text(type_name),
-            Value::Bit(true),
+            Value::Bit(target.nullable),
             Value::Bit(identity),
             Value::Bit(computed),
             Value::Null,
@@ -223,6 +226,28 @@ fn choices(target: &Target, options: &LoadOptions) -> Vec<String> {
     let plan = LoadPlan::new(&client, &description.unwrap(), &schema(&["name"]), options).unwrap();
     assert!(plan.choices.iter().all(|choice| !choice.reason.is_empty()), "{plan}");
     plan.choices.into_iter().map(|choice| format!("{}={}", choice.setting, choice.value)).collect()
+}
+
+#[test]
+fn a_temporary_table_that_the_catalogue_lacks_is_a_heap() {
+    let (_, description, asked) = describe(&Target { exists: false, ..HEAP }, "#t");
+    let description = description.unwrap();
+    assert_eq!((description.name.to_string().as_str(), description.storage), ("[#t]", Storage::Heap));
+    assert_eq!(asked[1], "SELECT TOP 0 * FROM [#t]");
+    assert_eq!(description.columns.len(), 4);
+}
+
+#[test]
+fn what_the_catalogue_forbids_is_not_nullable_whatever_a_result_says() {
+    let target = Target { nullable: false, ..HEAP };
+    let (_, description, _) = describe(&target, "t");
+    let name = &description.unwrap().columns[1];
+    // Its column comes with the flag.
+    assert!(!name.column.flags.is_nullable());
+    let (_, description, _) = describe(&HEAP, "t");
+    let columns = description.unwrap().columns;
+    let nullable: Vec<bool> = columns.iter().map(|column| column.column.flags.is_nullable()).collect();
+    assert_eq!(nullable, [false, true, true, false]);
 }
 
 #[test]

@@ -72,6 +72,10 @@ pub struct LoadArgs {
     /// Empty the table first
     #[arg(long, help_heading = "Target")]
     pub truncate: bool,
+    /// Nobody else changes the table during the load: its rows are counted first, and after a lost answer they show whether the
+    /// last batch was committed. So it is without asking for a table that --create or --truncate leaves empty
+    #[arg(long, help_heading = "Load")]
+    pub sole_writer: bool,
     /// Rows a transaction (default: the plan chooses, and says why)
     #[arg(long, value_name = "ROWS", help_heading = "Load", value_parser = clap::value_parser!(u64).range(1..))]
     pub batch_rows: Option<u64>,
@@ -131,7 +135,7 @@ pub struct LoadArgs {
         help_heading = "Server side",
         conflicts_with_all = ["create", "map", "by_position", "allow_truncate", "allow_rounding", "drop_time_zone",
             "replacement", "nested_as_json", "date_order", "rejects", "bisect", "max_row_bytes", "columns", "null_text",
-            "compression"]
+            "compression", "sole_writer"]
     )]
     pub server_side: bool,
     /// Where the server writes refused rows; the file must not exist

@@ -104,6 +104,8 @@ pub struct Login {
     pub packet_size_bytes: Option<u32>,
     /// `-l`, seconds; 0 waits for ever
     pub login_timeout_seconds: Option<u32>,
+    /// `--command-timeout`, seconds; 0 waits for ever
+    pub command_timeout_seconds: Option<u32>,
     /// `-K ReadOnly`
     pub read_only: bool,
 }
@@ -162,6 +164,8 @@ pub enum Encryption {
     Mandatory,
     /// `o`
     Optional,
+    /// `--no-encryption`
+    Off,
 }
 
 /// A command line that makes no sense.
@@ -473,7 +477,10 @@ impl Draft {
 
     fn login(&self) -> Result<Login, ArgumentError> {
         let encryption = match self.value('Y') {
-            None => None,
+            Some(_) if self.long_value("no-encryption").is_some() => {
+                return Err(ArgumentError::Conflict("-Y and --no-encryption exclude each other."));
+            }
+            None => self.long_value("no-encryption").map(|_| Encryption::Off),
             Some(value) => match value.as_str() {
                 "s" => Some(Encryption::Strict),
                 "m" => Some(Encryption::Mandatory),
@@ -481,6 +488,17 @@ impl Draft {
                 _ => {
                     let expected = "s (strict), m (mandatory) or o (optional) is expected";
                     return Err(ArgumentError::Value { option: "-Y".to_owned(), value, expected });
+                }
+            },
+        };
+        let command_timeout_seconds = match self.long_value("command-timeout") {
+            None => None,
+            Some(value) => match value.parse() {
+                Ok(seconds) => Some(seconds),
+                Err(_) => {
+                    let option = "--command-timeout".to_owned();
+                    let expected = "a number of seconds is expected";
+                    return Err(ArgumentError::Value { option, value, expected });
                 }
             },
         };
@@ -506,6 +524,7 @@ impl Draft {
             certificate_file: self.value('J'),
             packet_size_bytes: self.number('a', 4096..=65535, "4096 to 65535 bytes are expected")?,
             login_timeout_seconds: self.number('l', 0..=65534, "0 to 65534 seconds are expected")?,
+            command_timeout_seconds,
             read_only,
         })
     }

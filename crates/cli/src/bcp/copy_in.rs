@@ -17,6 +17,7 @@ use super::console::{Console, Progress};
 use super::diagnostic::Diagnostic;
 use super::refusals::Refusals;
 use super::{End, dialogue, layout, locale, session};
+use crate::interrupt;
 use crate::loaded_file::{FileOrigins, unread};
 
 /// Runs the copy.
@@ -111,6 +112,7 @@ impl Copy<'_> {
         let tolerance = Tolerance { reject: &refuse, bisect: job.bisect, keep_open_batch: true };
         let mut progress = Progress::new(self.console, job);
         let outcome = load::load_tolerant(client, &plan, source, Some(&tolerance), &mut |done| {
+            interrupt::note(done);
             progress.reached(done.rows_sent);
         });
         let ended = std::mem::take(&mut *lock(&shared));
@@ -119,18 +121,19 @@ impl Copy<'_> {
         }
         // Also after a failure: the refused rows are known.
         let finished = self.refusals.finish();
-        let report = outcome.map_err(|error| End::from(error.source))?;
+        let report = outcome.map_err(End::from)?;
+        let left = Some(format!("{} rows are committed", report.rows));
         for message in &report.messages {
             self.console.diagnostic(&Diagnostic::information(message));
         }
-        finished.map_err(|error| End::client("HY000", error))?;
+        finished.map_err(|error| End { left: left.clone(), ..End::client("HY000", error) })?;
         let cut_off = match &ended.failure {
             Some(error) if matches!(*error.reason, Reason::UnexpectedEnd) => {
                 self.console.diagnostic(&Diagnostic::client("HY000", UNEXPECTED_EOF));
                 self.console.warn(&format!("{error}; the rows before it are loaded"));
                 true
             }
-            Some(error) => return Err(End::reading(error)),
+            Some(error) => return Err(End { left, ..End::reading(error) }),
             None => false,
         };
         let packet_size_bytes = client.server_info().packet_size_bytes;

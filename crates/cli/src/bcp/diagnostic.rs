@@ -51,6 +51,7 @@ impl Diagnostic {
                 vec![Self::client("08S01", error.to_string())]
             }
             Error::TimedOut { .. } => vec![Self::client("S1T00", error.to_string())],
+            Error::InDoubt { source, .. } => Self::all_of(source),
             Error::NoTable { table, .. } => vec![Self {
                 state: "S0002",
                 native: INVALID_OBJECT_NAME,

@@ -1,8 +1,8 @@
 //! `bulkwire bcp`, and this program under the name `bcp`: the command line, messages and exit codes of the bcp utility.
 //!
 //! Everything is printed to standard output, as the original does; what it does wrong in silence is warned of on standard
-//! error. Exit code 0: done, also if rows were refused below the limit of `-m`; 1: failed. `docs/bcp-compatibility.md`
-//! lists every difference.
+//! error. Exit code 0: done, also if rows were refused below the limit of `-m`; 1: failed; 4: failed, and it is not known whether
+//! the last batch was committed. `docs/bcp-compatibility.md` lists every difference.
 
 mod arguments;
 mod console;
@@ -81,10 +81,13 @@ fn copy(job: &Job) -> ExitStatus {
         Ok(()) => ExitStatus::SUCCESS,
         Err(end) => {
             end.diagnostics.iter().for_each(|diagnostic| console.diagnostic(diagnostic));
+            if let Some(left) = &end.left {
+                console.warn(left);
+            }
             if end.copy_failed {
                 console.failed(job.direction);
             }
-            ExitStatus::FAILURE
+            if end.in_doubt { ExitStatus::IN_DOUBT } else { ExitStatus::FAILURE }
         }
     }
 }
@@ -95,12 +98,16 @@ pub struct End {
     diagnostics: Vec<Diagnostic>,
     /// Rows may have moved: say that the copy failed.
     copy_failed: bool,
+    /// Which rows are in the table all the same.
+    left: Option<String>,
+    /// It is not known whether the last batch is in the table.
+    in_doubt: bool,
 }
 
 impl End {
     /// Something that was found on this side.
     fn client(state: &str, error: impl fmt::Display) -> Self {
-        Self { diagnostics: vec![Diagnostic::client(state, error.to_string())], copy_failed: false }
+        Self { diagnostics: vec![Diagnostic::client(state, error.to_string())], ..Self::default() }
     }
 
     /// The same, in the original's words.
@@ -115,7 +122,7 @@ impl End {
 
     /// Everything is said already.
     fn silent() -> Self {
-        Self { diagnostics: Vec::new(), copy_failed: true }
+        Self { copy_failed: true, ..Self::default() }
     }
 
     /// Everything is said already, and rows are where they should be; only the exit code is left.
@@ -132,7 +139,7 @@ impl End {
 
 impl From<Diagnostic> for End {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self { diagnostics: vec![diagnostic], copy_failed: false }
+        Self { diagnostics: vec![diagnostic], ..Self::default() }
     }
 }
 
@@ -143,13 +150,27 @@ impl From<load::Error> for End {
             load::Error::RejectLimit => return Self::silent(),
             error => Diagnostic::all_of(error),
         };
-        Self { diagnostics, copy_failed: false }
+        Self { diagnostics, ..Self::default() }
+    }
+}
+
+impl From<load::LoadError> for End {
+    fn from(error: load::LoadError) -> Self {
+        let (committed, doubtful) = (error.rows_committed, error.rows_in_doubt);
+        let seen = error.look.as_ref().map(|look| format!(" ({})", look.seen)).unwrap_or_default();
+        let left = match doubtful {
+            0 => format!("{committed} rows are committed{seen}"),
+            _ => format!(
+                "{committed} rows are committed; it is not known whether {doubtful} more are committed{seen}"
+            ),
+        };
+        Self { left: Some(left), in_doubt: doubtful > 0, ..Self::from(error.source) }
     }
 }
 
 impl From<session::SessionError> for End {
     fn from(error: session::SessionError) -> Self {
-        Self { diagnostics: error.diagnostics(), copy_failed: false }
+        Self { diagnostics: error.diagnostics(), ..Self::default() }
     }
 }
 
@@ -170,7 +191,7 @@ impl From<layout::LayoutError> for End {
                         Diagnostic::client(state, text),
                         Diagnostic::client("HY000", file.to_string()),
                     ],
-                    copy_failed: false,
+                    ..Self::default()
                 }
             }
             other => Self::client("HY000", other),

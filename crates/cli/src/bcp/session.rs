@@ -2,13 +2,13 @@
 
 use std::env;
 use std::io::{self, BufRead, IsTerminal};
-use std::time::Duration;
 
 use load::config::{ApplicationIntent, Auth, Encrypt, Secret};
 use load::{Client, Config, ConfigError};
 
 use super::arguments::{Encryption, Job, Login};
 use super::{data_source, diagnostic::Diagnostic};
+use crate::connection::time;
 
 /// Bytes of the packets that bcp asks for; sizes that TDS does not have fall back to it.
 const PACKET_BYTES: u16 = 4096;
@@ -54,6 +54,8 @@ impl SessionError {
 /// Connects, changes to the database and sets QUOTED_IDENTIFIER.
 pub fn connect(job: &Job) -> Result<Client, SessionError> {
     let mut client = Client::connect(&config(job)?)?;
+    // A copy that failed has no further use for its connection.
+    client.close_failed_loads();
     let switch = if job.quoted_identifiers { "ON" } else { "OFF" };
     client.execute(&format!("SET QUOTED_IDENTIFIER {switch}"))?;
     Ok(client)
@@ -74,6 +76,7 @@ fn config(job: &Job) -> Result<Config, SessionError> {
         Some(Encryption::Strict) => Encrypt::Strict,
         Some(Encryption::Mandatory) => Encrypt::Required,
         Some(Encryption::Optional) => Encrypt::Login,
+        Some(Encryption::Off) => Encrypt::Off,
         None => config.encrypt,
     };
     config.trust_server_certificate |= login.trust_certificate;
@@ -91,7 +94,10 @@ fn config(job: &Job) -> Result<Config, SessionError> {
         config.application_intent = ApplicationIntent::ReadOnly;
     }
     let seconds = login.login_timeout_seconds.unwrap_or(LOGIN_TIMEOUT_SECONDS);
-    config.connect_timeout = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+    config.connect_timeout = time(seconds);
+    if let Some(seconds) = login.command_timeout_seconds {
+        config.command_timeout = time(seconds);
+    }
     Ok(config)
 }
 
@@ -217,6 +223,14 @@ fn refuse_conflicts(config: &Config) -> Result<(), SessionError> {
     let conflict = |reason: &str| Err(SessionError::Setting(reason.to_owned()));
     if config.encrypt == Encrypt::Strict && config.trust_server_certificate {
         return conflict("-Ys verifies the server's certificate, -u does not: they exclude each other");
+    }
+    if config.encrypt == Encrypt::Off
+        && (config.server_certificate.is_some() || config.host_name_in_certificate.is_some())
+    {
+        return conflict("--no-encryption sees no certificate: it excludes -J and -H");
+    }
+    if config.encrypt == Encrypt::Off && matches!(config.auth, Auth::AccessToken(_)) {
+        return conflict("an access token is never sent in the clear: --no-encryption excludes it");
     }
     if config.server_certificate.is_some() && config.trust_server_certificate {
         return conflict("-J accepts one certificate, -u accepts any: they exclude each other");

@@ -106,6 +106,16 @@ pub const LONG_SWITCHES: &[LongSwitch] = &[
         takes_value: false,
         usage: "when the server refuses a batch, load its good rows and name the others",
     },
+    LongSwitch {
+        name: "command-timeout",
+        takes_value: true,
+        usage: "SECONDS  how long the server may be silent, 0 without limit (default: 600)",
+    },
+    LongSwitch {
+        name: "no-encryption",
+        takes_value: false,
+        usage: "send everything in the clear, the password too",
+    },
 ];
 
 /// Width of an option in the usage text; three stand on a line.

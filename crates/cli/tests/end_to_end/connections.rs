@@ -54,7 +54,10 @@ fn a_server_that_requires_encryption_refuses_clear_connections() {
 fn a_server_without_tls_refuses_encrypted_connections() {
     let fixture = Fixture::with(|options| options.certificate = None);
     assert_eq!(answer(&fixture, "Encrypt=Off").as_deref(), Ok("n\n42\n"));
-    assert!(answer(&fixture, "Encrypt=Mandatory&TrustServerCertificate=true").is_err());
+    for encrypt in ["Mandatory", "Optional"] {
+        let refused = answer(&fixture, &format!("Encrypt={encrypt}&TrustServerCertificate=true"));
+        assert!(refused.is_err_and(|said| said.contains("Encrypt=Off")), "{encrypt}");
+    }
 }
 
 #[test]

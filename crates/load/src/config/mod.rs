@@ -16,6 +16,10 @@ pub use secret::Secret;
 
 /// The port of a default instance.
 pub const DEFAULT_PORT: u16 = 1433;
+/// Time for TCP, TLS and login together, unless told.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a server may be silent over a request, unless told.
+pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 /// The environment variable that is used when a user is named without a password.
 pub const PASSWORD_VARIABLE: &str = "BULKWIRE_PASSWORD";
 /// The environment variable that is used when neither a user nor a token is given.
@@ -92,7 +96,8 @@ pub struct Config {
     pub packet_size_bytes: Option<u16>,
     /// Time for TCP, TLS and login together; `None` waits for ever.
     pub connect_timeout: Option<Duration>,
-    /// Time for the server to start answering a request; `None` waits for ever.
+    /// How long the server may be silent over a request, [`COMMAND_TIMEOUT`] unless told; `None` waits for ever. The request is
+    /// then cancelled, and a server that does not hear that within five seconds is given up.
     pub command_timeout: Option<Duration>,
     /// Keywords that other clients know and that change nothing here, as written.
     pub ignored: Vec<String>,

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, Config, ConfigError, Encrypt, PASSWORD_VARIABLE, Secret,
-    keyword::Keyword, keyword_string::Setting,
+    ACCESS_TOKEN_VARIABLE, ApplicationIntent, Auth, COMMAND_TIMEOUT, CONNECT_TIMEOUT, Config, ConfigError,
+    Encrypt, PASSWORD_VARIABLE, Secret, keyword::Keyword, keyword_string::Setting,
 };
 
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -51,8 +51,8 @@ pub(crate) fn resolve(settings: Vec<Setting>, environment: Environment<'_>) -> R
         multi_subnet_failover: values.boolean(Keyword::MultiSubnetFailover)?.unwrap_or(false),
         packet_size_bytes: values
             .number(Keyword::PacketSize, "512 to 32767 bytes", |n| (512..=32767).contains(n))?,
-        connect_timeout: values.seconds(Keyword::ConnectTimeout)?.unwrap_or(Some(Duration::from_secs(15))),
-        command_timeout: values.seconds(Keyword::CommandTimeout)?.flatten(),
+        connect_timeout: values.seconds(Keyword::ConnectTimeout)?.unwrap_or(Some(CONNECT_TIMEOUT)),
+        command_timeout: values.seconds(Keyword::CommandTimeout)?.unwrap_or(Some(COMMAND_TIMEOUT)),
         ignored: values.ignored,
     };
     refuse_conflicts(&config)?;

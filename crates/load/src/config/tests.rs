@@ -43,7 +43,8 @@ fn show(config: &Config) -> String {
         (config.connect_timeout != Some(Duration::from_secs(15)))
             .then(|| format!("{:?}", config.connect_timeout)),
     );
-    field("command", config.command_timeout.map(|t| format!("{t:?}")));
+    let command = config.command_timeout.filter(|limit| *limit != super::COMMAND_TIMEOUT);
+    field("command", command.map(|t| format!("{t:?}")));
     field("ignored", (!config.ignored.is_empty()).then(|| config.ignored.join("+")));
     out.join(" ")
 }

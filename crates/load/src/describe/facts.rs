@@ -34,6 +34,7 @@ pub(super) struct Object {
 pub(super) struct CatalogueColumn {
     name: String,
     type_name: String,
+    is_nullable: Option<bool>,
     is_identity: bool,
     is_computed: bool,
     has_default: bool,
@@ -98,7 +99,7 @@ pub(super) fn column(column: Column, catalogue: &[CatalogueColumn]) -> ColumnDes
     let known = catalogue.iter().find(|known| known.name == column.name);
     let is_rowversion = *column.sql_type() == SqlType::RowVersion
         || known.is_some_and(|known| matches!(known.type_name.as_str(), "timestamp" | "rowversion"));
-    ColumnDescription {
+    let mut described = ColumnDescription {
         type_name: known.map_or_else(|| column.sql_type().to_string(), |known| known.type_name.clone()),
         is_identity: known.map_or_else(|| column.flags.has(ColumnFlags::IDENTITY), |known| known.is_identity),
         is_computed: known.map_or_else(|| column.flags.has(ColumnFlags::COMPUTED), |known| known.is_computed),
@@ -106,13 +107,19 @@ pub(super) fn column(column: Column, catalogue: &[CatalogueColumn]) -> ColumnDes
         collation: known.and_then(|known| known.collation.clone()),
         is_rowversion,
         column,
+    };
+    // Servers exist that flag every column of a result as nullable.
+    if known.is_some_and(|known| known.is_nullable == Some(false)) {
+        described.forbid_null();
     }
+    described
 }
 
 fn catalogue_column(row: &Row<'_>) -> CatalogueColumn {
     CatalogueColumn {
         name: row.text("name"),
         type_name: row.text("type_name"),
+        is_nullable: row.integer("is_nullable").map(|flag| flag != 0),
         is_identity: row.flag("is_identity"),
         is_computed: row.flag("is_computed"),
         has_default: row.integer("default_object_id").unwrap_or_default() != 0,

@@ -5,7 +5,7 @@ mod queries;
 
 use std::fmt;
 
-use tds::Column;
+use tds::{Column, ColumnFlags, TypeInfo};
 
 use crate::{client::Client, error::Error, table_name::TableName};
 use facts::Facts;
@@ -179,7 +179,13 @@ impl Client {
         let results = self.query_values(&queries::batch(table))?;
         let facts = Facts::read(&results)?;
         let Some(object) = facts.object else {
-            return Err(Error::NoTable { table: table.to_string(), database: self.database().to_owned() });
+            // Servers exist whose catalogue has no temporary tables.
+            return match table.is_temporary() {
+                true => self.describe_columns(table),
+                false => {
+                    Err(Error::NoTable { table: table.to_string(), database: self.database().to_owned() })
+                }
+            };
         };
         let schema = table.schema.clone().or(Some(object.schema)).filter(|_| !table.is_temporary());
         let name = TableName { database: table.database.clone(), schema, name: table.name.clone() };
@@ -197,5 +203,41 @@ impl Client {
             partitions: facts.partitions,
             database: facts.database,
         })
+    }
+
+    /// What an empty result tells of a table: a heap of which nothing but the columns is known.
+    fn describe_columns(&mut self, table: &TableName) -> Result<TableDescription, Error> {
+        /// "Invalid object name" (sys.messages).
+        const NO_OBJECT: i32 = 208;
+        let name = TableName { database: table.database.clone(), schema: None, name: table.name.clone() };
+        let columns = self.columns_of(&format!("SELECT TOP 0 * FROM {name}"));
+        let columns = columns.map_err(|error| match error.server_message() {
+            Some(message) if message.number == NO_OBJECT => {
+                Error::NoTable { table: table.to_string(), database: self.database().to_owned() }
+            }
+            _ => error,
+        })?;
+        Ok(TableDescription {
+            name,
+            is_view: false,
+            columns: columns.into_iter().map(|column| facts::column(column, &[])).collect(),
+            storage: Storage::Heap,
+            indexes: Vec::new(),
+            triggers: Vec::new(),
+            constraints: Vec::new(),
+            rows: 0,
+            partitions: 1,
+            database: DatabaseDescription::default(),
+        })
+    }
+}
+
+impl ColumnDescription {
+    /// The column takes no NULL, whatever the server's description of an empty result says.
+    pub(crate) fn forbid_null(&mut self) {
+        self.column.flags.0 &= !ColumnFlags::NULLABLE;
+        let described = &self.column.type_info;
+        let form = TypeInfo::new(described.sql_type.clone(), false, described.collation).form;
+        self.column.type_info = TypeInfo { form, ..described.clone() };
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     bulk::{BulkLoad, rows_of},
     error::{Error, ServerError},
     plan::LoadPlan,
-    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault},
+    reject::{RejectReason, RejectedRow, Tolerance, is_row_fault, is_stream_fault},
     source::SourceBatch,
 };
 
@@ -66,7 +66,7 @@ impl<'a, 'c> PieceSender<'a, 'c> {
 
     fn end_batch(&mut self) -> Result<(), Error> {
         if self.refused.is_none() {
-            let closed = self.bulk.close_batch();
+            let closed = self.close_batch();
             self.settle_for_parts(closed)?;
         }
         let held = std::mem::take(&mut self.held);
@@ -79,7 +79,9 @@ impl<'a, 'c> PieceSender<'a, 'c> {
     /// Remembers that the server refused the batch for what is in its rows; other errors end the load.
     fn settle_for_parts(&mut self, sent: Result<(), Error>) -> Result<(), Error> {
         match sent {
-            Err(Error::Server(error)) if self.tolerance.is_some() && is_row_fault(&error) => {
+            Err(Error::Server(error))
+                if self.tolerance.is_some() && (is_row_fault(&error) || is_stream_fault(&error)) =>
+            {
                 self.bulk.forget_failed_batch();
                 self.refused = Some(error);
                 Ok(())
@@ -96,6 +98,10 @@ impl<'a, 'c> PieceSender<'a, 'c> {
         error: ServerError,
     ) -> Result<(), Error> {
         let rows = held.iter().map(SourceBatch::rows).sum();
+        // Another cut is tried once: a part that fails for the same reason ends the load.
+        if rows < 2 && is_stream_fault(&error) {
+            return Err(error.into());
+        }
         let mut parts = vec![(0, rows, Some(error))];
         while let Some((start, end, known)) = parts.pop() {
             let refused = match known {
@@ -127,9 +133,9 @@ impl<'a, 'c> PieceSender<'a, 'c> {
         end: usize,
     ) -> Result<Option<ServerError>, Error> {
         let outcome = parts_of(held, start..end).try_for_each(|part| self.send_rows(&part));
-        match outcome.and_then(|()| self.bulk.close_batch()) {
+        match outcome.and_then(|()| self.close_batch()) {
             Ok(()) => Ok(None),
-            Err(Error::Server(error)) if is_row_fault(&error) => {
+            Err(Error::Server(error)) if is_row_fault(&error) && !is_stream_fault(&error) => {
                 self.bulk.forget_failed_batch();
                 Ok(Some(error))
             }
@@ -152,11 +158,21 @@ impl<'a, 'c> PieceSender<'a, 'c> {
         Ok(())
     }
 
+    /// Closes the batch; who watches hears of it first.
+    fn close_batch(&mut self) -> Result<(), Error> {
+        self.report_commit(self.bulk.rows_in_batch());
+        self.bulk.close_batch()
+    }
+
     fn report(&mut self) {
+        self.report_commit(0);
+    }
+
+    fn report_commit(&mut self, rows_committing: u64) {
         let bytes_on_wire = self.bulk.bytes_sent().saturating_sub(self.bytes_before);
         let done = self.bulk.progress();
         let (rows_sent, rows_committed, batches) = (done.rows_sent, done.rows_committed, done.batches);
-        (self.progress)(&Progress { rows_sent, rows_committed, batches, bytes_on_wire });
+        (self.progress)(&Progress { rows_sent, rows_committed, rows_committing, batches, bytes_on_wire });
     }
 }
 

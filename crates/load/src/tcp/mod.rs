@@ -19,6 +19,8 @@ const PARALLEL_ATTEMPTS_MAX: usize = 64;
 /// Idle time before the first keep-alive probe, as SQL Server's own clients set it: gateways drop silent connections
 /// after a few minutes, and a long batch is silent while the server commits.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// Between further probes. A host that is gone is so noticed within a minute or two, whatever the system's own settings.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Why no TCP connection came about.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +89,10 @@ pub fn connect(host: &str, port: u16, parallel: bool, deadline: Deadline) -> Res
     }?;
     let refused = |source| ConnectError::Refused { host: host.to_owned(), port, attempts: source };
     let tuned = stream.set_nodelay(true).and_then(|()| {
-        socket2::SockRef::from(&stream).set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEP_ALIVE))
+        let probes = socket2::TcpKeepalive::new().with_time(KEEP_ALIVE);
+        #[cfg(any(target_os = "linux", target_os = "macos", windows))]
+        let probes = probes.with_interval(KEEP_ALIVE_INTERVAL);
+        socket2::SockRef::from(&stream).set_tcp_keepalive(&probes)
     });
     match (tuned, stream.peer_addr()) {
         (Err(error), Ok(address)) => Err(refused(vec![(address, error)])),

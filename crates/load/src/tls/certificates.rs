@@ -32,6 +32,27 @@ pub(super) enum Trust {
     Anything,
 }
 
+/// What is wrong with a certificate, in words.
+pub(super) fn reason(error: &CertificateError) -> String {
+    let words = match error {
+        // The verifier's own error has only its name for a text.
+        CertificateError::Other(other) => match other.to_string() {
+            name if name == "CaUsedAsEndEntity" => {
+                "it is self-signed: the certificate of an authority in a server's place"
+            }
+            name => return name,
+        },
+        CertificateError::UnknownIssuer => {
+            "it is self-signed, or of an issuer that this machine does not trust"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
+        CertificateError::Revoked => "it was revoked",
+        other => return other.to_string(),
+    };
+    words.to_owned()
+}
+
 /// Reads the first certificate of a PEM file, or a DER file.
 pub(super) fn from_file(path: &Path) -> Result<CertificateDer<'static>, TlsError> {
     let failed = |reason: String| TlsError::CertificateFile { path: path.to_owned(), reason };

@@ -65,6 +65,9 @@ pub enum TlsError {
         "the server does not speak TDS 8.0 (it did not select ALPN \"tds/8.0\"); Encrypt=Strict cannot be used with it"
     )]
     Alpn,
+    /// The server did not answer in time.
+    #[error("TLS handshake: the server did not answer in time (Connect Timeout)")]
+    TimedOut,
     /// The connection broke, or the server sent something else than TLS.
     #[error("TLS handshake: {0}")]
     Io(#[from] io::Error),
@@ -137,7 +140,7 @@ impl TlsSettings {
     fn explain(&self, error: io::Error) -> TlsError {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             Some(rustls::Error::InvalidCertificate(reason)) => TlsError::Certificate {
-                reason: reason.to_string(),
+                reason: certificates::reason(reason),
                 hint: match self.pinned {
                     true => "it is not the one in the ServerCertificate file",
                     false => {
@@ -146,6 +149,9 @@ impl TlsSettings {
                 },
             },
             Some(inner) => TlsError::Handshake(inner.clone()),
+            None if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                TlsError::TimedOut
+            }
             None => TlsError::Io(error),
         }
     }

@@ -4,7 +4,7 @@ use std::{
     io,
     sync::{Arc, TryLockError, atomic::Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tds::{
@@ -33,6 +33,8 @@ impl Canceller {
     /// that waits for the request gets [`Error::Cancelled`](crate::Error::Cancelled).
     pub fn cancel(&self) -> io::Result<()> {
         self.shared.cancel_requested.store(true, Ordering::SeqCst);
+        // Whoever asks again and again has waited since the first time.
+        self.shared.waits().cancel_asked.get_or_insert_with(Instant::now);
         loop {
             match self.shared.phase() {
                 Phase::Idle | Phase::Sending | Phase::Attention => return Ok(()),
@@ -57,5 +59,6 @@ impl Canceller {
 pub(super) fn send_attention(shared: &Shared, link: &mut Link) -> io::Result<()> {
     let packet = frame_message(PacketType::Attention, PACKET_SIZE_INITIAL_BYTES, 0, Status::NORMAL, &[]);
     shared.set_phase(Phase::Attention);
+    shared.waits().attention_sent = Some(Instant::now());
     link.write(shared, &mut [io::IoSlice::new(&packet)])
 }

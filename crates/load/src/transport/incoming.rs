@@ -23,6 +23,8 @@ pub(crate) struct Incoming {
     end: usize,
     /// Records before decryption.
     sealed: Vec<u8>,
+    /// Length of the last packet that did not end its message.
+    packet_size_bytes: Option<usize>,
 }
 
 impl Default for Incoming {
@@ -33,6 +35,7 @@ impl Default for Incoming {
             start: 0,
             end: 0,
             sealed: Vec::new(),
+            packet_size_bytes: None,
         }
     }
 }
@@ -41,6 +44,11 @@ impl Incoming {
     /// Whether no byte is waiting to be unpacked.
     pub(super) fn is_empty(&self) -> bool {
         self.start == self.end
+    }
+
+    /// The size of the server's packets, once a message of several has shown it.
+    pub(super) fn packet_size_bytes(&self) -> Option<usize> {
+        self.packet_size_bytes
     }
 
     /// Appends the payloads of the packets at hand, up to the end of the message. `None`: not one whole packet is here;
@@ -58,6 +66,7 @@ impl Incoming {
                     if packet.ends_message() {
                         return Ok(progress);
                     }
+                    self.packet_size_bytes = Some(packet.consumed());
                 }
             }
         }

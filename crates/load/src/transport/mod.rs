@@ -50,8 +50,20 @@ pub(crate) struct Shared {
     link: Mutex<Link>,
     phase: AtomicU8,
     cancel_requested: AtomicBool,
+    waits: Mutex<Waits>,
     bytes_sent: AtomicU64,
     bytes_received: AtomicU64,
+}
+
+/// When somebody asked for an end, and how long the server may take over things.
+#[derive(Debug, Clone, Copy)]
+struct Waits {
+    cancel_asked: Option<Instant>,
+    attention_sent: Option<Instant>,
+    /// How long the server may take no byte of what is sent.
+    silence: Option<Duration>,
+    /// How long it may take to acknowledge an attention.
+    patience: Duration,
 }
 
 /// How packets travel.
@@ -71,9 +83,18 @@ pub(crate) struct Transport {
     packet_size_bytes: usize,
     /// When the time for the current request is over.
     deadline: Option<Instant>,
-    /// Whether the socket has a read time-out set, so that it is not set again for every read.
-    timed: bool,
+    /// The socket's read time-out, so that it is not set again for every read.
+    armed: Option<Duration>,
+    /// The server has said which packets it takes.
+    size_granted: bool,
 }
+
+/// How long to wait for the acknowledgement of an attention before the connection is given up.
+const ATTENTION_PATIENCE: Duration = Duration::from_secs(5);
+/// Waits are cut in slices of this, between which deadlines and cancellers are heard.
+const SLICE: Duration = Duration::from_millis(250);
+/// The smallest packet of TDS.
+const PACKET_SIZE_MIN_BYTES: usize = 512;
 
 impl Transport {
     /// Wraps a connected socket; the packet size is the initial 4096 bytes.
@@ -83,6 +104,12 @@ impl Transport {
             link: Mutex::new(Link::Clear),
             phase: AtomicU8::new(Phase::Idle as u8),
             cancel_requested: AtomicBool::new(false),
+            waits: Mutex::new(Waits {
+                cancel_asked: None,
+                attention_sent: None,
+                silence: None,
+                patience: ATTENTION_PATIENCE,
+            }),
             bytes_sent: AtomicU64::new(0),
             bytes_received: AtomicU64::new(0),
         };
@@ -91,7 +118,8 @@ impl Transport {
             incoming: Incoming::default(),
             packet_size_bytes: PACKET_SIZE_INITIAL_BYTES,
             deadline: None,
-            timed: false,
+            armed: None,
+            size_granted: false,
         }
     }
 
@@ -124,6 +152,37 @@ impl Transport {
     /// Takes the size that the server granted.
     pub(crate) fn set_packet_size_bytes(&mut self, bytes: usize) {
         self.packet_size_bytes = bytes;
+        self.size_granted = true;
+    }
+
+    /// Sends no larger packets than this to a server that has not said which it takes.
+    pub(crate) fn limit_packet_size_bytes(&mut self, bytes: usize) {
+        if !self.size_granted {
+            self.packet_size_bytes = self.packet_size_bytes.min(bytes).max(PACKET_SIZE_MIN_BYTES);
+        }
+    }
+
+    /// Limits reads and writes of the socket itself, for a TLS handshake on it.
+    pub(crate) fn limit_socket(&mut self, left: Option<Duration>) -> io::Result<()> {
+        self.armed = None;
+        self.shared.tcp.set_read_timeout(left)?;
+        self.shared.tcp.set_write_timeout(left)
+    }
+
+    /// From now on the server may be silent for so long, and take its time (within bounds) over attentions.
+    pub(crate) fn set_silence(&mut self, silence: Option<Duration>) -> io::Result<()> {
+        let mut waits = self.shared.waits();
+        waits.silence = silence;
+        waits.patience = silence.map_or(ATTENTION_PATIENCE, |limit| limit.min(ATTENTION_PATIENCE));
+        drop(waits);
+        self.armed = None;
+        self.shared.tcp.set_write_timeout(Some(SLICE))
+    }
+
+    /// Ends the connection at once, without another word to the server.
+    pub(crate) fn shut_down(&self) {
+        // It may be closed already.
+        let _ = self.shared.tcp.shutdown(std::net::Shutdown::Both);
     }
 
     /// Limits the wait for the server from now on; `None` lifts the limit.
@@ -155,6 +214,9 @@ impl Transport {
     /// Starts a message that is written piece by piece.
     pub(crate) fn begin(&mut self, packet_type: PacketType, status: Status) -> Outgoing {
         self.shared.cancel_requested.store(false, Ordering::SeqCst);
+        let mut waits = self.shared.waits();
+        (waits.cancel_asked, waits.attention_sent) = (None, None);
+        drop(waits);
         self.shared.set_phase(Phase::Sending);
         Outgoing::new(packet_type, self.packet_size_bytes, status)
     }
@@ -166,7 +228,7 @@ impl Transport {
         }
         let mut link = self.shared.lock();
         cancel::send_attention(&self.shared, &mut link)
-            .map_err(|source| Error::io("sending an attention", source))
+            .map_err(|source| Error::sending("sending an attention", source))
     }
 
     /// Receives at least one packet of the answer and appends the payloads of all packets at hand to `payload`. True
@@ -176,6 +238,10 @@ impl Transport {
             if let Some(complete) =
                 self.incoming.unpack(payload).map_err(|error| Error::protocol("packet header", error))?
             {
+                // A server that never named its packet size shows it in answers of several packets.
+                if let Some(bytes) = self.incoming.packet_size_bytes() {
+                    self.limit_packet_size_bytes(bytes);
+                }
                 return Ok(complete);
             }
             self.fill(doing)?;
@@ -218,38 +284,51 @@ impl Transport {
     }
 
     fn fill(&mut self, doing: &'static str) -> Result<(), Error> {
-        self.arm(doing)?;
-        match self.incoming.fill(&self.shared) {
-            Ok(0) => Err(Error::closed(doing)),
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                Err(Error::TimedOut { doing })
+        use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+        loop {
+            self.arm(doing)?;
+            match self.incoming.fill(&self.shared) {
+                Ok(0) => return Err(Error::closed(doing)),
+                Ok(_) => return Ok(()),
+                // Whether the time is over is known when the next slice is armed.
+                Err(error) if matches!(error.kind(), Interrupted | WouldBlock | TimedOut) => {}
+                Err(error) => return Err(Error::io(doing, error)),
             }
-            Err(error) => Err(Error::io(doing, error)),
         }
     }
 
-    /// Gives the socket the time that is left.
+    /// Gives the socket a slice of the time that is left.
     fn arm(&mut self, doing: &'static str) -> Result<(), Error> {
-        let left = match self.deadline {
-            None if !self.timed => return Ok(()),
-            None => None,
-            Some(at) => Some(at.saturating_duration_since(Instant::now())),
-        };
-        if left == Some(Duration::ZERO) {
+        let attention_ends = self.shared.waits().attention_ends();
+        let ends = self.deadline.into_iter().chain(attention_ends).min();
+        let left = ends.map_or(SLICE, |at| at.saturating_duration_since(Instant::now()).min(SLICE));
+        if left.is_zero() {
             return Err(Error::TimedOut { doing });
         }
-        self.timed = left.is_some();
-        self.shared.tcp.set_read_timeout(left).map_err(|source| Error::io(doing, source))
+        if self.armed == Some(left) {
+            return Ok(());
+        }
+        self.armed = Some(left);
+        self.shared.tcp.set_read_timeout(Some(left)).map_err(|source| Error::io(doing, source))
     }
 }
 
 impl Drop for Transport {
     /// A canceller may outlive the connection, but must not keep it open.
     fn drop(&mut self) {
-        // It may be closed already.
-        let _ = self.shared.tcp.shutdown(std::net::Shutdown::Both);
+        self.shut_down();
+    }
+}
+
+impl Waits {
+    fn attention_ends(&self) -> Option<Instant> {
+        self.attention_sent?.checked_add(self.patience)
+    }
+
+    /// Whether a write that made no progress since then is to be given up.
+    fn is_over(&self, since: Instant) -> bool {
+        self.silence.is_some_and(|silence| since.elapsed() >= silence)
+            || self.cancel_asked.is_some_and(|asked| asked.elapsed() >= self.patience)
     }
 }
 
@@ -258,6 +337,10 @@ impl Shared {
     /// what it left behind.
     fn lock(&self) -> MutexGuard<'_, Link> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Waits> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn phase(&self) -> Phase {
@@ -280,7 +363,7 @@ impl Link {
         match self {
             Self::Clear => {
                 let length: usize = slices.iter().map(|slice| slice.len()).sum();
-                write_all_vectored(&shared.tcp, slices)?;
+                write_all_vectored(shared, slices)?;
                 shared.bytes_sent.fetch_add(length as u64, Ordering::Relaxed);
                 Ok(())
             }
@@ -299,24 +382,43 @@ impl Link {
 
 /// Writes the records that TLS has ready.
 fn flush_tls(connection: &mut ClientConnection, shared: &Shared) -> io::Result<()> {
+    let mut since = Instant::now();
     while connection.wants_write() {
-        let written = connection.write_tls(&mut &shared.tcp)?;
-        shared.bytes_sent.fetch_add(written as u64, Ordering::Relaxed);
+        match connection.write_tls(&mut &shared.tcp) {
+            Ok(written) => {
+                shared.bytes_sent.fetch_add(written as u64, Ordering::Relaxed);
+                since = Instant::now();
+            }
+            Err(error) => wait_on(shared, since, error)?,
+        }
     }
     Ok(())
 }
 
-fn write_all_vectored(mut tcp: &TcpStream, mut slices: &mut [io::IoSlice<'_>]) -> io::Result<()> {
+fn write_all_vectored(shared: &Shared, mut slices: &mut [io::IoSlice<'_>]) -> io::Result<()> {
     io::IoSlice::advance_slices(&mut slices, 0);
+    let mut since = Instant::now();
     while !slices.is_empty() {
-        match tcp.write_vectored(slices) {
+        match (&shared.tcp).write_vectored(slices) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => io::IoSlice::advance_slices(&mut slices, written),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Ok(written) => {
+                io::IoSlice::advance_slices(&mut slices, written);
+                since = Instant::now();
+            }
+            Err(error) => wait_on(shared, since, error)?,
         }
     }
     Ok(())
+}
+
+/// After a write that a slice of time ended: an error if there is none left.
+fn wait_on(shared: &Shared, since: Instant, error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::Interrupted => Ok(()),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut if !shared.waits().is_over(since) => Ok(()),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        _ => Err(error),
+    }
 }
 
 /// Reads once from the socket, counting.

@@ -21,7 +21,6 @@ pub(crate) struct Outgoing {
     /// The head of a packet that is not full yet; less than a packet.
     carry: Vec<u8>,
     packets: Vec<PlannedPacket>,
-    started: bool,
 }
 
 impl Outgoing {
@@ -30,7 +29,6 @@ impl Outgoing {
             framer: PacketFramer::new(packet_type, packet_size_bytes, 0).with_first_status(status),
             carry: Vec::new(),
             packets: Vec::new(),
-            started: false,
         }
     }
 
@@ -50,16 +48,9 @@ impl Outgoing {
         }
     }
 
-    /// Ends the message so that the server ignores it (MS-TDS 2.2.3.1.2), and asks with an attention for an answer that
-    /// cannot be mistaken.
-    pub(crate) fn abandon(mut self, transport: &mut Transport) -> Result<(), Error> {
-        if self.started {
-            let mut end = Vec::new();
-            self.framer.cancel_into(&mut end);
-            transport
-                .write(&mut [IoSlice::new(&end)])
-                .map_err(|source| Error::io("abandoning a message", source))?;
-        }
+    /// Leaves the message unfinished and asks with an attention for an answer that cannot be mistaken. Servers exist that
+    /// never come back from a message that is ended with the bit IGNORE (MS-TDS 2.2.3.1.2) and followed by an attention.
+    pub(crate) fn abandon(self, transport: &mut Transport) -> Result<(), Error> {
         transport.shared.set_phase(Phase::Receiving);
         transport.send_attention()
     }
@@ -73,7 +64,6 @@ impl Outgoing {
             self.carry.extend_from_slice(payload);
             return Ok(());
         }
-        self.started = true;
         let mut slices = Vec::with_capacity((3 * self.packets.len()).min(SLICES_MAX + 2));
         let one_packet_a_write = transport.is_tls();
         for packet in &self.packets {
@@ -91,12 +81,12 @@ impl Outgoing {
                 slices.push(IoSlice::new(payload.get(range).unwrap_or_default()));
             }
             if one_packet_a_write || slices.len() >= SLICES_MAX {
-                transport.write(&mut slices).map_err(|source| Error::io("sending", source))?;
+                transport.write(&mut slices).map_err(|source| Error::sending("sending", source))?;
                 slices.clear();
             }
         }
         if !slices.is_empty() {
-            transport.write(&mut slices).map_err(|source| Error::io("sending", source))?;
+            transport.write(&mut slices).map_err(|source| Error::sending("sending", source))?;
         }
         drop(slices);
         // At least one packet went out, and the first of them took all that was carried.

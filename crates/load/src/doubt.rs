@@ -1,0 +1,100 @@
+//! After a lost answer: what the table itself tells of the batch in doubt.
+
+use std::time::Duration;
+
+use tds::Value;
+
+use crate::{
+    client::Client,
+    error::Error,
+    load::LoadError,
+    options::BatchTransaction,
+    plan::{CountRule, LoadPlan},
+};
+
+/// Time for another connection, and for its look at the table.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a look at the table, over another connection, told of a batch in doubt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// What became of the batch.
+    pub finding: Finding,
+    /// What was seen.
+    pub seen: String,
+}
+
+/// What became of a batch in doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finding {
+    /// It is in the table.
+    Committed,
+    /// It was rolled back.
+    RolledBack,
+    /// What was seen proves neither.
+    Unknown,
+}
+
+/// Looks at the table if rows are in doubt, and says what that proves.
+pub(crate) fn settle(client: &mut Client, plan: &LoadPlan, error: LoadError) -> LoadError {
+    if error.rows_in_doubt == 0 || !client.is_broken() {
+        return error;
+    }
+    // The server must hear that the old session is gone, or its locks are in the way.
+    client.session().close();
+    let look = match count(client, plan) {
+        Ok(rows) => judged(plan, &error, rows),
+        Err(reason) => Look { finding: Finding::Unknown, seen: reason },
+    };
+    let (committed, doubtful) = (error.rows_committed, error.rows_in_doubt);
+    let (rows_committed, rows_in_doubt, source) = match look.finding {
+        Finding::Committed => (committed.saturating_add(doubtful), 0, error.source.without_doubt()),
+        Finding::RolledBack => (committed, 0, error.source.without_doubt()),
+        Finding::Unknown => (committed, doubtful, error.source),
+    };
+    LoadError { rows_committed, rows_in_doubt, source, look: Some(look), ..error }
+}
+
+/// Counts alone prove something only where every row is known to be this load's, or to have been there before.
+fn judged(plan: &LoadPlan, error: &LoadError, rows: u64) -> Look {
+    let seen = format!("the table has {rows} rows now");
+    // Dropped duplicates and triggers make other numbers of rows than were sent.
+    let is_exact = plan.count_rule == CountRule::Exact && !plan.hints.fire_triggers;
+    let before = plan.rows_before.filter(|_| is_exact);
+    let finding = match before.and_then(|before| before.checked_add(error.rows_committed)) {
+        Some(without) if Some(rows) == without.checked_add(error.rows_in_doubt) => Finding::Committed,
+        // The lock that the count waits for is held until the transaction ends. A statement that commits by itself may not
+        // have begun: it may be on its way still.
+        Some(without) if rows == without && plan.transaction == BatchTransaction::Explicit => {
+            Finding::RolledBack
+        }
+        _ => Finding::Unknown,
+    };
+    Look { finding, seen }
+}
+
+/// The table's rows, counted over a connection of its own when no transaction is changing them any more.
+fn count(client: &Client, plan: &LoadPlan) -> Result<u64, String> {
+    if plan.table.is_temporary() {
+        return Err("a temporary table goes with its connection".to_owned());
+    }
+    let shorter = |limit: Option<Duration>, most: Duration| Some(limit.map_or(most, |limit| limit.min(most)));
+    let mut config = client.config().clone();
+    config.connect_timeout = shorter(config.connect_timeout, CONNECT_PATIENCE);
+    config.command_timeout = shorter(config.command_timeout, LOOK_PATIENCE);
+    config.database = Some(client.database().to_owned()).filter(|name| !name.is_empty());
+    let lock_timeout = config.command_timeout.unwrap_or(LOOK_PATIENCE) * 4 / 5;
+    let counted = Client::connect(&config).and_then(|mut other| {
+        other.query_values(&format!(
+            "SET LOCK_TIMEOUT {}; SELECT COUNT_BIG(*) FROM {} WITH (TABLOCK)",
+            lock_timeout.as_millis(),
+            plan.table
+        ))
+    });
+    let tables = counted.map_err(|error| format!("the table could not be looked at: {error}"))?;
+    match tables.first().and_then(|table| table.rows.first()).and_then(|row| row.first()) {
+        Some(Value::BigInt(rows)) if *rows >= 0 => Ok(rows.unsigned_abs()),
+        _ => Err(format!("the table could not be looked at: {}", Error::unexpected("counting", "no number"))),
+    }
+}
