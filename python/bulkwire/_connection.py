@@ -30,7 +30,8 @@ def connect(text: str | None = None, /, **keywords: Any) -> Connection:
         **keywords: the same settings one by one, alone or in addition: `server`, `port`, `instance`, `database`, `user`, `password`,
             `access_token`, `encrypt` ("off", "optional", "mandatory", "strict"), `trust_server_certificate`, `server_certificate`,
             `host_name_in_certificate`, `application_name`, `application_intent`, `workstation_id`, `language`,
-            `multi_subnet_failover`, `packet_size_bytes`, `connect_timeout_seconds`, `command_timeout_seconds`.
+            `multi_subnet_failover`, `packet_size_bytes`, `connect_timeout_seconds` (15), `command_timeout_seconds` (600: how long
+            the server may be silent); 0 waits without end.
 
     Raises:
         ConfigError: the settings make no sense.
@@ -116,6 +117,7 @@ class Connection:
             CellError: a value does not fit; the row, column, value and reason are its attributes.
             PlanError: columns do not fit; nothing was sent.
             ServerError: the server refused; earlier batches are committed, as `rows_committed` says.
+            InDoubtError: the answer to a commit was lost; `rows_in_doubt` may be in the table or not.
         """
         options = _options(locals())
         return self._shown(table, on_progress, lambda call: self._native.load(table, data, options, call))
@@ -203,6 +205,8 @@ class Connection:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Begin a transaction; commit at the end of the block, roll back on an exception.
+
+        `InDoubtError` at the end of the block: the answer to the commit was lost, and it is not known whether it was done.
 
         Example:
             with db.transaction():

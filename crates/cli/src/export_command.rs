@@ -14,12 +14,12 @@ use crate::{connection, file_format, progress};
 
 /// Writes a table or a query's result to a file.
 pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
-    let (query, file) = match (arguments.target.as_slice(), &arguments.query) {
-        ([file], Some(query)) => (query.clone(), file),
+    let (query, table, file) = match (arguments.target.as_slice(), &arguments.query) {
+        ([file], Some(query)) => (query.clone(), None, file),
         ([table, file], None) => {
             let table: TableName =
                 table.parse().map_err(|error: load::Error| Failure::Usage(error.to_string()))?;
-            (table_query(&table, None), file)
+            (table_query(&table, None), Some(table), file)
         }
         ([_], None) => {
             return Err(Failure::Usage("name a table and a file, or --query and a file".to_owned()));
@@ -37,13 +37,22 @@ pub fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     };
     let compression = file_format::compression(&location, &arguments.format);
     let mut client = connection::open(&arguments.connection)?;
+    // The prefixes of a native file depend on what takes NULL.
+    let described = match (&table, &host) {
+        (Some(table), Some(_)) => client.describe(table).ok(),
+        _ => None,
+    };
     let stream = client.query(&query, if host.is_some() { Form::Exact } else { form(arguments) })?;
     if stream.columns().is_empty() {
         return Err(Failure::Usage("the query returns no result".to_owned()));
     }
     let format = match (typed, host) {
         (Some(format), _) => format,
-        (None, Some(host)) => Format::Host(Box::new(host.with_columns(Some(stream.columns().to_vec()))?)),
+        (None, Some(host)) => {
+            let columns = stream.columns().to_vec();
+            let columns = described.map_or(columns.clone(), |table| table.refined(columns));
+            Format::Host(Box::new(host.with_columns(Some(columns))?))
+        }
         (None, None) => return Err(Failure::Usage("the file has no format".to_owned())),
     };
     let mut writer = formats::create(&location, stream.schema(), &format, compression)?;

@@ -145,9 +145,9 @@ impl Client {
     /// The result of a request that was sent: if it broke the connection, what the statements did is not known.
     pub fn doubted<T>(&self, done: Result<T, Error>) -> Result<T, Error> {
         match done {
-            Err(error) if self.is_broken() && !error.is_in_doubt() && !matches!(error, Error::Broken) => {
-                Err(Error::in_doubt("the statements took effect", error))
-            }
+            // A server that says what went wrong has answered, also if it closes the connection then.
+            Err(error @ (Error::Server(_) | Error::InDoubt { .. } | Error::Broken)) => Err(error),
+            Err(error) if self.is_broken() => Err(Error::in_doubt("the statements took effect", error)),
             done => done,
         }
     }

@@ -226,6 +226,7 @@ impl Error {
     pub fn server_message(&self) -> Option<&ServerMessage> {
         match self {
             Self::Server(error) => Some(error.first()),
+            Self::InDoubt { source, .. } => source.server_message(),
             Self::Login(error) => match &**error {
                 LoginError::Refused(error) => Some(error.first()),
                 _ => None,

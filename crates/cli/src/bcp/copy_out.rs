@@ -7,7 +7,7 @@ use arrow::datatypes::Schema;
 use arrow::record_batch::RecordBatch;
 use formats::bcp::{FormatFile, HostWriteOptions, HostWriter, UnmappableText};
 use formats::{BatchWriter, Compression, FormatError, Location, Reason};
-use load::{Client, TableName, table_query};
+use load::{Client, TableDescription, TableName, table_query};
 use rows::Form;
 use tds::Column;
 
@@ -21,8 +21,10 @@ pub fn run(job: &Job, console: &Console) -> Result<(), End> {
     let mut client = session::connect(job)?;
     let query = query(job)?;
     let asked = asked_layout(job, &mut client, &query)?;
+    let table = described_table(job, &mut client)?;
     let mut stream = client.query(&query, Form::Exact)?;
     let columns = stream.columns().to_vec();
+    let columns = table.map_or(columns.clone(), |table| table.refined(columns));
     if columns.is_empty() {
         return Err(End::words("HY000", "BCP host-files must contain at least one column"));
     }
@@ -90,6 +92,18 @@ pub fn run_format(job: &Job, console: &Console) -> Result<(), End> {
     std::fs::write(path, text).map_err(|error| End::client("HY000", format!("{path}: {error}")))?;
     console.line("");
     Ok(())
+}
+
+/// What the catalogue knows of the table; nothing of a query, or where it may not be looked at.
+fn described_table(job: &Job, client: &mut Client) -> Result<Option<TableDescription>, End> {
+    let Some(table) = (job.direction == Direction::Out).then(|| job.source.parse().ok()).flatten() else {
+        return Ok(None);
+    };
+    match client.describe(&table) {
+        Ok(table) => Ok(Some(table)),
+        Err(error) if client.is_broken() => Err(error.into()),
+        Err(_) => Ok(None),
+    }
 }
 
 fn query(job: &Job) -> Result<String, End> {

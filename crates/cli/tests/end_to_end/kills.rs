@@ -103,6 +103,33 @@ fn serve(data: &Path) -> (Child, String) {
 
 #[cfg(unix)]
 #[test]
+fn an_interrupted_load_says_how_many_rows_are_committed() {
+    let fixture = Fixture::new();
+    let csv: String = (0..ROWS).map(|n| format!("{n},row {n}\n")).collect();
+    fixture.file("t.csv", format!("n,s\n{csv}"));
+    let url = fixture.url("Encrypt=Off");
+    for (round, delay_ms) in [80, 200, 400].into_iter().enumerate() {
+        let table = format!("t{round}");
+        fixture.sql(&format!("CREATE TABLE {table} (n int NOT NULL, s varchar(30) NULL)"));
+        let load = load(&fixture, &url, &table);
+        sleep(Duration::from_millis(delay_ms));
+        let kill = Command::new("kill").args(["-s", "INT", &load.id().to_string()]).status().unwrap();
+        let ended = load.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let kept = count(&fixture, &url, &table);
+        // Too early or too late for the load to hear it.
+        if !kill.success() || ended.status.code() != Some(130) {
+            continue;
+        }
+        let told = said.split_once("interrupted; ").unwrap_or_else(|| panic!("{said}")).1;
+        let told: u64 = told.split(' ').next().unwrap().replace(',', "").parse().unwrap();
+        let doubtful = if said.contains("it is not known") { BATCH_ROWS } else { 0 };
+        assert!(kept == told || kept == told + doubtful, "{kept} rows after {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn an_interrupted_export_leaves_no_file() {
     let fixture = Fixture::new();
     let digits = "(VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS";

@@ -165,6 +165,17 @@ impl TableDescription {
         })
     }
 
+    /// Columns of a result of this table, where the server's description of a result says less of NULL than its catalogue.
+    pub fn refined(&self, mut columns: Vec<Column>) -> Vec<Column> {
+        for column in &mut columns {
+            let known = self.columns.iter().find(|known| known.column.name == column.name);
+            if known.is_some_and(|known| !known.column.flags.is_nullable()) {
+                forbid_null(column);
+            }
+        }
+        columns
+    }
+
     /// Columns that a load may fill: not computed, not rowversion, and identities only if they are kept.
     pub fn loadable_columns(&self, keep_identity: bool) -> Vec<Column> {
         let wanted =
@@ -235,9 +246,13 @@ impl Client {
 impl ColumnDescription {
     /// The column takes no NULL, whatever the server's description of an empty result says.
     pub(crate) fn forbid_null(&mut self) {
-        self.column.flags.0 &= !ColumnFlags::NULLABLE;
-        let described = &self.column.type_info;
-        let form = TypeInfo::new(described.sql_type.clone(), false, described.collation).form;
-        self.column.type_info = TypeInfo { form, ..described.clone() };
+        forbid_null(&mut self.column);
     }
+}
+
+fn forbid_null(column: &mut Column) {
+    column.flags.0 &= !ColumnFlags::NULLABLE;
+    let described = &column.type_info;
+    let form = TypeInfo::new(described.sql_type.clone(), false, described.collation).form;
+    column.type_info = TypeInfo { form, ..described.clone() };
 }
