@@ -23,7 +23,7 @@ const BATCH_ROWS: u64 = 100;
 /// Rows that a table has which is to be truncated.
 const ROWS_BEFORE: u64 = 7;
 /// Faults of one run of the tests, unless a soak asks for all.
-const FAULTS: usize = 150;
+const FAULTS: usize = 110;
 /// A client that has not ended by then hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 const WORKERS: usize = 8;
