@@ -191,37 +191,3 @@ def test_the_stream_is_read_as_it_was_meant(server, tmp_path):
         "2|NULL|NULL|NULL|NULL|NULL",
         "-3|0|-1|0|NULL|z",
     ]
-
-
-@contextlib.contextmanager
-def mock_served(binaries: pathlib.Path, folder: pathlib.Path, *arguments: str) -> Iterator[OtherServer]:
-    """Microsoft's mock server (mssql-mock-tds), which answers a few queries in numbers."""
-    process = subprocess.Popen(
-        [*programs.rust(), "mock-server", folder, *arguments], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        ready = READY.match(process.stdout.readline())
-        assert ready, "the server did not start"
-        yield OtherServer("127.0.0.1", int(ready[1]), "sa", "Any-1", binaries, folder / "certificate.pem")
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_the_mock_server_is_reached_in_the_clear_over_tls_and_strictly(binaries, tmp_path):
-    with mock_served(binaries, tmp_path, "none") as mock:
-        assert mock.rows("SELECT 1") == ["1"]
-        # It has no encryption, and nobody asked for a password in the clear.
-        for encryption in ("Optional", "Mandatory"):
-            careful = dataclasses.replace(mock, encryption=encryption)
-            assert "Encrypt=Off" in careful.refused("query", "SELECT 1")
-        with mock_served(binaries, tmp_path, "none", str(mock.port)) as gateway:
-            assert gateway.rows("SELECT CAST(1 AS BIGINT), 2, 3") == ["1,2,3"]
-    pinned = f"&ServerCertificate={tmp_path / 'certificate.pem'}"
-    with mock_served(binaries, tmp_path, "tls") as mock:
-        assert dataclasses.replace(mock, encryption="Mandatory").rows("SELECT 1") == ["1"]
-    with mock_served(binaries, tmp_path, "strict") as mock:
-        url = f"mssql://sa@127.0.0.1:{mock.port}/master?Encrypt=Strict{pinned}"
-        ran = mock.bulkwire("query", "SELECT 1", "--output", "csv", "--url", url)
-        assert ran.returncode == 0, ran.stderr
-        assert ran.stdout.splitlines()[1:] == ["1"]

@@ -25,10 +25,7 @@ pub fn open(flags: &ConnectionArgs) -> Result<Client, Failure> {
     if let Some(seconds) = flags.command_timeout {
         config.command_timeout = time(seconds);
     }
-    let mut client = Client::connect(&config)?;
-    // A command that failed has no further use for its connection.
-    client.close_failed_loads();
-    Ok(client)
+    Ok(Client::connect(&config)?)
 }
 
 /// A limit of time, 0 for none.

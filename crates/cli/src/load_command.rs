@@ -67,6 +67,10 @@ pub fn run(arguments: &LoadArgs) -> Result<Outcome, Failure> {
         check(later)?;
     }
     let mut client = connection::open(&arguments.connection)?;
+    if !arguments.create {
+        // A load that failed has no further use for its connection, unless the new table is to go again.
+        client.close_failed_loads();
+    }
     if arguments.create
         && let Some(first) = sources.first_mut()
     {
