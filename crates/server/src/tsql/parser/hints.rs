@@ -9,12 +9,10 @@ use crate::tsql::lexer::TokenKind;
 impl Parser<'_> {
     /// The hints of a table that is read, or none. Errors: 321, 1047.
     pub(super) fn source_hints(&mut self) -> Parsed<TableHints> {
-        let old = self.at_old_hints();
-        if !old && !(self.is_word("WITH") && self.is_symbol_ahead(1, "(")) {
-            return Ok(TableHints::default());
-        }
-        if !old {
+        if self.is_word("WITH") && self.is_symbol_ahead(1, "(") {
             self.advance();
+        } else if !self.at_old_hints() {
+            return Ok(TableHints::default());
         }
         self.hints_in_parentheses(None)
     }
