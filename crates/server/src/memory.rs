@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) use measure::{default_limit, parse_bytes};
 pub(crate) use pool::BudgetPool;
 
+use store::MemoryQuota;
+
 use crate::sql_error::SqlError;
 
 /// What the program needs for itself, whatever statements do.
@@ -77,6 +79,21 @@ impl MemoryBudget {
 
     fn give_back(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl MemoryQuota for MemoryBudget {
+    fn fits(&self, bytes: usize) -> bool {
+        // The last of it is for statements that read, and that take rows away.
+        self.used().checked_add(bytes).is_some_and(|used| used <= self.limit / 10 * 9)
+    }
+
+    fn take(&self, bytes: usize) {
+        self.take_anyway(bytes);
+    }
+
+    fn give_back(&self, bytes: usize) {
+        MemoryBudget::give_back(self, bytes);
     }
 }
 

@@ -136,6 +136,16 @@ impl Catalogue {
         self.tables.get(self.names.get(name)?)
     }
 
+    /// Bytes of rows that are in memory.
+    pub fn memory_bytes(&self) -> usize {
+        let pieces = self.tables.values().flat_map(|table| &table.pieces);
+        let bytes = pieces.map(|piece| match piece {
+            Piece::Rows(batch) => batch_bytes(batch),
+            Piece::Segment(_) => 0,
+        });
+        bytes.sum()
+    }
+
     /// The files of all tables.
     pub fn segment_files(&self) -> impl Iterator<Item = &Arc<SegmentFile>> {
         self.tables.values().flat_map(|table| &table.pieces).filter_map(|piece| match piece {

@@ -53,6 +53,11 @@ impl TableChange {
         self.created.clone()
     }
 
+    /// Whether it keeps rows in memory.
+    pub fn has_rows(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     pub fn clear(&mut self) {
         self.cleared = true;
         self.written.clear();
@@ -105,6 +110,9 @@ impl TableChange {
             self.pending.clear();
             self.pending_bytes = 0;
             return Ok(());
+        }
+        if !shared.memory.take(bytes) {
+            return Err(StoreError::OutOfMemory);
         }
         let batch = compact(&batch)?;
         let pending = &mut self.pending;

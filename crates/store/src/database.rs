@@ -12,6 +12,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::error::{OpenError, StoreError};
 use crate::journal::{AppendError, JOURNAL, Journal, NEW_JOURNAL, Recovered, recover};
 use crate::lock::LockTable;
+use crate::quota::{Counted, MemoryQuota};
 use crate::record::{RecordHead, encode_record};
 use crate::segment::{SegmentFile, SegmentId};
 use crate::snapshot::Snapshot;
@@ -104,7 +105,7 @@ impl Database {
                 .remove(&orphan.file_name())
                 .map_err(|source| io("remove an unused segment from", source))?;
         }
-        Ok(Self::new(Some((storage, journal)), catalogue, next_table, next_segment, options))
+        Ok(Self::new(Some((storage, journal)), catalogue, next_table, next_segment, options, None))
     }
 
     /// A database without files: the same transactions, snapshots and locks, gone with its last clone.
@@ -114,7 +115,12 @@ impl Database {
 
     /// Like [`Self::in_memory`], with options; those about the disk mean nothing.
     pub fn in_memory_with(options: Options) -> Self {
-        Self::new(None, Catalogue::default(), 1, 1, options)
+        Self::new(None, Catalogue::default(), 1, 1, options, None)
+    }
+
+    /// Like [`Self::in_memory`], with rows that are counted in a quota: without room in it, none are added.
+    pub fn in_memory_within(quota: Arc<dyn MemoryQuota>) -> Self {
+        Self::new(None, Catalogue::default(), 1, 1, Options::default(), Some(quota))
     }
 
     fn new(
@@ -123,6 +129,7 @@ impl Database {
         next_table: u64,
         next_segment: u64,
         options: Options,
+        quota: Option<Arc<dyn MemoryQuota>>,
     ) -> Self {
         let (storage, journal) = disk.unzip();
         let shared = Shared {
@@ -134,6 +141,7 @@ impl Database {
             next_table: AtomicU64::new(next_table),
             next_segment: AtomicU64::new(next_segment),
             next_transaction: AtomicU64::new(1),
+            memory: Counted::new(quota),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -181,6 +189,8 @@ pub(crate) struct Shared {
     next_table: AtomicU64,
     next_segment: AtomicU64,
     next_transaction: AtomicU64,
+    /// Rows of a database in memory.
+    pub memory: Counted,
 }
 
 impl Shared {
@@ -221,6 +231,7 @@ impl Shared {
             checkpoint::run(self, journal)?;
         }
         let added = added_files(&ops);
+        let shrunk = ops.iter().any(|op| matches!(op, Op::Drop { .. } | Op::Clear { .. }));
         let current = self.catalogue();
         let sequence = current.sequence + 1;
         let mut next = (*current).clone();
@@ -253,6 +264,7 @@ impl Shared {
         unused.iter().for_each(|file| file.set_doomed(true));
         self.publish(next);
         drop(unused);
+        self.memory.recount(shrunk, || self.catalogue().memory_bytes());
         let checkpoint_error = journal.as_mut().and_then(|journal| self.checkpoint_if_due(journal));
         if self.options.sync == Sync::None {
             bytes_synced = 0;

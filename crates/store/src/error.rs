@@ -96,6 +96,9 @@ pub enum StoreError {
         #[source]
         source: Box<StoreError>,
     },
+    /// The quota of a database in memory is used up.
+    #[error("there is no memory for more rows")]
+    OutOfMemory,
     /// Arrow refused an operation on batches, for example a concatenation that overflows 32-bit offsets.
     #[error("arrow: {0}")]
     Arrow(#[from] ArrowError),

@@ -29,7 +29,7 @@ const RECOUNT_BYTES: usize = 16 << 20;
 impl Counted {
     /// Nothing yet.
     pub fn new(quota: Option<Arc<dyn MemoryQuota>>) -> Counted {
-        Counted { quota, ..Counted::default() }
+        Counted { quota, bytes: AtomicUsize::new(0), known: AtomicUsize::new(0) }
     }
 
     /// Counts more; false if there is no room.
@@ -80,6 +80,7 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.give_back(*self.bytes.get_mut());
+        let bytes = *self.bytes.get_mut();
+        self.give_back(bytes);
     }
 }

@@ -235,6 +235,7 @@ impl Transaction {
             })?;
         }
         let mut commit = self.shared.commit(ops)?;
+        self.changes.clear();
         commit.bytes_synced += segment_bytes;
         Ok(commit)
     }
@@ -303,6 +304,11 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
+        if self.changes.values().any(TableChange::has_rows) {
+            // Undone, or in the catalogue by now.
+            self.changes.clear();
+            self.shared.memory.recount(true, || self.shared.catalogue().memory_bytes());
+        }
         self.shared.locks.release_all(self.id);
     }
 }

@@ -19,9 +19,10 @@ use super::login_reply;
 use super::packet_reader::PacketReader;
 use super::response_writer::ResponseWriter;
 use super::{ConnectionError, request_log};
-use crate::listener::Shared;
+use crate::listener::Front;
 use crate::options::EncryptionPolicy;
-use crate::session::{LoginSettings, Session};
+use crate::session::{Instance, LoginSettings, Session};
+use crate::sql_error::SqlError;
 use crate::transport::Transport;
 
 /// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what
@@ -46,10 +47,11 @@ pub(crate) struct Connection {
     pub spid: u16,
 }
 
-/// Opens a connection; `None` if the client left before it asked for anything.
+/// Opens a connection; `None` if the client left before it asked for anything. Without an instance every login is refused.
 pub(super) async fn open(
     socket: TcpStream,
-    shared: &Arc<Shared>,
+    shared: &Front,
+    instance: Option<&Arc<Instance>>,
     spid: u16,
 ) -> Result<Option<Connection>, ConnectionError> {
     let peer = socket.peer_addr()?.ip();
@@ -87,7 +89,7 @@ pub(super) async fn open(
     if shared.options.log_requests {
         request_log::login(spid, &login, transport.is_encrypted());
     }
-    log_in(transport, login, shared, Peer { address: peer, spid }).await.map(Some)
+    log_in(transport, login, shared, instance, Peer { address: peer, spid }).await.map(Some)
 }
 
 /// Who is at the other end.
@@ -99,7 +101,7 @@ struct Peer {
 /// Answers PRELOGIN.
 async fn prelogin(
     transport: Transport,
-    shared: &Shared,
+    shared: &Front,
     strict: bool,
 ) -> Result<Option<(Transport, EncryptionOutcome)>, ConnectionError> {
     let mut reader = PacketReader::new(transport, LOGIN_MESSAGE_MAX_BYTES);
@@ -144,7 +146,8 @@ async fn prelogin(
 async fn log_in(
     mut transport: Transport,
     login: Login7,
-    shared: &Arc<Shared>,
+    shared: &Front,
+    instance: Option<&Arc<Instance>>,
     Peer { address, spid }: Peer,
 ) -> Result<Connection, ConnectionError> {
     let is_encrypted = transport.is_encrypted();
@@ -185,7 +188,11 @@ async fn log_in(
         ansi_defaults: login_reply::asks_for_odbc(&login),
         is_encrypted,
     };
-    let session = match Session::open(Arc::clone(&shared.instance), settings) {
+    let opened = match instance {
+        Some(instance) => Session::open(Arc::clone(instance), settings),
+        None => Err(SqlError::being_recovered(&login.database)),
+    };
+    let session = match opened {
         Ok(mut session) => {
             session.take_page_rows();
             session

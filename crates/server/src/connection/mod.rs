@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::listener::Shared;
+use crate::listener::{Front, Shared};
 
 /// Why a connection ended other than by the client's leaving. The client has been told what it can be told.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +72,16 @@ impl ConnectionError {
 /// Serves one accepted connection to its end.
 pub(crate) async fn serve(socket: TcpStream, shared: &Arc<Shared>, spid: u16) -> Result<(), ConnectionError> {
     let limit = shared.options.limits.login_timeout;
-    let opened = timeout(limit, handshake::open(socket, shared, spid)).await;
+    let opened = timeout(limit, handshake::open(socket, shared, Some(&shared.instance), spid)).await;
     match opened.map_err(|_| ConnectionError::LoginTimeout)?? {
         Some(connection) => requests::serve(connection, shared).await,
         None => Ok(()),
     }
+}
+
+/// Answers one accepted connection that its server is not ready yet.
+pub(crate) async fn refuse(socket: TcpStream, front: &Front, spid: u16) -> Result<(), ConnectionError> {
+    let limit = front.options.limits.login_timeout;
+    let opened = timeout(limit, handshake::open(socket, front, None, spid)).await;
+    opened.map_err(|_| ConnectionError::LoginTimeout)?.map(drop)
 }

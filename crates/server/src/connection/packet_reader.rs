@@ -94,6 +94,12 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
         }
     }
 
+    /// Reads and forgets; false at the end of the stream.
+    pub async fn pass_over(&mut self) -> bool {
+        (self.start, self.end) = (0, 0);
+        matches!(self.io.read(&mut self.buffer).await, Ok(1..))
+    }
+
     /// Sizes the read buffer for a bulk load (`true`) or for requests.
     pub fn expect_bulk(&mut self, bulk: bool) {
         let wanted = if bulk { BUFFER_MAX_BYTES } else { BUFFER_MIN_BYTES };

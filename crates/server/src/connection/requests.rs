@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use tds::codec::DecodeErrorKind;
 use tds::done::{Done, DoneStatus, command};
 use tds::packet::{PacketType, Status};
 use tds::rpc::RpcMessage;
@@ -33,8 +34,8 @@ use crate::transport::Transport;
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.
 const EVENTS_QUEUED: usize = 2;
-/// How long the connection of a killed session stays for its client to read the reason.
-const KILLED_TIME: Duration = Duration::from_secs(10);
+/// How long a connection stays for its client to read why it ends.
+const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
 pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Result<(), ConnectionError> {
@@ -82,9 +83,19 @@ impl Conversation {
         let message = tokio::select! {
             biased;
             () = self.killed.wait() => return self.end_killed().await,
-            message = self.reader.message() => message?,
+            message = self.reader.message() => message,
         };
-        let Some(message) = message else { return Ok(false) };
+        let message = match message {
+            Ok(Some(message)) => message,
+            Ok(None) => return Ok(false),
+            // A request that is longer than any may be: whoever sent it is told before the connection ends.
+            Err(ConnectionError::Decode(error)) if matches!(error.kind, DecodeErrorKind::TooLong { .. }) => {
+                self.fail(SqlError::malformed_stream(&error)).await?;
+                self.linger().await;
+                return Err(error.into());
+            }
+            Err(error) => return Err(error),
+        };
         if self.shared.options.log_requests {
             self.secret = request_log::request(self.spid, &message, self.version);
         }
@@ -97,9 +108,7 @@ impl Conversation {
         let request = match self.request(&message) {
             Ok(request) => request,
             Err(error) => {
-                let text =
-                    format!("The incoming tabular data stream (TDS) protocol stream is incorrect: {error}.");
-                self.fail(SqlError::new(4002, 20, 1, text)).await?;
+                self.fail(SqlError::malformed_stream(&error)).await?;
                 return Err(error);
             }
         };
@@ -112,10 +121,14 @@ impl Conversation {
     async fn end_killed(&mut self) -> Result<bool, ConnectionError> {
         self.session = None;
         self.fail(SqlError::killed()).await?;
-        let left = async { while let Ok(Some(_)) = self.reader.packet().await {} };
-        // A socket that is closed while bytes come in takes back what was sent.
-        let _ = tokio::time::timeout(KILLED_TIME, left).await;
+        self.linger().await;
         Ok(false)
+    }
+
+    /// Passes over what the client still sends: a socket that is closed while bytes come in takes back what was sent.
+    async fn linger(&mut self) {
+        let left = async { while self.reader.pass_over().await {} };
+        let _ = tokio::time::timeout(LINGER_TIME, left).await;
     }
 
     /// Answers with an error after which the connection is closed.

@@ -38,9 +38,9 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
     /// Appends what `write` writes.
     pub fn tokens(&mut self, write: impl FnOnce(&mut Writer)) -> Result<(), ConnectionError> {
         let mut writer = Writer::append_to(std::mem::take(&mut self.tokens));
-        write(&mut writer);
+        let written = writer.attempt(write);
         self.tokens = writer.finish()?;
-        Ok(())
+        Ok(written?)
     }
 
     /// Whether nothing has been written since the last response.

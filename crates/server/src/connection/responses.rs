@@ -12,14 +12,19 @@ use tokio::io::AsyncWrite;
 use super::ConnectionError;
 use super::page_rows::append_rows;
 use super::response_writer::ResponseWriter;
+use crate::log;
 use crate::session::response::{
     DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
 };
+use crate::session::work::waiting;
+use crate::sql_error::SqlError;
 
 /// Rows encoded between two looks at the write buffer, at most.
 const ROWS_PER_STEP: usize = 2048;
 /// Bytes of Arrow data encoded between two looks: long values make the steps shorter.
 const STEP_BYTES: usize = 1 << 20;
+/// Batches and rows from here on take their time.
+const LONG_BYTES: usize = 4 << 20;
 
 /// Writes the events of one answer. Every DONE but the last says that more follows, so the newest one is held back until
 /// it is known whether it is the last.
@@ -29,6 +34,8 @@ pub(super) struct ResponseEncoder {
     plan: Option<Plan>,
     rows: u64,
     fatal: bool,
+    /// Something of the statement could not be encoded.
+    broken: bool,
     answer: Answer,
 }
 
@@ -43,11 +50,53 @@ pub(super) struct Answer {
 
 impl ResponseEncoder {
     pub fn new(version: TdsVersion) -> ResponseEncoder {
-        ResponseEncoder { version, held: None, plan: None, rows: 0, fatal: false, answer: Answer::default() }
+        ResponseEncoder {
+            version,
+            held: None,
+            plan: None,
+            rows: 0,
+            fatal: false,
+            broken: false,
+            answer: Answer::default(),
+        }
     }
 
-    /// Writes one event.
+    /// Writes one event. What cannot be encoded becomes an error of its statement, whose further rows are left out.
     pub async fn event<W: AsyncWrite + Unpin>(
+        &mut self,
+        event: Response,
+        writer: &mut ResponseWriter<W>,
+    ) -> Result<(), ConnectionError> {
+        let event = match event {
+            Response::Batch(_) | Response::PageRows(_) | Response::Columns(_) if self.broken => return Ok(()),
+            Response::Done(done) => {
+                let error = done.error || std::mem::take(&mut self.broken);
+                Response::Done(StatementDone { error, ..done })
+            }
+            event => event,
+        };
+        match self.encode(event, writer).await {
+            Err(error) if error.is_own() => {
+                log::line(format!("a statement failed: {error}"));
+                self.broken = true;
+                let message = SqlError::internal(error);
+                let message = tds::ServerMessage {
+                    number: message.number,
+                    state: message.state,
+                    class: message.class,
+                    message: message.message,
+                    server: String::new(),
+                    procedure: String::new(),
+                    line: 1,
+                };
+                self.answer.error.get_or_insert_with(|| message.clone());
+                self.token(&Token::Error(message), writer)
+            }
+            encoded => encoded,
+        }
+    }
+
+    async fn encode<W: AsyncWrite + Unpin>(
         &mut self,
         event: Response,
         writer: &mut ResponseWriter<W>,
@@ -146,10 +195,10 @@ impl ResponseEncoder {
         result: &ResultColumns,
         writer: &mut ResponseWriter<W>,
     ) -> Result<(), ConnectionError> {
-        let metadata = Token::ColMetaData(Some(result.columns.clone()));
-        writer.tokens(|w| metadata.encode(w, self.version))?;
         let plan = Plan::for_result(&result.schema, &result.columns)
             .map_err(|error| ConnectionError::Row(error.to_string()))?;
+        let metadata = Token::ColMetaData(Some(result.columns.clone()));
+        writer.tokens(|w| metadata.encode(w, self.version))?;
         self.plan = Some(plan);
         self.rows = 0;
         Ok(())
@@ -163,14 +212,22 @@ impl ResponseEncoder {
         let Some(plan) = &self.plan else {
             return Err(ConnectionError::Row("rows without columns".to_owned()));
         };
-        let bound = plan.bind(batch, self.rows).map_err(|error| ConnectionError::Row(error.to_string()))?;
+        // Long values are copied without holding up the other connections of the thread.
+        let bytes = batch.get_array_memory_size();
+        let bind = || plan.bind(batch, self.rows);
+        let bound = if bytes > LONG_BYTES { waiting(bind) } else { bind() };
+        let bound = bound.map_err(|error| ConnectionError::Row(error.to_string()))?;
         self.rows += batch.num_rows() as u64;
         let row_bytes = (batch.get_array_memory_size() / batch.num_rows().max(1)).max(1);
         let step = (STEP_BYTES / row_bytes).clamp(1, ROWS_PER_STEP);
         let mut first = 0;
         while first < bound.rows() {
             let last = bound.rows().min(first + step);
-            bound.encode(first..last, writer.buffer());
+            if row_bytes > LONG_BYTES {
+                waiting(|| bound.encode(first..last, writer.buffer()));
+            } else {
+                bound.encode(first..last, writer.buffer());
+            }
             writer.write_if_large().await?;
             first = last;
         }

@@ -6,8 +6,10 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::take;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{
@@ -20,6 +22,8 @@ use super::typed::plan_field;
 use crate::running;
 use crate::sql_error::SqlError;
 
+/// Constants from here on are long.
+pub const LONG_BYTES: usize = 1 << 16;
 /// Values are counted in the memory of the request when they have come to so much.
 const COUNTED_BYTES: usize = 1 << 20;
 
@@ -140,7 +144,8 @@ impl ScalarUDFImpl for Scalar {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let constant = args.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)))
             && self.signature.volatility == Volatility::Immutable;
-        let rows = if constant { 1 } else { args.number_rows };
+        let all_rows = args.number_rows;
+        let rows = if constant { 1 } else { all_rows };
         let arrays =
             args.args.into_iter().map(|argument| argument.into_array(rows)).collect::<Result<Vec<_>>>()?;
         let result = match &self.kernel {
@@ -149,10 +154,39 @@ impl ScalarUDFImpl for Scalar {
         };
         let array = result.map_err(|error| DataFusionError::External(Box::new(error)))?;
         if constant {
+            repeats(array.get_array_memory_size(), all_rows)
+                .map_err(|error| DataFusionError::External(Box::new(error)))?;
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?));
         }
         Ok(ColumnarValue::Array(array))
     }
+}
+
+/// A constant of so many bytes is about to stand in each of `rows` rows. Errors: 701.
+fn repeats(bytes: usize, rows: usize) -> std::result::Result<(), SqlError> {
+    if bytes < LONG_BYTES {
+        return Ok(());
+    }
+    let all_bytes = bytes.saturating_mul(rows);
+    // A column of the engine holds no more.
+    if all_bytes > i32::MAX as usize {
+        return Err(SqlError::out_of_memory());
+    }
+    running::take(all_bytes)
+}
+
+/// A long constant: a call without arguments, which is counted where it is repeated, and which plans do not copy.
+pub fn long_constant(array: ArrayRef, sql_type: &SqlType) -> Scalar {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = format!("long_constant_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let value = move |_: &[ArrayRef], rows: usize| {
+        repeats(array.get_array_memory_size(), rows)?;
+        match rows {
+            1 => Ok(Arc::clone(&array)),
+            rows => take(&array, &UInt32Array::from(vec![0; rows]), None).map_err(SqlError::internal),
+        }
+    };
+    Scalar::by_column(&name, Vec::new(), sql_type.clone(), value).volatile()
 }
 
 impl Scalar {

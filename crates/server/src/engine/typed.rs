@@ -14,7 +14,7 @@ use tds::{Collation, SqlType};
 
 use super::convert::{convert, length_limit};
 use super::datum::{Datum, data_type};
-use super::scalar::{Scalar, sql_error_of};
+use super::scalar::{LONG_BYTES, Scalar, long_constant, sql_error_of};
 use super::types;
 use crate::sql_error::SqlError;
 
@@ -44,16 +44,15 @@ impl Typed {
     /// A constant.
     pub fn constant(value: Datum, sql_type: SqlType) -> Result<Typed, SqlError> {
         let array = Datum::array(std::slice::from_ref(&value), &sql_type);
-        let scalar = ScalarValue::try_from_array(&array, 0).map_err(SqlError::internal)?;
         let nullable = value.is_null();
-        Ok(Typed {
-            expr: Expr::Literal(scalar, None),
-            sql_type,
-            collation: None,
-            nullable,
-            constant: Some(value),
-            untyped_null: false,
-        })
+        let expr = match value.heap_bytes() < LONG_BYTES {
+            true => Expr::Literal(ScalarValue::try_from_array(&array, 0).map_err(SqlError::internal)?, None),
+            false => {
+                let function = Arc::new(long_constant(array, &sql_type).into());
+                Expr::ScalarFunction(ScalarFunction::new_udf(function, Vec::new()))
+            }
+        };
+        Ok(Typed { expr, sql_type, collation: None, nullable, constant: Some(value), untyped_null: false })
     }
 
     /// The NULL literal: an int unless something else is wanted.

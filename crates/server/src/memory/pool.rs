@@ -12,6 +12,10 @@ use super::MemoryBudget;
 const SPILLING_SHARE: usize = 60;
 /// Those that cannot fail at so many; what is left is for values and variables of other sessions.
 const HOLDING_SHARE: usize = 85;
+/// An operator that has little gets it beside others that have much.
+const SMALL_SHARE: usize = 95;
+/// Little is one part in so many.
+const SMALL_PART: usize = 64;
 
 /// A pool that takes from the budget.
 #[derive(Debug)]
@@ -47,7 +51,12 @@ impl MemoryPool for BudgetPool {
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let consumer = reservation.consumer();
-        let share = if consumer.can_spill() { SPILLING_SHARE } else { HOLDING_SHARE };
+        let small = reservation.size().saturating_add(additional) <= self.budget.limit() / SMALL_PART;
+        let share = match consumer.can_spill() {
+            _ if small => SMALL_SHARE,
+            true => SPILLING_SHARE,
+            false => HOLDING_SHARE,
+        };
         if self.budget.try_take(additional, self.budget.limit() / 100 * share) {
             return Ok(());
         }

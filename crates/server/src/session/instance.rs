@@ -125,6 +125,11 @@ impl Instance {
         }
     }
 
+    /// A new store for temporary tables or table variables, counted in the server's memory.
+    pub(super) fn temporary_store(&self) -> Database {
+        store::Database::in_memory_within(Arc::clone(self.engine.memory()) as _).into()
+    }
+
     /// Over a store in memory.
     pub fn in_memory() -> Result<Instance, SqlError> {
         Self::new(Database::in_memory())

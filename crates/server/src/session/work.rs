@@ -479,7 +479,7 @@ impl Work {
     /// Makes the store of temporary tables.
     pub fn make_temporary(&mut self) {
         if self.temporary.is_none() {
-            self.temporary = Some(Database::in_memory());
+            self.temporary = Some(self.instance.temporary_store());
         }
         let mut pair = self.pair.lock();
         if pair.shared.is_some() && pair.temporary.is_none() {

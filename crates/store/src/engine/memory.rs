@@ -9,14 +9,21 @@ use parking_lot::{Mutex, RwLock};
 
 use super::page::EXTENT_BYTES;
 use super::volume::{Volume, VolumeFile};
+use crate::quota::{Counted, MemoryQuota};
 
 /// Files in memory, gone with the last reference to the volume. Whatever was never written, or was discarded, takes no memory.
 #[derive(Debug, Default)]
 pub struct MemoryVolume {
     files: Mutex<BTreeMap<String, Arc<MemoryFile>>>,
+    quota: Option<Arc<dyn MemoryQuota>>,
 }
 
 impl MemoryVolume {
+    /// A volume that is full when a quota has no room.
+    pub fn within(quota: Option<Arc<dyn MemoryQuota>>) -> MemoryVolume {
+        MemoryVolume { quota, ..MemoryVolume::default() }
+    }
+
     fn file(&self, name: &str) -> io::Result<Arc<MemoryFile>> {
         self.files.lock().get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -36,7 +43,8 @@ impl Volume for MemoryVolume {
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
-        let file = Arc::<MemoryFile>::default();
+        let counted = Counted::new(self.quota.clone());
+        let file = Arc::new(MemoryFile { content: RwLock::default(), counted });
         self.files.lock().insert(name.to_owned(), Arc::clone(&file));
         Ok(file)
     }
@@ -63,6 +71,8 @@ type Part = RwLock<Option<Box<[u8]>>>;
 #[derive(Debug, Default)]
 struct MemoryFile {
     content: RwLock<Content>,
+    /// Its parts that are in memory.
+    counted: Counted,
 }
 
 #[derive(Debug, Default)]
@@ -128,6 +138,9 @@ impl VolumeFile for MemoryFile {
         self.content.read().parts(offset, bytes.len(), |part, within, range| {
             let Some(bytes) = bytes.get(range) else { return };
             let mut part = part.write();
+            if part.is_none() {
+                self.counted.take_anyway(EXTENT_BYTES);
+            }
             if bytes.len() == EXTENT_BYTES && part.is_none() {
                 *part = Some(bytes.into());
                 return;
@@ -141,8 +154,19 @@ impl VolumeFile for MemoryFile {
     }
 
     fn set_length(&self, length_bytes: u64) -> io::Result<()> {
-        self.content.write().set_length(length_bytes);
+        let mut content = self.content.write();
+        let end = length_bytes.div_ceil(EXTENT_BYTES as u64) as usize;
+        let given_up = content.parts.iter_mut().skip(end).filter_map(|part| part.get_mut().as_ref()).count();
+        content.set_length(length_bytes);
+        self.counted.give_back(given_up * EXTENT_BYTES);
         Ok(())
+    }
+
+    fn reserve(&self, _: u64, length_bytes: u64) -> io::Result<()> {
+        match self.counted.fits(usize::try_from(length_bytes).unwrap_or(usize::MAX)) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::StorageFull.into()),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -154,7 +178,9 @@ impl VolumeFile for MemoryFile {
         let first = offset.div_ceil(EXTENT_BYTES as u64) as usize;
         let end = (offset.saturating_add(length_bytes) / EXTENT_BYTES as u64) as usize;
         for part in content.parts.get(first..end.min(content.parts.len())).unwrap_or_default() {
-            *part.write() = None;
+            if part.write().take().is_some() {
+                self.counted.give_back(EXTENT_BYTES);
+            }
         }
     }
 }

@@ -8,7 +8,6 @@ use arrow::array::RecordBatch;
 use super::{Work, store_error};
 use crate::catalogue::TableDefinition;
 use crate::sql_error::SqlError;
-use crate::storage::Database;
 
 /// The table variables and temporary tables that a batch or procedure has made.
 #[derive(Debug, Default, Clone)]
@@ -100,7 +99,7 @@ impl Work {
         type_id: Option<i32>,
         rows: &[RecordBatch],
     ) -> Result<VariableTable, SqlError> {
-        let store = self.variables.get_or_insert_with(Database::in_memory);
+        let store = self.variables.get_or_insert_with(|| self.instance.temporary_store());
         let properties = definition.to_properties().map_err(SqlError::internal)?;
         let key = format!("{} {}", definition.name.to_lowercase(), definition.object_id);
         let mut transaction = store.begin();
