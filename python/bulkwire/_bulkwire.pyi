@@ -167,6 +167,7 @@ class Server:
         discard: bool,
         log_requests: bool,
         max_connections: int | None,
+        memory_limit: int | None,
         init: list[str | os.PathLike[str]],
         bulk_directories: list[str | os.PathLike[str]],
     ) -> Server: ...

@@ -29,6 +29,7 @@ class Server:
         discard: read and count bulk loads, but keep nothing.
         log_requests: print every request on standard error.
         max_connections: connections at one time.
+        memory_limit: memory of the server in bytes; half of the machine's (or of its control group's) without it.
         init: T-SQL scripts (batches separated by GO) to run before the first connection.
         bulk_directories: directories below which BULK INSERT and OPENROWSET(BULK …) may read files.
     """
@@ -46,6 +47,7 @@ class Server:
         discard: bool = False,
         log_requests: bool = False,
         max_connections: int | None = None,
+        memory_limit: int | None = None,
         init: Sequence[str | os.PathLike[str]] = (),
         bulk_directories: Sequence[str | os.PathLike[str]] = (),
     ) -> None:
@@ -63,6 +65,7 @@ class Server:
             discard=discard,
             log_requests=log_requests,
             max_connections=max_connections,
+            memory_limit=memory_limit,
             init=list(init),
             bulk_directories=list(bulk_directories),
         )

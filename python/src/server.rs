@@ -21,7 +21,7 @@ pub(crate) struct Server {
 #[pymethods]
 impl Server {
     #[staticmethod]
-    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, init, bulk_directories))]
+    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, memory_limit, init, bulk_directories))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of Python's Server()")]
     fn start(
         py: Python<'_>,
@@ -35,6 +35,7 @@ impl Server {
         discard: bool,
         log_requests: bool,
         max_connections: Option<usize>,
+        memory_limit: Option<u64>,
         init: Vec<PathBuf>,
         bulk_directories: Vec<PathBuf>,
     ) -> PyResult<Self> {
@@ -64,7 +65,11 @@ impl Server {
             log_requests,
             init,
             bulk_directories,
-            limits: Limits { connections: max_connections.unwrap_or(limits.connections), ..limits },
+            limits: Limits {
+                connections: max_connections.unwrap_or(limits.connections),
+                memory_bytes: memory_limit,
+                ..limits
+            },
         };
         let started = py.detach(|| bulkwire_server::Server::start(options));
         let running = started.map_err(|error| failure::named(py, "Error", error.to_string()))?;

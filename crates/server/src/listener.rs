@@ -1,9 +1,11 @@
 //! Accepts connections, counts them, and stops in order.
 
 mod guesses;
+mod recovering;
 mod spill_directory;
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -11,6 +13,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use guesses::Guesses;
+use recovering::Recovering;
 use socket2::{SockRef, TcpKeepalive};
 use spill_directory::SpillDirectory;
 use tokio::net::{TcpListener, TcpStream};
@@ -66,16 +69,21 @@ pub enum StartError {
     Runtime(io::Error),
 }
 
-/// What all connections of a server share.
-pub(crate) struct Shared {
+/// What a connection needs to be opened, before there is any data.
+pub(crate) struct Front {
     pub options: ServerOptions,
     pub identity: Option<TlsIdentity>,
+    pub guesses: Guesses,
+    next_spid: AtomicU16,
+}
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    front: Arc<Front>,
     pub instance: Arc<Instance>,
     /// Where requests run, apart from the threads that serve sockets.
     pub work: Handle,
-    pub guesses: Guesses,
     connections: AtomicUsize,
-    next_spid: AtomicU16,
     /// Removed when the last connection and the server have ended.
     _spill_directory: SpillDirectory,
 }
@@ -97,7 +105,15 @@ const STOP_TIME_MAX: Duration = Duration::from_millis(800);
 /// How long the last checkpoint is waited for beside such a request.
 const CHECKPOINT_TIME_MAX: Duration = Duration::from_millis(800);
 
-impl Shared {
+impl Deref for Shared {
+    type Target = Front;
+
+    fn deref(&self) -> &Front {
+        &self.front
+    }
+}
+
+impl Front {
     /// The next session id: never 0, which FreeTDS takes for a missing one.
     fn spid(&self) -> u16 {
         let next = self.next_spid.fetch_add(1, Ordering::Relaxed);
@@ -109,15 +125,29 @@ impl Shared {
 pub struct Server;
 
 impl Server {
-    /// Opens the data, listens, runs the init scripts, and then serves on threads of its own until the handle is stopped or
-    /// dropped. Clients that come while the scripts run wait for their end.
+    /// Listens, opens the data, runs the init scripts, and then serves on threads of its own until the handle is stopped or
+    /// dropped. Clients that come while data are recovered are refused with error 922; those that come while the scripts run wait for
+    /// their end.
     pub fn start(options: ServerOptions) -> Result<RunningServer, StartError> {
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
         let files =
             FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
+        let runtime = server_runtime("bulkwire-server", BLOCKING_THREADS_MIN).map_err(StartError::Runtime)?;
+        let threads = options.limits.connections.max(BLOCKING_THREADS_MIN);
+        let work = server_runtime("bulkwire-work", threads).map_err(StartError::Runtime)?;
+        let address = options.listen;
+        let listener = runtime
+            .block_on(TcpListener::bind(address))
+            .map_err(|source| StartError::Listen { address, source })?;
+        let listener = Arc::new(listener);
+        let local = listener.local_addr().map_err(|source| StartError::Listen { address, source })?;
+        let guesses = Guesses::new(options.limits.failed_login_delay);
+        let front = Arc::new(Front { options, identity, guesses, next_spid: AtomicU16::new(FIRST_SPID) });
+        let options = &front.options;
+        let recovering = Recovering::begin(&runtime, &listener, &front, local);
         let shares = Shares::of(options.limits.memory_bytes.unwrap_or_else(default_limit));
         let memory = MemoryBudget::new(shares.statement_bytes);
-        let store = open_store(&options, shares.cache_bytes)?;
+        let store = open_store(options, shares.cache_bytes, &memory)?;
         // Not before the data directory is this server's alone.
         let spill_directory = SpillDirectory::new(&options.data)?;
         let instance = Instance::new(store)
@@ -129,27 +159,16 @@ impl Server {
             (Database::Pages(databases), Some(limits)) => databases.limit_all(limits),
             (Database::Segments(_), Some(_)) => return Err(StartError::Resources),
         }
-        let runtime = server_runtime("bulkwire-server", BLOCKING_THREADS_MIN).map_err(StartError::Runtime)?;
-        let threads = options.limits.connections.max(BLOCKING_THREADS_MIN);
-        let work = server_runtime("bulkwire-work", threads).map_err(StartError::Runtime)?;
-        let address = options.listen;
-        let listener = runtime
-            .block_on(TcpListener::bind(address))
-            .map_err(|source| StartError::Listen { address, source })?;
-        let local = listener.local_addr().map_err(|source| StartError::Listen { address, source })?;
+        recovering.end(&runtime);
         let instance = Arc::new(instance);
-        for script in &options.init {
-            run_script(&work, script.clone(), &instance, options.user.clone())?;
+        for script in &front.options.init {
+            run_script(&work, script.clone(), &instance, front.options.user.clone())?;
         }
-        let guesses = Guesses::new(options.limits.failed_login_delay);
         let shared = Arc::new(Shared {
-            options,
-            identity,
+            front,
             instance,
-            guesses,
             connections: AtomicUsize::new(0),
             work: work.handle().clone(),
-            next_spid: AtomicU16::new(FIRST_SPID),
             _spill_directory: spill_directory,
         });
         let (stop, stopped) = watch::channel(false);
@@ -245,9 +264,15 @@ fn server_runtime(name: &str, threads: usize) -> io::Result<Runtime> {
         .build()
 }
 
-fn open_store(options: &ServerOptions, cache_bytes: usize) -> Result<Database, OpenError> {
+fn open_store(
+    options: &ServerOptions,
+    cache_bytes: usize,
+    memory: &Arc<MemoryBudget>,
+) -> Result<Database, OpenError> {
     match &options.data {
-        DataLocation::InMemory => Database::in_memory_of(options.storage.unwrap_or(Form::OF_NEW)),
+        DataLocation::InMemory => {
+            Database::in_memory_within(options.storage.unwrap_or(Form::OF_NEW), Arc::clone(memory) as _)
+        }
         DataLocation::Directory { path, sync } => {
             Database::open_within(path, options.storage, *sync, cache_bytes)
         }
@@ -270,7 +295,7 @@ fn run_script(
     ended.map_err(StartError::Init)
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: watch::Receiver<bool>) {
+async fn accept(listener: Arc<TcpListener>, shared: Arc<Shared>, mut stopped: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(shared.options.limits.connections));
     let mut connections = JoinSet::new();
     loop {

@@ -498,6 +498,19 @@ impl SqlError {
         Self::new(7119, 16, 1, "Attempting to grow LOB beyond maximum allowed size of 2,147,483,647 bytes.")
     }
 
+    /// 4002: what the client sends cannot be read.
+    pub fn malformed_stream(error: &impl fmt::Display) -> Self {
+        let text = format!("The incoming tabular data stream (TDS) protocol stream is incorrect: {error}.");
+        Self::new(4002, 20, 1, text)
+    }
+
+    /// 922: the server has just been started.
+    pub fn being_recovered(database: &str) -> Self {
+        let name = if database.is_empty() { "master" } else { database };
+        let text = format!("Database '{name}' is being recovered. Waiting until recovery is finished.");
+        Self::new(922, 14, 1, text)
+    }
+
     /// 596: another session has ended this one with KILL.
     pub fn killed() -> Self {
         Self::new(596, 21, 1, "Cannot continue the execution because the session is in the kill state.")

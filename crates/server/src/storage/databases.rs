@@ -12,14 +12,18 @@ use std::time::Duration;
 
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::RwLock;
-use store::engine::{Engine, EngineError, EngineOptions, Host, ResourceLimits, Transaction};
-use store::{StoreError, TableId};
+use store::engine::{
+    Engine, EngineError, EngineOptions, Host, OnRecovery, RecoveryProgress, RecoveryStep, ResourceLimits,
+    Transaction,
+};
+use store::{MemoryQuota, StoreError, TableId};
 
 use super::databases_transaction::{PagedSnapshots, PagedTransactions};
 use super::figures::{DatabaseFigures, Figures};
 use super::folders::{DirectoryFolders, Folders, MARK, folder_name};
 use super::pages::{PagedDatabase, with_order};
 use crate::catalogue::{DIRECTORY_KEY, Directory, name_key};
+use crate::log;
 
 /// What a folder has in which there is a database.
 const CONTROL: &str = "control";
@@ -29,6 +33,17 @@ const MASTER: &str = "master";
 const TEMPDB: &str = "tempdb";
 /// Those that every server has, with the folders that are called like them.
 const SYSTEM: [&str; 2] = ["model", "msdb"];
+
+/// Tells how far the recovery of a database is.
+fn tell(progress: RecoveryProgress<'_>) {
+    let RecoveryProgress { path, step, done, of } = progress;
+    let folder = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let what = match step {
+        RecoveryStep::Redo => "bytes of the log done again",
+        RecoveryStep::Undo => "changes undone that were not committed",
+    };
+    log::line(format!("recovering {folder}: {done} of {of} {what}"));
+}
 
 /// All databases of a server. Clones share them.
 #[derive(Clone, Debug)]
@@ -64,24 +79,25 @@ impl PagedDatabases {
 
     /// The same in any place for folders.
     pub fn open_in(folders: Box<dyn Folders>, options: EngineOptions) -> Result<PagedDatabases, EngineError> {
-        Self::start(Some(folders), options)
+        Self::start(Some(folders), options, None)
     }
 
-    /// Databases in memory.
-    pub fn in_memory() -> Result<PagedDatabases, EngineError> {
-        Self::start(None, EngineOptions::default())
+    /// Databases in memory, full when the quota has no room.
+    pub fn in_memory(quota: Option<Arc<dyn MemoryQuota>>) -> Result<PagedDatabases, EngineError> {
+        Self::start(None, EngineOptions::default(), quota)
     }
 
     fn start(
         folders: Option<Box<dyn Folders>>,
         options: EngineOptions,
+        quota: Option<Arc<dyn MemoryQuota>>,
     ) -> Result<PagedDatabases, EngineError> {
         let options = with_order(options);
         let cache_bytes = match folders {
             Some(_) => options.cache_bytes,
             None => options.cache_bytes.min(store::engine::MEMORY_CACHE_BYTES),
         };
-        let host = Host::new(cache_bytes);
+        let host = Host::new(cache_bytes).with_memory_quota(quota).telling(Some(OnRecovery(Arc::new(tell))));
         let present = match &folders {
             Some(folders) => folders.list().map_err(|source| failed("list", source))?,
             None => Vec::new(),

@@ -30,7 +30,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::engine::{EngineError, EngineOptions};
-use store::{LockMode, StoreError, TableId, TableInfo};
+use store::{LockMode, MemoryQuota, StoreError, TableId, TableInfo};
 
 pub use altering::AlteredTable;
 pub use isolation::{ReadLock, Reads};
@@ -195,7 +195,15 @@ impl Database {
     pub fn in_memory_of(form: Form) -> Result<Database, OpenError> {
         match form {
             Form::Segments => Ok(Self::in_memory()),
-            Form::Pages => Ok(PagedDatabases::in_memory()?.into()),
+            Form::Pages => Ok(PagedDatabases::in_memory(None)?.into()),
+        }
+    }
+
+    /// The same that is full when `quota` has no room.
+    pub(crate) fn in_memory_within(form: Form, quota: Arc<dyn MemoryQuota>) -> Result<Database, OpenError> {
+        match form {
+            Form::Segments => Ok(store::Database::in_memory_within(quota).into()),
+            Form::Pages => Ok(PagedDatabases::in_memory(Some(quota))?.into()),
         }
     }
 

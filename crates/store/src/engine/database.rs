@@ -36,6 +36,7 @@ use super::memory::MemoryVolume;
 use super::ordered::{KeySpan, OrderedScan};
 use super::page::{ExtentId, PageId, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
+use super::progress::Teller;
 use super::recovery;
 use super::room::Room;
 use super::scan::{PageReader, Scan, View};
@@ -175,7 +176,7 @@ impl Engine {
 
     /// The same as one of several databases. The cache is that of all of them.
     pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
-        let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::default());
+        let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::within(host.quota.clone()));
         Self::open_within(host, volume, Self::memory_options(options), &|_| false)
     }
 
@@ -298,7 +299,8 @@ impl Engine {
         let cache = cache_of(host, &options, &files, &log);
         let versions = Versions::new(&volume, options.version_memory_bytes);
         let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
-        let recovered = recovery::recover(&pager, &scan, &control, decided)?;
+        let mut teller = Teller::new(host.and_then(|host| host.on_recovery.as_ref()), volume.path(""));
+        let recovered = recovery::recover(&pager, &scan, &control, decided, &mut teller)?;
         let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
         let control = Control {
             next_transaction: recovered.next_transaction,

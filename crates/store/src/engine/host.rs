@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::budget::CacheBudget;
 use super::lock::LockSpace;
 use super::page::PAGE_BYTES;
+use super::progress::OnRecovery;
+use crate::quota::MemoryQuota;
 
 /// Several databases that are open in one process as those of one server. Clones share it.
 ///
@@ -16,6 +18,10 @@ pub struct Host {
     pub(super) budget: Arc<CacheBudget>,
     pub(super) locks: LockSpace,
     next: Arc<AtomicU64>,
+    /// What databases in memory may hold.
+    pub(super) quota: Option<Arc<dyn MemoryQuota>>,
+    /// Told how far the opening of a database is.
+    pub(super) on_recovery: Option<OnRecovery>,
 }
 
 impl Host {
@@ -25,7 +31,21 @@ impl Host {
             budget: Arc::new(CacheBudget::new((cache_bytes / PAGE_BYTES) as u64)),
             locks: LockSpace::default(),
             next: Arc::new(AtomicU64::new(1)),
+            quota: None,
+            on_recovery: None,
         }
+    }
+
+    /// The same that tells how far the opening of a database is.
+    pub fn telling(mut self, on_recovery: Option<OnRecovery>) -> Host {
+        self.on_recovery = on_recovery;
+        self
+    }
+
+    /// The same whose databases in memory are counted in a quota, and are full when it has no room.
+    pub fn with_memory_quota(mut self, quota: Option<Arc<dyn MemoryQuota>>) -> Host {
+        self.quota = quota;
+        self
     }
 
     /// A number for the transactions of one unit of work in several databases.

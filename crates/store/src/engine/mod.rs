@@ -76,6 +76,7 @@ mod merge;
 pub mod ordered;
 pub mod page;
 pub mod pager;
+mod progress;
 pub mod record;
 mod recovery;
 mod room;
@@ -119,6 +120,7 @@ pub use log::{
 pub use lsn::Lsn;
 pub use ordered::{KeySpan, OrderedScan};
 pub use page::RowId;
+pub use progress::{OnRecovery, RecoveryProgress, RecoveryStep};
 pub use record::{
     LengthPrefix, LyingRows, LyingValue, StrungForm, StrungRows, ValueContent, ValueForm, ValuePlace,
 };

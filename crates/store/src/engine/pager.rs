@@ -351,8 +351,14 @@ impl Pager {
 
     /// Undoes a transaction's changes after `until`, newest first.
     pub fn undo(&self, transaction: u64, until: Lsn) -> Result<(), EngineError> {
+        self.undo_each(transaction, until, &mut || ())
+    }
+
+    /// The same; `each` is called for every record.
+    pub fn undo_each(&self, transaction: u64, until: Lsn, each: &mut dyn FnMut()) -> Result<(), EngineError> {
         let mut next = self.log_position(transaction).last;
         while next > until {
+            each();
             let record = self.log.read(next)?;
             if record.transaction != transaction {
                 let reason = format!("a record of transaction {}, not {transaction}", record.transaction);

@@ -10,6 +10,7 @@ use super::log::{Change, LogRecord, LogScan, Operation};
 use super::lsn::Lsn;
 use super::page::Page;
 use super::pager::{FIRST_SYSTEM_TRANSACTION, LogPosition, Pager};
+use super::progress::{RecoveryStep, Teller};
 
 /// What the log told.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub(crate) fn recover(
     scan: &LogScan,
     control: &Control,
     decided: &dyn Fn(u64) -> bool,
+    teller: &mut Teller<'_>,
 ) -> Result<Recovered, EngineError> {
     let mut open: BTreeMap<u64, LogPosition> = control
         .open_transactions
@@ -38,7 +40,10 @@ pub(crate) fn recover(
     let mut row_counts: BTreeMap<u32, u64> = control.row_counts.iter().copied().collect();
     let mut next_transaction = control.next_transaction;
     let mut decisions: BTreeSet<u64> = control.decisions.iter().copied().collect();
+    // Of each transaction that is open: the changes to be undone.
+    let mut changes: BTreeMap<u64, u64> = BTreeMap::new();
     scan.for_each(control.redo_start, |lsn, record| {
+        teller.record(RecoveryStep::Redo, || scan.reached(lsn));
         let LogRecord { transaction, operation, .. } = record;
         if transaction != 0 {
             if transaction < FIRST_SYSTEM_TRANSACTION {
@@ -49,6 +54,7 @@ pub(crate) fn recover(
                 position.first = lsn;
             }
             position.last = lsn;
+            *changes.entry(transaction).or_default() += 1;
         }
         match operation {
             Operation::Begin | Operation::Withdrawn { .. } | Operation::Prepare { .. } => Ok(()),
@@ -60,11 +66,13 @@ pub(crate) fn recover(
             }
             Operation::Commit { row_counts: differences } => {
                 open.remove(&transaction);
+                changes.remove(&transaction);
                 add(&mut row_counts, &differences);
                 Ok(())
             }
             Operation::End => {
                 open.remove(&transaction);
+                changes.remove(&transaction);
                 Ok(())
             }
             Operation::Change(change) | Operation::Compensation { change, .. } => redo(pager, lsn, &change),
@@ -75,6 +83,7 @@ pub(crate) fn recover(
     for (transaction, position) in &open {
         pager.resume(*transaction, *position);
     }
+    let (mut undone, all) = (0, changes.values().sum::<u64>());
     for (transaction, position) in open.into_iter().rev() {
         // Nothing but its outcome comes after the record that says that a transaction is prepared.
         match pager.log.read(position.last)?.operation {
@@ -85,7 +94,10 @@ pub(crate) fn recover(
                 pager.end(transaction, Operation::Commit { row_counts: differences }, || ())?;
             }
             _ => {
-                pager.undo(transaction, Lsn::ZERO)?;
+                pager.undo_each(transaction, Lsn::ZERO, &mut || {
+                    undone += 1;
+                    teller.record(RecoveryStep::Undo, || (undone, all.max(undone)));
+                })?;
                 pager.end(transaction, Operation::End, || ())?;
             }
         }

@@ -101,6 +101,13 @@ impl LogScan {
         Ok(())
     }
 
+    /// How many bytes lie before a position, and in all.
+    pub(crate) fn reached(&self, lsn: Lsn) -> (u64, u64) {
+        let before: u64 = self.files().filter(|(number, _)| *number < lsn.file).map(|(_, bytes)| bytes).sum();
+        let all = self.files().map(|(_, bytes)| bytes).sum();
+        (before + u64::from(lsn.block) * UNIT_BYTES as u64, all)
+    }
+
     /// The position behind the last record.
     pub(crate) fn end(&self) -> Result<Lsn, EngineError> {
         let (file, block) = self.files.last().copied().unwrap_or((0, 0));

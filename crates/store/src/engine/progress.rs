@@ -1,0 +1,69 @@
+//! How far the opening of a database is: it can take minutes after a process was killed.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoveryStep {
+    /// The log is done again.
+    Redo,
+    /// What was not committed is undone.
+    Undo,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy)]
+pub struct RecoveryProgress<'a> {
+    /// Where the database is.
+    pub path: &'a Path,
+    /// What is being done.
+    pub step: RecoveryStep,
+    /// Bytes of the log that are done again, or changes that are undone.
+    pub done: u64,
+    /// Of so many.
+    pub of: u64,
+}
+
+/// Told now and then while a database is opened.
+#[derive(Clone)]
+pub struct OnRecovery(pub Arc<dyn Fn(RecoveryProgress<'_>) + Send + Sync>);
+
+impl fmt::Debug for OnRecovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnRecovery")
+    }
+}
+
+/// From one word to the next.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// Records between two looks at the clock.
+const RECORDS: u64 = 1024;
+
+/// Counts records, and tells every few seconds.
+pub(crate) struct Teller<'a> {
+    on: Option<&'a OnRecovery>,
+    path: PathBuf,
+    told: Instant,
+    records: u64,
+}
+
+impl<'a> Teller<'a> {
+    /// Of a database at `path`.
+    pub fn new(on: Option<&'a OnRecovery>, path: PathBuf) -> Teller<'a> {
+        Teller { on, path, told: Instant::now(), records: 0 }
+    }
+
+    /// One record more; `reached` says how far that is.
+    pub fn record(&mut self, step: RecoveryStep, reached: impl FnOnce() -> (u64, u64)) {
+        self.records += 1;
+        let Some(OnRecovery(on)) = self.on else { return };
+        if self.records.is_multiple_of(RECORDS) && self.told.elapsed() >= INTERVAL {
+            let (done, of) = reached();
+            on(RecoveryProgress { path: &self.path, step, done, of });
+            self.told = Instant::now();
+        }
+    }
+}
