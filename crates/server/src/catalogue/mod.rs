@@ -11,6 +11,7 @@ mod module;
 mod names;
 mod object;
 mod table;
+mod trigger;
 mod user_type;
 pub mod views;
 
@@ -25,4 +26,5 @@ pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,
     TableDefinition, UniqueKey, has_ansi_padding,
 };
+pub use trigger::Trigger;
 pub use user_type::{TABLE_TYPE_ID, USER_TYPE_ID_FIRST, UserType, UserTypeKind};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extended_property::ExtendedProperty;
 use super::table::ColumnDefinition;
+use super::trigger::Trigger;
 use crate::tsql::ast::{CreateModule, ModuleWord};
 
 /// What the properties of a module begin with.
@@ -52,6 +53,12 @@ pub struct ModuleDefinition {
     /// What sp_addextendedproperty has given to it, its columns and parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
+    /// `object_id` of a trigger's table; 0 for all others.
+    #[serde(default)]
+    pub parent_id: i32,
+    /// Triggers of a view.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<Trigger>,
 }
 
 /// The kinds of module.
@@ -71,6 +78,8 @@ pub enum ModuleKind {
     Sequence,
     /// CREATE SYNONYM.
     Synonym,
+    /// CREATE TRIGGER.
+    Trigger,
 }
 
 impl ModuleKind {
@@ -84,6 +93,7 @@ impl ModuleKind {
             ModuleKind::TableFunction => "TF",
             ModuleKind::Sequence => "SO",
             ModuleKind::Synonym => "SN",
+            ModuleKind::Trigger => "TR",
         }
     }
 
@@ -97,6 +107,7 @@ impl ModuleKind {
             ModuleKind::TableFunction => "SQL_TABLE_VALUED_FUNCTION",
             ModuleKind::Sequence => "SEQUENCE_OBJECT",
             ModuleKind::Synonym => "SYNONYM",
+            ModuleKind::Trigger => "SQL_TRIGGER",
         }
     }
 
@@ -110,6 +121,7 @@ impl ModuleKind {
             }
             ModuleKind::Sequence => ModuleWord::Sequence,
             ModuleKind::Synonym => ModuleWord::Synonym,
+            ModuleKind::Trigger => ModuleWord::Trigger,
         }
     }
 }

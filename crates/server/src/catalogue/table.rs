@@ -11,6 +11,7 @@ use super::definition_text::definition_text;
 use super::extended_property::ExtendedProperty;
 use super::index_options::IndexOptions;
 use super::names::same_name;
+use super::trigger::Trigger;
 use crate::sql_error::KeyKind;
 use crate::tsql::administration::FileGroups;
 use crate::tsql::ast::ReferentialAction;
@@ -55,6 +56,9 @@ pub struct TableDefinition {
     /// What sp_addextendedproperty has given to the table, its columns, constraints and indexes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
+    /// Its triggers, in the order in which they fire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<Trigger>,
 }
 
 /// A column.

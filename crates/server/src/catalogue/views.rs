@@ -20,6 +20,7 @@ mod server;
 mod standard_routines;
 mod system_objects;
 mod time_zones;
+mod triggers;
 mod types;
 mod user_types;
 mod view;

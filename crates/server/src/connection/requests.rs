@@ -335,6 +335,12 @@ impl Conversation {
                 if logs {
                     request_log::bulk(self.spid, &format!("{rows} rows"));
                 }
+                if session.fires_after_bulk() && !self.fire_after_bulk(session).await? {
+                    if attention {
+                        self.done(DoneStatus::ATTENTION, 0).await?;
+                    }
+                    return Ok(true);
+                }
                 session.note_bulk(rows);
                 let load = session.notice_of_load().filter(|_| !self.shared.options.discard);
                 for notice in session.notice_of_duplicates().into_iter().chain(load) {
@@ -372,6 +378,28 @@ impl Conversation {
             self.done(DoneStatus::ATTENTION, 0).await?;
         }
         Ok(open)
+    }
+
+    /// Writes what the triggers of a bulk load answer. Whether the load stays; if not, the answer is whole.
+    async fn fire_after_bulk(&mut self, session: &mut Session) -> Result<bool, ConnectionError> {
+        let (events, mut queue) = mpsc::channel(EVENTS_QUEUED);
+        let mut encoder = ResponseEncoder::new(self.version);
+        let writer = &mut self.writer;
+        let written = async {
+            while let Some(event) = queue.recv().await {
+                encoder.event(event, writer).await?;
+            }
+            Ok::<_, ConnectionError>(encoder)
+        };
+        let (stays, encoder) = tokio::join!(session.fire_after_bulk(events, Cancellation::new()), written);
+        let encoder = encoder?;
+        match stays {
+            true => encoder.release_all(&mut self.writer)?,
+            false => {
+                encoder.finish(&mut self.writer).await?;
+            }
+        }
+        Ok(stays)
     }
 
     fn change(&mut self, change: Option<SessionChange>) -> Result<(), ConnectionError> {

@@ -148,6 +148,14 @@ impl ResponseEncoder {
         Ok(self.fatal)
     }
 
+    /// Ends this part of an answer, of which more follows.
+    pub fn release_all<W: AsyncWrite + Unpin>(
+        mut self,
+        writer: &mut ResponseWriter<W>,
+    ) -> Result<(), ConnectionError> {
+        self.release(writer, true)
+    }
+
     fn token<W: AsyncWrite + Unpin>(
         &mut self,
         token: &Token,

@@ -7,7 +7,7 @@ use tds::SqlType;
 
 use super::datum::{DAYS_TO_1970, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
-use crate::session::{FinishedLoad, KeptText, OpenSession};
+use crate::session::{FinishedLoad, KeptText, OpenSession, UpdatedColumns};
 use crate::sql_error::SqlError;
 use crate::storage::{DatabaseFigures, Figures};
 use crate::tsql::ast::ObjectName;
@@ -106,6 +106,10 @@ pub struct Facts {
     pub identities: Box<dyn Fn(i32) -> Option<i64> + Send + Sync>,
     /// Reads views, procedures, functions, sequences and synonyms.
     pub module_reader: ModuleReader,
+    /// In a trigger: the columns that were assigned.
+    pub(crate) updated: Option<Arc<UpdatedColumns>>,
+    /// Triggers that run, the innermost last.
+    pub(crate) triggers: Vec<i32>,
     /// Reads types of users.
     pub type_reader: Box<dyn Fn() -> Vec<UserType> + Send + Sync>,
     /// Takes the figures of a store of pages.
@@ -155,6 +159,8 @@ impl Facts {
             error: None,
             identities: Box::new(|_| None),
             module_reader: Box::new(Vec::new),
+            updated: None,
+            triggers: Vec::new(),
             type_reader: Box::new(Vec::new),
             figures_reader: Box::new(|| None),
             figures: OnceLock::new(),

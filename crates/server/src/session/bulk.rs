@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
+use parking_lot::Mutex;
 use store::LockMode;
 use tds::SqlType;
 
 use super::Session;
 use super::environment::SessionEnvironment;
+use super::fire::{self, Event, fires};
 use super::interpreter::Frame;
 use super::loads::{LoadClock, Writing};
 use super::output::Output;
@@ -19,6 +21,16 @@ use crate::sql_error::SqlError;
 use crate::storage::{Database, StrungForm, StrungRows, ValueForm};
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ast::{BulkHints, InsertBulk, ObjectName};
+
+/// What a load with FIRE_TRIGGERS leaves for the triggers.
+pub(super) struct BulkFires {
+    /// The table.
+    pub table: Arc<TableDefinition>,
+    /// The rows that were loaded.
+    pub rows: Arc<Mutex<Vec<RecordBatch>>>,
+    /// The load and its triggers are a transaction of their own.
+    pub own: bool,
+}
 
 /// An accepted INSERT BULK.
 #[derive(Debug, Clone)]
@@ -45,6 +57,8 @@ pub struct BulkWriter {
     finished: bool,
     clock: LoadClock,
     in_pages: bool,
+    /// The rows, for triggers.
+    kept: Option<Arc<Mutex<Vec<RecordBatch>>>>,
 }
 
 impl Session {
@@ -124,6 +138,14 @@ impl Session {
             let environment = SessionEnvironment::new(self, &frame);
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
         };
+        let mut kept = None;
+        self.bulk_fires = None;
+        if target.hints.fire_triggers && fires(self, &table.definition, &[Event::Insert]) {
+            let rows = Arc::<Mutex<Vec<RecordBatch>>>::default();
+            kept = Some(Arc::clone(&rows));
+            let own = self.work.begin_quietly();
+            self.bulk_fires = Some(BulkFires { table: Arc::clone(&table.definition), rows, own });
+        }
         let mut work = self.work.start_bulk()?;
         let writer = self.bulk_table_writer(&table, plan, &target.hints);
         let writer = writer.and_then(|writer| {
@@ -136,6 +158,7 @@ impl Session {
             Ok(writer) => writer,
             Err(error) => {
                 work.end(false)?;
+                fire::abandon_bulk(self);
                 return Err(error);
             }
         };
@@ -150,6 +173,7 @@ impl Session {
             finished: false,
             clock: self.load_clock(command),
             in_pages: matches!(self.instance.store(), Database::Pages(_)) && table.place == Place::Shared,
+            kept,
         })
     }
 
@@ -238,7 +262,7 @@ impl BulkWriter {
     /// For each of `columns`, which were [announced](Self::columns), its position in the table and what its values look like among the stream's
     /// bytes; None: rows can only be [appended](Self::append) as batches.
     pub fn value_forms(&self, columns: &[tds::Column]) -> Option<Vec<(usize, ValueForm)>> {
-        if self.order.is_some() {
+        if self.order.is_some() || self.kept.is_some() {
             return None;
         }
         self.writer.as_ref()?.value_forms(columns, &self.positions)
@@ -264,7 +288,11 @@ impl BulkWriter {
         if let Some(order) = &mut self.order {
             order.check(&self.definition, &rows)?;
         }
-        writer.append(&rows)
+        writer.append(&rows)?;
+        if let Some(kept) = &self.kept {
+            kept.lock().push(rows);
+        }
+        Ok(())
     }
 
     /// Ends the load: commits it, or makes it part of the open transaction. Returns the row count.

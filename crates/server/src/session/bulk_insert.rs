@@ -5,6 +5,7 @@ use tds::{Column, SqlType};
 
 use super::Session;
 use super::bulk::{BulkTarget, BulkWriter};
+use super::fire::{abandon_bulk, fire_bulk};
 use super::interpreter::Frame;
 use super::output::{self, Output};
 use super::response::{Response, command};
@@ -52,7 +53,9 @@ impl Session {
                 if let Some(notice) = notice {
                     self.inform(notice.at_line(line), output).await;
                 }
-                self.load_file(load, &table, line, frame, output).await
+                let loaded = self.load_file(load, &table, line, frame, output).await;
+                abandon_bulk(self);
+                loaded
             }
             Err(broken) => Err(broken),
         };
@@ -134,6 +137,7 @@ impl Session {
             let rows = waiting(|| writer.finish());
             let ignored = self.work.take_ignored();
             let rows = rows?;
+            fire_bulk(self, frame, output).await?;
             self.tell_ignored(ignored, output).await;
             if let Some(notice) = self.notice_of_load() {
                 self.inform(notice, output).await;

@@ -11,6 +11,7 @@ use store::{LockMode, StoreError};
 use tds::SqlType;
 
 use super::Session;
+use super::fire::note_changes;
 use super::interpreter::Frame;
 use super::target::Candidates;
 use super::work::{OpenTable, Place, WorkAccess, store_error};
@@ -167,6 +168,7 @@ impl Session {
         changes.write(&self.work.access(changes.table.place))?;
         writer.finish()?;
         self.work.keep_keys(writer.into_keys());
+        note_changes(self, &changes, None)?;
         self.follow(&changes, statement, frame, 0)
     }
 
@@ -405,6 +407,7 @@ impl Session {
         changes.write(&self.work.access(changes.table.place))?;
         writer.finish()?;
         self.work.keep_keys(writer.into_keys());
+        note_changes(self, &changes, Some(definition.positions(&key.columns)))?;
         self.follow(&changes, statement, frame, depth + 1)
     }
 

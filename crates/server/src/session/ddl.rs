@@ -6,6 +6,7 @@ use store::LockMode;
 
 use super::Session;
 use super::interpreter::Frame;
+use super::trigger::{drop_triggers, switch_triggers};
 use super::user_type::{create_type, drop_type, resolve_columns, resolve_statement};
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
@@ -172,6 +173,8 @@ impl Session {
                     ),
                 ));
             }
+            let definition = &table.definition;
+            drop_triggers(self, &definition.schema, &definition.database, &definition.triggers)?;
             self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
             self.work.forget_keys(table.definition.object_id);
             self.instance.set_identity(table.definition.object_id, None);
@@ -241,10 +244,13 @@ impl Session {
         action: &AlterAction,
         frame: &Frame,
     ) -> Result<(), SqlError> {
+        if let AlterAction::SwitchTriggers { names, enabled } = action {
+            return switch_triggers(self, name, names.as_deref(), *enabled);
+        }
         let table = self.existing(name)?;
         let mut definition = table.definition.as_ref().clone();
         match action {
-            AlterAction::Nothing => Ok(()),
+            AlterAction::Nothing | AlterAction::SwitchTriggers { .. } => Ok(()),
             AlterAction::Several(actions) => {
                 actions.iter().try_for_each(|action| self.alter_table(name, check, action, frame))
             }

@@ -182,6 +182,8 @@ impl Session {
         facts.error = frame.error.clone();
         let modules = self.work.view();
         facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
+        facts.updated = frame.trigger.clone();
+        facts.triggers.clone_from(&self.trigger_stack);
         let types = self.work.view();
         facts.type_reader = Box::new(move || types.user_types());
         let store = self.instance.store().clone();

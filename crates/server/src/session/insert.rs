@@ -8,7 +8,9 @@ use tds::SqlType;
 
 use super::Session;
 use super::environment::SessionEnvironment;
+use super::fire::{Event, check_output, fire_held, fires, hold, note_inserted};
 use super::insert_file::placed;
+use super::instead::{find_instead, insert_instead};
 use super::interpreter::Frame;
 use super::loads::Writing;
 use super::output::{CapturedResult, Output};
@@ -29,8 +31,8 @@ use crate::tsql::query::Query;
 const ROWS_READ_AT_ONCE: u64 = 1024;
 
 /// What an INSERT did.
-struct Inserted {
-    rows: u64,
+pub(super) struct Inserted {
+    pub rows: u64,
     identity: Option<i64>,
     shown: Option<Shown>,
     /// How the rows of a query were written.
@@ -46,9 +48,13 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
+        if let Some(instead) = find_instead(self, &insert.table, &[], Event::Insert)? {
+            return insert_instead(self, insert, instead, frame, output).await;
+        }
         let through = self.insert_through(insert)?;
         let insert = through.as_ref().unwrap_or(insert);
         let table = self.writable(&insert.table)?;
+        check_output(self, &table.definition, &[Event::Insert], insert.output.as_ref())?;
         let kind = frame.done_kind();
         if let InsertSource::Execute(call) = &insert.source {
             return self.insert_executed(insert, call, frame, output).await;
@@ -81,6 +87,7 @@ impl Session {
         while self.tries_again(&mut tries, result.as_ref().err())? {
             result = self.insert_rows(insert, table.clone(), &targets, frame).await;
         }
+        let own = result.is_ok() && hold(self);
         self.work.end_statement(&tries.mark, result.is_ok())?;
         let ignored = self.work.take_ignored();
         let Inserted { rows, identity, shown, writing } = result?;
@@ -91,6 +98,7 @@ impl Session {
             self.last.identity = identity;
             self.last.scope_identity = identity;
         }
+        fire_held(self, own, frame, output).await?;
         self.show(shown, output).await;
         self.tell_ignored(ignored, output).await;
         self.last.rows = rows as i64;
@@ -152,7 +160,7 @@ impl Session {
         Ok(Some(Insert { table, columns: Some(columns), ..insert.clone() }))
     }
 
-    /// The table of a name that rows go to. Errors: 208.
+    /// The table of a name that rows go to. Errors: 208, 10700 and 286 for what may only be read.
     pub(super) fn writable(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
         super::table_argument::check_writable(self, name)?;
         match self.work.find(name, &self.database)? {
@@ -280,7 +288,7 @@ impl Session {
             .is_some_and(|found| found.definition.object_id == table.object_id)
     }
 
-    async fn insert_rows(
+    pub(super) async fn insert_rows(
         &mut self,
         insert: &Insert,
         table: OpenTable,
@@ -289,7 +297,8 @@ impl Session {
     ) -> Result<Inserted, SqlError> {
         let width = table.definition.columns.len();
         let mut written = Vec::new();
-        let keep = insert.output.is_some();
+        let fires = fires(self, &table.definition, &[Event::Insert]) && !insert.ignores_triggers();
+        let keep = insert.output.is_some() || fires;
         let limit = self.limit(insert.top.as_ref(), usize::MAX, frame).await?;
         let mut writer;
         let mut how = None;
@@ -317,6 +326,9 @@ impl Session {
             InsertSource::Execute(_) => return Err(SqlError::internal("an EXECUTE that was not run")),
         }
         writer.finish()?;
+        if fires {
+            note_inserted(self, &table.definition, written.clone());
+        }
         let shown = match &insert.output {
             Some(clause) => {
                 let schema = table.definition.arrow_schema();
@@ -494,7 +506,9 @@ impl Session {
         flow?;
         output.check()?;
         let mark = self.work.start_statement()?;
+        self.triggered.clear();
         let result = self.insert_results(insert, &results, frame);
+        let own = result.is_ok() && hold(self);
         self.work.end_statement(&mark, result.is_ok())?;
         let ignored = self.work.take_ignored();
         let (rows, identity) = result?;
@@ -503,6 +517,7 @@ impl Session {
             self.last.identity = identity;
             self.last.scope_identity = identity;
         }
+        fire_held(self, own, frame, output).await?;
         self.last.rows = rows as i64;
         self.last.error = 0;
         let count = if self.settings.no_count { None } else { Some(rows) };
@@ -522,13 +537,8 @@ impl Session {
             if insert.columns.as_ref().is_some_and(|columns| columns.len() != types.len()) {
                 return Err(SqlError::column_count_mismatch());
             }
-            let inserted = self.insert_batches(
-                &insert.table,
-                insert.columns.as_deref(),
-                &types,
-                &result.batches,
-                frame,
-            )?;
+            let columns = insert.columns.as_deref();
+            let inserted = self.insert_batches(&insert.table, columns, &types, &result.batches, frame)?;
             rows += inserted.0;
             identity = inserted.1.or(identity);
         }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tds::SqlType;
@@ -10,6 +11,7 @@ use tds::SqlType;
 use super::Session;
 use super::cursor::Cursors;
 use super::environment::SessionEnvironment;
+use super::fire::UpdatedColumns;
 use super::isolation;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
@@ -68,6 +70,8 @@ pub(super) struct Frame {
     pub nesting: u32,
     /// The procedure that runs, for messages.
     pub procedure: String,
+    /// In a trigger: the columns that were assigned.
+    pub trigger: Option<Arc<UpdatedColumns>>,
     /// In a function: the type of its value.
     pub returns: Option<SqlType>,
     /// What RETURN has given.
@@ -88,6 +92,7 @@ impl Frame {
             error: None,
             nesting: 0,
             procedure: String::new(),
+            trigger: None,
             returns: None,
             returned: None,
         }
@@ -206,8 +211,10 @@ impl Session {
         if error.is_cancelled() || output.stopped() {
             return Ok(Flow::Stop);
         }
-        // What ends a transaction by itself, and any error under XACT_ABORT, loses the transaction.
-        if (error.ends_transaction() || (self.settings.abort_transaction && error.class > 10))
+        // What ends a transaction by itself, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that to whoever calls it.
+        let aborts =
+            self.settings.abort_transaction && !matches!(statement.kind, StatementKind::RaisError { .. });
+        if (error.ends_transaction() || (aborts && error.class > 10))
             && let Some(descriptor) = self.work.rollback()
         {
             self.application_locks.end_transaction();
@@ -216,7 +223,7 @@ impl Session {
         if frame.tries > 0 && error.class < 20 {
             return Err(error);
         }
-        let ends = error.ends_batch() || self.settings.abort_transaction;
+        let ends = error.ends_batch() || aborts;
         self.refuse(error, frame.done_kind(), output).await;
         Ok(if ends { Flow::Stop } else { Flow::Next })
     }

@@ -8,6 +8,7 @@ use tds::{Length, SqlType};
 
 use super::Session;
 use super::change::{RowChanges, take_rows};
+use super::fire::{Event, check_output, fire_held, hold};
 use super::interpreter::Frame;
 use super::modify::{assigned, updated_rows, values_of, write_options};
 use super::output::Output;
@@ -48,6 +49,11 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
         let mut target = self.merge_target(merge)?;
+        let events = [Event::Insert, Event::Update, Event::Delete];
+        check_output(self, &target.table.definition, &events, merge.output.as_ref())?;
+        if target.table.definition.triggers.iter().any(|trigger| trigger.instead && !trigger.disabled) {
+            return Err(SqlError::unsupported("MERGE into a table with an INSTEAD OF trigger"));
+        }
         if self.settings.format_only {
             output.done(frame.done_kind(), command::MERGE, None).await;
             return Ok(());
@@ -60,12 +66,14 @@ impl Session {
             }
             target = self.merge_target(merge)?;
         };
+        let own = result.is_ok() && hold(self);
         self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, identity, shown) = result?;
         if identity.is_some() {
             self.last.identity = identity;
             self.last.scope_identity = identity;
         }
+        fire_held(self, own, frame, output).await?;
         self.finish_change(rows, shown, command::MERGE, frame, output).await;
         Ok(())
     }

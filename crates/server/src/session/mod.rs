@@ -20,11 +20,13 @@ mod ddl;
 mod definition;
 mod environment;
 mod execute;
+mod fire;
 mod function;
 mod index;
 mod insert;
 mod insert_file;
 mod instance;
+mod instead;
 mod interpreter;
 mod isolation;
 mod kill;
@@ -49,6 +51,7 @@ mod table_argument;
 mod target;
 mod transaction;
 mod tries;
+mod trigger;
 mod user_type;
 pub(crate) mod work;
 
@@ -59,6 +62,7 @@ pub use bulk::{BulkTarget, BulkWriter};
 pub use cancellation::Cancellation;
 pub(crate) use cancellation::StopOnDrop;
 pub use execute::Request;
+pub(crate) use fire::UpdatedColumns;
 pub use instance::Instance;
 pub(crate) use loads::FinishedLoad;
 pub(crate) use placement::EarlyEvents;
@@ -113,6 +117,12 @@ pub struct Session {
     api_cursors: procedures::ApiCursors,
     application_locks: application_locks::LockHolder,
     last: LastStatement,
+    /// What the statement that runs has done to tables with triggers.
+    triggered: Vec<fire::Fired>,
+    /// Triggers that run, the innermost last.
+    trigger_stack: Vec<i32>,
+    /// A bulk load that fires triggers when it ends.
+    bulk_fires: Option<bulk::BulkFires>,
     /// Whoever hears the answers takes rows as they lie in pages.
     takes_page_rows: bool,
 }
@@ -161,6 +171,9 @@ impl Session {
             api_cursors: procedures::ApiCursors::default(),
             application_locks,
             last: LastStatement::default(),
+            triggered: Vec::new(),
+            trigger_stack: Vec::new(),
+            bulk_fires: None,
             takes_page_rows: false,
         })
     }
@@ -225,6 +238,30 @@ impl Session {
         self.cancellation = cancellation.clone();
     }
 
+    /// Whether the bulk load that has ended is to fire triggers.
+    pub(crate) fn fires_after_bulk(&self) -> bool {
+        self.bulk_fires.is_some()
+    }
+
+    /// Runs the triggers of a bulk load that has ended well. What they answer goes to `events`; an error is among that, with its DONE. Whether
+    /// the load stays.
+    pub(crate) async fn fire_after_bulk(
+        &mut self,
+        events: tokio::sync::mpsc::Sender<response::Response>,
+        cancellation: Cancellation,
+    ) -> bool {
+        let mut output = output::Output::new(events, cancellation);
+        let result = fire::fire_bulk(self, &interpreter::Frame::new(false), &mut output).await;
+        match result {
+            Ok(()) => true,
+            Err(error) if error.is_cancelled() => false,
+            Err(error) => {
+                self.refuse(error, response::DoneKind::Statement, &mut output).await;
+                false
+            }
+        }
+    }
+
     /// After a bulk load that took `rows` rows: `@@ROWCOUNT` is theirs.
     pub fn note_bulk(&mut self, rows: u64) {
         self.last.rows = rows as i64;
@@ -237,6 +274,7 @@ impl Session {
         self.last.rows = 0;
         self.last.error = error.number;
         self.work.take_ignored();
+        fire::abandon_bulk(self);
         let rolls_back = error.ends_transaction() || (self.settings.abort_transaction && error.class > 10);
         let descriptor = if rolls_back { self.work.rollback() } else { None };
         if descriptor.is_some() {

@@ -8,6 +8,8 @@ use tds::SqlType;
 
 use super::Session;
 use super::change::RowChanges;
+use super::fire::{Event, check_output, fire_held, hold, note_statement};
+use super::instead::{delete_instead, find_instead, update_instead};
 use super::interpreter::Frame;
 use super::output::Output;
 use super::output_clause::{RowSet, Shown};
@@ -32,7 +34,11 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
+        if let Some(instead) = find_instead(self, &delete.target, &delete.from, Event::Delete)? {
+            return delete_instead(self, delete, instead, frame, output).await;
+        }
         let mut target = self.target(&delete.target, &delete.from, &delete.with, delete.hints)?;
+        check_output(self, &target.table.definition, &[Event::Delete], delete.output.as_ref())?;
         if self.settings.format_only {
             output.done(frame.done_kind(), command::DELETE, None).await;
             return Ok(());
@@ -45,8 +51,10 @@ impl Session {
             }
             target = self.target(&delete.target, &delete.from, &delete.with, delete.hints)?;
         };
+        let own = result.is_ok() && hold(self);
         self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, shown) = result?;
+        fire_held(self, own, frame, output).await?;
         self.finish_change(rows, shown, command::DELETE, frame, output).await;
         Ok(())
     }
@@ -63,7 +71,9 @@ impl Session {
         let items = super::output_clause::further_items(delete.output.as_ref());
         let select =
             Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
-        let reads = delete.output.is_some() || !self.referring(&table.definition)?.is_empty();
+        let reads = delete.output.is_some()
+            || !table.definition.triggers.is_empty()
+            || !self.referring(&table.definition)?.is_empty();
         let (chosen, candidates) = self.choose(&target, select, reads, frame).await?;
         let count = candidates.rows.num_rows();
         let first = self.first_matches(&chosen, count, delete.top.as_ref(), frame).await?;
@@ -84,6 +94,7 @@ impl Session {
             None => None,
         };
         if first.is_empty() {
+            note_statement(self, &changes.table.definition, &[Event::Delete], None);
             return Ok((0, shown));
         }
         let options = write_options("UPDATE", "DELETE");
@@ -125,7 +136,11 @@ impl Session {
         output: &mut Output,
     ) -> Result<(), SqlError> {
         self.begin_implicitly(output).await;
+        if let Some(instead) = find_instead(self, &update.target, &update.from, Event::Update)? {
+            return update_instead(self, update, instead, frame, output).await;
+        }
         let mut target = self.target(&update.target, &update.from, &update.with, update.hints)?;
+        check_output(self, &target.table.definition, &[Event::Update], update.output.as_ref())?;
         if self.settings.format_only {
             output.done(frame.done_kind(), command::UPDATE, None).await;
             return Ok(());
@@ -139,8 +154,10 @@ impl Session {
             }
             target = self.target(&update.target, &update.from, &update.with, update.hints)?;
         };
+        let own = result.is_ok() && hold(self);
         self.work.end_statement(&tries.mark, result.is_ok())?;
         let (rows, shown) = result?;
+        fire_held(self, own, frame, output).await?;
         self.finish_change(rows, shown, command::UPDATE, frame, output).await;
         Ok(())
     }
@@ -201,9 +218,11 @@ impl Session {
             changes.new = Some(writer.complete(updated_rows(&definition, &old, columns))?);
             let new = changes.new.clone();
             self.apply(changes, writer, "UPDATE", frame)?;
+            note_statement(self, &definition, &[Event::Update], Some(&assigns));
             let shown = self.update_output(update, &definition, old, new, &chosen, values, &picks, frame);
             return Ok((rows as u64, shown.await?));
         }
+        note_statement(self, &definition, &[Event::Update], Some(&assigns));
         let shown =
             self.update_output(update, &definition, old.clone(), Some(old), &chosen, values, &picks, frame);
         Ok((0, shown.await?))

@@ -7,6 +7,7 @@ use store::TableId;
 
 use super::Session;
 use super::interpreter::Frame;
+use super::trigger::{attach_trigger, detach_trigger, drop_triggers};
 use super::user_type::{Declared, check_parameters, declared_type, describe_declarations};
 use super::work::{Place, key_of, place_of};
 use crate::catalogue::{
@@ -74,6 +75,9 @@ impl Session {
         definition.columns = self.module_columns(create, frame)?;
         definition.renamed_columns = false;
         definition.prune_properties();
+        if let ModuleBody::Trigger { table, instead, events, .. } = &create.body {
+            attach_trigger(self, &mut definition, table, *instead, *events)?;
+        }
         match known {
             Some((id, _)) => self.keep_module(id, &definition, place_of(name)),
             None => self.keep_new_module(&definition, name),
@@ -83,7 +87,7 @@ impl Session {
     /// Looks up the types of parameters. Errors: those of [`check_parameters`], 40515 for a table that is passed to a function.
     fn check_parameters_of(&self, body: &ModuleBody) -> Result<(), SqlError> {
         let parameters = match body {
-            ModuleBody::View { .. } => return Ok(()),
+            ModuleBody::View { .. } | ModuleBody::Trigger { .. } => return Ok(()),
             ModuleBody::Procedure { parameters, .. } => return check_parameters(self, parameters),
             ModuleBody::ScalarFunction { parameters, .. }
             | ModuleBody::InlineFunction { parameters, .. }
@@ -118,6 +122,15 @@ impl Session {
             match self.work.find_module(name, &self.database)? {
                 Some((id, module)) if module.definition.kind.word() == word => {
                     self.instance.sequences.lock().remove(&module.definition.object_id);
+                    if word == ModuleWord::Trigger {
+                        detach_trigger(self, &module.definition)?;
+                    }
+                    drop_triggers(
+                        self,
+                        &module.definition.schema,
+                        &module.definition.database,
+                        &module.definition.triggers,
+                    )?;
                     self.work.write(place_of(name), |transaction| transaction.drop_table(id))?;
                 }
                 Some((_, module)) => {
@@ -163,6 +176,8 @@ impl Session {
             sequence: None,
             target: None,
             extended_properties: Vec::new(),
+            parent_id: 0,
+            triggers: Vec::new(),
         })
     }
 
@@ -227,7 +242,7 @@ impl Session {
                 }
                 Ok(Vec::new())
             }
-            ModuleBody::Procedure { .. } => Ok(Vec::new()),
+            ModuleBody::Procedure { .. } | ModuleBody::Trigger { .. } => Ok(Vec::new()),
         }
     }
 
@@ -316,12 +331,13 @@ fn kind_of(body: &ModuleBody) -> ModuleKind {
         ModuleBody::ScalarFunction { .. } => ModuleKind::ScalarFunction,
         ModuleBody::InlineFunction { .. } => ModuleKind::InlineFunction,
         ModuleBody::TableFunction { .. } => ModuleKind::TableFunction,
+        ModuleBody::Trigger { .. } => ModuleKind::Trigger,
     }
 }
 
 fn parameters_of(body: &ModuleBody) -> Vec<ParameterDefinition> {
     let (declared, returns): (&[Declaration], _) = match body {
-        ModuleBody::View { .. } => (&[], None),
+        ModuleBody::View { .. } | ModuleBody::Trigger { .. } => (&[], None),
         ModuleBody::Procedure { parameters, .. }
         | ModuleBody::InlineFunction { parameters, .. }
         | ModuleBody::TableFunction { parameters, .. } => (parameters, None),
@@ -411,6 +427,7 @@ fn spelling(word: ModuleWord) -> &'static str {
         ModuleWord::Function => "function",
         ModuleWord::Sequence => "sequence object",
         ModuleWord::Synonym => "synonym",
+        ModuleWord::Trigger => "trigger",
     }
 }
 

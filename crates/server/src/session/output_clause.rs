@@ -9,6 +9,7 @@ use tds::SqlType;
 use super::Session;
 use super::change::take_rows;
 use super::environment::SessionEnvironment;
+use super::fire::{Event, fires, note_inserted};
 use super::interpreter::Frame;
 use super::output::Output;
 use super::response::{Response, ResultColumns};
@@ -170,6 +171,15 @@ impl Session {
         rows: &JoinedRows,
         frame: &Frame,
     ) -> Result<(), SqlError> {
+        let target = self.writable(&into.table)?;
+        let events = [Event::Insert, Event::Update, Event::Delete];
+        if fires(self, &target.definition, &events) {
+            let text = format!(
+                "The target table '{}' of the OUTPUT INTO clause cannot have any enabled triggers.",
+                into.table
+            );
+            return Err(SqlError::new(331, 16, 1, text));
+        }
         let bound = self.bind_rows(rows, &into.items, frame)?;
         let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
         let instance = Arc::clone(&self.instance);
@@ -190,16 +200,20 @@ impl Session {
         let targets = self.targets(name, columns, &table.definition)?;
         super::insert::count_matches(types.len(), targets.len(), columns.is_some())?;
         let mut writer = self.writer(&table, frame, "INSERT", false)?;
+        let fires = fires(self, &table.definition, &[Event::Insert]);
+        let mut written = Vec::new();
         for batch in batches {
-            writer.write(InputRows::placed(
-                table.definition.columns.len(),
-                &targets,
-                batch.columns(),
-                types,
-                batch.num_rows(),
-            ))?;
+            let width = table.definition.columns.len();
+            let rows = InputRows::placed(width, &targets, batch.columns(), types, batch.num_rows());
+            let rows = writer.write(rows)?;
+            if fires {
+                written.push(rows);
+            }
         }
         writer.finish()?;
+        if fires {
+            note_inserted(self, &table.definition, written);
+        }
         let result = (writer.rows, writer.last_identity);
         self.work.keep_keys(writer.into_keys());
         Ok(result)

@@ -18,6 +18,7 @@ mod routines;
 mod shown;
 mod space;
 mod tables;
+mod triggers;
 
 use tds::SqlType;
 
@@ -80,6 +81,7 @@ const NAMES: &[&str] = &[
     "sp_helpconstraint",
     "sp_helpindex",
     "sp_helptext",
+    "sp_helptrigger",
     "sp_MSforeachdb",
     "sp_MSforeachtable",
     "sp_pkeys",
@@ -411,6 +413,7 @@ impl Session {
                 routines::procedure_columns(&shown()?, name, arguments)?
             }
             "sp_estimate_data_compression_savings" => self.compression_savings(database, arguments)?,
+            "sp_helptrigger" => triggers::help_trigger(&shown()?, arguments)?,
             "sp_server_info" => routines::server_info(arguments)?,
             "xp_msver" => routines::server_versions(arguments),
             _ => return Ok(None),

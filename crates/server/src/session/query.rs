@@ -371,6 +371,7 @@ impl Session {
             compression: Default::default(),
             file_groups: Default::default(),
             extended_properties: Vec::new(),
+            triggers: Vec::new(),
         })
     }
 

@@ -30,6 +30,7 @@ const TRIES_MAX: u32 = 6;
 impl Session {
     /// Begins a statement.
     pub(super) fn tries(&mut self, survives_deadlocks: bool) -> Result<Tries, SqlError> {
+        self.triggered.clear();
         Ok(Tries { mark: self.work.start_statement()?, count: 0, alone: false, survives_deadlocks })
     }
 
@@ -43,6 +44,7 @@ impl Session {
         tries.count += 1;
         if error.is_rows_changed() {
             // It keeps the pages that it has locked, so each time there is less that can have changed.
+            self.triggered.clear();
             self.work.undo_statement(&tries.mark)?;
             tries.alone |= tries.count >= TRIES_BESIDE_OTHERS;
             return Ok(true);
@@ -52,6 +54,7 @@ impl Session {
             && self.work.depth() == 0
             && tries.count < TRIES_MAX;
         if again {
+            self.triggered.clear();
             self.work.end_statement(&tries.mark, false)?;
             tries.mark = self.work.start_statement()?;
             tries.alone = true;

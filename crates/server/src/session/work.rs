@@ -126,6 +126,8 @@ pub(crate) struct Work {
     keys: KeptKeys,
     /// The session, which the locks of its transactions are shown under.
     session: u16,
+    /// The transaction is a statement's and its triggers': no client was told of it.
+    quiet: bool,
     /// `##` objects that it has made.
     globals: GlobalObjects,
 }
@@ -158,6 +160,7 @@ impl Work {
             interrupt: Arc::default(),
             keys: KeptKeys::default(),
             session: 0,
+            quiet: false,
         }
     }
 
@@ -235,6 +238,24 @@ impl Work {
         Some(self.descriptor)
     }
 
+    /// Makes the transaction of the statement that runs one that goes on after it. Whether there was no other.
+    pub fn adopt_statement(&mut self) -> bool {
+        if self.depth > 0 {
+            return false;
+        }
+        self.depth = 1;
+        self.descriptor = self.instance.new_descriptor();
+        (self.in_statement, self.quiet) = (false, true);
+        true
+    }
+
+    /// BEGIN TRANSACTION that no client is told of. Whether there was no other.
+    pub fn begin_quietly(&mut self) -> bool {
+        let own = self.depth == 0 && self.begin(false).is_some();
+        self.quiet |= own;
+        own
+    }
+
     /// COMMIT; the descriptor if it was the outermost. Errors: 3902, and the store's.
     pub fn commit(&mut self) -> Result<Option<u64>, SqlError> {
         match self.depth {
@@ -242,8 +263,9 @@ impl Work {
             1 => {
                 self.depth = 0;
                 self.savepoints.clear();
+                let quiet = std::mem::take(&mut self.quiet);
                 self.close(true)?;
-                Ok(Some(self.descriptor))
+                Ok(Some(self.descriptor).filter(|_| !quiet))
             }
             _ => {
                 self.depth -= 1;
@@ -259,7 +281,8 @@ impl Work {
         self.savepoints.clear();
         // Undoing cannot fail: dropping a transaction leaves no trace.
         let _ = self.close(false);
-        had.then_some(self.descriptor)
+        let quiet = std::mem::take(&mut self.quiet);
+        (had && !quiet).then_some(self.descriptor)
     }
 
     /// SAVE TRANSACTION.

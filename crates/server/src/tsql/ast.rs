@@ -609,7 +609,14 @@ pub enum AlterAction {
     Several(Vec<AlterAction>),
     /// REBUILD.
     Rebuild(IndexSettings),
-    /// Accepted and without effect (ENABLE TRIGGER, SET).
+    /// ENABLE TRIGGER or DISABLE TRIGGER.
+    SwitchTriggers {
+        /// Names; None for ALL.
+        names: Option<Vec<String>>,
+        /// ENABLE rather than DISABLE.
+        enabled: bool,
+    },
+    /// Accepted and without effect (SET).
     Nothing,
 }
 

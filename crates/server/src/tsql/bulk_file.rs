@@ -151,6 +151,11 @@ impl FileHints {
 }
 
 impl Insert {
+    /// Whether it is a load of a file that fires no trigger.
+    pub fn ignores_triggers(&self) -> bool {
+        self.from_file.ignore_triggers && self.reads_file()
+    }
+
     /// Whether its rows are those of a SELECT with OPENROWSET(BULK …) in its FROM.
     pub fn reads_file(&self) -> bool {
         fn reads_file(source: &TableSource) -> bool {

@@ -18,6 +18,8 @@ pub enum ModuleWord {
     Sequence,
     /// SYNONYM.
     Synonym,
+    /// TRIGGER.
+    Trigger,
 }
 
 /// CREATE, ALTER, or whichever fits.
@@ -88,6 +90,28 @@ pub enum ModuleBody {
         /// Its statements.
         statements: Vec<Statement>,
     },
+    /// A trigger.
+    Trigger {
+        /// The table or view.
+        table: ObjectName,
+        /// INSTEAD OF rather than AFTER.
+        instead: bool,
+        /// What fires it.
+        events: TriggerEvents,
+        /// Its statements.
+        statements: Vec<Statement>,
+    },
+}
+
+/// What fires a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct TriggerEvents {
+    /// INSERT.
+    pub insert: bool,
+    /// UPDATE.
+    pub update: bool,
+    /// DELETE.
+    pub delete: bool,
 }
 
 /// The clauses of CREATE and ALTER SEQUENCE.

@@ -160,6 +160,7 @@ fn module_kind(kind: ModuleKind) -> &'static str {
         ModuleWord::Procedure => "PROCEDURE",
         ModuleWord::Function => "FUNCTION",
         ModuleWord::Sequence => "SEQUENCE",
+        ModuleWord::Trigger => "TRIGGER",
         ModuleWord::Synonym => "SYNONYM",
     }
 }

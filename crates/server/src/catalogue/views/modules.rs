@@ -19,7 +19,7 @@ fn named<'a>(context: &Context<'_>, module: &ModuleDefinition) -> [(&'a str, Dat
         ("name", text(&module.name)),
         ("object_id", int(module.object_id)),
         ("schema_id", context.schema_id(&module.schema)),
-        ("parent_object_id", int(0)),
+        ("parent_object_id", int(module.parent_id)),
         ("type", kind(module.kind.letters())),
         ("type_desc", text(module.kind.description())),
         ("create_date", moment(module.created_us)),
@@ -201,6 +201,7 @@ pub fn as_tables(modules: &[Arc<Module>], wanted: impl Fn(ModuleKind) -> bool) -
             compression: Default::default(),
             file_groups: Default::default(),
             extended_properties: Vec::new(),
+            triggers: definition.triggers.clone(),
         })
     })
     .collect()

@@ -136,10 +136,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::empty("system_parameters", PARAMETERS),
     Entry::new("sequences", SEQUENCES, modules::sequences),
     Entry::new("synonyms", object_shape!("base_object_name nvarchar(1035)"), modules::synonyms),
-    Entry::empty("triggers", TRIGGERS),
-    Entry::empty(
+    Entry::new("triggers", TRIGGERS, super::triggers::triggers),
+    Entry::new(
         "trigger_events",
         "object_id int!\ntype int!\ntype_desc nvarchar(60)\nis_first bit\nis_last bit",
+        super::triggers::trigger_events,
     ),
     Entry::new("schemas", SCHEMAS, |context, view| {
         for schema in context.database().iter().flat_map(|database| &database.schemas) {

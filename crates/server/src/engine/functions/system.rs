@@ -10,7 +10,7 @@ use super::super::typed::{Typed, call_with};
 use super::super::{Facts, convert};
 use super::metadata::{lookup, pair, wide_text};
 use super::{name_type, take};
-use crate::catalogue::views;
+use crate::catalogue::{same_name, views};
 use crate::sql_error::SqlError;
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
@@ -142,6 +142,31 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         "HOST_NAME" => text(&facts.host),
         "APP_NAME" | "PROGRAM_NAME" => text(&facts.application),
         "HOST_ID" => text("0"),
+        "UPDATE" => {
+            let [column] = take(name, arguments)?;
+            let Some(updated) = &facts.updated else {
+                let text = "Can only use IF UPDATE within a CREATE TRIGGER statement.";
+                return Err(SqlError::new(157, 15, 1, text));
+            };
+            let wanted = column.constant.as_ref().and_then(Datum::as_text).unwrap_or_default();
+            let found = updated.columns.iter().find(|(column, _)| same_name(column, wanted));
+            let (_, is_updated) = found.ok_or_else(|| SqlError::invalid_column(wanted))?;
+            known(Datum::Int(i64::from(*is_updated)), int)
+        }
+        "COLUMNS_UPDATED" => {
+            let mask =
+                facts.updated.as_ref().map_or(Datum::Null, |updated| Datum::Binary(updated.mask.clone()));
+            known(mask, SqlType::VarBinary { length: Length::Units(128) })
+        }
+        "TRIGGER_NESTLEVEL" => {
+            let wanted = arguments.first().and_then(|argument| argument.constant.as_ref()?.as_int());
+            let count = match wanted {
+                Some(id) if id != 0 => facts.triggers.iter().filter(|own| i64::from(**own) == id).count(),
+                _ if arguments.is_empty() || wanted == Some(0) => facts.triggers.len(),
+                _ => return Err(SqlError::unsupported("TRIGGER_NESTLEVEL of a computed id")),
+            };
+            known(Datum::Int(count as i64), int)
+        }
         "XACT_STATE" => known(Datum::Int(i64::from(facts.transaction_count > 0)), SqlType::SmallInt),
         "ROWCOUNT_BIG" => known(Datum::Int(facts.row_count), SqlType::BigInt),
         "SCOPE_IDENTITY" => known(

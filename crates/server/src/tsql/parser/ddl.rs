@@ -132,6 +132,8 @@ impl Parser<'_> {
             }
             if self.at_table_constraint() {
                 constraints.push(self.constraint()?);
+            } else if self.is_word("PERIOD") && self.is_word_ahead(1, "FOR") {
+                return Err(SqlError::unsupported("PERIOD FOR SYSTEM_TIME").at_line(self.line()));
             } else if self.accept_word("INDEX") {
                 return Err(SqlError::unsupported("An inline INDEX").at_line(self.line()));
             } else {
@@ -190,6 +192,8 @@ impl Parser<'_> {
                 column.collation = Some(self.collation()?);
             } else if self.accept_word("IDENTITY") {
                 column.identity = Some(self.identity()?);
+            } else if self.is_word("GENERATED") && self.is_word_ahead(1, "ALWAYS") {
+                return Err(SqlError::unsupported("GENERATED ALWAYS AS ROW").at_line(self.line()));
             } else if self.accept_words(&["NOT", "FOR", "REPLICATION"])
                 || self.accept_word("ROWGUIDCOL")
                 || self.accept_word("SPARSE")
@@ -371,6 +375,13 @@ impl Parser<'_> {
             AlterAction::SwitchConstraints { names, enabled }
         } else if self.accept_word("REBUILD") {
             AlterAction::Rebuild(self.rebuild_settings("ALTER TABLE")?)
+        } else if self.at_trigger_switch() {
+            self.trigger_switch()?
+        } else if self.is_word("SET")
+            && self.is_symbol_ahead(1, "(")
+            && self.is_word_ahead(2, "SYSTEM_VERSIONING")
+        {
+            return Err(SqlError::unsupported("SYSTEM_VERSIONING").at_line(self.line()));
         } else if ["ENABLE", "DISABLE", "SET"].iter().any(|word| self.is_word(word)) {
             while !self.at_end() && !self.is_symbol(";") {
                 self.advance();

@@ -299,6 +299,15 @@ impl Parser<'_> {
         let call = self.is_symbol_ahead(1, "(");
         match upper.as_str() {
             "CASE" => self.case(),
+            "UPDATE" if call => {
+                self.at += 2;
+                let value = self.name()?;
+                self.expect_symbol(")")?;
+                let column = Expr::Literal(Literal::Text { value, unicode: true });
+                let one = Expr::Literal(Literal::Integer("1".to_string()));
+                let asked = function("UPDATE", vec![column]);
+                Ok(Expr::Compare(Box::new(asked), Comparison::Equal, Box::new(one)))
+            }
             "TRIM" if call => self.trim(),
             "JSON_OBJECT" | "JSON_ARRAY" if call => self.json_constructor(&upper),
             "CAST" | "TRY_CAST" if call => self.cast(upper == "TRY_CAST"),

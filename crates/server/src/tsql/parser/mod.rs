@@ -22,6 +22,7 @@ mod odbc_escape;
 mod query;
 mod routine;
 mod statement;
+mod trigger;
 mod turn;
 mod types;
 mod user_type;

@@ -38,7 +38,7 @@ impl Parser<'_> {
         let Some(TokenKind::Word(word)) = self.kind().cloned() else { return Err(self.unexpected()) };
         let word = word.to_ascii_uppercase();
         let verb = if mode == CreateMode::Alter { "ALTER" } else { "CREATE" };
-        if !matches!(word.as_str(), "VIEW" | "PROCEDURE" | "PROC" | "FUNCTION") {
+        if !matches!(word.as_str(), "VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "TRIGGER") {
             return Err(SqlError::unsupported(&format!("{verb} {word}")).at_line(self.line()));
         }
         let first = self.tokens.iter().take(start).all(|token| token.kind == TokenKind::Symbol(";"));
@@ -52,6 +52,7 @@ impl Parser<'_> {
         let body = match word.as_str() {
             "VIEW" => self.view()?,
             "FUNCTION" => self.function_definition()?,
+            "TRIGGER" => self.trigger_definition()?,
             _ => self.procedure_definition()?,
         };
         while self.accept_symbol(";") {}
@@ -144,7 +145,7 @@ impl Parser<'_> {
         }
     }
 
-    fn body(&mut self) -> Parsed<Vec<crate::tsql::ast::Statement>> {
+    pub(crate) fn body(&mut self) -> Parsed<Vec<crate::tsql::ast::Statement>> {
         let mut statements = Vec::new();
         self.statements_into(&mut statements, &[])?;
         Ok(statements)

@@ -382,6 +382,9 @@ impl Parser<'_> {
         // The old spelling of the system's functions.
         self.accept_symbol("::");
         let name = self.table_name()?;
+        if self.is_word("FOR") && self.is_word_ahead(1, "SYSTEM_TIME") {
+            return Err(SqlError::unsupported("FOR SYSTEM_TIME").at_line(self.line()));
+        }
         let old = if self.at_old_hints() { Some(self.source_hints()?) } else { None };
         if self.is_symbol("(") {
             self.advance();

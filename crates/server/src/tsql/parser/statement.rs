@@ -64,7 +64,7 @@ impl Parser<'_> {
             Some(TokenKind::Quoted(_)) | Some(TokenKind::Symbol(".")) => true,
             Some(TokenKind::Word(word)) => {
                 let other = word.eq_ignore_ascii_case("THROW") || word.eq_ignore_ascii_case("GO");
-                !(other || crate::tsql::keywords::is_reserved(word))
+                !(other || crate::tsql::keywords::is_reserved(word) || self.at_trigger_switch())
             }
             _ => false,
         }
@@ -165,6 +165,7 @@ impl Parser<'_> {
             }
             "KILL" => self.kill(),
             "RESTORE" | "GOTO" | "SHUTDOWN" => Err(SqlError::unsupported(&word.to_ascii_uppercase())),
+            "ENABLE" | "DISABLE" if self.at_trigger_switch() => self.switch_triggers(),
             _ => Err(self.unexpected()),
         }
     }
@@ -368,8 +369,12 @@ impl Parser<'_> {
         }
     }
 
-    /// GRANT, DENY, REVOKE: read to the end of the statement and without effect (there is one user).
+    /// GRANT and REVOKE: read to the end of the statement and without effect, since the one login may do everything. DENY would be a promise
+    /// that nobody keeps.
     fn permission(&mut self) -> Parsed<StatementKind> {
+        if self.is_word("DENY") {
+            return Err(SqlError::unsupported("DENY").at_line(self.line()));
+        }
         self.advance();
         while !self.at_end() && !self.is_symbol(";") {
             self.advance();
@@ -405,33 +410,25 @@ impl Parser<'_> {
                 }
                 Ok(StatementKind::DropDatabase { names, if_exists })
             }
-            other @ ("VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "SEQUENCE" | "SYNONYM") => {
+            other @ ("VIEW" | "PROCEDURE" | "PROC" | "FUNCTION" | "SEQUENCE" | "SYNONYM" | "TRIGGER") => {
                 let kind = match other {
                     "VIEW" => ModuleWord::View,
                     "FUNCTION" => ModuleWord::Function,
                     "SEQUENCE" => ModuleWord::Sequence,
                     "SYNONYM" => ModuleWord::Synonym,
+                    "TRIGGER" => ModuleWord::Trigger,
                     _ => ModuleWord::Procedure,
                 };
                 let mut names = vec![self.object_name()?];
                 while self.accept_symbol(",") {
                     names.push(self.object_name()?);
                 }
+                if kind == ModuleWord::Trigger && self.is_word("ON") {
+                    return Err(SqlError::unsupported("DROP TRIGGER … ON").at_line(self.line()));
+                }
                 Ok(StatementKind::DropModule { kind, names, if_exists })
             }
             "TYPE" => Ok(StatementKind::DropType { name: self.object_name()?, if_exists }),
-            // Objects that cannot exist here: with IF EXISTS there is nothing to do.
-            other @ "TRIGGER" => {
-                let mut last: ObjectName = self.object_name()?;
-                while self.accept_symbol(",") {
-                    last = self.object_name()?;
-                }
-                if if_exists {
-                    Ok(StatementKind::Nothing)
-                } else {
-                    Err(SqlError::cannot_drop(&other.to_ascii_lowercase(), &last.to_string()))
-                }
-            }
             other => Err(SqlError::unsupported(&format!("DROP {other}"))),
         }
     }

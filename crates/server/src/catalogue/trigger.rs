@@ -1,0 +1,21 @@
+//! Triggers, as their table knows them; their text is a [module](super::module).
+
+use serde::{Deserialize, Serialize};
+
+use crate::tsql::module::TriggerEvents;
+
+/// A trigger of a table or view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// Its name; its schema is the table's.
+    pub name: String,
+    /// `object_id`.
+    pub object_id: i32,
+    /// INSTEAD OF rather than AFTER.
+    pub instead: bool,
+    /// What fires it.
+    pub events: TriggerEvents,
+    /// DISABLE TRIGGER.
+    #[serde(default)]
+    pub disabled: bool,
+}
