@@ -10,12 +10,11 @@ from . import _bulkwire
 from ._bulkwire import Execution, LoadReport, Reader
 from ._connection_string import connection_string
 from ._exceptions import ConfigError, Error, UsageError
+from ._params import Params, plain
 from ._progress import Progress as Progress
 from ._progress import callback_of
 from ._upsert import UpsertReport
 
-#: Parameters of a statement: named (`{"id": 1}` is `@id`) or in order (`@p1`, `@p2`, …).
-Params = Mapping[str, Any] | Sequence[Any] | None
 #: What to do with progress: call something, show it (`True`), or nothing.
 T = TypeVar("T")
 OnProgress = Callable[[Progress], None] | bool | None
@@ -182,14 +181,15 @@ class Connection:
             datetime2_7: seven fractional digits as "ns" (1677 to 2262; other dates are refused), "us" (a seventh digit other than 0 is
                 refused) or "text".
         """
-        return self._native.read(sql, params, batch_rows=batch_rows, guid=guid, datetimeoffset=datetimeoffset, datetime2_7=datetime2_7)
+        given = plain(params)
+        return self._native.read(sql, given, batch_rows=batch_rows, guid=guid, datetimeoffset=datetimeoffset, datetime2_7=datetime2_7)
 
     def execute(self, sql: str, params: Params = None) -> Execution:
         """Run statements and skip the rows that they return; see `read` and `fetch` for those.
 
         Without parameters `sql` is a batch; with parameters it is run by `sp_executesql`.
         """
-        return self._native.execute(sql, params)
+        return self._native.execute(sql, plain(params))
 
     def fetch(self, sql: str, params: Params = None) -> list[tuple[Any, ...]]:
         """Run a query with a small result and return its rows as tuples of Python values.
@@ -197,7 +197,7 @@ class Connection:
         Decimals, dates, times, aware datetimes (`datetimeoffset`) and UUIDs come as such. Raises `UsageError` if the query returns
         several result sets.
         """
-        results = self._native.fetch(sql, params)
+        results = self._native.fetch(sql, plain(params))
         if len(results) > 1:
             raise UsageError(f"the query returns {len(results)} result sets; fetch one at a time")
         return results[0][1] if results else []
@@ -208,11 +208,19 @@ class Connection:
 
         `InDoubtError` at the end of the block: the answer to the commit was lost, and it is not known whether it was done.
 
+        Transactions do not nest: in an open one this raises `UsageError`, since the end of an inner block would end the outer one
+        too. `SAVE TRANSACTION name` and `ROLLBACK TRANSACTION name` undo a part of it.
+
         Example:
             with db.transaction():
                 db.execute("DELETE FROM dbo.orders WHERE day = @day", {"day": day})
                 db.load("dbo.orders", frame)
         """
+        if self._native.in_transaction:
+            raise UsageError(
+                "a transaction is open already, and they do not nest: leave the inner block out, or use SAVE TRANSACTION and "
+                "ROLLBACK TRANSACTION with a name"
+            )
         self._native.begin()
         try:
             yield self
@@ -223,6 +231,13 @@ class Connection:
                     self._native.rollback()
             raise
         self._native.commit()
+
+    def cursor(self) -> Any:
+        """Raise `UsageError`: this is no DB-API connection; `bulkwire.adbc.connect` makes one."""
+        raise UsageError(
+            "a bulkwire.Connection has no cursors: db.read(sql).to_polars() or .to_pandas() reads here, and "
+            "bulkwire.adbc.connect(url) makes a DB-API connection for pandas.read_sql, polars.read_database and the like"
+        )
 
     def cancel(self) -> None:
         """Interrupt, from another thread, the request under way; its caller gets `CancelledError`."""

@@ -115,6 +115,10 @@ class Server:
             os.unlink(self._pinned)
             self._pinned = None
 
+    def close(self) -> None:
+        """The same as `stop`."""
+        self.stop()
+
     def _write_certificate(self) -> str:
         descriptor, path = tempfile.mkstemp(prefix="bulkwire-", suffix=".pem")
         with os.fdopen(descriptor, "w") as file:

@@ -11,6 +11,9 @@ Example:
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _bulkwire
@@ -31,6 +34,31 @@ def driver_path() -> str:
     return path
 
 
+def write_manifest(directory: str | Path | None = None, name: str = "bulkwire") -> Path:
+    """Write a driver manifest, by which driver managers of this environment find the driver under a name: `driver="bulkwire"`.
+
+    A wheel cannot bring one, because a manifest holds the library's absolute path. Also `python -m bulkwire.adbc`.
+
+    Args:
+        directory: where to write it; `etc/adbc/drivers` of this Python environment otherwise, where Python's driver manager looks.
+        name: the name of the driver. Under `mssql` it is found by URLs alone: `dbapi.connect("mssql://…")`.
+
+    Returns:
+        The file written.
+    """
+    folder = Path(directory) if directory is not None else Path(sys.prefix) / "etc" / "adbc" / "drivers"
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = folder / f"{name}.toml"
+    # Strings of JSON are strings of TOML.
+    quoted = [json.dumps(text) for text in (_bulkwire.__version__, ENTRYPOINT, driver_path())]
+    manifest.write_text(
+        'manifest_version = 1\nname = "bulkwire"\npublisher = "bulkwire"\n'
+        f"version = {quoted[0]}\n\n[Driver]\nentrypoint = {quoted[1]}\nshared = {quoted[2]}\n",
+        encoding="utf-8",
+    )
+    return manifest
+
+
 def connect(text: str | None = None, /, *, autocommit: bool = False, **keywords: Any) -> dbapi.Connection:
     """Connect through `adbc_driver_manager`'s DB-API. The arguments are those of `bulkwire.connect`.
 
@@ -44,3 +72,7 @@ def connect(text: str | None = None, /, *, autocommit: bool = False, **keywords:
         db_kwargs={"uri": connection_string(text, keywords)},
         autocommit=autocommit,
     )
+
+
+if __name__ == "__main__":
+    print(write_manifest())

@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     client: SharedClient,
     address: String,
     server: String,
+    /// The process that opened it: a fork has the same socket, and would break the session for both.
+    process: u32,
 }
 
 #[pymethods]
@@ -40,7 +42,8 @@ impl Connection {
         let connected = interrupt::run(py, || Client::connect(&config), || {}, |_| Ok(()))?;
         let client = connected.map_err(|error| failure::from_error(py, error))?;
         let server = client.server_info().program.clone();
-        Ok(Self { client: SharedClient::new(client), address: config.to_string(), server })
+        let process = std::process::id();
+        Ok(Self { client: SharedClient::new(client), address: config.to_string(), server, process })
     }
 
     /// URL without secrets.
@@ -71,6 +74,7 @@ impl Connection {
 
     /// Interrupts the request under way, from another thread.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
+        self.check_process(py)?;
         py.detach(|| self.client.cancel()).map_err(PyErr::from)
     }
 
@@ -201,7 +205,18 @@ impl Connection {
 
 impl Connection {
     fn lend(&self, py: Python<'_>) -> PyResult<LentClient> {
+        self.check_process(py)?;
         self.client.lend().map_err(|unavailable| failure::usage(py, unavailable.to_string()))
+    }
+
+    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
+        match std::process::id() == self.process {
+            true => Ok(()),
+            false => Err(failure::usage(
+                py,
+                "the connection was opened before this process was forked from another; connect anew",
+            )),
+        }
     }
 
     /// Runs a load of some kind; Ctrl-C, and an exception of the progress callback, stop it and roll its batch back.
@@ -223,7 +238,10 @@ impl Connection {
             py,
             || {
                 let source = Stopped { batches, stopped: &stopped };
-                let done = work(&mut client, &schema, source, &mut |at| latest.set(*at));
+                let done = work(&mut client, &schema, source, &mut |at| {
+                    told.set(Told::committed(at.rows_committed));
+                    latest.set(*at);
+                });
                 if let Err(error) = &done {
                     told.set(Told::of(error));
                 }

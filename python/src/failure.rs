@@ -84,6 +84,11 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// Of a load under way.
+    pub(crate) fn committed(rows_committed: u64) -> Self {
+        Self { rows_committed, rows_in_doubt: 0 }
+    }
+
     /// Of an error.
     pub(crate) fn of(error: &LoadError) -> Self {
         Self { rows_committed: error.rows_committed, rows_in_doubt: error.rows_in_doubt }

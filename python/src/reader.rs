@@ -23,7 +23,11 @@ const PULSE: Duration = Duration::from_millis(100);
 pub(crate) struct Reader {
     schema: SchemaRef,
     rows: Mutex<Option<RowStream>>,
+    failed: Failed,
 }
+
+/// The error that ended a stream which was handed on: Arrow's consumers turn it into one of their own.
+type Failed = Arc<Mutex<Option<load::Error>>>;
 
 /// The form of the rows, from the keywords of `read`.
 pub(crate) fn form(py: Python<'_>, guid: &str, datetimeoffset: &str, datetime2_7: &str) -> PyResult<Form> {
@@ -57,7 +61,9 @@ impl Reader {
         let mut rows = RowStream::start(client, query)?;
         loop {
             match py.detach(|| rows.schema(PULSE)) {
-                Ok(Waited::Ready(schema)) => return Ok(Self { schema, rows: Mutex::new(Some(rows)) }),
+                Ok(Waited::Ready(schema)) => {
+                    return Ok(Self { schema, rows: Mutex::new(Some(rows)), failed: Failed::default() });
+                }
                 Ok(Waited::NotYet) => {
                     if let Err(raised) = py.check_signals() {
                         py.detach(|| drop(rows));
@@ -95,9 +101,29 @@ impl Reader {
 
     fn stream(&self, py: Python<'_>) -> PyResult<PyRecordBatchReader> {
         let rows = self.lock().take().ok_or_else(|| taken(py))?;
-        let stream = Stream { schema: Arc::clone(&self.schema), rows };
+        let failed = Arc::clone(&self.failed);
+        let stream = Stream { schema: Arc::clone(&self.schema), rows, failed };
         Ok(PyRecordBatchReader::new(Box::new(stream)))
     }
+}
+
+/// What `consume` makes of the reader's stream; an error of the stream as our own, whatever the consumer made of it.
+fn consumed<'py>(
+    reader: &Bound<'py, Reader>,
+    consume: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = reader.py();
+    consume().map_err(|raised| {
+        let failed = reader.get().failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match failed {
+            Some(error) => {
+                let own = failure::from_error(py, error);
+                own.set_cause(py, Some(raised));
+                own
+            }
+            None => raised,
+        }
+    })
 }
 
 fn taken(py: Python<'_>) -> PyErr {
@@ -143,13 +169,16 @@ impl Reader {
     /// Reads the rest into a `pyarrow.Table`.
     fn to_arrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let pyarrow = library(slf.py(), "pyarrow", "to_arrow")?;
-        let reader = pyarrow.getattr("RecordBatchReader")?.call_method1("from_stream", (slf,))?;
-        reader.call_method0("read_all")
+        consumed(&slf.clone(), || {
+            let reader = pyarrow.getattr("RecordBatchReader")?.call_method1("from_stream", (slf,))?;
+            reader.call_method0("read_all")
+        })
     }
 
     /// Reads the rest into a `polars.DataFrame`.
     fn to_polars<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        library(slf.py(), "polars", "to_polars")?.call_method1("DataFrame", (slf,))
+        let polars = library(slf.py(), "polars", "to_polars")?;
+        consumed(&slf.clone(), || polars.call_method1("DataFrame", (slf,)))
     }
 
     /// Reads the rest into a `pandas.DataFrame`; keywords go to `pyarrow.Table.to_pandas`.
@@ -193,6 +222,7 @@ impl Reader {
 struct Stream {
     schema: SchemaRef,
     rows: RowStream,
+    failed: Failed,
 }
 
 impl Iterator for Stream {
@@ -200,7 +230,11 @@ impl Iterator for Stream {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.rows.next_blocking()?;
-        Some(next.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+        Some(next.map_err(|error| {
+            let text = error.to_string();
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            ArrowError::ExternalError(text.into())
+        }))
     }
 }
 

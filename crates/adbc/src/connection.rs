@@ -18,7 +18,7 @@ use crate::database::{not_set, unknown, unknown_value};
 use crate::error::{from_load, from_unavailable, refused, unsupported};
 use crate::objects::{self, Filter};
 use crate::statement::{Cancel, Statement};
-use crate::{info, option_values};
+use crate::{info, option_values, statistics};
 
 /// What a connection and its statements share.
 pub(crate) struct Shared {
@@ -64,6 +64,19 @@ impl Connection {
 
     fn execute(&self, sql: &str) -> Result<()> {
         self.lend()?.execute(sql).map(|_| ()).map_err(from_load)
+    }
+
+    /// SQL Server has no current schema of a session: only the one that the user has anyway can be asked for.
+    fn set_schema(&self, schema: &str) -> Result<()> {
+        match self.scalar("SELECT SCHEMA_NAME()")? == schema {
+            true => Ok(()),
+            false => Err(refused(
+                Status::NotImplemented,
+                format!(
+                    "a session of SQL Server has no schema of its own to be changed to {schema:?}: name the schema of each table, or give the user another default (ALTER USER ... WITH DEFAULT_SCHEMA)"
+                ),
+            )),
+        }
     }
 
     fn set_autocommit(&self, on: bool) -> Result<()> {
@@ -164,6 +177,7 @@ impl adbc_core::Connection for Connection {
     }
 
     fn get_statistic_names(&self) -> Result<Reader> {
+        // Only those that ADBC itself names.
         let schema = Arc::clone(&GET_STATISTIC_NAMES_SCHEMA);
         let batch = RecordBatch::new_empty(Arc::clone(&schema));
         Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
@@ -171,12 +185,15 @@ impl adbc_core::Connection for Connection {
 
     fn get_statistics(
         &self,
-        _catalog: Option<&str>,
-        _db_schema: Option<&str>,
-        _table_name: Option<&str>,
+        catalog: Option<&str>,
+        db_schema: Option<&str>,
+        table_name: Option<&str>,
         _approximate: bool,
     ) -> Result<Reader> {
-        Err(unsupported("get_statistics"))
+        // The server's count costs nothing and is exact, so it is the answer to either wish.
+        let batch = statistics::batch(&mut *self.lend()?, catalog, db_schema, table_name)?;
+        let schema = batch.schema();
+        Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
     }
 
     fn commit(&mut self) -> Result<()> {
@@ -206,7 +223,7 @@ impl Optionable for Connection {
             OptionConnection::CurrentCatalog => {
                 self.execute(&format!("USE {}", quoted(&option_values::text(&name, value)?)))
             }
-            OptionConnection::CurrentSchema => Err(unsupported("changing the current schema")),
+            OptionConnection::CurrentSchema => self.set_schema(&option_values::text(&name, value)?),
             OptionConnection::IsolationLevel => {
                 let text = option_values::text(&name, value)?;
                 let level = isolation(&text).ok_or_else(|| unknown_value(&name, &text))?;

@@ -114,6 +114,13 @@ impl Optionable for Database {
     type Option = OptionDatabase;
 
     fn set_option(&mut self, key: OptionDatabase, value: OptionValue) -> Result<()> {
+        // What nobody knows is said to be unknown, whatever its value is.
+        let is_keyword = |key: &str| key.len() > KEYWORD_PREFIX.len() && key.starts_with(KEYWORD_PREFIX);
+        match &key {
+            OptionDatabase::Uri | OptionDatabase::Username | OptionDatabase::Password => {}
+            other if is_keyword(other.as_ref()) => {}
+            other => return Err(unknown(other.as_ref())),
+        }
         let text = option_values::text(key.as_ref(), value)?;
         match &key {
             OptionDatabase::Uri => self.uri = Some(text),

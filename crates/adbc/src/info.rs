@@ -36,7 +36,7 @@ pub(crate) fn batch(asked: Option<HashSet<InfoCode>>, server: &(String, String))
         (InfoCode::VendorSubstrait, Answer::Flag(false)),
         (InfoCode::DriverName, own("bulkwire")),
         (InfoCode::DriverVersion, own(env!("CARGO_PKG_VERSION"))),
-        (InfoCode::DriverArrowVersion, own(arrow::ARROW_VERSION)),
+        (InfoCode::DriverArrowVersion, own(&format!("v{}", arrow::ARROW_VERSION))),
         (InfoCode::DriverAdbcVersion, Answer::Number(i64::from(ADBC_VERSION_1_1_0))),
     ];
     let (mut names, mut type_ids, mut offsets) = (Vec::new(), Vec::new(), Vec::new());

@@ -46,8 +46,20 @@ impl Ingest<'_> {
         let schema = rows.schema();
         self.prepare(client, &table, &schema)?;
         let described = client.describe(&table).map_err(from_load)?;
-        let plan = LoadPlan::new(client, &described, &schema, &self.options.load).map_err(from_load)?;
+        let plan = LoadPlan::new(client, &described, &schema, &self.options.load).map_err(|error| {
+            let is_mismatch = matches!(error, load::Error::Plan(_));
+            let error = from_load(error);
+            // ADBC's status for rows that are appended to a table of other columns.
+            match is_mismatch && self.appends() {
+                true => Error { status: Status::AlreadyExists, ..error },
+                false => error,
+            }
+        })?;
         load::load(client, &plan, rows, &mut |_| {}).map(|report| report.rows).map_err(from_failed_load)
+    }
+
+    fn appends(&self) -> bool {
+        matches!(self.options.mode, IngestMode::Append | IngestMode::CreateAppend)
     }
 
     fn table(&self) -> Result<TableName> {

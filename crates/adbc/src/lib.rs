@@ -10,7 +10,8 @@
 //! | [`Statement`] | queries, parameters, ingestion |
 //! | `markers` | `?` markers to T-SQL's named parameters |
 //! | `bound` | rows bound to a statement, as parameters |
-//! | `objects`, `info` | the metadata results of ADBC |
+//! | `objects`, `statistics`, `info` | the metadata results of ADBC |
+//! | `odbc_types` | ODBC's codes of types, for `objects` |
 
 mod bound;
 mod connection;
@@ -20,8 +21,10 @@ mod info;
 mod ingest;
 mod markers;
 mod objects;
+mod odbc_types;
 mod option_values;
 mod statement;
+mod statistics;
 
 pub use connection::Connection;
 pub use database::{Database, Driver};

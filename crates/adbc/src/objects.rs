@@ -19,6 +19,7 @@ use load::{Client, literal, quoted};
 use tds::Value;
 
 use crate::error::{from_load, refused};
+use crate::odbc_types::{OdbcCodes, odbc_codes};
 
 /// Types of tables, as INFORMATION_SCHEMA names them.
 pub(crate) const TABLE_TYPES: [&str; 2] = ["BASE TABLE", "VIEW"];
@@ -55,8 +56,12 @@ struct TableColumn {
     type_name: String,
     size: Option<i32>,
     digits: Option<i16>,
+    radix: Option<i16>,
+    octets: Option<i32>,
     nullable: bool,
     default: Option<String>,
+    is_identity: bool,
+    is_computed: bool,
 }
 
 struct Constraint {
@@ -158,14 +163,18 @@ fn columns(client: &mut Client, database: &str, filter: &Filter<'_>) -> Result<B
     let sql = format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, CAST(ORDINAL_POSITION AS int), DATA_TYPE, \
          CAST(COALESCE(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION) AS int), \
-         CAST(COALESCE(NUMERIC_SCALE, DATETIME_PRECISION) AS int), IS_NULLABLE, COLUMN_DEFAULT \
+         CAST(COALESCE(NUMERIC_SCALE, DATETIME_PRECISION) AS int), IS_NULLABLE, COLUMN_DEFAULT, \
+         CAST(NUMERIC_PRECISION_RADIX AS int), CAST(CHARACTER_OCTET_LENGTH AS int) \
          FROM {database}.INFORMATION_SCHEMA.COLUMNS WHERE {} AND {} AND {} ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
         like("TABLE_SCHEMA", filter.db_schema),
         like("TABLE_NAME", filter.table_name),
         like("COLUMN_NAME", filter.column_name),
     );
     let mut columns = ByTable::new();
+    let made = made_by_server(client, database, filter)?;
     for row in texts(client, &sql)? {
+        let place = (text(&row, 0)?, text(&row, 1)?, text(&row, 2)?);
+        let (is_identity, is_computed) = made.get(&place).copied().unwrap_or_default();
         let column = TableColumn {
             name: text(&row, 2)?,
             position: number(&row, 3).unwrap_or_default(),
@@ -174,10 +183,36 @@ fn columns(client: &mut Client, database: &str, filter: &Filter<'_>) -> Result<B
             digits: number(&row, 6).and_then(|digits| i16::try_from(digits).ok()),
             nullable: text(&row, 7)?.eq_ignore_ascii_case("YES"),
             default: text(&row, 8).ok(),
+            radix: number(&row, 9).and_then(|radix| i16::try_from(radix).ok()),
+            octets: number(&row, 10),
+            is_identity,
+            is_computed,
         };
         columns.entry((text(&row, 0)?, text(&row, 1)?)).or_default().push(column);
     }
     Ok(columns)
+}
+
+/// Columns, by schema, table and name, that the server fills: whether they are identities, and whether computed.
+fn made_by_server(
+    client: &mut Client,
+    database: &str,
+    filter: &Filter<'_>,
+) -> Result<BTreeMap<(String, String, String), (bool, bool)>> {
+    let sql = format!(
+        "SELECT s.name, o.name, c.name, CAST(c.is_identity AS int), CAST(c.is_computed AS int) FROM {database}.sys.columns AS c \
+         JOIN {database}.sys.objects AS o ON o.object_id = c.object_id JOIN {database}.sys.schemas AS s ON s.schema_id = o.schema_id \
+         WHERE (c.is_identity = 1 OR c.is_computed = 1) AND {} AND {}",
+        like("s.name", filter.db_schema),
+        like("o.name", filter.table_name),
+    );
+    texts(client, &sql)?
+        .iter()
+        .map(|row| {
+            let is = |index| number(row, index) == Some(1);
+            Ok(((text(row, 0)?, text(row, 1)?, text(row, 2)?), (is(3), is(4))))
+        })
+        .collect()
 }
 
 fn constraints(client: &mut Client, catalog: &str, filter: &Filter<'_>) -> Result<ByTable<Constraint>> {
@@ -242,16 +277,16 @@ fn constraint<'a>(
     of_table.get_mut(index).ok_or_else(|| refused(Status::Internal, "a constraint went missing"))
 }
 
-fn like(column: &str, pattern: Option<&str>) -> String {
+pub(crate) fn like(column: &str, pattern: Option<&str>) -> String {
     pattern.map_or_else(|| "1 = 1".to_owned(), |pattern| format!("{column} LIKE {}", literal(pattern)))
 }
 
-fn texts(client: &mut Client, sql: &str) -> Result<Vec<Vec<Value>>> {
+pub(crate) fn texts(client: &mut Client, sql: &str) -> Result<Vec<Vec<Value>>> {
     let tables = client.query_values(sql).map_err(from_load)?;
     Ok(tables.into_iter().next().map(|table| table.rows).unwrap_or_default())
 }
 
-fn text(row: &[Value], index: usize) -> Result<String> {
+pub(crate) fn text(row: &[Value], index: usize) -> Result<String> {
     match row.get(index) {
         Some(Value::String(text)) => Ok(text.clone()),
         other => Err(refused(Status::Internal, format!("the catalogue gave {other:?} for a name"))),
@@ -298,7 +333,18 @@ fn columns_array(columns: &[&TableColumn]) -> Result<ArrayRef> {
                 strings(columns.iter().map(|c| Some(if c.nullable { "YES" } else { "NO" })))
             }
             "xdbc_column_def" => strings(columns.iter().map(|c| c.default.as_deref())),
-            // What INFORMATION_SCHEMA does not tell is NULL, as ADBC allows.
+            "xdbc_data_type" => codes(columns, |codes| Some(codes.concise)),
+            "xdbc_sql_data_type" => codes(columns, |codes| Some(codes.verbose)),
+            "xdbc_datetime_sub" => codes(columns, |codes| codes.datetime_sub),
+            "xdbc_num_prec_radix" => Arc::new(Int16Array::from_iter(columns.iter().map(|c| c.radix))),
+            "xdbc_char_octet_length" => Arc::new(Int32Array::from_iter(columns.iter().map(|c| c.octets))),
+            "xdbc_is_autoincrement" => {
+                Arc::new(BooleanArray::from_iter(columns.iter().map(|c| Some(c.is_identity))))
+            }
+            "xdbc_is_generatedcolumn" => {
+                Arc::new(BooleanArray::from_iter(columns.iter().map(|c| Some(c.is_computed))))
+            }
+            // The scope of a reference: SQL Server has none.
             _ => match field.data_type() {
                 DataType::Boolean => Arc::new(BooleanArray::new_null(columns.len())),
                 other => new_null_array(other, columns.len()),
@@ -306,6 +352,10 @@ fn columns_array(columns: &[&TableColumn]) -> Result<ArrayRef> {
         }
     });
     structs(&COLUMN_SCHEMA, arrays.collect())
+}
+
+fn codes(columns: &[&TableColumn], code: impl Fn(OdbcCodes) -> Option<i16>) -> ArrayRef {
+    Arc::new(Int16Array::from_iter(columns.iter().map(|c| odbc_codes(&c.type_name).and_then(&code))))
 }
 
 fn constraints_array(constraints: &[&Constraint]) -> Result<ArrayRef> {
@@ -322,17 +372,17 @@ fn constraints_array(constraints: &[&Constraint]) -> Result<ArrayRef> {
     structs(&CONSTRAINT_SCHEMA, vec![names, types, columns, usage])
 }
 
-fn strings<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
+pub(crate) fn strings<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     Arc::new(values.collect::<StringArray>())
 }
 
-fn structs(data_type: &DataType, columns: Vec<ArrayRef>) -> Result<ArrayRef> {
+pub(crate) fn structs(data_type: &DataType, columns: Vec<ArrayRef>) -> Result<ArrayRef> {
     let DataType::Struct(fields) = data_type else { return Err(wrong_schema()) };
     Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
 }
 
 /// A list for each parent, of children that `build` makes of all of them together; `None` is a NULL list.
-fn lists<'a, T: 'a>(
+pub(crate) fn lists<'a, T: 'a>(
     parents: impl Iterator<Item = Option<&'a [T]>>,
     item: &DataType,
     build: impl FnOnce(&[&'a T]) -> Result<ArrayRef>,
@@ -349,6 +399,6 @@ fn lists<'a, T: 'a>(
     Ok(Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, Some(nulls))?))
 }
 
-fn wrong_schema() -> Error {
+pub(crate) fn wrong_schema() -> Error {
     refused(Status::Internal, "a schema of ADBC is not what it should be")
 }

@@ -23,6 +23,9 @@ use crate::{markers, option_values};
 /// Options of this driver's own.
 const BATCH_ROWS: &str = "bulkwire.ingest.batch_rows";
 const TABLE_LOCK: &str = "bulkwire.ingest.table_lock";
+const ALLOW_ROUNDING: &str = "bulkwire.ingest.allow_rounding";
+const ALLOW_TRUNCATE: &str = "bulkwire.ingest.allow_truncate";
+const DROP_TIME_ZONE: &str = "bulkwire.ingest.drop_time_zone";
 const READ_BATCH_ROWS: &str = "bulkwire.read.batch_rows";
 
 /// How long to wait for columns before waiting on: there is no signal to look for here.
@@ -248,6 +251,15 @@ impl Optionable for Statement {
             OptionStatement::Other(name) => match name.as_str() {
                 BATCH_ROWS => self.ingest.load.batch_rows = Some(option_values::count(&name, value)?),
                 TABLE_LOCK => self.ingest.load.table_lock = Some(option_values::flag(&name, value)?),
+                ALLOW_ROUNDING => {
+                    self.ingest.load.cast.allow_rounding = option_values::flag(&name, value)?;
+                }
+                ALLOW_TRUNCATE => {
+                    self.ingest.load.cast.allow_truncate = option_values::flag(&name, value)?;
+                }
+                DROP_TIME_ZONE => {
+                    self.ingest.load.cast.drop_time_zone = option_values::flag(&name, value)?;
+                }
                 READ_BATCH_ROWS => {
                     let rows = option_values::count(&name, value)?;
                     self.read_batch_rows =

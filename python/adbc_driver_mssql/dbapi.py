@@ -1,0 +1,5 @@
+"""DB-API connections by URL, as Polars opens them."""
+
+from bulkwire.adbc import connect
+
+__all__ = ["connect"]
