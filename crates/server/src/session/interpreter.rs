@@ -268,8 +268,22 @@ impl Session {
                     }
                     return Ok(Flow::Next);
                 }
-                let holds = self.condition(condition, frame).await?;
-                let branch = if holds { Some(then) } else { otherwise.as_ref() };
+                let (mut condition, mut then, mut otherwise) = (condition, then, otherwise);
+                // A chain of ELSE IF is walked rather than descended.
+                let branch = loop {
+                    if self.condition(condition, frame).await? {
+                        break Some(then);
+                    }
+                    match otherwise.as_deref() {
+                        Some(Statement {
+                            kind: StatementKind::If { condition: next, then: branch, otherwise: rest },
+                            ..
+                        }) => {
+                            (condition, then, otherwise) = (next, branch, rest);
+                        }
+                        _ => break otherwise.as_ref(),
+                    }
+                };
                 return match branch {
                     Some(branch) => self.guarded(branch, frame, output).await,
                     None => {

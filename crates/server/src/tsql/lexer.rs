@@ -55,6 +55,9 @@ pub fn tokenize(text: &str, quoted_identifier: bool) -> Result<Vec<Token>, SqlEr
     Lexer { text, bytes: text.as_bytes(), at: 0, line: 1, quoted_identifier }.run()
 }
 
+/// Characters of a name.
+pub(super) const NAME_MAX: usize = 128;
+
 const SYMBOLS: [&str; 40] = [
     "<=>", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<>", "!=", "<=", ">=", "!<", "!>",
     "::", "||", "(", ")", ",", ";", ".", "=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!",
@@ -137,8 +140,8 @@ impl Lexer<'_> {
     fn token(&mut self) -> Result<TokenKind, SqlError> {
         let Some(ch) = self.current() else { return Err(SqlError::syntax("")) };
         match ch {
-            '[' => self.delimited(b']').map(TokenKind::Quoted),
-            '"' if self.quoted_identifier => self.delimited(b'"').map(TokenKind::Quoted),
+            '[' => self.delimited(b']').and_then(fitting).map(TokenKind::Quoted),
+            '"' if self.quoted_identifier => self.delimited(b'"').and_then(fitting).map(TokenKind::Quoted),
             '"' => self.delimited(b'"').map(|value| TokenKind::Text { value, unicode: false }),
             '\'' => self.delimited(b'\'').map(|value| TokenKind::Text { value, unicode: false }),
             'N' | 'n' if self.byte(1) == b'\'' => {
@@ -159,12 +162,12 @@ impl Lexer<'_> {
             // `$action`, `$identity`, `$rowguid`.
             '$' if self.byte(1).is_ascii_alphabetic() => {
                 self.at += 1;
-                Ok(TokenKind::Word(format!("${}", self.word())))
+                fitting(self.word()).map(|word| TokenKind::Word(format!("${word}")))
             }
             '0'..='9' => Ok(self.number()),
             '.' if self.byte(1).is_ascii_digit() && !self.after_name() => Ok(self.number()),
-            '@' => Ok(TokenKind::Variable(self.word())),
-            _ if is_word_start(ch) => Ok(TokenKind::Word(self.word())),
+            '@' => fitting(self.word()).map(TokenKind::Variable),
+            _ if is_word_start(ch) => fitting(self.word()).map(TokenKind::Word),
             _ => self.symbol(ch),
         }
     }
@@ -265,6 +268,14 @@ impl Lexer<'_> {
             }
             None => Err(SqlError::syntax(&ch.to_string())),
         }
+    }
+}
+
+/// A name that is not too long. Errors: 103.
+fn fitting(name: String) -> Result<String, SqlError> {
+    match name.chars().nth(NAME_MAX) {
+        None => Ok(name),
+        Some(_) => Err(SqlError::identifier_too_long(&name)),
     }
 }
 

@@ -38,24 +38,20 @@ impl Parser<'_> {
     /// A condition or an expression: the binder knows which it must be.
     pub(crate) fn condition(&mut self) -> Parsed<Expr> {
         self.nested(|parser| {
-            let mut left = parser.conjunction()?;
-            let mut operators = 0;
+            let mut terms = vec![parser.conjunction()?];
             while parser.accept_word("OR") {
-                parser.chained(&mut operators)?;
-                left = Expr::Or(Box::new(left), Box::new(parser.conjunction()?));
+                terms.push(parser.conjunction()?);
             }
-            Ok(left)
+            Ok(balanced(terms, Expr::Or))
         })
     }
 
     fn conjunction(&mut self) -> Parsed<Expr> {
-        let mut left = self.negation()?;
-        let mut operators = 0;
+        let mut terms = vec![self.negation()?];
         while self.accept_word("AND") {
-            self.chained(&mut operators)?;
-            left = Expr::And(Box::new(left), Box::new(self.negation()?));
+            terms.push(self.negation()?);
         }
-        Ok(left)
+        Ok(balanced(terms, Expr::And))
     }
 
     fn negation(&mut self) -> Parsed<Expr> {
@@ -73,10 +69,13 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
             return Ok(Expr::Exists(Box::new(query)));
         }
+        self.beside(Self::comparisons)
+    }
+
+    fn comparisons(&mut self) -> Parsed<Expr> {
         let mut left = self.expression()?;
-        let mut operators = 0;
         loop {
-            self.chained(&mut operators)?;
+            self.higher()?;
             if let Some(comparison) = self.accept_comparison() {
                 left = self.comparison_right(left, comparison)?;
                 continue;
@@ -169,8 +168,7 @@ impl Parser<'_> {
     /// An expression without comparisons.
     pub(crate) fn expression(&mut self) -> Parsed<Expr> {
         self.nested(|parser| {
-            let mut left = parser.product()?;
-            let mut operators = 0;
+            let mut left = parser.beside(Self::product)?;
             loop {
                 let shift = match parser.kind() {
                     Some(TokenKind::Symbol("<<")) => Some("LEFT_SHIFT"),
@@ -179,8 +177,9 @@ impl Parser<'_> {
                 };
                 if let Some(name) = shift {
                     parser.advance();
-                    parser.chained(&mut operators)?;
-                    left = function(name, vec![left, parser.product()?]);
+                    let right = parser.beside(Self::product)?;
+                    parser.higher()?;
+                    left = function(name, vec![left, right]);
                     continue;
                 }
                 let operator = match parser.kind() {
@@ -192,15 +191,15 @@ impl Parser<'_> {
                     _ => return Ok(left),
                 };
                 parser.advance();
-                parser.chained(&mut operators)?;
-                left = Expr::Binary(Box::new(left), operator, Box::new(parser.product()?));
+                let right = parser.beside(Self::product)?;
+                parser.higher()?;
+                left = Expr::Binary(Box::new(left), operator, Box::new(right));
             }
         })
     }
 
     fn product(&mut self) -> Parsed<Expr> {
         let mut left = self.unary()?;
-        let mut operators = 0;
         loop {
             let operator = match self.kind() {
                 Some(TokenKind::Symbol("*")) => BinaryOperator::Multiply,
@@ -209,8 +208,9 @@ impl Parser<'_> {
                 _ => return Ok(left),
             };
             self.advance();
-            self.chained(&mut operators)?;
-            left = Expr::Binary(Box::new(left), operator, Box::new(self.unary()?));
+            let right = self.unary()?;
+            self.higher()?;
+            left = Expr::Binary(Box::new(left), operator, Box::new(right));
         }
     }
 
@@ -227,10 +227,9 @@ impl Parser<'_> {
 
     fn collated(&mut self) -> Parsed<Expr> {
         let mut value = self.primary()?;
-        let mut operators = 0;
         // Methods and properties of CLR types: `@g.STAsText()`, `geometry::Point(1, 2, 0).STX`.
         while self.is_symbol(".") && matches!(self.kind_ahead(1), Some(TokenKind::Word(_))) {
-            self.chained(&mut operators)?;
+            self.higher()?;
             self.advance();
             value = self.method(value)?;
         }
@@ -252,7 +251,7 @@ impl Parser<'_> {
             } else {
                 return Ok(value);
             }
-            self.chained(&mut operators)?;
+            self.higher()?;
         }
     }
 
@@ -456,6 +455,9 @@ impl Parser<'_> {
         let mut parts = Vec::new();
         while self.accept_symbol(".") {}
         loop {
+            if parts.len() > 4 {
+                return Err(self.unexpected());
+            }
             let word = match self.kind() {
                 // LEFT, RIGHT and the like are names of functions only.
                 Some(TokenKind::Word(word)) if self.is_symbol_ahead(1, "(") => word.clone(),
@@ -591,6 +593,22 @@ impl Parser<'_> {
         self.expect_word("FOLLOWING")?;
         Ok(FrameBound::Following(rows))
     }
+}
+
+/// Terms joined by AND or OR as a tree that is only as high as it must be: a long chain must not nest deeply.
+fn balanced(mut terms: Vec<Expr>, join: fn(Box<Expr>, Box<Expr>) -> Expr) -> Expr {
+    while terms.len() > 1 {
+        let mut next = Vec::with_capacity(terms.len().div_ceil(2));
+        let mut pairs = terms.into_iter();
+        while let Some(left) = pairs.next() {
+            next.push(match pairs.next() {
+                Some(right) => join(Box::new(left), Box::new(right)),
+                None => left,
+            });
+        }
+        terms = next;
+    }
+    terms.pop().unwrap_or(Expr::Literal(Literal::Null))
 }
 
 /// A plain call, for what the grammar spells without parentheses.

@@ -39,8 +39,12 @@ pub(crate) type Parsed<T> = Result<T, SqlError>;
 /// Nesting of expressions, queries and blocks beyond which a batch is refused (error 191), so that no text
 /// can exhaust the stack.
 const DEPTH_MAX: usize = 64;
-/// Operators of one chain (`a + b + …`, `x AND y AND …`) beyond which a batch is refused in the same way.
-const CHAIN_MAX: usize = 1000;
+/// Height of an expression beyond which a batch is refused in the same way: a chain such as `a + b + …` is as high as it is long.
+const HEIGHT_MAX: usize = 1000;
+/// Set operators and branches of ELSE IF beyond which a batch is refused in the same way.
+const CHAIN_MAX: usize = 8192;
+/// Sources of one FROM beyond which a batch is refused in the same way: joins nest as deep as they are long.
+const SOURCES_MAX: usize = 500;
 
 /// Parses a whole batch. `quoted_identifier` is the session's option.
 ///
@@ -83,13 +87,25 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    /// How high the highest expression is that has been read at this depth.
+    height: usize,
+    /// Sources of the FROM that is being read.
+    sources: usize,
     /// Of the WINDOW clause of the SELECT that has just been read.
     windows: Vec<(String, Window)>,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, quoted_identifier: bool) -> Parsed<Self> {
-        Ok(Parser { text, tokens: tokenize(text, quoted_identifier)?, at: 0, depth: 0, windows: Vec::new() })
+        Ok(Parser {
+            text,
+            tokens: tokenize(text, quoted_identifier)?,
+            at: 0,
+            depth: 0,
+            height: 0,
+            sources: 0,
+            windows: Vec::new(),
+        })
     }
 
     pub(crate) fn at_end(&self) -> bool {
@@ -189,19 +205,19 @@ impl<'a> Parser<'a> {
     }
 
     /// Counts one more operator in a chain such as `a + b + c`, which nests as deep as it is long.
-    pub(crate) fn chained(&self, operators: &mut usize) -> Parsed<()> {
-        *operators += 1;
-        if *operators > CHAIN_MAX { Err(self.too_deep()) } else { Ok(()) }
+    pub(crate) fn higher(&mut self) -> Parsed<()> {
+        self.height += 1;
+        if self.height > HEIGHT_MAX { Err(self.too_deep()) } else { Ok(()) }
     }
 
-    fn too_deep(&self) -> SqlError {
-        SqlError::new(
-            191,
-            15,
-            1,
-            "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
-        )
-        .at_line(self.line())
+    /// Counts one more part of a chain that is walked without nesting.
+    pub(crate) fn chained(&self, parts: &mut usize) -> Parsed<()> {
+        *parts += 1;
+        if *parts > CHAIN_MAX { Err(self.too_deep()) } else { Ok(()) }
+    }
+
+    pub(crate) fn too_deep(&self) -> SqlError {
+        SqlError::too_deep().at_line(self.line())
     }
 
     /// Runs `parse` one level deeper.
@@ -210,9 +226,21 @@ impl<'a> Parser<'a> {
         if self.depth > DEPTH_MAX {
             return Err(self.too_deep());
         }
-        let result = parse(self);
+        let result = self.beside(|parser| {
+            let result = parse(parser)?;
+            parser.higher()?;
+            Ok(result)
+        })?;
         self.depth -= 1;
-        result
+        Ok(result)
+    }
+
+    /// Runs `parse` for a part whose height counts by itself.
+    pub(crate) fn beside<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let around = std::mem::take(&mut self.height);
+        let result = parse(self)?;
+        self.height = self.height.max(around);
+        Ok(result)
     }
 
     /// A name: a bare word that is not reserved, or a delimited one.

@@ -5,7 +5,7 @@ use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
-use crate::tsql::lexer::TokenKind;
+use crate::tsql::lexer::{NAME_MAX, TokenKind};
 use crate::tsql::query::{
     CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
     TableSource, Top,
@@ -105,6 +105,7 @@ impl Parser<'_> {
 
     fn query_body(&mut self) -> Parsed<QueryBody> {
         let mut left = self.intersection()?;
+        let mut operators = 0;
         loop {
             let operator = if self.accept_word("UNION") {
                 SetOperator::Union
@@ -113,6 +114,7 @@ impl Parser<'_> {
             } else {
                 return Ok(left);
             };
+            self.chained(&mut operators)?;
             let all = self.accept_word("ALL");
             let right = Box::new(self.intersection()?);
             left = QueryBody::Set { operator, all, left: Box::new(left), right };
@@ -122,7 +124,9 @@ impl Parser<'_> {
     /// INTERSECT binds tighter than UNION and EXCEPT.
     fn intersection(&mut self) -> Parsed<QueryBody> {
         let mut left = self.query_term()?;
+        let mut operators = 0;
         while self.accept_word("INTERSECT") {
+            self.chained(&mut operators)?;
             let right = Box::new(self.query_term()?);
             left =
                 QueryBody::Set { operator: SetOperator::Intersect, all: false, left: Box::new(left), right };
@@ -246,6 +250,9 @@ impl Parser<'_> {
 
     fn alias_word(&mut self) -> Parsed<String> {
         if let Some(TokenKind::Text { value, .. }) = self.kind().cloned() {
+            if value.chars().nth(NAME_MAX).is_some() {
+                return Err(SqlError::identifier_too_long(&value).at_line(self.line()));
+            }
             self.advance();
             return Ok(value);
         }
@@ -274,17 +281,26 @@ impl Parser<'_> {
     }
 
     pub(crate) fn table_sources(&mut self) -> Parsed<Vec<TableSource>> {
+        let around = std::mem::take(&mut self.sources);
         let mut sources = vec![self.joined_source()?];
         while self.accept_symbol(",") {
+            self.one_more_source()?;
             sources.push(self.joined_source()?);
         }
+        self.sources = around;
         Ok(sources)
+    }
+
+    fn one_more_source(&mut self) -> Parsed<()> {
+        self.sources += 1;
+        if self.sources > super::SOURCES_MAX { Err(self.too_deep()) } else { Ok(()) }
     }
 
     pub(crate) fn joined_source(&mut self) -> Parsed<TableSource> {
         self.nested(|parser| {
             let mut left = parser.source()?;
             while let Some(kind) = parser.accept_join() {
+                parser.one_more_source()?;
                 let conditional =
                     matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Right | JoinKind::Full);
                 // `a JOIN b JOIN c ON … ON …` nests to the right.
@@ -308,6 +324,7 @@ impl Parser<'_> {
         }
         let mut left = source;
         while !self.is_word("ON") {
+            self.one_more_source()?;
             let Some(kind) = self.accept_join() else { return Err(self.unexpected()) };
             let right = self.nested(Self::joined_until_on)?;
             self.expect_word("ON")?;

@@ -254,11 +254,30 @@ impl Parser<'_> {
     }
 
     fn if_statement(&mut self) -> Parsed<StatementKind> {
-        self.advance();
-        let condition = self.condition()?;
-        let then = Box::new(self.statement()?);
-        let otherwise = if self.accept_word("ELSE") { Some(Box::new(self.statement()?)) } else { None };
-        Ok(StatementKind::If { condition, then, otherwise })
+        // ELSE IF goes on with the same statement: its branches are many rather than deep.
+        let mut branches = Vec::new();
+        let mut count = 0;
+        let mut otherwise = loop {
+            self.chained(&mut count)?;
+            let line = self.line();
+            self.advance();
+            let condition = self.condition()?;
+            branches.push((line, condition, Box::new(self.statement()?)));
+            if !self.accept_word("ELSE") {
+                break None;
+            }
+            if !self.is_word("IF") {
+                break Some(Box::new(self.statement()?));
+            }
+        };
+        while let Some((line, condition, then)) = branches.pop() {
+            let kind = StatementKind::If { condition, then, otherwise };
+            if branches.is_empty() {
+                return Ok(kind);
+            }
+            otherwise = Some(Box::new(Statement { line, kind }));
+        }
+        Err(self.unexpected())
     }
 
     fn begin(&mut self) -> Parsed<StatementKind> {

@@ -7,7 +7,7 @@ use crate::tsql::query::TableSource;
 impl Parser<'_> {
     /// Any number of PIVOT and UNPIVOT behind a source.
     pub(crate) fn turned(&mut self, mut source: TableSource) -> Parsed<TableSource> {
-        loop {
+        for _ in 0..super::DEPTH_MAX {
             source = if self.accept_word("PIVOT") {
                 self.pivot(source)?
             } else if self.accept_word("UNPIVOT") {
@@ -16,6 +16,7 @@ impl Parser<'_> {
                 return Ok(source);
             };
         }
+        Err(self.too_deep())
     }
 
     /// `(SUM(v) FOR c IN ([1], [2])) AS p`.
