@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder, StringBuilder};
 use arrow::datatypes::DataType;
-use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::{Expr, lit};
 use tds::{Collation, SqlType};
 
+use super::datum::Datum;
 use super::scalar::Scalar;
 use super::typed::{Typed, call_with};
 use crate::sql_error::SqlError;
@@ -29,6 +30,9 @@ pub fn key(value: &Typed) -> Expr {
     match &value.sql_type {
         sql_type if sql_type.is_character() => {
             let fold = !is_case_sensitive(value.collation);
+            if let Some(Datum::Text(text)) = &value.constant {
+                return lit(text_key(text, fold));
+            }
             let function = Scalar::by_column(
                 if fold { "collation_key_ci" } else { "collation_key_cs" },
                 vec![sql_type.clone()],

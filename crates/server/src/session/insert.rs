@@ -434,27 +434,33 @@ impl Session {
         let mut columns: Vec<Option<(ArrayRef, SqlType)>> = table.columns.iter().map(|_| None).collect();
         for (index, position) in targets.iter().enumerate() {
             let mut values = Vec::with_capacity(rows.len());
-            let mut types: Vec<SqlType> = Vec::new();
-            for row in rows {
-                let cell = row.get(index).and_then(Option::as_ref);
-                let (value, sql_type) = match cell {
-                    Some(expr) => {
-                        let typed = {
-                            let environment = SessionEnvironment::new(self, frame);
-                            Binder::new(&environment).value(expr, &Scope::empty())?
-                        };
-                        let sql_type = typed.sql_type.clone();
-                        (instance.engine().evaluate(typed).await?, sql_type)
-                    }
-                    None => match plan.defaults.get(*position).and_then(Option::as_ref) {
-                        Some(default) => {
-                            (instance.engine().evaluate(default.clone()).await?, default.sql_type.clone())
-                        }
-                        None => (Datum::Null, SqlType::Int),
-                    },
+            let mut types: Vec<SqlType> = Vec::with_capacity(rows.len());
+            let bound = {
+                let environment = SessionEnvironment::new(self, frame);
+                let binder = Binder::new(&environment);
+                let bind = |row: &Vec<Option<Expr>>| match row.get(index).and_then(Option::as_ref) {
+                    Some(expr) => binder.listed_value(expr, &Scope::empty()).map(Some),
+                    None => Ok(None),
                 };
-                values.push(value);
-                types.push(sql_type);
+                rows.iter().map(bind).collect::<Result<Vec<_>, _>>()?
+            };
+            for typed in bound {
+                let default = || plan.defaults.get(*position).cloned().flatten();
+                let Some(typed) = typed.or_else(default) else {
+                    values.push(Datum::Null);
+                    types.push(SqlType::Int);
+                    continue;
+                };
+                types.push(typed.sql_type.clone());
+                values.push(match typed.constant {
+                    Some(constant) => constant,
+                    None => {
+                        if self.cancellation.is_cancelled() {
+                            return Err(SqlError::cancelled());
+                        }
+                        instance.engine().evaluate(typed).await?
+                    }
+                });
             }
             let column_type =
                 table.columns.get(*position).map_or(SqlType::Int, |column| column.sql_type.clone());

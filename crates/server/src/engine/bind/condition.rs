@@ -9,6 +9,7 @@ use super::super::collation::{is_case_sensitive, key};
 use super::super::convert::type_name;
 use super::super::like::{Pattern, function_name};
 use super::super::scalar::Scalar;
+use super::super::size::{check_repeated, check_subquery};
 use super::super::typed::{Typed, call_with};
 use super::super::types::{common_type, is_text};
 use super::{Binder, Scope, plan_error};
@@ -24,7 +25,8 @@ impl Binder<'_> {
             Ast::Or(left, right) => Ok(self.condition(left, scope)?.or(self.condition(right, scope)?)),
             Ast::Not(inner) => Ok(Expr::Not(Box::new(self.condition(inner, scope)?))),
             Ast::Compare(left, comparison, right) => {
-                compare(self.value(left, scope)?, *comparison, self.value(right, scope)?)
+                let (left, right) = self.operands(left, right, scope)?;
+                compare(left, *comparison, right)
             }
             Ast::IsNull(inner, negated) => {
                 let value = self.value(inner, scope)?.expr;
@@ -32,13 +34,16 @@ impl Binder<'_> {
             }
             Ast::Between { value, low, high, negated } => {
                 let value = self.value(value, scope)?;
+                check_repeated(&value.expr)?;
                 let above = compare(value.clone(), Comparison::GreaterOrEqual, self.value(low, scope)?)?;
                 let below = compare(value, Comparison::LessOrEqual, self.value(high, scope)?)?;
                 Ok(negate(above.and(below), *negated))
             }
             Ast::InList { value, list, negated } => {
                 let value = self.value(value, scope)?;
-                let list = list.iter().map(|item| self.value(item, scope)).collect::<Result<Vec<_>, _>>()?;
+                let list = list.iter().map(|item| self.listed_value(item, scope));
+                let list = list.collect::<Result<Vec<_>, _>>()?;
+                self.look()?;
                 Ok(negate(in_list(value, list)?, *negated))
             }
             Ast::Like { value, pattern, escape, negated } => {
@@ -127,6 +132,7 @@ impl Binder<'_> {
             return Ok(Expr::Not(Box::new(every)));
         }
         let (subquery, columns) = self.subquery(query, scope)?;
+        check_repeated(&value.expr)?;
         let [column] = columns.as_slice() else { return Err(one_column()) };
         let common = common_type(&value.sql_type, &column.value.sql_type);
         let inner = key(&column.value.clone().cast(&common)?);
@@ -168,6 +174,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<(Subquery, Vec<super::ScopeColumn>), SqlError> {
         let bound = self.within(false, || self.deeper(|| self.query(query, Some(scope))))?;
+        check_subquery(&bound.plan)?;
         let columns = bound
             .plan
             .schema()
@@ -238,7 +245,11 @@ pub(in crate::engine) fn compare(
     comparison: Comparison,
     right: Typed,
 ) -> Result<Expr, SqlError> {
+    let null = [&left, &right].iter().any(|side| side.constant.as_ref().is_some_and(Datum::is_null));
     let (left, right) = comparable(left, right, comparison)?;
+    if null {
+        return Ok(lit(datafusion::common::ScalarValue::Boolean(None)));
+    }
     let operator = match comparison {
         Comparison::Equal => Operator::Eq,
         Comparison::NotEqual => Operator::NotEq,
@@ -250,14 +261,19 @@ pub(in crate::engine) fn compare(
     Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right))))
 }
 
-fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr, Expr), SqlError> {
-    let common = if left.untyped_null {
+/// The type in which two values are compared.
+fn common_of(left: &Typed, right: &Typed) -> SqlType {
+    if left.untyped_null {
         right.sql_type.clone()
     } else if right.untyped_null {
         left.sql_type.clone()
     } else {
         common_type(&left.sql_type, &right.sql_type)
-    };
+    }
+}
+
+fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr, Expr), SqlError> {
+    let common = common_of(&left, &right);
     let incomparable = |sql_type: &SqlType| {
         matches!(
             sql_type,
@@ -312,10 +328,50 @@ fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr
 }
 
 fn in_list(value: Typed, list: Vec<Typed>) -> Result<Expr, SqlError> {
-    let mut terms = list
-        .into_iter()
-        .map(|item| compare(value.clone(), Comparison::Equal, item))
-        .collect::<Result<Vec<_>, _>>()?;
+    if list.len() > 1 {
+        check_repeated(&value.expr)?;
+    }
+    // Constants that the value is compared with in the same way stand in one list, which is looked up by hash.
+    let mut lists: Vec<(Expr, Vec<Expr>)> = Vec::new();
+    let mut terms = Vec::new();
+    let mut known: Option<(Typed, SqlType, Expr)> = None;
+    for item in list {
+        if item.constant.is_none() || value.constant.is_some() {
+            terms.push(compare(value.clone(), Comparison::Equal, item)?);
+            continue;
+        }
+        let alike = known.as_ref().filter(|(other, _, _)| {
+            other.sql_type == item.sql_type
+                && other.collation == item.collation
+                && other.untyped_null == item.untyped_null
+        });
+        let (left, right) = match alike {
+            Some((_, common, left)) => {
+                let collation = value.collation.or(item.collation);
+                (left.clone(), key(&item.cast(common)?.with_collation(collation)))
+            }
+            None => {
+                let common = common_of(&value, &item);
+                let (left, right) = comparable(value.clone(), item.clone(), Comparison::Equal)?;
+                known = Some((item, common, left.clone()));
+                (left, right)
+            }
+        };
+        if !is_constant(&right) {
+            terms.push(left.eq(right));
+            continue;
+        }
+        match lists.iter_mut().find(|(own, _)| *own == left) {
+            Some((_, items)) => items.push(right),
+            None => lists.push((left, vec![right])),
+        }
+    }
+    for (left, mut items) in lists {
+        match items.len() {
+            1 => terms.extend(items.pop().map(|item| left.eq(item))),
+            _ => terms.push(left.in_list(items, false)),
+        }
+    }
     // A balanced tree: a long list must not nest deeply.
     while terms.len() > 1 {
         let mut next = Vec::with_capacity(terms.len().div_ceil(2));
@@ -329,6 +385,10 @@ fn in_list(value: Typed, list: Vec<Typed>) -> Result<Expr, SqlError> {
         terms = next;
     }
     Ok(terms.pop().unwrap_or_else(|| lit(false)))
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(..))
 }
 
 fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, SqlError> {

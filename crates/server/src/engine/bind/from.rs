@@ -10,10 +10,10 @@ use super::super::apply::{ApplyKind, ApplyTable};
 use super::super::correlated::outer_names;
 use super::super::function_table::FunctionTable;
 use super::super::functions;
-use super::super::typed::{Typed, truth, unify};
+use super::super::typed::{Typed, truth};
 use super::recursion::{not_recursive, recursion_of};
 use super::scope::reference;
-use super::{Binder, BoundQuery, BoundTable, OutputColumn, Scope, ScopeColumn, plan_error};
+use super::{Binder, BoundQuery, BoundTable, Scope, ScopeColumn, plan_error};
 use crate::catalogue::same_name;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
@@ -347,56 +347,6 @@ impl Binder<'_> {
             columns.push(ScopeColumn { table: Some(alias.to_string()), schema: None, output, value });
         }
         Ok(Source { plan: bound.plan, columns })
-    }
-
-    /// A table value constructor.
-    fn values(
-        &self,
-        rows: &[Vec<Ast>],
-        names: &[String],
-        parent: Option<&Scope<'_>>,
-    ) -> Result<BoundQuery, SqlError> {
-        let scope = Scope::of(Vec::new(), parent);
-        let width = names.len();
-        if rows.iter().any(|row| row.len() != width) {
-            return Err(SqlError::new(
-                10709,
-                16,
-                1,
-                "The number of columns for each row in a table value constructor must be the same.",
-            ));
-        }
-        let mut by_column = Vec::with_capacity(width);
-        for column in 0..width {
-            let values = rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|expr| self.value(expr, &scope))
-                .collect::<Result<Vec<_>, _>>()?;
-            by_column.push(unify(values)?);
-        }
-        let mut columns = Vec::with_capacity(width);
-        for ((values, sql_type), name) in by_column.iter().zip(names) {
-            let nullable = values.iter().any(|value| value.nullable);
-            columns.push(OutputColumn::expression(name.clone(), sql_type.clone(), nullable));
-        }
-        // One SELECT a row, joined: each is a projection of one row.
-        let plan_names: Vec<String> = (0..width).map(|_| self.fresh()).collect();
-        let mut plan: Option<LogicalPlanBuilder> = None;
-        for row in 0..rows.len() {
-            let exprs: Vec<_> = by_column
-                .iter()
-                .zip(&plan_names)
-                .filter_map(|((values, _), name)| Some(values.get(row)?.expr.clone().alias(name)))
-                .collect();
-            let one = LogicalPlanBuilder::empty(true).project(exprs).map_err(plan_error)?;
-            plan = Some(match plan {
-                None => one,
-                Some(plan) => plan.union(one.build().map_err(plan_error)?).map_err(plan_error)?,
-            });
-        }
-        let plan = plan.unwrap_or_else(|| LogicalPlanBuilder::empty(false)).build().map_err(plan_error)?;
-        Ok(BoundQuery { plan, columns })
     }
 }
 

@@ -11,8 +11,10 @@ mod for_clause;
 mod from;
 mod grouping;
 mod recursion;
+mod rows;
 mod scope;
 mod select;
+mod set;
 mod turn;
 mod value;
 mod window;
@@ -56,6 +58,8 @@ pub trait Environment {
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
     /// What functions such as DB_NAME and OBJECT_ID know.
     fn facts(&self) -> Arc<Facts>;
+    /// Whether the statement is to stop.
+    fn is_cancelled(&self) -> bool;
 }
 
 /// A view.
@@ -162,6 +166,8 @@ pub struct Binder<'e> {
     pub(super) facts: Arc<Facts>,
     next: Cell<usize>,
     depth: Cell<usize>,
+    /// SELECTs that have been bound.
+    selects: Cell<usize>,
     /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
     in_value: Cell<bool>,
     common_tables: RefCell<Vec<CommonTable>>,
@@ -180,6 +186,8 @@ type Recursion = (String, Vec<OutputColumn>, Arc<super::recursive::WorkTable>);
 
 /// Queries inside queries beyond which binding stops (views of common tables multiply).
 const DEPTH_MAX: usize = 32;
+/// SELECTs in a query, those of views and common tables counted each time, beyond which it is not planned.
+const SELECTS_MAX: usize = 20_000;
 
 impl<'e> Binder<'e> {
     /// A binder for one statement.
@@ -190,6 +198,7 @@ impl<'e> Binder<'e> {
             facts,
             next: Cell::new(0),
             depth: Cell::new(0),
+            selects: Cell::new(0),
             in_value: Cell::new(false),
             common_tables: RefCell::new(Vec::new()),
             hints: Cell::default(),
@@ -213,14 +222,21 @@ impl<'e> Binder<'e> {
         result
     }
 
+    /// Ends binding if the statement is to stop. Errors: 3617.
+    pub(super) fn look(&self) -> Result<(), SqlError> {
+        if self.environment.is_cancelled() { Err(SqlError::cancelled()) } else { Ok(()) }
+    }
+
+    /// Counts one more SELECT: views and common tables multiply. Errors: 3617, 8623.
+    pub(super) fn count_select(&self) -> Result<(), SqlError> {
+        self.look()?;
+        self.selects.set(self.selects.get() + 1);
+        if self.selects.get() > SELECTS_MAX { Err(SqlError::too_complex()) } else { Ok(()) }
+    }
+
     pub(super) fn deeper<T>(&self, bind: impl FnOnce() -> Result<T, SqlError>) -> Result<T, SqlError> {
         if self.depth.get() >= DEPTH_MAX {
-            return Err(SqlError::new(
-                191,
-                15,
-                1,
-                "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
-            ));
+            return Err(SqlError::too_deep());
         }
         self.depth.set(self.depth.get() + 1);
         let result = bind();

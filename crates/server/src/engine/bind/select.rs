@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 
-use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, WindowFunctionDefinition, lit};
 use tds::SqlType;
@@ -12,7 +11,6 @@ use super::super::collation::{is_lossy, key};
 use super::super::convert::type_name;
 use super::super::rows_as_text::TextColumn;
 use super::super::typed::{Typed, call, constant_of};
-use super::super::types::common_type;
 use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
 use super::for_clause::is_nested;
 use super::scope::{natural_name, reference};
@@ -22,7 +20,7 @@ use crate::catalogue::same_name;
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{Expr as Ast, Literal};
 use crate::tsql::for_clause::ForClause;
-use crate::tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, Top};
+use crate::tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, Top};
 
 /// Where the select list of a body's first SELECT says the same as `written`.
 fn position_in_list(written: &Ast, body: &QueryBody) -> Option<usize> {
@@ -127,109 +125,8 @@ impl Binder<'_> {
                 self.select(select, &plain, parent)
             }
             QueryBody::Nested(query) => self.deeper(|| self.query(query, parent)),
-            QueryBody::Set { operator, all, left, right } => {
-                let (left, right) =
-                    self.deeper(|| Ok((self.body(left, parent)?, self.body(right, parent)?)))?;
-                self.set_operation(left, *operator, *all, right)
-            }
+            QueryBody::Set { .. } => self.deeper(|| self.combined(body, parent)),
         }
-    }
-
-    fn set_operation(
-        &self,
-        left: BoundQuery,
-        operator: SetOperator,
-        all: bool,
-        right: BoundQuery,
-    ) -> Result<BoundQuery, SqlError> {
-        if left.columns.len() != right.columns.len() {
-            return Err(SqlError::new(
-                205,
-                16,
-                1,
-                "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.",
-            ));
-        }
-        let mut columns = Vec::with_capacity(left.columns.len());
-        let (mut left_exprs, mut right_exprs) = (Vec::new(), Vec::new());
-        for (left_value, right_value) in output_values(&left).into_iter().zip(output_values(&right)) {
-            let (left_null, right_null) = (is_null_literal(&left_value), is_null_literal(&right_value));
-            let common = match (left_null, right_null) {
-                (true, false) => right_value.0.sql_type.clone(),
-                (false, true) => left_value.0.sql_type.clone(),
-                _ => common_type(&left_value.0.sql_type, &right_value.0.sql_type),
-            };
-            let name = self.fresh();
-            let nullable = left_value.0.nullable || right_value.0.nullable;
-            let mut output = OutputColumn::expression(left_value.1.name.clone(), common.clone(), nullable);
-            output.collation = left_value.0.collation.or(right_value.0.collation);
-            left_exprs.push(left_value.0.cast(&common)?.expr.alias(&name));
-            right_exprs.push(right_value.0.cast(&common)?.expr.alias(&name));
-            columns.push(output);
-        }
-        let project = |plan: LogicalPlan, exprs: Vec<Expr>| {
-            LogicalPlanBuilder::from(plan)
-                .project(exprs)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(plan_error)
-        };
-        let (left, right) = (project(left.plan, left_exprs)?, project(right.plan, right_exprs)?);
-        let plan = match operator {
-            SetOperator::Union => {
-                let union = LogicalPlanBuilder::from(left).union(right).and_then(LogicalPlanBuilder::build);
-                union.map_err(plan_error)?
-            }
-            SetOperator::Except | SetOperator::Intersect => {
-                return self.by_presence(left, right, columns, operator == SetOperator::Intersect);
-            }
-        };
-        let bound = BoundQuery { plan, columns };
-        if operator == SetOperator::Union && !all { self.distinct(bound) } else { Ok(bound) }
-    }
-
-    /// EXCEPT and INTERSECT: the distinct rows of the left side that the right side has not, or has. Rows are the same if
-    /// their keys are, NULL being equal to NULL.
-    fn by_presence(
-        &self,
-        left: LogicalPlan,
-        right: LogicalPlan,
-        columns: Vec<OutputColumn>,
-        wanted: bool,
-    ) -> Result<BoundQuery, SqlError> {
-        let left = self.distinct(BoundQuery { plan: left, columns: columns.clone() })?;
-        let keys = |plan: LogicalPlan| -> Result<(LogicalPlan, Vec<String>), SqlError> {
-            let bound = BoundQuery { plan, columns: columns.clone() };
-            let (mut exprs, mut names) = (Vec::new(), Vec::new());
-            for (value, _) in output_values(&bound) {
-                names.push(self.fresh());
-                exprs.push(key(&value).alias(names.last().map_or("", String::as_str)));
-            }
-            let own = bound.plan.schema().columns().into_iter().map(Expr::Column);
-            let exprs: Vec<Expr> = own.chain(exprs).collect();
-            let plan =
-                LogicalPlanBuilder::from(bound.plan).project(exprs).and_then(LogicalPlanBuilder::build);
-            Ok((plan.map_err(plan_error)?, names))
-        };
-        let names = left.plan.schema().columns();
-        let (left_plan, left_keys) = keys(left.plan)?;
-        // The right side keeps its keys only: its columns have the left one's names.
-        let (right_plan, right_keys) = keys(right)?;
-        let right_plan = LogicalPlanBuilder::from(right_plan)
-            .project(right_keys.iter().map(|name| reference(name)))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)?;
-        let on: (Vec<Column>, Vec<Column>) = left_keys
-            .iter()
-            .zip(&right_keys)
-            .map(|(left, right)| (Column::new_unqualified(left), Column::new_unqualified(right)))
-            .unzip();
-        let kind = if wanted { JoinType::LeftSemi } else { JoinType::LeftAnti };
-        let plan = LogicalPlanBuilder::from(left_plan)
-            .join_detailed(right_plan, kind, on, None, NullEquality::NullEqualsNull)
-            .and_then(|builder| builder.project(names.into_iter().map(Expr::Column)))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)?;
-        Ok(BoundQuery { plan, columns })
     }
 
     fn select(
@@ -238,6 +135,7 @@ impl Binder<'_> {
         query: &Query,
         parent: Option<&Scope<'_>>,
     ) -> Result<BoundQuery, SqlError> {
+        self.count_select()?;
         let source = self.from(&select.from, parent)?;
         let scope = Scope::of(source.columns, parent);
         let mut plan = source.plan;
@@ -635,7 +533,7 @@ impl Binder<'_> {
     }
 
     /// One row of each kind, by key.
-    fn distinct(&self, bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+    pub(super) fn distinct(&self, bound: BoundQuery) -> Result<BoundQuery, SqlError> {
         let values = output_values(&bound);
         if let Some((value, _)) = values.iter().find(|(value, _)| {
             matches!(
@@ -760,7 +658,7 @@ fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
 }
 
 /// A bound query's columns as values above it.
-fn output_values(bound: &BoundQuery) -> Vec<(Typed, OutputColumn)> {
+pub(super) fn output_values(bound: &BoundQuery) -> Vec<(Typed, OutputColumn)> {
     bound
         .plan
         .schema()
@@ -776,7 +674,7 @@ fn output_values(bound: &BoundQuery) -> Vec<(Typed, OutputColumn)> {
 }
 
 /// Whether a column of a set operator is a bare NULL, which takes the other side's type.
-fn is_null_literal(value: &(Typed, OutputColumn)) -> bool {
+pub(super) fn is_null_literal(value: &(Typed, OutputColumn)) -> bool {
     value.1.sql_type == SqlType::Int
         && value.1.nullable
         && value.1.name.is_empty()

@@ -1,13 +1,24 @@
 //! Values: names, constants, operators, CASE, subqueries, calls.
 
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_aggregate::first_last::first_value_udaf;
+use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, lit};
+use datafusion::physical_expr::create_physical_expr;
 use tds::{Length, SqlType};
 
 use super::super::scalar::Scalar;
+use super::super::size::check_repeated;
 use super::super::typed::{Typed, call, call_with, unify};
+use super::super::types::is_numeric;
 use super::super::{Datum, arithmetic, functions};
 use super::condition::{one_column, with_plan};
 use super::for_clause::is_json;
@@ -26,7 +37,7 @@ impl Binder<'_> {
             return Ok(found);
         }
         match expr {
-            Ast::Literal(literal) => self.literal(literal),
+            Ast::Literal(constant) => literal(constant),
             Ast::Variable(name) => {
                 let (value, sql_type) = self.environment.variable(name)?;
                 let nullable = !name.starts_with("@@") || value.is_null();
@@ -45,7 +56,15 @@ impl Binder<'_> {
                 }
             }
             Ast::Binary(left, operator, right) => {
-                arithmetic::bind(self.value(left, scope)?, *operator, self.value(right, scope)?)
+                let (left, right) = self.operands(left, right, scope)?;
+                let null = is_null(&left) || is_null(&right);
+                let constant = left.constant.is_some() && right.constant.is_some();
+                let value = arithmetic::bind(left, *operator, right)?;
+                // Nothing is computed that can only be NULL.
+                if null && is_numeric(&value.sql_type) {
+                    return Typed::constant(Datum::Null, value.sql_type);
+                }
+                Ok(if constant { folded(value) } else { value })
             }
             Ast::Case { operand, branches, otherwise } => {
                 self.case(operand.as_deref(), branches, otherwise.as_deref(), scope)
@@ -96,43 +115,6 @@ impl Binder<'_> {
         }
     }
 
-    fn literal(&self, literal: &Literal) -> Result<Typed, SqlError> {
-        match literal {
-            Literal::Null => Ok(Typed::null()),
-            Literal::Integer(digits) => match digits.parse::<i32>() {
-                Ok(value) => Typed::constant(Datum::Int(i64::from(value)), SqlType::Int),
-                // More than an int holds is a numeric of that many digits.
-                Err(_) => decimal_literal(digits),
-            },
-            Literal::Decimal(digits) => decimal_literal(digits),
-            Literal::Float(digits) => {
-                let value = digits.parse::<f64>().map_err(|_| SqlError::syntax(digits))?;
-                Typed::constant(Datum::Float(value), SqlType::Float)
-            }
-            Literal::Money(digits) => {
-                let units = rows::text::money::money(
-                    if digits.is_empty() { "0" } else { digits },
-                    &Default::default(),
-                )
-                .map_err(|_| SqlError::overflow("money", "money"))?;
-                Typed::constant(Datum::Decimal(i128::from(units)), SqlType::Money)
-            }
-            Literal::Text { value, unicode } => {
-                let units = if *unicode { value.encode_utf16().count() } else { value.chars().count() };
-                let limit = if *unicode { 4000 } else { 8000 };
-                let sql_type = super::super::types::text_of(*unicode, (units <= limit).then_some(units));
-                Typed::constant(Datum::Text(value.clone()), sql_type)
-            }
-            Literal::Binary(bytes) => {
-                let length = match bytes.len() {
-                    length @ 0..=8000 => Length::Units(length.max(1) as u16),
-                    _ => Length::Max,
-                };
-                Typed::constant(Datum::Binary(bytes.clone()), SqlType::VarBinary { length })
-            }
-        }
-    }
-
     fn case(
         &self,
         operand: Option<&Ast>,
@@ -142,15 +124,36 @@ impl Binder<'_> {
     ) -> Result<Typed, SqlError> {
         let mut conditions = Vec::with_capacity(branches.len());
         let mut results = Vec::with_capacity(branches.len() + 1);
+        let operand = match operand {
+            Some(operand) => {
+                let operand = self.value(operand, scope)?;
+                check_repeated(&operand.expr)?;
+                Some(operand)
+            }
+            None => None,
+        };
+        // A branch before is taken always.
+        let mut decided = false;
         for (when, then) in branches {
-            conditions.push(match operand {
+            self.look()?;
+            conditions.push(match &operand {
                 None => self.within(true, || self.condition(when, scope))?,
                 Some(operand) => {
-                    let (operand, when) = (self.value(operand, scope)?, self.value(when, scope)?);
-                    super::condition::compare(operand, Comparison::Equal, when)?
+                    let when = self.value(when, scope)?;
+                    super::condition::compare(operand.clone(), Comparison::Equal, when)?
                 }
             });
-            results.push(self.value(then, scope)?);
+            let known = scope.grouping.and(conditions.last().and_then(truth_of));
+            results.push(match known.filter(|_| !decided) {
+                Some(true) => {
+                    let value = self.value(then, scope)?;
+                    decided = true;
+                    value
+                }
+                Some(false) => self.never_computed(then, scope)?,
+                None if decided => self.never_computed(then, scope)?,
+                None => self.value(then, scope)?,
+            });
         }
         if results.iter().all(|result| result.untyped_null)
             && otherwise.is_none_or(|o| *o == Ast::Literal(Literal::Null))
@@ -163,10 +166,38 @@ impl Binder<'_> {
             ));
         }
         results.push(match otherwise {
+            Some(otherwise) if decided => self.never_computed(otherwise, scope)?,
             Some(otherwise) => self.value(otherwise, scope)?,
             None => Typed::null(),
         });
         choose(conditions, results)
+    }
+
+    /// Two values that NULL on one side makes NULL together: the other one is not computed then.
+    pub(super) fn operands(
+        &self,
+        left: &Ast,
+        right: &Ast,
+        scope: &Scope<'_>,
+    ) -> Result<(Typed, Typed), SqlError> {
+        match (self.value(left, scope), self.value(right, scope)) {
+            (Ok(left), Ok(right)) => Ok((left, right)),
+            (Ok(known), Err(_)) if is_null(&known) => Ok((known, self.never_computed(right, scope)?)),
+            (Err(_), Ok(known)) if is_null(&known) => Ok((self.never_computed(left, scope)?, known)),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        }
+    }
+
+    /// A value of which only the type counts: it need not be grouped by.
+    fn never_computed(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let bound = self.value(expr, scope);
+        match (bound, scope.grouping) {
+            (Err(error), Some(grouping)) if error.number == 8120 => {
+                let value = self.value(expr, grouping.below)?;
+                Typed::constant(Datum::Null, value.sql_type)
+            }
+            (bound, _) => bound,
+        }
     }
 
     /// A constant whole number (styles, positions).
@@ -239,7 +270,15 @@ impl Binder<'_> {
         }
         match call.name.as_str() {
             "COALESCE" => {
-                let values = self.values_of(&call.arguments, scope)?;
+                let mut values: Vec<Typed> = Vec::with_capacity(call.arguments.len());
+                for argument in &call.arguments {
+                    let decided =
+                        values.iter().any(|value| value.constant.as_ref().is_some_and(|c| !c.is_null()));
+                    values.push(match decided {
+                        true => self.never_computed(argument, scope)?,
+                        false => self.value(argument, scope)?,
+                    });
+                }
                 coalesce(values)
             }
             "ISNULL" => {
@@ -248,6 +287,7 @@ impl Binder<'_> {
                 let sql_type =
                     if value.untyped_null { other.sql_type.clone() } else { value.sql_type.clone() };
                 let (value, other) = (value.cast(&sql_type)?, other.cast(&sql_type)?);
+                check_repeated(&value.expr)?;
                 let nullable = value.nullable && other.nullable;
                 let condition = value.expr.clone().is_not_null();
                 let mut typed = choose(vec![condition], vec![value, other])?;
@@ -256,6 +296,7 @@ impl Binder<'_> {
             }
             "NULLIF" => {
                 let [value, other] = self.arguments(call, scope)?;
+                check_repeated(&value.expr)?;
                 let equal = super::condition::compare(value.clone(), Comparison::Equal, other)?;
                 let sql_type = value.sql_type.clone();
                 choose(vec![equal], vec![Typed::null().cast(&sql_type)?, value])
@@ -273,6 +314,7 @@ impl Binder<'_> {
                     .next()
                     .ok_or_else(|| SqlError::argument_count("CHOOSE", 2))?
                     .cast(&SqlType::Int)?;
+                check_repeated(&index.expr)?;
                 let mut conditions = Vec::new();
                 let mut results: Vec<Typed> = values.collect();
                 for position in 1..=results.len() {
@@ -304,7 +346,7 @@ impl Binder<'_> {
             "ISJSON" if matches!(call.arguments.get(1), Some(Ast::Column(parts)) if parts.len() == 1) => {
                 let mut values = self.values_of(call.arguments.get(..1).unwrap_or_default(), scope)?;
                 if let Some(Ast::Column(parts)) = call.arguments.get(1) {
-                    values.push(self.literal(&Literal::Text { value: parts.concat(), unicode: false })?);
+                    values.push(literal(&Literal::Text { value: parts.concat(), unicode: false })?);
                 }
                 functions::call_function("ISJSON", values, &self.facts)
             }
@@ -384,25 +426,99 @@ impl Binder<'_> {
     }
 }
 
+/// A constant, as written.
+pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
+    match literal {
+        Literal::Null => Ok(Typed::null()),
+        Literal::Integer(digits) => match digits.parse::<i32>() {
+            Ok(value) => Typed::constant(Datum::Int(i64::from(value)), SqlType::Int),
+            // More than an int holds is a numeric of that many digits.
+            Err(_) => decimal_literal(digits),
+        },
+        Literal::Decimal(digits) => decimal_literal(digits),
+        Literal::Float(digits) => {
+            let value = digits.parse::<f64>().map_err(|_| SqlError::syntax(digits))?;
+            if value.is_infinite() {
+                return Err(SqlError::float_out_of_range(digits));
+            }
+            Typed::constant(Datum::Float(value), SqlType::Float)
+        }
+        Literal::Money(digits) => {
+            let units =
+                rows::text::money::money(if digits.is_empty() { "0" } else { digits }, &Default::default())
+                    .map_err(|_| SqlError::overflow("money", "money"))?;
+            Typed::constant(Datum::Decimal(i128::from(units)), SqlType::Money)
+        }
+        Literal::Text { value, unicode } => {
+            let units = if *unicode { value.encode_utf16().count() } else { value.chars().count() };
+            let limit = if *unicode { 4000 } else { 8000 };
+            let sql_type = super::super::types::text_of(*unicode, (units <= limit).then_some(units));
+            Typed::constant(Datum::Text(value.clone()), sql_type)
+        }
+        Literal::Binary(bytes) => {
+            let length = match bytes.len() {
+                length @ 0..=8000 => Length::Units(length.max(1) as u16),
+                _ => Length::Max,
+            };
+            Typed::constant(Datum::Binary(bytes.clone()), SqlType::VarBinary { length })
+        }
+    }
+}
+
 fn decimal_literal(digits: &str) -> Result<Typed, SqlError> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let whole = whole.trim_start_matches('0');
     let precision = (whole.len() + fraction.len()).max(1);
     if precision > 38 {
-        return Err(SqlError::new(
-            1007,
-            15,
-            1,
-            format!(
-                "The number '{digits}' is out of the range for numeric representation (maximum precision 38)."
-            ),
-        ));
+        return Err(SqlError::number_out_of_range(digits));
     }
     let units = format!("{whole}{fraction}");
     let units =
         if units.is_empty() { 0 } else { units.parse::<i128>().map_err(|_| SqlError::syntax(digits))? };
     let sql_type = SqlType::Numeric { precision: precision as u8, scale: fraction.len() as u8 };
     Typed::constant(Datum::Decimal(units), sql_type)
+}
+
+fn is_null(value: &Typed) -> bool {
+    value.constant.as_ref().is_some_and(Datum::is_null)
+}
+
+/// Whether a condition of constants holds; None if it is not one.
+fn truth_of(condition: &Expr) -> Option<bool> {
+    let unknown = |part: &Expr| {
+        Ok(match part {
+            Expr::Literal(..) | Expr::BinaryExpr(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::IsNotNull(_) => {
+                false
+            }
+            _ => true,
+        })
+    };
+    if condition.exists(unknown).unwrap_or(true) {
+        return None;
+    }
+    let value = computed(condition)?;
+    let value = value.as_boolean_opt()?;
+    Some(value.is_valid(0) && value.value(0))
+}
+
+/// A value of constants as one. What cannot be computed is left as it is: it may never be.
+fn folded(value: Typed) -> Typed {
+    let constant =
+        computed(&value.expr).and_then(|array| Datum::read(array.as_ref(), &value.sql_type, 0).ok());
+    let constant = constant.and_then(|constant| Typed::constant(constant, value.sql_type.clone()).ok());
+    match constant {
+        Some(constant) => constant.with_collation(value.collation),
+        None => value,
+    }
+}
+
+fn computed(expr: &Expr) -> Option<ArrayRef> {
+    let nothing = DFSchema::empty();
+    let context = PhysicalPlanningContext::default();
+    let physical = create_physical_expr(expr, &nothing, &ExecutionProps::new(), &context).ok()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options).ok()?;
+    physical.evaluate(&row).ok()?.into_array(1).ok()
 }
 
 /// CASE WHEN condition THEN result … ELSE the last result.
@@ -435,6 +551,9 @@ fn coalesce(values: Vec<Typed>) -> Result<Typed, SqlError> {
             1,
             "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.",
         ));
+    }
+    for value in &values {
+        check_repeated(&value.expr)?;
     }
     let nullable = values.iter().all(|value| value.nullable);
     let conditions =

@@ -38,6 +38,26 @@ impl Binder<'_> {
             ));
         };
         let Some(over) = &call.over else { return Err(SqlError::internal("a window without OVER")) };
+        let inner = Scope { windows: None, ..scope.clone() };
+        self.window_over(call, over, &inner, windows).map_err(|error| match error.number {
+            4108 => SqlError::new(
+                4109,
+                15,
+                1,
+                "Windowed functions cannot be used in the context of another windowed function or aggregate.",
+            ),
+            _ => error,
+        })
+    }
+
+    /// `scope` has no windows: none stands inside of another.
+    fn window_over(
+        &self,
+        call: &FunctionCall,
+        over: &Window,
+        scope: &Scope<'_>,
+        windows: &Windows,
+    ) -> Result<Typed, SqlError> {
         let (function, arguments, value_type, result) = self.window_function(call, scope)?;
         let ranking = !is_aggregate(&call.name)
             && !is_percentile(&call.name)
