@@ -1,12 +1,11 @@
 //! One query for each row of another: CROSS and OUTER APPLY, and subqueries that no join can stand for.
 //!
-//! The right side is planned and run anew for every combination of values that it looks at, which is slow and always
-//! right.
+//! The right side is planned once, and run for every combination of values that it looks at.
 
-use std::collections::HashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow::array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
@@ -24,7 +23,10 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
-use super::correlated::{RowValues, outer_names, physical_plan, substitute};
+use super::again::Again;
+use super::correlated::{outer_names, physical_plan, with_placeholders};
+use super::parameters::{OuterRow, Parameters};
+use super::pause::WORK_SPAN;
 use crate::sql_error::SqlError;
 
 /// Results that are kept for rows that look alike.
@@ -119,18 +121,20 @@ impl TableProvider for ApplyTable {
         _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let state = owned_state(session)?;
-        let left = Box::pin(physical_plan(&state, &self.left)).await?;
+        let state = state_of(session)?;
+        let left = Box::pin(physical_plan(state, &self.left)).await?;
+        // Names of the left side that the right one looks at.
+        let own: BTreeSet<&str> =
+            self.left.schema().fields().iter().map(|field| field.name().as_str()).collect();
+        let names: BTreeSet<String> =
+            outer_names(&self.right)?.into_iter().filter(|name| own.contains(name.as_str())).collect();
+        let row = OuterRow::new(names.iter().cloned().collect());
+        let right = with_placeholders(&self.right, &names)?;
+        let right = Box::pin(physical_plan(&Parameters::within(state, Some(&row)), &right)).await?;
         let partition = ApplyPartition {
             schema: Arc::clone(&self.schema),
             left,
-            inner: Arc::new(Inner {
-                names: outer_names(&self.right)?.into_iter().collect(),
-                right: self.right.clone(),
-                kind: self.kind.clone(),
-                schema: Arc::clone(&self.schema),
-                state,
-            }),
+            inner: Arc::new(Inner { row, right, kind: self.kind.clone(), schema: Arc::clone(&self.schema) }),
         };
         let plan = StreamingTableExec::try_new(
             Arc::clone(&self.schema),
@@ -144,12 +148,11 @@ impl TableProvider for ApplyTable {
     }
 }
 
-/// The state of a planning session, to plan with while a query runs.
-pub(super) fn owned_state(session: &dyn Session) -> Result<Arc<SessionState>> {
+/// The state of a planning session.
+pub(super) fn state_of(session: &dyn Session) -> Result<&SessionState> {
     session
         .as_any()
         .downcast_ref::<SessionState>()
-        .map(|state| Arc::new(state.clone()))
         .ok_or_else(|| DataFusionError::Internal("a session of another kind".to_string()))
 }
 
@@ -180,10 +183,12 @@ impl PartitionStream for ApplyPartition {
                 return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
             }
         };
-        let start = Running { left, inner, context, kept: Kept::default() };
+        let right = Again::new(Arc::clone(&inner.right));
+        let start = Running { left, right, inner, context, kept: Kept::default() };
         let stream = futures::stream::try_unfold(start, |mut running| async move {
             let Some(batch) = running.left.next().await.transpose()? else { return Ok(None) };
-            let batch = running.inner.apply(&batch, &running.context, &mut running.kept).await?;
+            let Running { inner, right, context, kept, .. } = &mut running;
+            let batch = inner.apply(&batch, right, context, kept).await?;
             Ok::<_, DataFusionError>(Some((batch, running)))
         });
         Box::pin(RecordBatchStreamAdapter::new(schema, stream))
@@ -192,6 +197,7 @@ impl PartitionStream for ApplyPartition {
 
 struct Running {
     left: SendableRecordBatchStream,
+    right: Again,
     inner: Arc<Inner>,
     context: Arc<TaskContext>,
     kept: Kept,
@@ -205,40 +211,42 @@ struct Kept {
 }
 
 struct Inner {
-    right: LogicalPlan,
-    /// Outer columns that the right side uses, of this or of a farther query.
-    names: Vec<String>,
+    right: Arc<dyn ExecutionPlan>,
+    /// The row of the left side that the right one is run for.
+    row: Arc<OuterRow>,
     kind: ApplyKind,
     schema: SchemaRef,
-    state: Arc<SessionState>,
 }
 
 impl Inner {
     async fn apply(
         &self,
         left: &RecordBatch,
+        right: &mut Again,
         context: &Arc<TaskContext>,
         kept: &mut Kept,
     ) -> Result<RecordBatch> {
-        let names: Vec<(&String, &ArrayRef)> =
-            self.names.iter().filter_map(|name| Some((name, left.column_by_name(name)?))).collect();
+        let missing = || DataFusionError::Internal("an outer column that is not there".to_owned());
+        let columns = self.row.names.iter().map(|name| left.column_by_name(name).ok_or_else(missing));
+        let columns = columns.collect::<Result<Vec<&ArrayRef>>>()?;
+        let schema = right.schema();
         let mut rights = Vec::with_capacity(left.num_rows());
+        let mut began = Instant::now();
         for row in 0..left.num_rows() {
-            let values = names
+            let values = columns
                 .iter()
-                .map(|(_, array)| ScalarValue::try_from_array(array, row))
+                .map(|array| ScalarValue::try_from_array(array, row))
                 .collect::<Result<Vec<_>>>()?;
             if let Some(known) = kept.results.get(&values) {
                 rights.push(known.clone());
                 continue;
             }
-            let row_values: RowValues =
-                names.iter().map(|(name, _)| (*name).clone()).zip(values.iter().cloned()).collect();
-            let plan = substitute(&self.right, &row_values)?;
-            let plan = Box::pin(physical_plan(&self.state, &plan)).await?;
-            let schema = plan.schema();
-            let batches = datafusion::physical_plan::collect(plan, Arc::clone(context)).await?;
-            let result = concat_batches(&schema, &batches)?;
+            self.row.set(&values);
+            let mut batches = right.collect(context).await?;
+            let result = match batches.len() {
+                1 => batches.swap_remove(0),
+                _ => concat_batches(&schema, &batches)?,
+            };
             if kept.order.len() >= KEPT_MAX
                 && let Some(oldest) = kept.order.pop_front()
             {
@@ -248,7 +256,10 @@ impl Inner {
             kept.results.insert(values, result.clone());
             rights.push(result);
             // Others may have the thread, and a cancellation is heard.
-            tokio::task::yield_now().await;
+            if began.elapsed() >= WORK_SPAN {
+                tokio::task::yield_now().await;
+                began = Instant::now();
+            }
         }
         self.combine(left, &rights)
     }

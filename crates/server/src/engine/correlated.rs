@@ -1,10 +1,9 @@
 //! Subqueries that look at the query around them: which columns they use, what they are for one of its rows, and how a
 //! plan is run that the execution engine cannot turn into joins.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::source_as_provider;
@@ -16,10 +15,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::apply::{ApplyKind, ApplyTable};
 use super::function_table::FunctionTable;
 use super::in_order::in_order;
+use super::parameters::placeholder;
+use super::planner::planned;
 use super::recursive::RecursiveTable;
-
-/// The values of a row's columns, by their names in plans, which are unique.
-pub(super) type RowValues = BTreeMap<String, ScalarValue>;
+use super::scalar::sql_error_of;
 
 /// Names of the outer columns that a plan uses at any depth.
 pub(super) fn outer_names(plan: &LogicalPlan) -> Result<BTreeSet<String>> {
@@ -87,14 +86,14 @@ pub(super) fn subquery_of(plan: LogicalPlan) -> Result<Subquery> {
     Ok(Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Default::default() })
 }
 
-/// The plan with a row's values in the place of its columns.
-pub(super) fn substitute(plan: &LogicalPlan, row: &RowValues) -> Result<LogicalPlan> {
+/// The plan with placeholders for the outer columns of these names.
+pub(super) fn with_placeholders(plan: &LogicalPlan, names: &BTreeSet<String>) -> Result<LogicalPlan> {
     plan.clone()
         .transform_up(|node| {
             let node = match node {
                 LogicalPlan::TableScan(mut scan) => {
                     if let Ok(provider) = source_as_provider(&scan.source)
-                        && let Some(replaced) = substitute_table(provider.as_ref(), row)?
+                        && let Some(replaced) = table_with_placeholders(provider.as_ref(), names)?
                     {
                         scan.source = replaced;
                     }
@@ -102,47 +101,45 @@ pub(super) fn substitute(plan: &LogicalPlan, row: &RowValues) -> Result<LogicalP
                 }
                 other => other,
             };
-            let node = node.map_expressions(|expr| substitute_expr(expr, row))?;
+            let node = node.map_expressions(|expr| expr_with_placeholders(expr, names))?;
             Ok(Transformed::yes(node.data))
         })
         .map(|transformed| transformed.data)
 }
 
-fn substitute_table(
+fn table_with_placeholders(
     provider: &dyn datafusion::catalog::TableProvider,
-    row: &RowValues,
+    names: &BTreeSet<String>,
 ) -> Result<Option<Arc<dyn datafusion::logical_expr::TableSource>>> {
     let source = |table: Arc<dyn datafusion::catalog::TableProvider>| {
         Ok(Some(datafusion::datasource::provider_as_source(table)))
     };
     if let Some(apply) = provider.downcast_ref::<ApplyTable>() {
-        let (left, right) = (substitute(&apply.left, row)?, substitute(&apply.right, row)?);
+        let (left, right) = (with_placeholders(&apply.left, names)?, with_placeholders(&apply.right, names)?);
         return source(Arc::new(ApplyTable::new(left, right, apply.kind.clone())?));
     }
     if let Some(function) = provider.downcast_ref::<FunctionTable>() {
         let arguments = function
             .arguments
             .iter()
-            .map(|argument| substitute_expr(argument.clone(), row).map(|argument| argument.data))
+            .map(|argument| expr_with_placeholders(argument.clone(), names).map(|argument| argument.data))
             .collect::<Result<Vec<_>>>()?;
         return source(Arc::new(function.with_arguments(arguments)));
     }
     if let Some(recursive) = provider.downcast_ref::<RecursiveTable>() {
-        let (anchor, step) = (substitute(&recursive.anchor, row)?, substitute(&recursive.step, row)?);
+        let anchor = with_placeholders(&recursive.anchor, names)?;
+        let step = with_placeholders(&recursive.step, names)?;
         return source(Arc::new(recursive.with_plans(anchor, step)));
     }
     Ok(None)
 }
 
-fn substitute_expr(expr: Expr, row: &RowValues) -> Result<Transformed<Expr>> {
-    let inner = |subquery: &Subquery| subquery_of(substitute(&subquery.subquery, row)?);
+fn expr_with_placeholders(expr: Expr, names: &BTreeSet<String>) -> Result<Transformed<Expr>> {
+    let inner = |subquery: &Subquery| subquery_of(with_placeholders(&subquery.subquery, names)?);
     expr.transform_up(|part| {
         Ok(match part {
-            Expr::OuterReferenceColumn(_, column) if row.contains_key(&column.name) => {
-                match row.get(&column.name) {
-                    Some(value) => Transformed::yes(Expr::Literal(value.clone(), None)),
-                    None => Transformed::no(Expr::Column(column)),
-                }
+            Expr::OuterReferenceColumn(field, column) if names.contains(&column.name) => {
+                Transformed::yes(placeholder(&column.name, &field))
             }
             Expr::ScalarSubquery(subquery) => Transformed::yes(Expr::ScalarSubquery(inner(&subquery)?)),
             Expr::Exists(Exists { subquery, negated }) => {
@@ -161,12 +158,15 @@ pub(super) async fn physical_plan(
     state: &SessionState,
     plan: &LogicalPlan,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let error = match state.create_physical_plan(plan).await {
+    let error = match planned(state, plan).await {
         Ok(plan) => return in_order(plan),
         Err(error) => error,
     };
+    if sql_error_of(&error).is_cancelled() {
+        return Err(error);
+    }
     match with_applies(plan)? {
-        Some(rewritten) => in_order(state.create_physical_plan(&rewritten).await?),
+        Some(rewritten) => in_order(planned(state, &rewritten).await?),
         None => Err(error),
     }
 }
@@ -174,14 +174,20 @@ pub(super) async fn physical_plan(
 /// The plan with each correlated subquery as an operator of its own; None if it has none.
 fn with_applies(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let mut next = 0;
-    let rewritten = plan.clone().transform_up(|node| rewrite_node(node, &mut next))?;
+    let rewritten = plan.clone().transform_up_with_subqueries(|node| rewrite_node(node, &mut next))?;
     Ok(rewritten.transformed.then_some(rewritten.data))
 }
 
 fn rewrite_node(node: LogicalPlan, next: &mut usize) -> Result<Transformed<LogicalPlan>> {
+    // Where rows are chosen the engine joins IN and EXISTS; elsewhere it has no such values.
+    let chooses = matches!(node, LogicalPlan::Filter(_));
+    let applied = |expr: &Expr| match expr {
+        Expr::Exists(_) | Expr::InSubquery(_) if !chooses => Ok(true),
+        _ => is_correlated(expr),
+    };
     let mut correlated = false;
     node.apply_expressions(|expr| {
-        correlated |= expr.exists(is_correlated)?;
+        correlated |= expr.exists(applied)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     if !correlated {
@@ -196,7 +202,7 @@ fn rewrite_node(node: LogicalPlan, next: &mut usize) -> Result<Transformed<Logic
     let mut input = input.clone();
     let node = node.clone().map_expressions(|expr| {
         expr.transform_up(|part| {
-            if !is_correlated(&part)? {
+            if !applied(&part)? {
                 return Ok(Transformed::no(part));
             }
             *next += 1;

@@ -8,12 +8,18 @@ use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DFSchema, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use tds::SqlType;
 
 use super::Datum;
+use super::apply::state_of;
 use super::bind::OutputColumn;
+use super::parameters::Parameters;
 use super::provider::{external, projected, read_once};
 use crate::sql_error::SqlError;
 
@@ -111,21 +117,81 @@ impl TableProvider for FunctionTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let state = state_of(session)?;
+        let arguments = match Parameters::of(state) {
+            Some(parameters) => self
+                .arguments
+                .iter()
+                .map(|argument| parameters.bound(argument.clone()))
+                .collect::<Result<_>>()?,
+            None => self.arguments.clone(),
+        };
+        let physical = arguments
+            .into_iter()
+            .map(|argument| session.create_physical_expr(argument, &DFSchema::empty()))
+            .collect::<Result<Vec<_>>>()?;
+        let schema = projected(&self.schema, projection)?;
+        let call = Call {
+            function: self.function.clone(),
+            types: self.types.clone(),
+            arguments: physical,
+            columns: projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect()),
+            schema: Arc::clone(&schema),
+        };
+        let limit = limit.filter(|_| filters.is_empty());
+        if Parameters::of(state).is_some() {
+            let plan = StreamingTableExec::try_new(schema, vec![Arc::new(call)], None, None, false, limit)?;
+            return Ok(Arc::new(plan));
+        }
+        read_once(schema, Some(Box::new(call.batches()?)), limit)
+    }
+}
+
+/// A call whose arguments may follow from the row that its query is run for.
+struct Call {
+    function: TableFunction,
+    types: Vec<SqlType>,
+    arguments: Vec<Arc<dyn PhysicalExpr>>,
+    columns: Vec<usize>,
+    schema: SchemaRef,
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Call")
+    }
+}
+
+impl PartitionStream for Call {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.schema);
+        match self.batches() {
+            Ok(batches) => Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches))),
+            Err(error) => {
+                Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Err(error)])))
+            }
+        }
+    }
+}
+
+impl Call {
+    fn batches(&self) -> Result<FunctionBatches> {
         let options = RecordBatchOptions::new().with_row_count(Some(1));
         let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
         let mut arguments = Vec::with_capacity(self.arguments.len());
         for (argument, sql_type) in self.arguments.iter().zip(&self.types) {
-            let physical = session.create_physical_expr(argument.clone(), &DFSchema::empty())?;
-            let array = physical.evaluate(&one)?.into_array(1)?;
+            let array = argument.evaluate(&one)?.into_array(1)?;
             arguments.push(Datum::read(array.as_ref(), sql_type, 0).map_err(external)?);
         }
         let rows = (self.function.rows)(&arguments).map_err(external)?;
-        let schema = projected(&self.schema, projection)?;
-        let columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
-        let types = columns.iter().filter_map(|at| self.function.columns.get(*at));
+        let types = self.columns.iter().filter_map(|at| self.function.columns.get(*at));
         let types = types.map(|column| column.sql_type.clone()).collect();
-        let batches = FunctionBatches { rows, columns, types, schema: Arc::clone(&schema) };
-        read_once(schema, Some(Box::new(batches)), limit.filter(|_| filters.is_empty()))
+        let (columns, schema) = (self.columns.clone(), Arc::clone(&self.schema));
+        Ok(FunctionBatches { rows, columns, types, schema })
     }
 }
 

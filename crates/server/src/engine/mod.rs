@@ -1,5 +1,6 @@
 //! Expressions and queries: from syntax to plans of the execution engine, and their results.
 
+mod again;
 mod apply;
 mod arithmetic;
 mod attentive;
@@ -17,16 +18,20 @@ mod json;
 mod json_modify;
 mod like;
 mod parallel;
+mod parameters;
 mod pause;
 mod percentile;
 mod plain;
+mod planner;
 mod provider;
 mod recursive;
 mod rows_as_text;
+mod row_list;
 mod run;
 mod scalar;
 mod seek;
 mod simple;
+mod size;
 mod typed;
 mod types;
 

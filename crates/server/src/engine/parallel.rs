@@ -92,8 +92,10 @@ impl Engine {
         if let Some(reason) = reason {
             return Ok(Streams::One(self.start(bound, cancellation).await?, reason));
         }
+        // The engine's own rules: such a query takes far longer than its planning.
         let config = self.state.config().clone().with_target_partitions(degree);
-        let state = SessionStateBuilder::new_from_existing(self.state.clone()).with_config(config).build();
+        let runtime = Arc::clone(self.state.runtime_env());
+        let state = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).build();
         let Ok(plan) = state.create_physical_plan(&bound.plan).await else {
             // What cannot be planned so may still be run row by row.
             return Ok(Streams::One(self.start(bound, cancellation).await?, SerialReason::RowByRow));

@@ -22,7 +22,7 @@ use crate::running::{self, Running};
 use crate::sql_error::SqlError;
 
 /// How long a query works before it lets others have the thread.
-const WORK_SPAN: Duration = Duration::from_millis(5);
+pub(super) const WORK_SPAN: Duration = Duration::from_millis(5);
 
 /// The plan with a pause behind every operator. Whichever thread runs a part of it works for `running`.
 pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>, running: &Running) -> Result<Arc<dyn ExecutionPlan>> {

@@ -17,6 +17,8 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 use store::StoreError;
 
+use super::apply::state_of;
+use super::parameters::{Parameters, for_some_row, for_this_row, looks_out};
 use super::seek::{is_seekable, seek};
 use crate::catalogue::TableDefinition;
 use crate::running;
@@ -87,7 +89,8 @@ pub(super) fn projected(schema: &SchemaRef, projection: Option<&Vec<usize>>) -> 
 
 /// Which conditions a table wants to see: comparisons that a key may answer. It gives more rows than they allow: they are still checked.
 fn wanted(keyed: Option<&Arc<TableDefinition>>, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
-    let support = |filter: &&Expr| match keyed.is_some_and(|table| is_seekable(table, filter)) {
+    let support = |filter: &&Expr| match keyed.is_some_and(|table| is_seekable(table, &for_some_row(filter)))
+    {
         true => TableProviderFilterPushDown::Inexact,
         false => TableProviderFilterPushDown::Unsupported,
     };
@@ -116,6 +119,19 @@ impl TableProvider for StoredTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = projected(&self.schema, projection)?;
+        if Parameters::of(state_of(session)?).is_some() {
+            let rows = RowsAgain {
+                table: self.clone(),
+                schema: Arc::clone(&schema),
+                projection: projection.cloned(),
+                filters: filters.to_vec(),
+                looks_out: filters.iter().any(looks_out),
+                kept: Mutex::default(),
+            };
+            let limit = limit.filter(|_| filters.is_empty());
+            let plan = StreamingTableExec::try_new(schema, vec![Arc::new(rows)], None, None, false, limit)?;
+            return Ok(Arc::new(plan));
+        }
         let scan = self.open(projection.cloned(), filters).map_err(unreadable)?;
         // A limit is of the rows that satisfy the conditions, which are checked above.
         let limit = limit.filter(|_| filters.is_empty());
@@ -126,6 +142,72 @@ impl TableProvider for StoredTable {
         });
         let partitions = partitions.collect();
         Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, None, false, limit)?))
+    }
+}
+
+/// Bytes of rows that are kept from one run of a query to the next.
+const KEPT_BYTES_MAX: u64 = 1 << 20;
+
+/// A table's rows in a plan that runs many times.
+struct RowsAgain {
+    table: StoredTable,
+    schema: SchemaRef,
+    projection: Option<Vec<usize>>,
+    filters: Vec<Expr>,
+    /// The filters look at the row that the query is run for.
+    looks_out: bool,
+    /// Few rows, the same for each run.
+    kept: Mutex<Option<Vec<RecordBatch>>>,
+}
+
+impl fmt::Debug for RowsAgain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RowsAgain")
+    }
+}
+
+impl RowsAgain {
+    fn open(&self) -> Result<Batches> {
+        if let Some(kept) = &*self.kept.lock() {
+            return Ok(Box::new(kept.clone().into_iter().map(Ok)));
+        }
+        let filters = match self.looks_out {
+            true => self.filters.iter().map(|filter| for_this_row(filter).unwrap_or_else(|| filter.clone())),
+            false => return self.open_alike(),
+        };
+        let scan = self.table.open(self.projection.clone(), &filters.collect::<Vec<_>>());
+        self.relabelled(scan.map_err(unreadable)?)
+    }
+
+    /// Rows that are the same for each run.
+    fn open_alike(&self) -> Result<Batches> {
+        let scan = self.table.open(self.projection.clone(), &self.filters).map_err(unreadable)?;
+        if scan.bytes() > KEPT_BYTES_MAX {
+            return self.relabelled(scan);
+        }
+        let rows = self.relabelled(scan)?.collect::<Result<Vec<_>>>()?;
+        *self.kept.lock() = Some(rows.clone());
+        Ok(Box::new(rows.into_iter().map(Ok)))
+    }
+
+    fn relabelled(&self, scan: Scan) -> Result<Batches> {
+        let target = Arc::clone(&self.schema);
+        Ok(Box::new(scan.map(move |batch| {
+            let batch = batch.map_err(unreadable)?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
+        })))
+    }
+}
+
+impl PartitionStream for RowsAgain {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows = self.open().unwrap_or_else(|error| Box::new(std::iter::once(Err(error))));
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), futures::stream::iter(rows)))
     }
 }
 

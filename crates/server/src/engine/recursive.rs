@@ -2,28 +2,31 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result};
-use datafusion::datasource::MemTable;
-use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, TableType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use parking_lot::Mutex;
 
-use super::apply::owned_state;
+use super::again::Again;
+use super::apply::state_of;
 use super::correlated::physical_plan;
+use super::parameters::Parameters;
+use super::pause::WORK_SPAN;
 use crate::sql_error::SqlError;
 
 /// The rows of the last turn, as the step sees them.
 pub(super) struct WorkTable {
     schema: SchemaRef,
-    rows: Mutex<Vec<RecordBatch>>,
+    rows: TurnRows,
 }
 
 impl fmt::Debug for WorkTable {
@@ -35,7 +38,7 @@ impl fmt::Debug for WorkTable {
 impl WorkTable {
     /// No rows yet.
     pub fn new(schema: SchemaRef) -> WorkTable {
-        WorkTable { schema, rows: Mutex::default() }
+        WorkTable { schema, rows: TurnRows::default() }
     }
 }
 
@@ -51,14 +54,40 @@ impl TableProvider for WorkTable {
 
     async fn scan(
         &self,
-        session: &dyn Session,
+        _: &dyn Session,
         projection: Option<&Vec<usize>>,
-        filters: &[Expr],
+        _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let rows = Arc::new(WorkRows { schema: Arc::clone(&self.schema), rows: Arc::clone(&self.rows) });
+        let plan = StreamingTableExec::try_new(self.schema(), vec![rows], projection, None, false, limit)?;
+        Ok(Arc::new(plan))
+    }
+}
+
+type TurnRows = Arc<Mutex<Vec<RecordBatch>>>;
+
+/// The rows of the turn before the one that runs.
+struct WorkRows {
+    schema: SchemaRef,
+    rows: TurnRows,
+}
+
+impl fmt::Debug for WorkRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WorkRows")
+    }
+}
+
+impl PartitionStream for WorkRows {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let rows = self.rows.lock().clone();
-        let table = MemTable::try_new(Arc::clone(&self.schema), vec![rows])?;
-        table.scan(session, projection, filters, limit).await
+        let stream = futures::stream::iter(rows.into_iter().map(Ok));
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), stream))
     }
 }
 
@@ -113,15 +142,11 @@ impl TableProvider for RecursiveTable {
         _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let state = owned_state(session)?;
-        let anchor = Box::pin(physical_plan(&state, &self.anchor)).await?;
-        let partition = RecursivePartition {
-            anchor,
-            step: self.step.clone(),
-            work: Arc::clone(&self.work),
-            turns_max: self.turns_max,
-            state,
-        };
+        let state = state_of(session)?;
+        let anchor = Box::pin(physical_plan(state, &self.anchor)).await?;
+        let step = Box::pin(physical_plan(&Parameters::within(state, None), &self.step)).await?;
+        let partition =
+            RecursivePartition { anchor, step, work: Arc::clone(&self.work), turns_max: self.turns_max };
         let plan = StreamingTableExec::try_new(
             self.schema(),
             vec![Arc::new(partition)],
@@ -136,10 +161,9 @@ impl TableProvider for RecursiveTable {
 
 struct RecursivePartition {
     anchor: Arc<dyn ExecutionPlan>,
-    step: LogicalPlan,
+    step: Arc<dyn ExecutionPlan>,
     work: Arc<WorkTable>,
     turns_max: Option<u64>,
-    state: Arc<SessionState>,
 }
 
 impl fmt::Debug for RecursivePartition {
@@ -156,11 +180,11 @@ impl PartitionStream for RecursivePartition {
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let turn = Turn {
             plan: Some(Arc::clone(&self.anchor)),
-            step: self.step.clone(),
+            step: Again::new(Arc::clone(&self.step)),
             work: Arc::clone(&self.work),
             turns: 0,
             turns_max: self.turns_max,
-            state: Arc::clone(&self.state),
+            began: Instant::now(),
             context,
         };
         let stream = futures::stream::try_unfold(turn, |mut turn| async move {
@@ -176,22 +200,22 @@ impl PartitionStream for RecursivePartition {
 struct Turn {
     /// The anchor, until it has run.
     plan: Option<Arc<dyn ExecutionPlan>>,
-    step: LogicalPlan,
+    step: Again,
     work: Arc<WorkTable>,
     turns: u64,
     turns_max: Option<u64>,
-    state: Arc<SessionState>,
+    /// When others last had the thread.
+    began: Instant,
     context: Arc<TaskContext>,
 }
 
 impl Turn {
     /// The next turn's rows; None when one has given none. Errors: 530 after too many turns.
     async fn rows(&mut self) -> Result<Option<RecordBatch>> {
-        let plan = match self.plan.take() {
-            Some(anchor) => anchor,
-            None => Box::pin(physical_plan(&self.state, &self.step)).await?,
+        let batches = match self.plan.take() {
+            Some(anchor) => collect(anchor, Arc::clone(&self.context)).await?,
+            None => self.step.collect(&self.context).await?,
         };
-        let batches = collect(plan, Arc::clone(&self.context)).await?;
         let batches = batches
             .into_iter()
             .filter(|batch| batch.num_rows() > 0)
@@ -211,7 +235,10 @@ impl Turn {
         let batch = arrow::compute::concat_batches(&self.work.schema, &batches)?;
         *self.work.rows.lock() = vec![batch.clone()];
         // Others may have the thread, and a cancellation is heard.
-        tokio::task::yield_now().await;
+        if self.began.elapsed() >= WORK_SPAN {
+            tokio::task::yield_now().await;
+            self.began = Instant::now();
+        }
         Ok(Some(batch))
     }
 }

@@ -7,10 +7,9 @@ use arrow::array::{Array, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNode;
-use datafusion::execution::context::SessionContext;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlanBuilder, lit};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
@@ -23,8 +22,10 @@ use super::correlated::physical_plan;
 use super::datum::Datum;
 use super::pause::{with_current_pauses, with_pauses};
 use super::plain::PlainRows;
+use super::planner::planning_state;
 use super::scalar::sql_error_of;
 use super::simple::SimpleQuery;
+use super::size::check_plan;
 use super::typed::Typed;
 use crate::memory::{BudgetPool, MemoryBudget};
 use crate::running::{self, Running};
@@ -38,8 +39,11 @@ const SORTS_AT_ONCE: usize = 128;
 
 /// The execution engine, shared by all sessions.
 pub struct Engine {
+    /// What plans of one partition are made with.
     pub(super) state: SessionState,
     memory: Arc<MemoryBudget>,
+    /// What they run in.
+    context: Arc<TaskContext>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -68,12 +72,9 @@ impl Engine {
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
             .build_arc()
             .map_err(SqlError::internal)?;
-        let state = SessionStateBuilder::new()
-            .with_config(config)
-            .with_runtime_env(environment)
-            .with_default_features()
-            .build();
-        Ok(Engine { state, memory: Arc::clone(memory) })
+        let state = planning_state(SessionStateBuilder::new().with_runtime_env(environment), config);
+        let context = state.task_ctx();
+        Ok(Engine { state, memory: Arc::clone(memory), context })
     }
 
     /// What statements may hold.
@@ -90,12 +91,12 @@ impl Engine {
         if let Some(stream) = self.start_simple(&bound, cancellation)? {
             return Ok(stream);
         }
-        let context = SessionContext::new_with_state(self.state.clone());
+        check_plan(&bound.plan)?;
         let schema = exact_schema(&bound.columns);
         let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
         let running = Running::new(cancellation, &self.memory);
         let plan = with_pauses(plan, &running).map_err(plan_error)?;
-        let stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
+        let stream = execute_stream(plan, Arc::clone(&self.context)).map_err(plan_error)?;
         Ok(ResultStream::planned(schema, stream, cancellation))
     }
 
@@ -151,10 +152,10 @@ impl Engine {
             .and_then(|builder| builder.filter(condition))
             .and_then(LogicalPlanBuilder::build)
             .map_err(plan_error)?;
-        let context = SessionContext::new_with_state(self.state.clone());
+        check_plan(&plan)?;
         let plan = physical_plan(&self.state, &plan).await.map_err(plan_error)?;
         let plan = with_current_pauses(plan).map_err(plan_error)?;
-        let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
+        let mut stream = execute_stream(plan, Arc::clone(&self.context)).map_err(plan_error)?;
         while let Some(batch) = stream.next().await {
             if batch.map_err(|error| sql_error_of(&error))?.num_rows() > 0 {
                 return Ok(true);
@@ -181,10 +182,10 @@ impl Engine {
                 .project([expr.alias("value")])
                 .and_then(LogicalPlanBuilder::build)
                 .map_err(plan_error)?;
-            let context = SessionContext::new_with_state(self.state.clone());
+            check_plan(&plan)?;
             let plan = physical_plan(&self.state, &plan).await.map_err(plan_error)?;
             let plan = with_current_pauses(plan).map_err(plan_error)?;
-            let mut stream = execute_stream(plan, context.task_ctx()).map_err(plan_error)?;
+            let mut stream = execute_stream(plan, Arc::clone(&self.context)).map_err(plan_error)?;
             while let Some(batch) = stream.next().await {
                 let batch = batch.map_err(|error| sql_error_of(&error))?;
                 if batch.num_rows() > 0 {

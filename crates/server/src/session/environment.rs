@@ -146,10 +146,6 @@ impl Environment for SessionEnvironment<'_> {
     fn facts(&self) -> Arc<Facts> {
         Arc::clone(&self.facts)
     }
-
-    fn is_cancelled(&self) -> bool {
-        self.session.cancellation.is_cancelled()
-    }
 }
 
 impl Session {

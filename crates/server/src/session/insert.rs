@@ -455,9 +455,7 @@ impl Session {
                 values.push(match typed.constant {
                     Some(constant) => constant,
                     None => {
-                        if self.cancellation.is_cancelled() {
-                            return Err(SqlError::cancelled());
-                        }
+                        crate::running::check()?;
                         instance.engine().evaluate(typed).await?
                     }
                 });

@@ -70,10 +70,6 @@ impl Environment for WithTables<'_> {
     fn facts(&self) -> Arc<Facts> {
         self.inner.facts()
     }
-
-    fn is_cancelled(&self) -> bool {
-        self.inner.is_cancelled()
-    }
 }
 
 /// A target and the sources around it.

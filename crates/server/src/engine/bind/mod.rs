@@ -58,8 +58,6 @@ pub trait Environment {
     fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
     /// What functions such as DB_NAME and OBJECT_ID know.
     fn facts(&self) -> Arc<Facts>;
-    /// Whether the statement is to stop.
-    fn is_cancelled(&self) -> bool;
 }
 
 /// A view.
@@ -224,7 +222,7 @@ impl<'e> Binder<'e> {
 
     /// Ends binding if the statement is to stop. Errors: 3617.
     pub(super) fn look(&self) -> Result<(), SqlError> {
-        if self.environment.is_cancelled() { Err(SqlError::cancelled()) } else { Ok(()) }
+        crate::running::check()
     }
 
     /// Counts one more SELECT: views and common tables multiply. Errors: 3617, 8623.
