@@ -31,7 +31,6 @@ use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::combine_partial_final_agg::CombinePartialFinalAggregate;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
-use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_optimizer::limit_pushdown::LimitPushdown;
 use datafusion::physical_optimizer::output_requirements::OutputRequirements;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
@@ -60,9 +59,9 @@ pub(super) fn planning_state(builder: SessionStateBuilder, config: SessionConfig
     let options = &mut config.options_mut().optimizer;
     options.max_passes = 1;
     options.enable_dynamic_filter_pushdown = false;
+    // Sources have no statistics by which joins could be turned round.
     let physical: Vec<PhysicalRule> = vec![
         Arc::new(OutputRequirements::new_add_mode()),
-        Arc::new(JoinSelection::new()),
         Arc::new(EnsureRequirements::new()),
         Arc::new(CombinePartialFinalAggregate::new()),
         Arc::new(OptimizeAggregateOrder::new()),
@@ -78,6 +77,8 @@ pub(super) fn planning_state(builder: SessionStateBuilder, config: SessionConfig
 struct Contents {
     operators: usize,
     joins: bool,
+    /// Joins without a condition, for which WHERE may have one.
+    cross_joins: bool,
     subqueries: bool,
     distinct: bool,
     aggregates: bool,
@@ -94,7 +95,10 @@ impl Contents {
         plan.apply_with_subqueries(|node| {
             contents.operators += 1;
             match node {
-                LogicalPlan::Join(_) => contents.joins = true,
+                LogicalPlan::Join(join) => {
+                    contents.joins = true;
+                    contents.cross_joins |= join.on.is_empty() && join.filter.is_none();
+                }
                 LogicalPlan::Distinct(_) => contents.distinct = true,
                 LogicalPlan::Aggregate(_) => contents.aggregates = true,
                 LogicalPlan::Limit(_) => contents.limits = true,
@@ -139,7 +143,7 @@ impl Contents {
         if self.filters {
             rules.push(Arc::new(EliminateFilter::new()));
         }
-        if joins {
+        if self.cross_joins || self.subqueries {
             rules.push(Arc::new(EliminateCrossJoin::new()));
         }
         if self.limits {

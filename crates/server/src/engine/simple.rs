@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
-use arrow::compute::filter_record_batch;
+use arrow::array::{AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::{SortOptions, concat_batches, filter_record_batch, take_record_batch};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::row::{Row, RowConverter, SortField};
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
@@ -40,6 +41,8 @@ enum Source {
     /// One row without columns, once.
     Row(Option<RecordBatch>),
     Table(Scan),
+    /// All rows, once, in their order.
+    Sorted(Option<RecordBatch>),
 }
 
 enum Step {
@@ -47,6 +50,8 @@ enum Step {
     Project(Vec<Arc<dyn PhysicalExpr>>, SchemaRef),
     /// Rows yet to be skipped, and yet to be passed on.
     Limit(usize, Option<usize>),
+    /// Keys of all rows, and their order.
+    Sort(Vec<(Arc<dyn PhysicalExpr>, SortOptions)>),
 }
 
 impl SimpleQuery {
@@ -93,6 +98,17 @@ impl SimpleQuery {
                 self.steps.push(step);
                 Ok(simple)
             }
+            LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+                let mut keys = Vec::with_capacity(sort.expr.len());
+                for key in &sort.expr {
+                    let Some(expr) = physical(&key.expr, sort.input.schema())? else { return Ok(false) };
+                    let order = SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
+                    keys.push((expr, order));
+                }
+                let simple = self.add(&sort.input, conditions)?;
+                self.steps.push(Step::Sort(keys));
+                Ok(simple)
+            }
             LogicalPlan::Limit(limit) => {
                 let (Ok(SkipType::Literal(skip)), Ok(FetchType::Literal(fetch))) =
                     (limit.get_skip_type(), limit.get_fetch_type())
@@ -109,27 +125,75 @@ impl SimpleQuery {
 
     /// The next rows; None at the end.
     pub fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        loop {
-            if self.steps.iter().any(|step| matches!(step, Step::Limit(_, Some(0)))) {
-                return Ok(None);
+        next_of(&mut self.source, &mut self.steps)
+    }
+}
+
+/// The next rows behind the last of the steps.
+fn next_of(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
+    // All rows are there before the first of a sort can be passed on.
+    let sorted = steps.iter().rposition(|step| matches!(step, Step::Sort(_)));
+    if let Some(position) = sorted
+        && let Some((before, rest)) = steps.split_at_mut_checked(position)
+        && let Some((Step::Sort(keys), after)) = rest.split_first_mut()
+    {
+        if !matches!(source, Source::Sorted(_)) {
+            let mut batches = Vec::new();
+            while let Some(batch) = next_of(source, before)? {
+                batches.push(batch);
             }
-            let next = match &mut self.source {
-                Source::Row(row) => row.take().map(Ok::<_, StoreError>),
-                Source::Table(scan) => scan.next(),
-            };
-            let Some(batch) = next else { return Ok(None) };
-            let mut batch = batch.map_err(crate::session::work::store_error)?;
-            for step in &mut self.steps {
-                if batch.num_rows() == 0 {
-                    break;
-                }
-                batch = step.apply(batch)?;
+            *source = Source::Sorted(in_order_of(keys, &batches)?);
+        }
+        return passed(source, after);
+    }
+    passed(source, steps)
+}
+
+/// The next rows of the source that some step leaves any of. None of the steps is a sort.
+fn passed(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
+    loop {
+        if steps.iter().any(|step| matches!(step, Step::Limit(_, Some(0)))) {
+            return Ok(None);
+        }
+        let next = match source {
+            Source::Row(row) | Source::Sorted(row) => row.take().map(Ok::<_, StoreError>),
+            Source::Table(scan) => scan.next(),
+        };
+        let Some(batch) = next else { return Ok(None) };
+        let mut batch = batch.map_err(crate::session::work::store_error)?;
+        for step in &mut *steps {
+            if batch.num_rows() == 0 {
+                break;
             }
-            if batch.num_rows() > 0 {
-                return Ok(Some(batch));
-            }
+            batch = step.apply(batch)?;
+        }
+        if batch.num_rows() > 0 {
+            return Ok(Some(batch));
         }
     }
+}
+
+/// All rows in the order of their keys; None for no rows.
+fn in_order_of(
+    keys: &[(Arc<dyn PhysicalExpr>, SortOptions)],
+    batches: &[RecordBatch],
+) -> Result<Option<RecordBatch>, SqlError> {
+    let Some(first) = batches.first() else { return Ok(None) };
+    let all = concat_batches(&first.schema(), batches).map_err(SqlError::internal)?;
+    let columns =
+        keys.iter().map(|(expr, _)| expr.evaluate(&all).and_then(|value| value.into_array(all.num_rows())));
+    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|error| sql_error_of(&error))?;
+    let fields = columns.iter().zip(keys);
+    let fields =
+        fields.map(|(column, (_, order))| SortField::new_with_options(column.data_type().clone(), *order));
+    let rows = RowConverter::new(fields.collect())
+        .and_then(|converter| converter.convert_columns(&columns))
+        .map_err(SqlError::internal)?;
+    // Rows that are alike stay as they are stored.
+    let mut order: Vec<(u32, Row<'_>)> = (0..).zip(&rows).collect();
+    order.sort_by(|(_, one), (_, other)| one.cmp(other));
+    let order = UInt32Array::from_iter_values(order.into_iter().map(|(row, _)| row));
+    take_record_batch(&all, &order).map(Some).map_err(SqlError::internal)
 }
 
 impl Step {
@@ -166,6 +230,7 @@ impl Step {
                 }
                 Ok(batch.slice(skipped, passed))
             }
+            Step::Sort(_) => Err(SqlError::internal("a sort of some rows")),
         }
     }
 }
@@ -228,6 +293,17 @@ fn is_plain(expr: &Expr, schema: &DFSchema) -> bool {
             is_plain(&binary.left, schema)
                 && is_plain(&binary.right, schema)
                 && operands_agree(&binary.left, binary.op, &binary.right, schema)
+        }
+        Expr::Case(case) => {
+            let plain = |part: &Expr| is_plain(part, schema);
+            let results = case.when_then_expr.iter().map(|(_, then)| then).chain(&case.else_expr);
+            let mut types = results.clone().map(|result| result.get_type(schema).ok());
+            let first = types.next().flatten();
+            case.expr.is_none()
+                && first.is_some()
+                && types.all(|other| other == first)
+                && case.when_then_expr.iter().all(|(when, _)| plain(when))
+                && results.into_iter().all(|result| plain(result))
         }
         Expr::ScalarFunction(call) => {
             call.func.inner().is::<Scalar>() && call.args.iter().all(|argument| is_plain(argument, schema))
