@@ -11,8 +11,9 @@ use super::definition_text::definition_text;
 use super::extended_property::ExtendedProperty;
 use super::index_options::IndexOptions;
 use super::names::same_name;
+use super::row_filter::RowFilter;
 use super::trigger::Trigger;
-use crate::sql_error::KeyKind;
+use crate::sql_error::{KeyKind, SqlError};
 use crate::tsql::administration::FileGroups;
 use crate::tsql::ast::ReferentialAction;
 use crate::tsql::index::DataCompression;
@@ -252,7 +253,7 @@ fn yes() -> bool {
 }
 
 /// A unique key to enforce: a constraint's or an index's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct UniqueKey {
     /// Which error a duplicate is.
     pub kind: KeyKind,
@@ -264,6 +265,22 @@ pub struct UniqueKey {
     pub clustered: bool,
     /// IGNORE_DUP_KEY: INSERT leaves duplicates out.
     pub ignores_duplicates: bool,
+    /// Which rows the key is of; None: all.
+    pub filter: Option<RowFilter>,
+}
+
+impl UniqueKey {
+    /// Positions of the columns on which it depends whether a row is a duplicate.
+    pub fn uses(&self) -> impl Iterator<Item = usize> {
+        self.columns.iter().copied().chain(self.filter.iter().flat_map(RowFilter::columns))
+    }
+}
+
+impl Index {
+    /// What its filter says. Errors: those of [`RowFilter::new`].
+    pub fn row_filter(&self, table: &TableDefinition) -> Result<Option<RowFilter>, SqlError> {
+        self.filter.as_ref().map(|text| RowFilter::new(text, &self.name, table)).transpose()
+    }
 }
 
 impl TableDefinition {
@@ -332,7 +349,7 @@ impl TableDefinition {
         self.keys.iter().any(|key| key.clustered) || self.indexes.iter().any(|index| index.clustered)
     }
 
-    /// All keys that writes must keep unique. Filtered indexes are left out: they are recorded only; and disabled ones.
+    /// All keys that writes must keep unique. Disabled ones are left out.
     pub fn unique_keys(&self) -> Vec<UniqueKey> {
         let positions =
             |columns: &[(String, bool)]| columns.iter().filter_map(|(name, _)| self.position(name)).collect();
@@ -342,14 +359,18 @@ impl TableDefinition {
             columns: positions(&key.columns),
             clustered: key.clustered,
             ignores_duplicates: key.options.ignore_dup_key,
+            filter: None,
         });
-        let enforced = |index: &&Index| index.unique && index.filter.is_none() && !index.options.disabled;
-        let indexes = self.indexes.iter().filter(enforced).map(|index| UniqueKey {
-            kind: KeyKind::UniqueIndex,
-            name: index.name.clone(),
-            columns: positions(&index.columns),
-            clustered: index.clustered,
-            ignores_duplicates: index.options.ignore_dup_key,
+        let enforced = |index: &&Index| index.unique && !index.options.disabled;
+        let indexes = self.indexes.iter().filter(enforced).filter_map(|index| {
+            Some(UniqueKey {
+                kind: KeyKind::UniqueIndex,
+                name: index.name.clone(),
+                columns: positions(&index.columns),
+                clustered: index.clustered,
+                ignores_duplicates: index.options.ignore_dup_key,
+                filter: index.row_filter(self).ok()?,
+            })
         });
         keys.chain(indexes).collect()
     }

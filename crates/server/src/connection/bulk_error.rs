@@ -55,6 +55,14 @@ impl SqlError {
         SqlError::new(4896, 16, 1, text)
     }
 
+    /// 4896: a float that is no number, which a column cannot hold.
+    pub(super) fn bulk_no_number(place: usize) -> SqlError {
+        let text = format!(
+            "Invalid column value from bcp client for colid {place}. (an infinity, or a value that is not a number)"
+        );
+        SqlError::new(4896, 16, 1, text)
+    }
+
     /// 4816: a column whose type cannot be loaded.
     pub(crate) fn bulk_column(error: &DecoderError) -> SqlError {
         SqlError::new(4816, 16, 1, format!("Invalid column type from bcp client. ({error})"))

@@ -2,9 +2,10 @@
 
 use rows::{Decoder, Form};
 use tds::row_span::ROW;
-use tds::{Column, ColumnFlags, RowSpan};
+use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 
 use super::bulk_receiver::RowSink;
+use crate::engine::is_finite;
 use crate::session::BulkWriter;
 use crate::sql_error::SqlError;
 use crate::storage::{StrungForm, ValueForm};
@@ -30,7 +31,11 @@ impl StoreSink {
         if decoder.rows_buffered() == 0 {
             return Ok(());
         }
-        writer.append(decoder.take_batch().map_err(SqlError::internal)?)
+        let batch = decoder.take_batch().map_err(SqlError::internal)?;
+        if let Some(place) = batch.columns().iter().position(|column| !is_finite(column)) {
+            return Err(SqlError::bulk_no_number(place + 1));
+        }
+        writer.append(batch)
     }
 
     /// Appends the first rows from where they lie; none: they have to be decoded.
@@ -49,8 +54,31 @@ impl StoreSink {
     }
 }
 
+/// A column that holds values of any length to its destination's: drivers declare texts shorter than they send them, and
+/// SQL Server takes those by what INSERT BULK says.
+fn roomy(mut column: Column) -> Column {
+    let (sql_type, bytes) = match column.sql_type() {
+        SqlType::VarChar { length: Length::Units(_) } => {
+            (SqlType::VarChar { length: Length::Units(8000) }, 8000)
+        }
+        SqlType::NVarChar { length: Length::Units(_) } => {
+            (SqlType::NVarChar { length: Length::Units(4000) }, 8000)
+        }
+        SqlType::VarBinary { length: Length::Units(_) } => {
+            (SqlType::VarBinary { length: Length::Units(8000) }, 8000)
+        }
+        _ => return column,
+    };
+    if column.type_info.length_class() == LengthClass::UShortLen {
+        column.type_info.sql_type = sql_type;
+        column.type_info.max_length = bytes;
+    }
+    column
+}
+
 impl RowSink for StoreSink {
     fn columns(&mut self, columns: &[Column]) -> Result<(), SqlError> {
+        let columns = &columns.iter().cloned().map(roomy).collect::<Vec<_>>();
         let batch_rows = match &mut self.writer {
             Ok(writer) => {
                 writer.columns(columns)?;

@@ -1,7 +1,10 @@
 //! `+ - * / % & | ^` with T-SQL's result types, overflow errors and meanings for strings and dates.
 
-use arrow::array::ArrayRef;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::kernels::numeric;
+use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use tds::{Length, SqlType};
 
@@ -251,7 +254,7 @@ fn compute(
         ArrowError::DivideByZero => SqlError::divide_by_zero(),
         _ => SqlError::overflow("", &type_name(sql_type)),
     })?;
-    if float && has_infinity(&result, sql_type)? {
+    if float && !is_finite(&result) {
         return Err(SqlError::overflow("", &type_name(sql_type)));
     }
     Ok(result)
@@ -268,13 +271,27 @@ fn has_zero(left: &ArrayRef, right: &ArrayRef, sql_type: &SqlType) -> Result<boo
     Ok(false)
 }
 
-fn has_infinity(array: &ArrayRef, sql_type: &SqlType) -> Result<bool, SqlError> {
-    use arrow::array::AsArray;
+/// Whether every float of a column is a number. What lies behind NULLs is of no account.
+pub fn is_finite(array: &dyn Array) -> bool {
     use arrow::datatypes::{Float32Type, Float64Type};
-    Ok(match sql_type {
-        SqlType::Float => array.as_primitive::<Float64Type>().values().iter().any(|value| !value.is_finite()),
-        _ => array.as_primitive::<Float32Type>().values().iter().any(|value| !value.is_finite()),
-    })
+    match array.data_type() {
+        DataType::Float64 => array.as_primitive::<Float64Type>().iter().flatten().all(f64::is_finite),
+        DataType::Float32 => array.as_primitive::<Float32Type>().iter().flatten().all(f32::is_finite),
+        _ => true,
+    }
+}
+
+/// A float that the engine has computed. Errors when run: 8115 for what is no number, which T-SQL's float cannot hold.
+pub fn checked_float(value: Typed) -> Typed {
+    if value.sql_type != SqlType::Float {
+        return value;
+    }
+    let types = vec![SqlType::Float];
+    let function = Scalar::by_column("checked_float", types, SqlType::Float, |arrays, _| {
+        let [array] = arrays else { return Err(SqlError::internal("a check of one value")) };
+        if is_finite(array) { Ok(Arc::clone(array)) } else { Err(SqlError::overflow("", "float")) }
+    });
+    call_with(function, vec![value])
 }
 
 fn bitwise(
@@ -310,14 +327,14 @@ fn on_decimals(left: Typed, operator: BinaryOperator, right: Typed) -> Result<Ty
     let result = match operator {
         BinaryOperator::Add | BinaryOperator::Subtract => {
             let scale = s1.max(s2);
-            bounded_decimal((p1 - s1).max(p2 - s2) + scale + 1, scale)
+            types::whole_first((p1 - s1).max(p2 - s2), 1, scale)
         }
         BinaryOperator::Multiply => bounded_decimal(p1 + p2 + 1, s1 + s2),
         BinaryOperator::Divide => {
             let scale = 6.max(s1 + p2 + 1);
             bounded_decimal(p1 - s1 + s2 + scale, scale)
         }
-        _ => bounded_decimal((p1 - s1).min(p2 - s2) + s1.max(s2), s1.max(s2)),
+        _ => types::whole_first((p1 - s1).min(p2 - s2), 0, s1.max(s2)),
     };
     let as_numeric =
         |typed: Typed, p: u32, s: u32| typed.cast(&SqlType::Numeric { precision: p as u8, scale: s as u8 });

@@ -6,6 +6,7 @@
 //! | character, case-sensitive or binary collation | without trailing blanks |
 //! | datetimeoffset | the instant: its UTC ticks |
 //! | uniqueidentifier | the bytes in SQL Server's order of significance (last group first) |
+//! | sql_variant | bytes in the order of the families of types |
 //! | everything else | itself |
 //!
 //! Order among different letters is that of Unicode code points, not the linguistic order of a locale.
@@ -20,6 +21,7 @@ use tds::{Collation, SqlType};
 use super::datum::Datum;
 use super::scalar::Scalar;
 use super::typed::{Typed, call_with};
+use super::variant_key::variant_key;
 use crate::sql_error::SqlError;
 
 /// The byte order in which SQL Server compares uniqueidentifiers, as positions in the order of their text.
@@ -47,6 +49,15 @@ pub fn key(value: &Typed) -> Expr {
         SqlType::UniqueIdentifier => fixed_key("guid_key", value, 16, |bytes, key| {
             key.extend(GUID_ORDER.iter().filter_map(|position| bytes.get(*position)));
         }),
+        SqlType::SqlVariant => {
+            let bytes = SqlType::VarBinary { length: tds::Length::Max };
+            let function =
+                Scalar::by_value("variant_key", vec![SqlType::SqlVariant], bytes, |values| match values {
+                    [Datum::Binary(body)] => variant_key(body).map(Datum::Binary),
+                    _ => Ok(Datum::Null),
+                });
+            call_with(function, vec![value.clone()]).expr
+        }
         _ => value.expr.clone(),
     }
 }
@@ -54,7 +65,10 @@ pub fn key(value: &Typed) -> Expr {
 /// Whether equal keys can stand for different values, so that a group must remember one of them.
 pub fn is_lossy(value: &Typed) -> bool {
     value.sql_type.is_character()
-        || matches!(value.sql_type, SqlType::DateTimeOffset { .. } | SqlType::UniqueIdentifier)
+        || matches!(
+            value.sql_type,
+            SqlType::DateTimeOffset { .. } | SqlType::UniqueIdentifier | SqlType::SqlVariant
+        )
 }
 
 /// Whether upper and lower case differ.

@@ -102,6 +102,25 @@ impl Datum {
         }
     }
 
+    /// Errors: 8115 for a number that `sql_type` has no room for, which an array would keep as another one.
+    pub fn check(&self, sql_type: &SqlType) -> Result<(), SqlError> {
+        let fits = match (self, sql_type) {
+            (Datum::Float(value), _) => value.is_finite(),
+            (Datum::Real(value), _) => value.is_finite(),
+            (Datum::Int(value), SqlType::TinyInt) => u8::try_from(*value).is_ok(),
+            (Datum::Int(value), SqlType::SmallInt) => i16::try_from(*value).is_ok(),
+            (Datum::Int(value), SqlType::Int) => i32::try_from(*value).is_ok(),
+            (
+                Datum::Decimal(units),
+                SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. },
+            ) => 10_u128.checked_pow(u32::from(*precision)).is_none_or(|limit| units.unsigned_abs() < limit),
+            (Datum::Decimal(units), SqlType::Money) => i64::try_from(*units).is_ok(),
+            (Datum::Decimal(units), SqlType::SmallMoney) => i32::try_from(*units).is_ok(),
+            _ => true,
+        };
+        if fits { Ok(()) } else { Err(SqlError::overflow("", &super::convert::type_name(sql_type))) }
+    }
+
     /// The value at `row` of an array in the Exact form of `sql_type`.
     ///
     /// Errors: an array of another Arrow type, which is a defect of the caller.
@@ -386,6 +405,9 @@ impl Datum {
                 }
             }
             (Datum::Text(text), _) => Value::String(text.clone()),
+            (Datum::Binary(body), SqlType::SqlVariant) => {
+                super::convert::variant_value(body).unwrap_or(Value::Null)
+            }
             (Datum::Binary(bytes), _) => Value::Binary(bytes.clone()),
             (Datum::Guid(guid), _) => Value::Guid(rows::text::guid::swap_order(*guid)),
             (Datum::RowVersion(version), _) => Value::Binary(version.to_be_bytes().to_vec()),

@@ -34,7 +34,9 @@ mod simple;
 mod size;
 mod typed;
 mod types;
+mod variant_key;
 
+pub(crate) use arithmetic::is_finite;
 pub(crate) use bind::refuse_order;
 pub use bind::{
     Binder, BoundQuery, BoundTable, Environment, JoinedRows, OutputColumn, ScalarFunction, Scope,
@@ -44,6 +46,7 @@ pub use collation::{is_case_sensitive, text_key};
 pub use datum::Datum;
 pub use facts::{Facts, SessionContext};
 pub use function_table::{FunctionRows, RowsKernel, TableFunction};
+pub(crate) use functions::order_of;
 pub use like::Pattern;
 pub(crate) use parallel::{SerialReason, Streams};
 pub use plain::PlainRows;

@@ -216,6 +216,7 @@ impl Scalar {
             if long_bytes >= COUNTED_BYTES {
                 running::take(std::mem::take(&mut long_bytes))?;
             }
+            value.check(&self.result)?;
             values.push(value);
         }
         if self.result_type == DataType::Boolean {

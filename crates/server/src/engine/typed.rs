@@ -10,9 +10,9 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, cast as arrow_cast, lit};
 use datafusion::physical_expr::create_physical_expr;
-use tds::{Collation, SqlType};
+use tds::{CodePage, Collation, Length, SqlType};
 
-use super::convert::{convert, length_limit};
+use super::convert::{convert_in, in_code_page, length_limit};
 use super::datum::{Datum, data_type};
 use super::scalar::{LONG_BYTES, Scalar, long_constant, sql_error_of};
 use super::types;
@@ -27,6 +27,8 @@ pub struct Typed {
     pub sql_type: SqlType,
     /// Its collation, if it has one other than the default.
     pub collation: Option<Collation>,
+    /// Whether COLLATE gave it that collation, which then prevails over those of columns.
+    pub explicit: bool,
     /// Whether it may be NULL.
     pub nullable: bool,
     /// Its value, if it is a constant.
@@ -38,7 +40,15 @@ pub struct Typed {
 impl Typed {
     /// A value computed by `expr`.
     pub fn new(expr: Expr, sql_type: SqlType, nullable: bool) -> Typed {
-        Typed { expr, sql_type, collation: None, nullable, constant: None, untyped_null: false }
+        Typed {
+            expr,
+            sql_type,
+            collation: None,
+            explicit: false,
+            nullable,
+            constant: None,
+            untyped_null: false,
+        }
     }
 
     /// A constant.
@@ -52,7 +62,15 @@ impl Typed {
                 Expr::ScalarFunction(ScalarFunction::new_udf(function, Vec::new()))
             }
         };
-        Ok(Typed { expr, sql_type, collation: None, nullable, constant: Some(value), untyped_null: false })
+        Ok(Typed {
+            expr,
+            sql_type,
+            collation: None,
+            explicit: false,
+            nullable,
+            constant: Some(value),
+            untyped_null: false,
+        })
     }
 
     /// The NULL literal: an int unless something else is wanted.
@@ -61,6 +79,7 @@ impl Typed {
             expr: Expr::Literal(ScalarValue::Int32(None), None),
             sql_type: SqlType::Int,
             collation: None,
+            explicit: false,
             nullable: true,
             constant: Some(Datum::Null),
             untyped_null: true,
@@ -73,6 +92,41 @@ impl Typed {
         self
     }
 
+    /// The same with the collation that an operation on several values has.
+    pub fn collated(mut self, (collation, explicit): (Option<Collation>, bool)) -> Typed {
+        self.collation = collation;
+        self.explicit = explicit;
+        self
+    }
+
+    /// Its collation, if it is a text.
+    pub fn collating(&self) -> (Option<Collation>, bool) {
+        (self.collation, self.explicit)
+    }
+
+    /// Under the collation of an operation that it is part of.
+    pub fn under(self, common: (Option<Collation>, bool)) -> Result<Typed, SqlError> {
+        match common.0 {
+            Some(collation) if self.sql_type.is_character() => Ok(self.collate(collation)?.collated(common)),
+            _ => Ok(self.collated(common)),
+        }
+    }
+
+    /// Under another collation by COLLATE: what its code page lacks is lost.
+    pub fn collate(self, collation: Collation) -> Result<Typed, SqlError> {
+        let to = collation.code_page();
+        let kept = self.sql_type.is_unicode() || code_page(self.collation) == to;
+        let value = if kept {
+            self
+        } else {
+            let sql_type = widened(&self.sql_type, code_page(self.collation), to);
+            // By way of Unicode, which holds everything.
+            let wide = SqlType::NVarChar { length: Length::Max };
+            self.convert(&wide, 0, false)?.collated((Some(collation), true)).convert(&sql_type, 0, false)?
+        };
+        Ok(value.collated((Some(collation), true)))
+    }
+
     /// Converted implicitly, or by CAST.
     pub fn cast(self, to: &SqlType) -> Result<Typed, SqlError> {
         self.convert(to, 0, false)
@@ -80,17 +134,18 @@ impl Typed {
 
     /// Converted by CONVERT with a style; `lenient` gives NULL instead of an error.
     pub fn convert(self, to: &SqlType, style: i32, lenient: bool) -> Result<Typed, SqlError> {
-        let collation = if to.is_character() { self.collation } else { None };
+        let collation = if to.is_character() { self.collating() } else { (None, false) };
+        let page = code_page(self.collation);
         if self.sql_type == *to {
             return Ok(Typed { untyped_null: false, ..self });
         }
         if self.untyped_null {
-            return Ok(Typed::constant(Datum::Null, to.clone())?.with_collation(collation));
+            return Ok(Typed::constant(Datum::Null, to.clone())?.collated(collation));
         }
         if let Some(value) = &self.constant {
             // A constant that cannot be converted fails when it is evaluated, not here: it may never be.
-            match convert(value.clone(), &self.sql_type, to, style) {
-                Ok(value) => return Ok(Typed::constant(value, to.clone())?.with_collation(collation)),
+            match convert_in(value.clone(), &self.sql_type, to, style, page) {
+                Ok(value) => return Ok(Typed::constant(value, to.clone())?.collated(collation)),
                 Err(_) if lenient => return Typed::constant(Datum::Null, to.clone()),
                 Err(error) if error.number == 529 => return Err(error),
                 Err(_) => {}
@@ -98,24 +153,24 @@ impl Typed {
         }
         let nullable = self.nullable || lenient;
         if is_relabelling(&self.sql_type, to) {
-            return Ok(Typed { sql_type: to.clone(), collation, untyped_null: false, ..self });
+            let relabelled = Typed { sql_type: to.clone(), untyped_null: false, ..self };
+            return Ok(relabelled.collated(collation));
         }
         if is_widening(&self.sql_type, to) {
             return Ok(Typed::new(arrow_cast(self.expr, data_type(to)), to.clone(), nullable));
         }
         let (from, target) = (self.sql_type.clone(), to.clone());
-        let name = format!("convert_{}{}_{style}", if lenient { "try_" } else { "" }, to);
+        let name = format!("convert_{}{}_{style}_{}", if lenient { "try_" } else { "" }, to, page.number());
         let kernel = move |arguments: &[Datum]| {
             let value = arguments.first().cloned().unwrap_or(Datum::Null);
-            match convert(value, &from, &target, style) {
+            match convert_in(value, &from, &target, style, page) {
                 Err(error) if lenient && error.number != 529 => Ok(Datum::Null),
                 other => other,
             }
         };
         let mut typed = call(&name, vec![self], to.clone(), kernel);
         typed.nullable = nullable;
-        typed.collation = collation;
-        Ok(typed)
+        Ok(typed.collated(collation))
     }
 }
 
@@ -126,6 +181,9 @@ pub fn call(
     result: SqlType,
     kernel: impl Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync + 'static,
 ) -> Typed {
+    let page = paged(&result, &arguments);
+    let name = &page.map_or_else(|| name.to_string(), |page| format!("{name} in {}", page.number()));
+    let kernel = move |values: &[Datum]| Ok(in_page(kernel(values)?, page));
     call_with(
         Scalar::by_value(
             name,
@@ -137,17 +195,61 @@ pub fn call(
     )
 }
 
+/// The code page that texts of a result are in; None for Unicode and for everything else.
+pub fn paged(result: &SqlType, arguments: &[Typed]) -> Option<CodePage> {
+    let bytes = result.is_character() && !result.is_unicode();
+    bytes.then(|| code_page(common_collation(arguments).0))
+}
+
+/// A value less what the code page of its type lacks: functions compute in Unicode.
+pub fn in_page(value: Datum, page: Option<CodePage>) -> Datum {
+    match (value, page) {
+        (Datum::Text(text), Some(page)) => Datum::Text(in_code_page(&text, page).unwrap_or(text)),
+        (value, _) => value,
+    }
+}
+
 /// A call of a prepared function.
 pub fn call_with(function: Scalar, arguments: Vec<Typed>) -> Typed {
     let result = function.result().clone();
     let nullable = arguments.iter().any(|argument| argument.nullable);
-    let collation = arguments.iter().find_map(|argument| argument.collation);
+    let collation = common_collation(&arguments);
     let expr = Expr::ScalarFunction(ScalarFunction::new_udf(
         Arc::new(function.into()),
         arguments.into_iter().map(|argument| argument.expr).collect(),
     ));
-    let collation = if result.is_character() { collation } else { None };
-    Typed::new(expr, result, nullable).with_collation(collation)
+    let collation = if result.is_character() { collation } else { (None, false) };
+    Typed::new(expr, result, nullable).collated(collation)
+}
+
+/// A text's type with room for its characters in another code page.
+fn widened(sql_type: &SqlType, from: CodePage, to: CodePage) -> SqlType {
+    let factor = to.max_char_len_bytes().div_ceil(from.max_char_len_bytes());
+    match (sql_type, length_limit(sql_type)) {
+        (SqlType::Char { .. } | SqlType::VarChar { .. }, Some(length)) if factor > 1 => {
+            types::text_of(false, Some(length * factor))
+        }
+        _ => sql_type.clone(),
+    }
+}
+
+/// The collation of an operation on several values: that of a COLLATE among them, or else the first one's.
+pub fn common_collation<'a>(values: impl IntoIterator<Item = &'a Typed>) -> (Option<Collation>, bool) {
+    let mut common = (None, false);
+    for value in values.into_iter().filter(|value| value.collation.is_some()) {
+        if value.explicit {
+            return value.collating();
+        }
+        if common.0.is_none() {
+            common = value.collating();
+        }
+    }
+    common
+}
+
+/// The code page of texts that are not Unicode.
+pub fn code_page(collation: Option<Collation>) -> CodePage {
+    collation.map_or(CodePage::Cp1252, Collation::code_page)
 }
 
 /// The Arrow field of a value inside a plan: no metadata, which is kept beside the plan.

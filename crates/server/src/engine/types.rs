@@ -57,7 +57,7 @@ pub fn common_type(left: &SqlType, right: &SqlType) -> SqlType {
                 let (precision, scale) = as_decimal(high).unwrap_or((18, 0));
                 let whole = (precision - scale).max(low_precision - low_scale);
                 let scale = scale.max(low_scale);
-                bounded_decimal(u32::from(whole) + u32::from(scale), u32::from(scale))
+                whole_first(u32::from(whole), 0, u32::from(scale))
             }
             None => high.clone(),
         },
@@ -145,6 +145,13 @@ pub fn as_decimal(sql_type: &SqlType) -> Option<(u8, u8)> {
         SqlType::Money => (19, 4),
         _ => return None,
     })
+}
+
+/// The decimal of sums and of set operators: `whole` digits, one more for a `carry`, and what room is left for the scale.
+pub fn whole_first(whole: u32, carry: u32, scale: u32) -> SqlType {
+    let precision = (whole + carry + scale).clamp(1, 38);
+    let scale = if whole + carry + scale > 38 { scale.min(38_u32.saturating_sub(whole)) } else { scale };
+    SqlType::Numeric { precision: precision as u8, scale: scale as u8 }
 }
 
 /// decimal(precision, scale) squeezed into 38 digits: whole digits are kept first, but up to six of the scale

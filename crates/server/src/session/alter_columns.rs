@@ -320,6 +320,14 @@ impl Session {
         if let Some(index) = users {
             return Ok(Some(User { kind: "index", name: index.name.clone(), use_of: UseOf::Length }));
         }
+        let position = definition.position(column);
+        let filtered = definition.indexes.iter().find(|index| {
+            let filter = index.row_filter(definition).ok().flatten();
+            filter.is_some_and(|filter| filter.columns().any(|used| Some(used) == position))
+        });
+        if let Some(index) = filtered {
+            return Ok(Some(User { kind: "index", name: index.name.clone(), use_of: UseOf::Fixed }));
+        }
         if let Some(key) = definition.foreign_keys.iter().find(|key| key.columns.iter().any(is)) {
             return Ok(object(&key.name, UseOf::Fixed));
         }

@@ -101,7 +101,9 @@ impl Session {
             targets.push(position);
         }
         let unique = parent.unique_keys().into_iter().any(|key| {
-            key.columns.len() == targets.len() && key.columns.iter().all(|column| targets.contains(column))
+            key.filter.is_none()
+                && key.columns.len() == targets.len()
+                && key.columns.iter().all(|column| targets.contains(column))
         });
         if !unique {
             return error(

@@ -5,7 +5,7 @@ use super::interpreter::Frame;
 use super::work::OpenTable;
 use crate::catalogue::{Index, IndexOptions, TableDefinition, same_name};
 use crate::sql_error::SqlError;
-use crate::storage::holds;
+use crate::storage::holds_key;
 use crate::tsql::ast::ObjectName;
 use crate::tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
 
@@ -19,6 +19,10 @@ impl Session {
         let table = self.indexed_table(&create.table)?;
         let mut definition = table.definition.as_ref().clone();
         let columns = key_columns(&definition, create)?;
+        if create.clustered && create.filter.is_some() {
+            let text = "Filtered indexes and statistics cannot be created on clustered indexes.";
+            return Err(SqlError::new(10622, 16, 1, text));
+        }
         if create.clustered && !create.include.is_empty() && !create.columnstore {
             return Err(refused(
                 10601,
@@ -111,6 +115,9 @@ impl Session {
             options: IndexOptions::of(&create.settings),
             file_group: group.flatten().filter(|_| !create.clustered),
         });
+        if let Some(index) = definition.indexes.last() {
+            index.row_filter(&definition)?;
+        }
         self.check_unique(&table, &definition, &create.name, frame)?;
         self.redefine(&table, &definition).map_err(|error| duplicates_found(&definition, &create.name, error))
     }
@@ -124,7 +131,7 @@ impl Session {
         frame: &Frame,
     ) -> Result<(), SqlError> {
         let Some(key) = definition.unique_key(name) else { return Ok(()) };
-        if self.work.in_pages(table.place) && holds(definition, &key.columns, key.clustered) {
+        if self.work.in_pages(table.place) && holds_key(definition, &key) {
             return Ok(());
         }
         let checked = self.check_rows(table, definition, frame);

@@ -319,12 +319,18 @@ impl Session {
             StatementKind::SetVariable { name, value } => {
                 let (value, sql_type) = self.value(value, frame).await?;
                 frame.assign(name, value, &sql_type)?;
-                output.done(kind, command::OTHER, None).await;
+                self.last.rows = 1;
+                self.last.error = 0;
+                // Within a procedure an assignment has no DONE of its own.
+                if !frame.in_procedure {
+                    output.done(kind, command::OTHER, None).await;
+                }
             }
             StatementKind::SetOption(option) => self.set_option(option, frame, output).await?,
             StatementKind::Print(value) => {
                 let (value, sql_type) = self.value(value, frame).await?;
-                let text = display(&value, &sql_type);
+                let limit = if sql_type.is_unicode() { 4000 } else { 8000 };
+                let text = output::cut(display(&value, &sql_type), limit);
                 self.inform(SqlError::new(0, 0, 1, text).at_line(statement.line), output).await;
                 output.done(kind, command::OTHER, None).await;
             }
@@ -448,7 +454,10 @@ impl Session {
             if let Some(value) = &declaration.value {
                 let (value, sql_type) = self.value(value, frame).await?;
                 frame.assign(&declaration.name, value, &sql_type)?;
-                output.done(frame.done_kind(), command::OTHER, None).await;
+                self.last.rows = 1;
+                if !frame.in_procedure {
+                    output.done(frame.done_kind(), command::OTHER, None).await;
+                }
             }
         }
         Ok(())

@@ -174,7 +174,7 @@ impl Session {
         let positions = assigned(&update.assignments, &definition, |name| target.column(name).to_string())?;
         let assigns = positions.iter().copied().flatten().collect::<Vec<_>>();
         let keys = definition.unique_keys();
-        let changes_keys = keys.iter().any(|key| key.columns.iter().any(|column| assigns.contains(column)));
+        let changes_keys = keys.iter().any(|key| key.uses().any(|column| assigns.contains(&column)));
         self.lock_target(&table, tries, target.hints, changes_keys)?;
         let exprs = values_of(&update.assignments, &positions, &target)?;
         // With variables the rows are gone through one by one: a variable may be used in what follows.

@@ -1,13 +1,14 @@
 //! Sending events, and the messages among them.
 
 use arrow::record_batch::RecordBatch;
-use tds::ServerMessage;
+use tds::{Length, ServerMessage, SqlType};
 use tokio::sync::mpsc;
 
 use super::cancellation::Cancellation;
 use super::instance::Instance;
 use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
+use crate::engine::convert;
 use crate::sql_error::SqlError;
 
 /// Where a request's events go.
@@ -119,13 +120,28 @@ impl Output {
     }
 }
 
+/// Characters of an error's text that are sent: what SQL Server's own messages are cut to.
+const MESSAGE_CHARS_MAX: usize = 2047;
+/// Characters of a PRINT of varchar, the longest text that a message may have.
+const PRINT_CHARS_MAX: usize = 8000;
+
+/// `text` cut to so many UTF-16 units.
+pub(super) fn cut(text: String, units: usize) -> String {
+    if text.len() <= units {
+        return text;
+    }
+    convert::cut_text(&text, &SqlType::NVarChar { length: Length::Max }, units)
+}
+
 /// The token's fields of an error or notice.
 pub(crate) fn message(error: SqlError, instance: &Instance) -> ServerMessage {
+    // Number 0 is PRINT's.
+    let limit = if error.number == 0 { PRINT_CHARS_MAX } else { MESSAGE_CHARS_MAX };
     ServerMessage {
         number: error.number,
         state: error.state,
         class: error.class,
-        message: error.message,
+        message: cut(error.message, limit),
         server: instance.name().to_string(),
         procedure: error.procedure,
         line: error.line.max(1),

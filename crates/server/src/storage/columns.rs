@@ -10,9 +10,13 @@ use arrow::array::{
 use arrow::datatypes::SchemaRef;
 use rows::mapping::column_for;
 use store::StoreError;
-use store::engine::{Column, Kind};
+use store::engine::kind::Place;
+use store::engine::{Column, FilterTest, Kind};
 
 use tds::{CodePage, Length, SqlType};
+
+use crate::catalogue::ColumnDefinition;
+use crate::engine::Datum;
 
 /// The form of one table: its schema in memory and its columns in pages.
 #[derive(Debug)]
@@ -149,6 +153,27 @@ fn kind_of(sql_type: &SqlType, code_page: Option<CodePage>) -> (Kind, Option<Cod
         SqlType::Binary { length } => plain(Kind::Binary(*length)),
         SqlType::VarBinary { length } => plain(Kind::VarBinary(units(length))),
         SqlType::Image | SqlType::SqlVariant | SqlType::Udt { .. } => plain(Kind::VarBinary(None)),
+    }
+}
+
+/// A value as pages hold it, for comparisons with others of its column; None: the column is too large for them.
+pub(super) fn stored_value(value: &Datum, column: &ColumnDefinition) -> Option<Vec<u8>> {
+    let (kind, code_page) = kind_of_column(&column.stored());
+    if kind.place() == (Place::Variable { limit_bytes: None }) {
+        return None;
+    }
+    let mut array = Datum::array(std::slice::from_ref(value), &column.sql_type);
+    if let Some(code_page) = code_page {
+        array = Arc::new(encoded(&array, code_page, &column.name).ok()?);
+    }
+    FilterTest::value(kind, &array).ok()
+}
+
+/// A column of an error's values as they are without pages.
+pub(crate) fn shown_value(array: &ArrayRef, column: &ColumnDefinition) -> Result<ArrayRef, StoreError> {
+    match kind_of_column(&column.stored()).1.filter(|_| array.as_binary_opt::<i32>().is_some()) {
+        Some(code_page) => Ok(Arc::new(decoded(array, code_page, &column.name)?)),
+        None => Ok(Arc::clone(array)),
     }
 }
 

@@ -38,6 +38,7 @@ pub use key_range::{Bound, KeyRange, KeySpan};
 pub use logging::{LoadLogging, LoggingCondition};
 pub use store::engine::{ResourceLimits, ServiceTier};
 
+pub(crate) use columns::shown_value;
 pub use databases::PagedDatabases;
 pub use databases_transaction::{PagedSavepoints, PagedSnapshots, PagedTransactions};
 pub use figures::{DatabaseFigures, Figures, IndexPages, LOG_FILE_ID, file_id, index_of, page_text};
@@ -48,7 +49,7 @@ pub use scan::{LocatedScan, Scan};
 pub use side_writer::SideWriter;
 pub use store::engine::{ColumnSource, RowLocator};
 pub use store::engine::{StrungForm, StrungRows, ValueForm};
-pub(crate) use trees::{KeyTree, holds, key_trees};
+pub(crate) use trees::{KeyTree, holds, holds_key, key_trees};
 pub(crate) use value_form::value_form;
 
 /// How a data directory, or memory, keeps its tables.

@@ -3,12 +3,14 @@
 use store::engine::catalogue::Table;
 use store::engine::kind::Place;
 use store::engine::{
-    Compression, EngineError, INDEX_KEY_LIMIT_BYTES, IndexDefinition, KEY_LIMIT_BYTES, KeyColumn, Placement,
-    Transaction,
+    Compression, EngineError, FilterTerm, FilterTest, INDEX_KEY_LIMIT_BYTES, IndexDefinition,
+    KEY_LIMIT_BYTES, KeyColumn, Placement, Transaction,
 };
 
-use super::columns::kind_of_column;
-use crate::catalogue::{DEFAULT_COLLATION, IndexOptions, TableDefinition};
+use super::columns::{kind_of_column, stored_value};
+use crate::catalogue::{
+    ColumnTest, DEFAULT_COLLATION, IndexOptions, RowFilter, TableDefinition, UniqueKey, relations,
+};
 use crate::tsql::administration::FileGroups;
 use crate::tsql::index::DataCompression;
 
@@ -36,8 +38,8 @@ impl TableTrees {
         serde_json::from_str::<TableDefinition>(properties).ok().map(|definition| Self::of(&definition))
     }
 
-    /// What a definition says. Left out: what trees of the engine cannot hold (see [`holds`]), columnstore and filtered
-    /// indexes, which are declared only, and disabled ones.
+    /// What a definition says. Left out: what trees of the engine cannot hold (see [`holds`]), columnstore indexes,
+    /// which are declared only, and disabled ones.
     pub fn of(definition: &TableDefinition) -> TableTrees {
         let mut trees = TableTrees {
             clustered: None,
@@ -50,6 +52,7 @@ impl TableTrees {
                 name: &key.name,
                 columns: &key.columns,
                 include: &[],
+                filter: Vec::new(),
                 unique: true,
                 is_constraint: true,
                 options: key.options,
@@ -57,18 +60,23 @@ impl TableTrees {
             };
             (key.clustered, declared)
         });
-        let indexes = definition.indexes.iter().filter(|index| !index.columnstore && index.filter.is_none());
-        let indexes = indexes.map(|index| {
+        let indexes = definition.indexes.iter().filter(|index| !index.columnstore);
+        let indexes = indexes.filter_map(|index| {
+            let filter = match index.row_filter(definition).ok()? {
+                Some(filter) => filter_terms(&filter, definition)?,
+                None => Vec::new(),
+            };
             let declared = Declared {
                 name: &index.name,
                 columns: &index.columns,
                 include: &index.include,
+                filter,
                 unique: index.unique,
                 is_constraint: false,
                 options: index.options,
                 group: &index.file_group,
             };
-            (index.clustered, declared)
+            Some((index.clustered, declared))
         });
         for (clustered, declared) in keys.chain(indexes).filter(|(_, declared)| !declared.options.disabled) {
             let Some(tree) = declared.tree(definition, clustered) else { continue };
@@ -187,7 +195,8 @@ pub(crate) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
         unique: tree.unique,
     };
     let clustered = clustered.iter().map(|key| tree(None, key));
-    let indexes = indexes.iter().map(|index| &index.definition);
+    // What a filtered index leaves out is not found by it.
+    let indexes = indexes.iter().map(|index| &index.definition).filter(|index| index.filter.is_empty());
     clustered.chain(indexes.map(|index| tree(Some(index.name.clone()), index))).collect()
 }
 
@@ -207,6 +216,12 @@ pub(crate) fn holds(definition: &TableDefinition, columns: &[usize], clustered: 
         columns.iter().enumerate().any(|(at, column)| columns.iter().take(at).any(|other| other == column));
     let bytes: Option<usize> = columns.iter().map(width).sum();
     !twice && (1..=32).contains(&columns.len()) && bytes.is_some_and(|bytes| bytes <= limit)
+}
+
+/// The same of a key with its filter.
+pub(crate) fn holds_key(definition: &TableDefinition, key: &UniqueKey) -> bool {
+    holds(definition, &key.columns, key.clustered)
+        && key.filter.as_ref().is_none_or(|filter| filter_terms(filter, definition).is_some())
 }
 
 pub(super) fn compression(declared: DataCompression) -> Compression {
@@ -229,6 +244,7 @@ struct Declared<'d> {
     name: &'d str,
     columns: &'d [(String, bool)],
     include: &'d [String],
+    filter: Vec<FilterTerm>,
     unique: bool,
     is_constraint: bool,
     options: IndexOptions,
@@ -261,6 +277,7 @@ impl Declared<'_> {
             name: self.name.to_owned(),
             key: key.collect::<Option<_>>()?,
             included: included.collect(),
+            filter: self.filter.clone(),
             unique: self.unique,
             is_constraint: self.is_constraint,
             compression: Some(compression(match clustered {
@@ -271,4 +288,29 @@ impl Declared<'_> {
             pad_index: self.options.pad_index,
         })
     }
+}
+
+/// The terms of a filter over values as pages hold them; None: a column of it is too large for comparisons.
+fn filter_terms(filter: &RowFilter, definition: &TableDefinition) -> Option<Vec<FilterTerm>> {
+    let terms = filter.terms.iter().map(|term| {
+        let column = definition.columns.get(term.column)?;
+        let test = match &term.test {
+            ColumnTest::Null(true) => FilterTest::Null,
+            ColumnTest::Null(false) => FilterTest::NotNull,
+            ColumnTest::Compare(comparison, values) => {
+                let [less, equal, greater] = relations(*comparison);
+                let values = values.iter().map(|value| stored_value(value, column));
+                let collation = column.collation.as_deref().unwrap_or(DEFAULT_COLLATION);
+                FilterTest::Compare {
+                    less,
+                    equal,
+                    greater,
+                    collation: column.sql_type.is_character().then(|| collation.to_owned()),
+                    values: values.collect::<Option<_>>()?,
+                }
+            }
+        };
+        Some(FilterTerm { column: term.column, test })
+    });
+    terms.collect()
 }

@@ -7,7 +7,7 @@ use tds::{Collation, SqlType};
 
 use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::engine::Datum;
-use crate::engine::convert::{convert, cut_text, length_limit};
+use crate::engine::convert::{convert, cut_text, in_code_page, length_limit};
 use crate::sql_error::SqlError;
 
 /// Converts `array`, whose values are of type `from`, to the column's type.
@@ -113,7 +113,7 @@ fn text(array: &ArrayRef, table: &TableDefinition, column: &ColumnDefinition) ->
             builder.append_null();
             continue;
         };
-        let mapped = if rewritten { in_code_page(value, collation) } else { None };
+        let mapped = if rewritten { in_code_page(value, collation.code_page()) } else { None };
         let value = mapped.as_deref().unwrap_or(value);
         let units = match limit {
             Some(limit) if value.len() > limit || fixed => units(value, to, collation),
@@ -151,21 +151,6 @@ fn units(value: &str, to: &SqlType, collation: Collation) -> usize {
         return value.len();
     }
     collation.code_page().encode(value).map_or(value.chars().count(), |bytes| bytes.len())
-}
-
-/// The text as its column's code page can hold it: `?` for what it lacks. None if nothing changes.
-fn in_code_page(value: &str, collation: Collation) -> Option<String> {
-    let page = collation.code_page();
-    if value.is_ascii() || page.encode(value).is_ok() {
-        return None;
-    }
-    let mut buffer = [0_u8; 4];
-    Some(
-        value
-            .chars()
-            .map(|ch| if page.encode(ch.encode_utf8(&mut buffer)).is_ok() { ch } else { '?' })
-            .collect(),
-    )
 }
 
 fn binary(

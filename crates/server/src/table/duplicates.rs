@@ -32,7 +32,8 @@ impl IgnoredKeys {
         in_pages: bool,
         read: impl FnOnce(Vec<UniqueKey>) -> Result<TableKeys, SqlError>,
     ) -> Result<IgnoredKeys, SqlError> {
-        let looked_up = in_pages && keys.iter().all(|key| holds(table, &key.columns, key.clustered));
+        let in_tree = |key: &UniqueKey| key.filter.is_none() && holds(table, &key.columns, key.clustered);
+        let looked_up = in_pages && keys.iter().all(in_tree);
         let seen = match looked_up {
             true => TableKeys::new(keys.clone()),
             false => read(keys.clone())?,

@@ -17,7 +17,7 @@ use crate::catalogue::{ColumnDefinition, TableDefinition, UniqueKey};
 use crate::engine::convert::display;
 use crate::engine::{Datum, is_case_sensitive, text_key};
 use crate::sql_error::SqlError;
-use crate::storage::holds;
+use crate::storage::holds_key;
 
 /// The keys of tables that nobody is writing to.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ pub(crate) struct TableKeys {
 /// The keys that a table in pages cannot keep unique by its trees, because those cannot hold them.
 pub(crate) fn keys_in_memory(table: &TableDefinition) -> Vec<UniqueKey> {
     let mut keys = table.unique_keys();
-    keys.retain(|key| !holds(table, &key.columns, key.clustered));
+    keys.retain(|key| !holds_key(table, key));
     keys
 }
 
@@ -85,7 +85,7 @@ impl TableKeys {
 
     /// Positions of all columns that are part of a key, sorted.
     pub fn columns(keys: &[UniqueKey]) -> Vec<usize> {
-        let mut columns: Vec<usize> = keys.iter().flat_map(|key| key.columns.iter().copied()).collect();
+        let mut columns: Vec<usize> = keys.iter().flat_map(UniqueKey::uses).collect();
         columns.sort_unstable();
         columns.dedup();
         columns
@@ -94,7 +94,7 @@ impl TableKeys {
     /// Whether any of `keys` (encoded as [`encode`](super::reference::encode) does) is missing among the keys over
     /// `columns`; None if these columns are no unique key in this order.
     pub fn missing(&self, columns: &[usize], keys: &HashSet<Vec<u8>>) -> Option<bool> {
-        let position = self.keys.iter().position(|key| key.columns == columns)?;
+        let position = self.keys.iter().position(|key| key.columns == columns && key.filter.is_none())?;
         let set = self.sets.get(position)?;
         Some(keys.iter().any(|key| !set.contains(&self.fingerprint(key))))
     }
@@ -116,8 +116,9 @@ impl TableKeys {
             let fingerprints = self.fingerprints(table, number, &columns)?;
             let (Some(key), Some(set)) = (self.keys.get(number), self.sets.get_mut(number)) else { continue };
             set.reserve(rows);
+            let mask = masked(key, table, rows, &columns)?;
             for (row, fingerprint) in fingerprints.into_iter().enumerate() {
-                if !set.insert(fingerprint) {
+                if is_in(&mask, row) && !set.insert(fingerprint) {
                     let arrays: Vec<ArrayRef> =
                         key.columns.iter().filter_map(|column| columns(*column)).collect();
                     let columns = key.columns.iter().filter_map(|column| table.columns.get(*column));
@@ -165,18 +166,39 @@ impl TableKeys {
         let fingerprints: Vec<Vec<u128>> = (0..self.keys.len())
             .map(|number| self.fingerprints(table, number, &columns))
             .collect::<Result<_, _>>()?;
+        let masks = self.keys.iter().map(|key| masked(key, table, fresh.len(), &columns));
+        let masks = masks.collect::<Result<Vec<_>, _>>()?;
         for (row, fresh) in fresh.iter_mut().enumerate().filter(|(_, fresh)| **fresh) {
-            let own = || fingerprints.iter().filter_map(|keys| keys.get(row).copied());
-            *fresh = self.sets.iter().zip(own()).all(|(set, key)| !set.contains(&key));
+            let own = || {
+                let keys = fingerprints.iter().filter_map(|keys| keys.get(row).copied());
+                keys.zip(masks.iter().map(|mask| is_in(mask, row)))
+            };
+            *fresh = self.sets.iter().zip(own()).all(|(set, (key, counts))| !(counts && set.contains(&key)));
             if *fresh {
-                for (set, key) in self.sets.iter_mut().zip(own()) {
-                    set.insert(key);
+                for (set, (key, counts)) in self.sets.iter_mut().zip(own()) {
+                    if counts {
+                        set.insert(key);
+                    }
                 }
                 self.rows += 1;
             }
         }
         Ok(())
     }
+}
+
+/// Which rows a key is of; None: all.
+fn masked(
+    key: &UniqueKey,
+    table: &TableDefinition,
+    rows: usize,
+    columns: impl Fn(usize) -> Option<ArrayRef>,
+) -> Result<Option<Vec<bool>>, SqlError> {
+    key.filter.as_ref().map(|filter| filter.mask(table, rows, columns)).transpose()
+}
+
+fn is_in(mask: &Option<Vec<bool>>, row: usize) -> bool {
+    mask.as_ref().is_none_or(|mask| mask.get(row).copied().unwrap_or_default())
 }
 
 /// What a key column is compared by.

@@ -55,8 +55,8 @@ pub fn tokenize(text: &str, quoted_identifier: bool) -> Result<Vec<Token>, SqlEr
     Lexer { text, bytes: text.as_bytes(), at: 0, line: 1, quoted_identifier }.run()
 }
 
-/// Characters of a name.
-pub(super) const NAME_MAX: usize = 128;
+/// Length of a name in UTF-16 units, at most: sysname's.
+const NAME_UNITS_MAX: usize = 128;
 
 const SYMBOLS: [&str; 40] = [
     "<=>", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<>", "!=", "<=", ">=", "!<", "!>",
@@ -140,8 +140,8 @@ impl Lexer<'_> {
     fn token(&mut self) -> Result<TokenKind, SqlError> {
         let Some(ch) = self.current() else { return Err(SqlError::syntax("")) };
         match ch {
-            '[' => self.delimited(b']').and_then(fitting).map(TokenKind::Quoted),
-            '"' if self.quoted_identifier => self.delimited(b'"').and_then(fitting).map(TokenKind::Quoted),
+            '[' => name(self.delimited(b']')?).map(TokenKind::Quoted),
+            '"' if self.quoted_identifier => name(self.delimited(b'"')?).map(TokenKind::Quoted),
             '"' => self.delimited(b'"').map(|value| TokenKind::Text { value, unicode: false }),
             '\'' => self.delimited(b'\'').map(|value| TokenKind::Text { value, unicode: false }),
             'N' | 'n' if self.byte(1) == b'\'' => {
@@ -162,12 +162,12 @@ impl Lexer<'_> {
             // `$action`, `$identity`, `$rowguid`.
             '$' if self.byte(1).is_ascii_alphabetic() => {
                 self.at += 1;
-                fitting(self.word()).map(|word| TokenKind::Word(format!("${word}")))
+                name(format!("${}", self.word())).map(TokenKind::Word)
             }
             '0'..='9' => Ok(self.number()),
             '.' if self.byte(1).is_ascii_digit() && !self.after_name() => Ok(self.number()),
-            '@' => fitting(self.word()).map(TokenKind::Variable),
-            _ if is_word_start(ch) => fitting(self.word()).map(TokenKind::Word),
+            '@' => name(self.word()).map(TokenKind::Variable),
+            _ if is_word_start(ch) => name(self.word()).map(TokenKind::Word),
             _ => self.symbol(ch),
         }
     }
@@ -271,12 +271,12 @@ impl Lexer<'_> {
     }
 }
 
-/// A name that is not too long. Errors: 103.
-fn fitting(name: String) -> Result<String, SqlError> {
-    match name.chars().nth(NAME_MAX) {
-        None => Ok(name),
-        Some(_) => Err(SqlError::identifier_too_long(&name)),
+/// A name, unless it is longer than names can be.
+pub(crate) fn name(name: String) -> Result<String, SqlError> {
+    if name.len() <= NAME_UNITS_MAX || name.encode_utf16().count() <= NAME_UNITS_MAX {
+        return Ok(name);
     }
+    Err(SqlError::identifier_too_long(&name))
 }
 
 fn is_word_start(ch: char) -> bool {

@@ -265,8 +265,7 @@ impl Transaction {
         let chosen = table.indexes.iter().filter(|index| ids.contains(&index.id));
         let mut loads: Vec<IndexLoad> =
             chosen.map(|index| IndexLoad::new(&self.shared, index, memory)).collect();
-        let mut columns: Vec<usize> =
-            loads.iter().flat_map(|load| load.index.shape.sources.iter().flatten().copied()).collect();
+        let mut columns: Vec<usize> = loads.iter().flat_map(|load| load.index.sources()).collect();
         columns.sort_unstable();
         columns.dedup();
         let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current, passes: false };

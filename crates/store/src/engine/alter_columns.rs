@@ -9,6 +9,7 @@ use super::alter::{OldRows, Reload};
 use super::catalogue::Table;
 use super::error::EngineError;
 use super::index::{Index, IndexDefinition, Tree};
+use super::index_filter::FilterTerm;
 use super::key::KeyColumn;
 use super::kind::{Kind, Place};
 use super::layout::{Column, Layout};
@@ -155,6 +156,11 @@ fn moved(old: &Table, columns: &[NewColumn]) -> Result<Reload, EngineError> {
         Ok::<_, EngineError>(IndexDefinition {
             key: key.collect::<Result<_, EngineError>>()?,
             included: definition.included.iter().map(|column| place(*column)).collect::<Result<_, _>>()?,
+            filter: definition
+                .filter
+                .iter()
+                .map(|term| Ok(FilterTerm { column: place(term.column)?, ..term.clone() }))
+                .collect::<Result<_, EngineError>>()?,
             ..definition.clone()
         })
     };
@@ -173,7 +179,8 @@ fn extended(old: &Table, columns: &[NewColumn]) -> Result<Option<Layout>, Engine
     let in_trees: Vec<usize> = trees
         .flat_map(|tree| {
             let key = tree.definition.key.iter().map(|key| key.column);
-            key.chain(tree.definition.included.iter().copied()).collect::<Vec<_>>()
+            let filter = tree.definition.filter.iter().map(|term| term.column);
+            key.chain(tree.definition.included.iter().copied()).chain(filter).collect::<Vec<_>>()
         })
         .collect();
     let kept = |(number, (new, column)): (usize, (&NewColumn, &Column))| {

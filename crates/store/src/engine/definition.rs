@@ -12,6 +12,7 @@ use super::compress::Compression;
 use super::error::EngineError;
 use super::file_groups::PRIMARY;
 use super::index::IndexDefinition;
+use super::index_filter;
 use super::key::KeyColumn;
 use super::layout::Column;
 use super::page::{PageId, RowId};
@@ -173,11 +174,15 @@ fn put_definition(out: &mut Writer, definition: &IndexDefinition) {
     }
     out.count(definition.included.len());
     definition.included.iter().for_each(|column| out.u32(*column as u32));
-    out.u8(u8::from(definition.unique));
+    // Two flags; without a filter it is what it was before there were filters.
+    out.u8(u8::from(definition.unique) | u8::from(!definition.filter.is_empty()) << 1);
     out.u8(u8::from(definition.is_constraint));
     out.u8(definition.fill_factor_percent);
     out.u8(u8::from(definition.pad_index));
     out.u8(definition.compression.unwrap_or_default() as u8);
+    if !definition.filter.is_empty() {
+        index_filter::put(out, &definition.filter);
+    }
 }
 
 fn take_definition(reader: &mut Reader<'_>) -> Result<IndexDefinition, CodecError> {
@@ -194,16 +199,22 @@ fn take_definition(reader: &mut Reader<'_>) -> Result<IndexDefinition, CodecErro
     let count = reader.count(4, "included columns")?;
     let included =
         (0..count).map(|_| Ok(reader.u32("included column")? as usize)).collect::<Result<_, CodecError>>()?;
-    Ok(IndexDefinition {
+    let flags = reader.u8("unique")?;
+    let mut definition = IndexDefinition {
         name,
         key,
         included,
-        unique: reader.u8("unique")? != 0,
+        filter: Vec::new(),
+        unique: flags & 1 != 0,
         is_constraint: reader.u8("constraint")? != 0,
         fill_factor_percent: reader.u8("fill factor")?,
         pad_index: reader.u8("pad index")? != 0,
         compression: Some(take_compression(reader)?),
-    })
+    };
+    if flags & 2 != 0 {
+        definition.filter = index_filter::take(reader)?;
+    }
+    Ok(definition)
 }
 
 fn take_compression(reader: &mut Reader<'_>) -> Result<Compression, CodecError> {

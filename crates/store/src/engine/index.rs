@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, BinaryArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::Schema;
 
 use super::allocation::Unit;
 use super::catalogue::UnitKind;
 use super::compress::Compression;
 use super::error::EngineError;
+use super::index_filter::{Filter, FilterTerm};
 use super::key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyLayout, TextOrder};
 use super::kind::Kind;
 use super::layout::{Column, Layout};
@@ -24,6 +26,8 @@ pub struct IndexDefinition {
     pub key: Vec<KeyColumn>,
     /// Further columns of the table that a nonclustered index holds (`INCLUDE`).
     pub included: Vec<usize>,
+    /// What must be true of the rows that a nonclustered index has; empty: nothing, it has all.
+    pub filter: Vec<FilterTerm>,
     /// Whether two rows may not have the same key. A null equals another one.
     pub unique: bool,
     /// Whether it belongs to a PRIMARY KEY or UNIQUE constraint: a duplicate is error 2627 instead of 2601.
@@ -44,6 +48,7 @@ impl IndexDefinition {
             name: name.into(),
             key: KeyColumn::all(columns),
             included: Vec::new(),
+            filter: Vec::new(),
             unique: true,
             is_constraint: true,
             fill_factor_percent: 0,
@@ -90,8 +95,9 @@ impl Tree {
         definition.check()?;
         KeyLayout::check(layout, &definition.key, KEY_LIMIT_BYTES)?;
         definition.compression = Some(layout.compression);
-        if !definition.included.is_empty() {
-            return Err(EngineError::Schema { reason: "a clustered key with included columns".to_owned() });
+        if !definition.included.is_empty() || !definition.filter.is_empty() {
+            let reason = "a clustered key with included columns or a filter".to_owned();
+            return Err(EngineError::Schema { reason });
         }
         let mut columns = definition.key.clone();
         columns.extend((layout.visible().len()..layout.columns.len()).map(KeyColumn::new));
@@ -172,6 +178,8 @@ pub(crate) struct IndexShape {
     pub sources: Vec<Option<usize>>,
     /// The clustered key as it lies in the index's rows; None: the address does.
     pub clustered: Option<KeyLayout>,
+    /// Which rows of the table it has.
+    pub filter: Filter,
 }
 
 impl Index {
@@ -256,9 +264,24 @@ impl Index {
                 KeyLayout::new(&rows, &columns.collect::<Vec<_>>(), order)
             })
             .transpose()?;
+        let filter = Filter::new(&definition.filter, layout, order)?;
         let tree = Tree { definition, layout: rows, key, root, unit: UnitKind::Index(id) };
-        let shape = IndexShape { sources, clustered };
+        let shape = IndexShape { sources, clustered, filter };
         Ok(Self { id, tree: Arc::new(tree), unit, shape: Arc::new(shape) })
+    }
+
+    /// Columns of the table (the hidden one, too) that say what the index has of a row.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = usize> {
+        self.shape.sources.iter().flatten().copied().chain(self.shape.filter.columns())
+    }
+
+    /// Which of `rows` rows of the table it has; None: all. `column` has their columns.
+    pub(crate) fn mask(
+        &self,
+        column: impl Fn(usize) -> Option<ArrayRef>,
+        rows: usize,
+    ) -> Result<Option<BooleanArray>, EngineError> {
+        self.shape.filter.mask(column, rows)
     }
 
     /// The rows of the index for `rows` rows of the table; `column` has their columns, the hidden one, too.
@@ -278,7 +301,12 @@ impl Index {
                 Ok(Arc::new(bytes) as ArrayRef)
             }
         });
-        index_batch(&self.tree.layout, columns.collect::<Result<Vec<_>, _>>()?, rows)
+        let mask = self.mask(&column, rows)?;
+        let batch = index_batch(&self.tree.layout, columns.collect::<Result<Vec<_>, _>>()?, rows)?;
+        match mask {
+            Some(mask) => Ok(filter_record_batch(&batch, &mask)?),
+            None => Ok(batch),
+        }
     }
 
     /// Where a row of the index leads; None: it is damaged.

@@ -100,15 +100,19 @@ impl HeapWriter<'_> {
             let after = index_rows(&index, &new, &addresses, locators.len())?;
             let before = BoundBatch::new(&index.tree.layout, &before, &mut no_large_values())?;
             let after = BoundBatch::new(&index.tree.layout, &after, &mut no_large_values())?;
-            let changed: Vec<usize> =
-                (0..after.rows()).filter(|row| before.record(*row) != after.record(*row)).collect();
-            for row in &changed {
-                let before = before.record(*row);
-                let key = index.tree.key.of_row(&index.tree.layout, StoredRow::whole(&before));
+            let before_places = places(&index, &old, locators.len())?;
+            let after_places = places(&index, &new, locators.len())?;
+            let pairs = before_places.into_iter().zip(after_places).map(|(old, new)| {
+                (old.map(|place| before.record(place)), new.map(|place| after.record(place)))
+            });
+            let changed: Vec<_> = pairs.filter(|(before, after)| before != after).collect();
+            for before in changed.iter().filter_map(|(before, _)| before.as_ref()) {
+                let key = index.tree.key.of_row(&index.tree.layout, StoredRow::whole(before));
                 let key = key.ok_or_else(|| damaged(index.tree.root, "a key cannot be read"))?;
                 self.delete_keyed(&index.tree, &key)?;
             }
-            changed.iter().try_for_each(|row| self.insert_keyed(&index.tree, &after.record(*row)))?;
+            let mut entering = changed.iter().filter_map(|(_, after)| after.as_ref());
+            entering.try_for_each(|after| self.insert_keyed(&index.tree, after))?;
         }
         Ok(())
     }
@@ -181,8 +185,8 @@ impl HeapWriter<'_> {
 
     /// What the indexes hold of some rows, and these columns.
     fn indexed_columns(&mut self, locators: &[RowLocator], more: &[usize]) -> Result<Columns, EngineError> {
-        let sources = self.table.indexes.iter().flat_map(|index| index.shape.sources.iter().flatten());
-        let mut wanted: Vec<usize> = sources.copied().chain(more.iter().copied()).collect();
+        let sources = self.table.indexes.iter().flat_map(Index::sources);
+        let mut wanted: Vec<usize> = sources.chain(more.iter().copied()).collect();
         wanted.sort_unstable();
         wanted.dedup();
         if wanted.is_empty() {
@@ -340,6 +344,14 @@ pub(super) fn index_rows(
     rows: usize,
 ) -> Result<RecordBatch, EngineError> {
     index.rows_of(|column| columns.get(&column).cloned(), addresses, rows)
+}
+
+/// For each row of the table the place of its entry among [those of the index](index_rows); None: its filter keeps it out.
+fn places(index: &Index, columns: &Columns, rows: usize) -> Result<Vec<Option<usize>>, EngineError> {
+    let mask = index.mask(|column| columns.get(&column).cloned(), rows)?;
+    let mut entries = 0_usize..;
+    let has = |row: usize| mask.as_ref().is_none_or(|mask| mask.value(row));
+    Ok((0..rows).map(|row| if has(row) { entries.next() } else { None }).collect())
 }
 
 /// Keys of rows in the form of a tree.

@@ -5,14 +5,17 @@
 
 use std::cell::RefCell;
 
+use arrow::datatypes::DataType;
 use datafusion::functions_aggregate as engine_aggregates;
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, Sort};
-use datafusion::logical_expr::{Expr, LogicalPlan, lit};
-use tds::{Length, SqlType};
+use datafusion::logical_expr::{Expr, LogicalPlan, cast, lit};
+use tds::{Collation, Length, SqlType};
 
+use super::super::Datum;
+use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
-use super::super::convert::type_name;
-use super::super::typed::Typed;
+use super::super::convert::{length_limit, text_length, type_name};
+use super::super::typed::{Typed, call};
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
 use super::scope::{outer, reference};
 use super::{Binder, Scope};
@@ -167,6 +170,42 @@ pub(super) fn first_by_key(value: &Typed, ascending: bool) -> Expr {
     aggregate(engine_aggregates::first_last::first_value_udaf(), vec![value.expr.clone()], false, order)
 }
 
+/// A bound aggregate.
+pub(super) struct Aggregate {
+    /// The engine's call.
+    pub expr: Expr,
+    /// The type of what it returns.
+    pub value_type: SqlType,
+    /// T-SQL's type.
+    pub result: SqlType,
+    /// The collation of a text.
+    pub collation: Option<Collation>,
+}
+
+/// An aggregate's column as T-SQL's value of it.
+fn finished(value: Typed, result: SqlType, name: &str) -> Result<Typed, SqlError> {
+    if name == "STRING_AGG" {
+        let joined = cast(value.expr.clone(), DataType::Utf8);
+        return Ok(joined_text(Typed { expr: joined, nullable: true, ..value }, result));
+    }
+    let collation = value.collation;
+    checked_float(value).with_collation(collation).cast(&result)
+}
+
+/// What STRING_AGG gives. Errors when run: 9829 for a text longer than its type.
+fn joined_text(joined: Typed, result: SqlType) -> Typed {
+    let Some(limit) = length_limit(&result) else { return joined };
+    let target = result.clone();
+    call("string_agg_limit", vec![joined], result, move |values| match values {
+        [Datum::Text(text)] if text.len() > limit && text_length(text, &target) > limit => {
+            let message = "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
+            Err(SqlError::new(9829, 16, 1, message))
+        }
+        [value] => Ok(value.clone()),
+        _ => Ok(Datum::Null),
+    })
+}
+
 impl Binder<'_> {
     /// What stands for `expr` above the grouping: its column, if it was grouped by. Errors: 8120 for a column that
     /// was not.
@@ -236,13 +275,13 @@ impl Binder<'_> {
             ));
         }
         let (value, result) = self.aggregate_column(call, scope)?;
-        value.cast(&result)
+        finished(value, result, &call.name)
     }
 
     /// The column that stands for an aggregate above a grouping, and T-SQL's type of it.
     fn aggregate_column(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<(Typed, SqlType), SqlError> {
         let grouping = scope.grouping.ok_or_else(|| SqlError::internal("an aggregate without a grouping"))?;
-        let (expr, value_type, result) = self.aggregate_of(call, grouping.below)?;
+        let Aggregate { expr, value_type, result, collation } = self.aggregate_of(call, grouping.below)?;
         let mut aggregates = grouping.aggregates.borrow_mut();
         let name = match aggregates.iter().find(|(_, known)| *known == expr) {
             Some((name, _)) => name.clone(),
@@ -254,25 +293,23 @@ impl Binder<'_> {
         };
         // What the engine returns, then T-SQL's type with its overflow check.
         let nullable = !call.name.starts_with("COUNT");
-        Ok((Typed::new(reference(&name), value_type, nullable), result))
+        Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))
     }
 
     /// The engine's aggregate, the type of its value, and T-SQL's type.
-    pub(super) fn aggregate_of(
-        &self,
-        call: &FunctionCall,
-        scope: &Scope<'_>,
-    ) -> Result<(Expr, SqlType, SqlType), SqlError> {
+    pub(super) fn aggregate_of(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Aggregate, SqlError> {
+        let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
         let bigint = SqlType::BigInt;
         let count_type = if call.name == "COUNT" { SqlType::Int } else { SqlType::BigInt };
         if call.star {
             let expr = aggregate(engine_aggregates::count::count_udaf(), vec![lit(1_i64)], false, Vec::new());
-            return Ok((expr, bigint, count_type));
+            return Ok(numbers(expr, bigint, count_type));
         }
         let first =
             call.arguments.first().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?;
         let value = self.value(first, scope)?;
         let sql_type = value.sql_type.clone();
+        let value_collation = value.collation;
         let invalid = || {
             SqlError::new(
                 8117,
@@ -291,7 +328,7 @@ impl Binder<'_> {
                 let argument = if distinct { key(&value) } else { value.expr.clone() };
                 let count =
                     aggregate(engine_aggregates::count::count_udaf(), vec![argument], distinct, Vec::new());
-                Ok((count, bigint, count_type))
+                Ok(numbers(count, bigint, count_type))
             }
             "MIN" | "MAX" => {
                 if sql_type == SqlType::Bit {
@@ -315,23 +352,25 @@ impl Binder<'_> {
                     };
                     aggregate(function, vec![value.expr.clone()], false, Vec::new())
                 };
-                Ok((expr, sql_type.clone(), sql_type))
+                Ok(Aggregate {
+                    expr,
+                    value_type: sql_type.clone(),
+                    result: sql_type,
+                    collation: value.collation,
+                })
             }
             "SUM" => {
                 let sum = engine_aggregates::sum::sum_udaf;
                 match &sql_type {
                     SqlType::Float | SqlType::Real => {
                         let argument = value.cast(&SqlType::Float)?.expr;
-                        Ok((
-                            aggregate(sum(), vec![argument], call.distinct, Vec::new()),
-                            SqlType::Float,
-                            SqlType::Float,
-                        ))
+                        let sum = aggregate(sum(), vec![argument], call.distinct, Vec::new());
+                        Ok(numbers(sum, SqlType::Float, SqlType::Float))
                     }
                     _ => {
                         let (wide, result) = sum_types(&sql_type).ok_or_else(invalid)?;
                         let argument = value.cast(&wide)?.expr;
-                        Ok((aggregate(sum(), vec![argument], call.distinct, Vec::new()), wide, result))
+                        Ok(numbers(aggregate(sum(), vec![argument], call.distinct, Vec::new()), wide, result))
                     }
                 }
             }
@@ -344,7 +383,8 @@ impl Binder<'_> {
                     _ => engine_aggregates::variance::var_pop_udaf(),
                 };
                 let argument = value.cast(&SqlType::Float)?.expr;
-                Ok((aggregate(function, vec![argument], false, Vec::new()), SqlType::Float, SqlType::Float))
+                let deviation = aggregate(function, vec![argument], call.distinct, Vec::new());
+                Ok(numbers(deviation, SqlType::Float, SqlType::Float))
             }
             "CHECKSUM_AGG" => {
                 if !is_integer(&sql_type) {
@@ -352,11 +392,8 @@ impl Binder<'_> {
                 }
                 let argument = value.cast(&SqlType::Int)?.expr;
                 let function = engine_aggregates::bit_and_or_xor::bit_xor_udaf();
-                Ok((
-                    aggregate(function, vec![argument], call.distinct, Vec::new()),
-                    SqlType::Int,
-                    SqlType::Int,
-                ))
+                let combined = aggregate(function, vec![argument], call.distinct, Vec::new());
+                Ok(numbers(combined, SqlType::Int, SqlType::Int))
             }
             "STRING_AGG" => {
                 let separator =
@@ -382,7 +419,9 @@ impl Binder<'_> {
                 };
                 let argument = value.cast(&text)?.expr;
                 let function = engine_aggregates::string_agg::string_agg_udaf();
-                Ok((aggregate(function, vec![argument, separator], false, order), result.clone(), result))
+                let collation = value_collation;
+                let expr = aggregate(function, vec![argument, separator], false, order);
+                Ok(Aggregate { expr, value_type: text, result, collation })
             }
             name => Err(SqlError::unsupported(&format!("{name}()"))),
         }
@@ -394,7 +433,8 @@ impl Binder<'_> {
         call: &FunctionCall,
         value: Typed,
         invalid: impl Fn() -> SqlError,
-    ) -> Result<(Expr, SqlType, SqlType), SqlError> {
+    ) -> Result<Aggregate, SqlError> {
+        let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
         let function = engine_aggregates::average::avg_udaf();
         let result = match &value.sql_type {
             SqlType::Float | SqlType::Real => SqlType::Float,
@@ -408,11 +448,8 @@ impl Binder<'_> {
         };
         if result == SqlType::Float {
             let argument = value.cast(&SqlType::Float)?.expr;
-            return Ok((
-                aggregate(function, vec![argument], call.distinct, Vec::new()),
-                SqlType::Float,
-                result,
-            ));
+            let average = aggregate(function, vec![argument], call.distinct, Vec::new());
+            return Ok(numbers(average, SqlType::Float, result));
         }
         // The engine's decimal average has four digits more than its argument, up to 38 in all; whole numbers and
         // decimals alike are averaged with six and then cut or kept.
@@ -427,7 +464,7 @@ impl Binder<'_> {
         let scale = as_decimal(&wide).map_or(0, |(_, scale)| scale);
         let average = SqlType::Numeric { precision: 38, scale: (scale + 4).min(38) };
         let argument = value.cast(&wide)?.expr;
-        Ok((aggregate(function, vec![argument], call.distinct, Vec::new()), average, result))
+        Ok(numbers(aggregate(function, vec![argument], call.distinct, Vec::new()), average, result))
     }
 }
 

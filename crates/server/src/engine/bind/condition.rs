@@ -10,7 +10,7 @@ use super::super::convert::type_name;
 use super::super::like::{Pattern, function_name};
 use super::super::scalar::Scalar;
 use super::super::size::{check_repeated, check_subquery};
-use super::super::typed::{Typed, call_with};
+use super::super::typed::{Typed, call_with, common_collation};
 use super::super::types::{common_type, is_text};
 use super::{Binder, Scope, plan_error};
 use crate::sql_error::SqlError;
@@ -282,7 +282,6 @@ fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr
                 | SqlType::Image
                 | SqlType::Xml
                 | SqlType::Json
-                | SqlType::SqlVariant
                 | SqlType::Udt { .. }
         )
     };
@@ -307,6 +306,8 @@ fn comparable(left: Typed, right: Typed, comparison: Comparison) -> Result<(Expr
         ));
     }
     let collation = match (left.collation, right.collation) {
+        (Some(one), _) if left.explicit && !right.explicit => Some(one),
+        (_, Some(other)) if right.explicit && !left.explicit => Some(other),
         (Some(one), Some(other)) if one != other && is_text(&common) => {
             return Err(SqlError::new(
                 468,
@@ -393,7 +394,7 @@ fn is_constant(expr: &Expr) -> bool {
 
 fn like(value: Typed, pattern: Typed, escape: Option<Typed>) -> Result<Expr, SqlError> {
     let text = SqlType::NVarChar { length: tds::Length::Max };
-    let collation = value.collation.or(pattern.collation);
+    let (collation, _) = common_collation([&value, &pattern]);
     let fold = !is_case_sensitive(collation);
     let escape = match escape.map(|escape| escape.constant) {
         None => None,

@@ -360,7 +360,7 @@ impl Binder<'_> {
         order: Vec<Result<usize, Typed>>,
         windows: &Windows,
     ) -> Result<BoundQuery, SqlError> {
-        let mut builder = LogicalPlanBuilder::from(plan);
+        let mut builder = windows.input(plan)?;
         let window_exprs = windows.exprs.borrow();
         for (name, expr) in window_exprs.iter() {
             builder = builder.window([expr.clone().alias(name)]).map_err(plan_error)?;

@@ -13,11 +13,12 @@ use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams}
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, lit};
 use datafusion::physical_expr::create_physical_expr;
-use tds::{Length, SqlType};
+use tds::{CodePage, Length, SqlType};
 
+use super::super::convert::in_code_page;
 use super::super::scalar::Scalar;
 use super::super::size::check_repeated;
-use super::super::typed::{Typed, call, call_with, unify};
+use super::super::typed::{Typed, call, call_with, common_collation, unify};
 use super::super::types::is_numeric;
 use super::super::{Datum, arithmetic, functions};
 use super::condition::{one_column, with_plan};
@@ -85,7 +86,7 @@ impl Binder<'_> {
                 } else {
                     value.cast(&SqlType::VarChar { length: Length::Units(30) })?
                 };
-                Ok(value.with_collation(Some(collation)))
+                value.collate(collation)
             }
             Ast::Subquery(query) => self.scalar_subquery(query, scope),
             Ast::NextValue(name) => {
@@ -453,7 +454,11 @@ pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
             let units = if *unicode { value.encode_utf16().count() } else { value.chars().count() };
             let limit = if *unicode { 4000 } else { 8000 };
             let sql_type = super::super::types::text_of(*unicode, (units <= limit).then_some(units));
-            Typed::constant(Datum::Text(value.clone()), sql_type)
+            let value = match unicode {
+                true => value.clone(),
+                false => in_code_page(value, CodePage::Cp1252).unwrap_or_else(|| value.clone()),
+            };
+            Typed::constant(Datum::Text(value), sql_type)
         }
         Literal::Binary(bytes) => {
             let length = match bytes.len() {
@@ -523,9 +528,11 @@ fn computed(expr: &Expr) -> Option<ArrayRef> {
 
 /// CASE WHEN condition THEN result … ELSE the last result.
 fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError> {
-    let collation = results.iter().find_map(|result| result.collation);
+    let collation = common_collation(&results);
     let nullable = results.iter().any(|result| result.nullable);
-    let (mut results, sql_type) = unify(results)?;
+    let (results, sql_type) = unify(results)?;
+    let mut results =
+        results.into_iter().map(|result| result.under(collation)).collect::<Result<Vec<_>, _>>()?;
     let otherwise = results.pop().map(|result| Box::new(result.expr));
     let branches = conditions
         .into_iter()
@@ -536,8 +543,8 @@ fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError>
         return Err(SqlError::internal("a CASE without branches"));
     }
     let expr = Expr::Case(Case::new(None, branches, otherwise));
-    let collation = if sql_type.is_character() { collation } else { None };
-    Ok(Typed::new(expr, sql_type, nullable).with_collation(collation))
+    let collation = if sql_type.is_character() { collation } else { (None, false) };
+    Ok(Typed::new(expr, sql_type, nullable).collated(collation))
 }
 
 fn coalesce(values: Vec<Typed>) -> Result<Typed, SqlError> {

@@ -3,6 +3,7 @@
 //! The rules and error numbers are those of the T-SQL reference, "CAST and CONVERT". Character targets are cut to
 //! their length here, as CAST does; columns refuse what is too long before they convert (error 2628).
 
+mod code_page;
 mod format;
 mod number;
 mod temporal;
@@ -10,14 +11,14 @@ mod text;
 mod variant;
 mod xml;
 
-use tds::{Length, SqlType};
+use tds::{CodePage, Length, SqlType};
 
+pub(crate) use code_page::{code_page_bytes, in_code_page};
 pub(crate) use format::Parts;
 pub use format::display;
 pub(crate) use number::rescale;
 pub(crate) use temporal::place;
-pub(crate) use text::code_page_bytes;
-pub(crate) use variant::base_of;
+pub(crate) use variant::{base_of, variant_value};
 
 use super::clr::ClrType;
 use super::datum::Datum;
@@ -32,10 +33,23 @@ pub fn type_name(sql_type: &SqlType) -> String {
     }
 }
 
-/// Converts one value. `style` is CONVERT's third argument, 0 if it has none.
+/// Converts one value among those of the server's own collation.
+///
+/// Errors: those of [`convert_in`].
+pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
+    convert_in(value, from, to, style, CodePage::Cp1252)
+}
+
+/// Converts one value. `page` is the code page of texts that are not Unicode, on either side; `style` is CONVERT's third argument, 0 if it has none.
 ///
 /// Errors: 245 and its siblings for text, 220/8115 for overflow, 241/242 for dates, 529 for pairs without a conversion.
-pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
+pub fn convert_in(
+    value: Datum,
+    from: &SqlType,
+    to: &SqlType,
+    style: i32,
+    page: CodePage,
+) -> Result<Datum, SqlError> {
     if value.is_null() {
         return Ok(Datum::Null);
     }
@@ -44,7 +58,7 @@ pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result
         && let Datum::Binary(body) = &value
     {
         let (value, base) = variant::base_of(body)?;
-        return convert(value, &base, to, style);
+        return convert_in(value, &base, to, style, page);
     }
     if to.is_character()
         && let (Some(clr), Datum::Binary(bytes)) = (ClrType::of(from), &value)
@@ -108,17 +122,17 @@ pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result
         SqlType::Udt { .. } | SqlType::Image => match (value, ClrType::of(to)) {
             (value @ Datum::Binary(_), _) => Ok(value),
             (Datum::Text(text), Some(clr)) => clr.parse(&text).map(Datum::Binary),
-            (value, _) => text::to_binary(value, from, to, style),
+            (value, _) => text::to_binary(value, from, to, style, page),
         },
         SqlType::Xml if *from != SqlType::Xml => {
             let unicode = from.is_unicode() || from.is_binary();
-            match text::to_text(value, from, to, style)? {
+            match text::to_text(value, from, to, style, page)? {
                 Datum::Text(text) => xml::checked(text, unicode).map(Datum::Text),
                 other => Ok(other),
             }
         }
-        other if other.is_binary() => text::to_binary(value, from, to, style),
-        _ => text::to_text(value, from, to, style),
+        other if other.is_binary() => text::to_binary(value, from, to, style, page),
+        _ => text::to_text(value, from, to, style, page),
     }
 }
 

@@ -1,13 +1,20 @@
 //! To the character and binary types.
 
-use tds::SqlType;
+use tds::{CodePage, SqlType};
 
 use super::super::datum::Datum;
+use super::code_page::{code_page_bytes, from_code_page, in_code_page};
 use super::{cut_text, format, length_limit, pad_text, refused, text_length, type_name};
 use crate::sql_error::SqlError;
 
 /// Converts a value that is not NULL.
-pub(super) fn to_text(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
+pub(super) fn to_text(
+    value: Datum,
+    from: &SqlType,
+    to: &SqlType,
+    style: i32,
+    page: CodePage,
+) -> Result<Datum, SqlError> {
     let text = match value {
         Datum::Text(text) => text,
         Datum::Binary(bytes) if style == 0 => {
@@ -18,7 +25,7 @@ pub(super) fn to_text(value: Datum, from: &SqlType, to: &SqlType, style: i32) ->
                     .collect();
                 String::from_utf16_lossy(&units)
             } else {
-                from_code_page(&bytes)
+                from_code_page(&bytes, page)
             }
         }
         other => {
@@ -29,11 +36,42 @@ pub(super) fn to_text(value: Datum, from: &SqlType, to: &SqlType, style: i32) ->
             }
         }
     };
+    let text = match is_paged(to) {
+        true => in_code_page(&text, page).unwrap_or(text),
+        false => text,
+    };
+    if let Some(limit) = length_limit(to).filter(|_| is_paged(to) && page.max_char_len_bytes() > 1) {
+        return Ok(Datum::Text(of_bytes(text, limit, matches!(to, SqlType::Char { .. }), page)));
+    }
     let text = match length_limit(to) {
         Some(limit) if text_length(&text, to) > limit => cut_text(&text, to, limit),
         _ => text,
     };
     Ok(Datum::Text(pad_text(text, to)))
+}
+
+/// Whether values of the type are bytes of a code page.
+fn is_paged(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text)
+}
+
+/// A text cut, or padded if `fixed`, to a length in bytes of its code page.
+fn of_bytes(text: String, limit: usize, fixed: bool, page: CodePage) -> String {
+    let (mut bytes, mut end) = (0, 0);
+    for ch in text.chars() {
+        let width = page.encoded_len(ch.encode_utf8(&mut [0; 4])).unwrap_or(1);
+        if bytes + width > limit {
+            break;
+        }
+        bytes += width;
+        end += ch.len_utf8();
+    }
+    let mut text = text;
+    text.truncate(end);
+    if fixed {
+        text.extend(std::iter::repeat_n(' ', limit - bytes));
+    }
+    text
 }
 
 /// What becomes of a number or date that does not fit: an asterisk, an error, or the cut text.
@@ -60,15 +98,14 @@ fn too_narrow(text: &str, from: &SqlType, to: &SqlType, limit: usize) -> Result<
     }
 }
 
-/// Bytes of a character value that is not Unicode: code page 1252, the server's default.
-fn from_code_page(bytes: &[u8]) -> String {
-    tds::CodePage::Cp1252
-        .decode(bytes)
-        .map_or_else(|_| bytes.iter().map(|byte| *byte as char).collect(), |text| text.into_owned())
-}
-
 /// Converts a value that is not NULL.
-pub(super) fn to_binary(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
+pub(super) fn to_binary(
+    value: Datum,
+    from: &SqlType,
+    to: &SqlType,
+    style: i32,
+    page: CodePage,
+) -> Result<Datum, SqlError> {
     // Numbers keep their low-order bytes, everything else its first ones.
     let mut numeric = false;
     let mut bytes = match value {
@@ -76,7 +113,7 @@ pub(super) fn to_binary(value: Datum, from: &SqlType, to: &SqlType, style: i32) 
         Datum::Text(text) if style == 1 || style == 2 => rows::text::binary::binary(&text)
             .map_err(|_| SqlError::converting(&type_name(from), &type_name(to)))?,
         Datum::Text(text) if from.is_unicode() => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        Datum::Text(text) => code_page_bytes(&text),
+        Datum::Text(text) => code_page_bytes(&text, page),
         Datum::Guid(guid) => rows::text::guid::swap_order(guid).to_vec(),
         Datum::RowVersion(version) => version.to_be_bytes().to_vec(),
         Datum::Bit(value) => {
@@ -115,18 +152,4 @@ pub(super) fn to_binary(value: Datum, from: &SqlType, to: &SqlType, style: i32) 
         }
     }
     Ok(Datum::Binary(bytes))
-}
-
-/// The bytes of a text in code page 1252, with `?` for what it lacks.
-pub(crate) fn code_page_bytes(text: &str) -> Vec<u8> {
-    let page = tds::CodePage::Cp1252;
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut buffer = [0_u8; 4];
-    for ch in text.chars() {
-        match page.encode(ch.encode_utf8(&mut buffer)) {
-            Ok(encoded) => bytes.extend_from_slice(&encoded),
-            Err(_) => bytes.push(b'?'),
-        }
-    }
-    bytes
 }

@@ -30,15 +30,18 @@ pub(super) fn to_variant(value: Datum, from: &SqlType) -> Result<Datum, SqlError
 
 /// The value in a variant, and its type.
 pub fn base_of(body: &[u8]) -> Result<(Datum, SqlType), SqlError> {
-    let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
-    bytes.extend_from_slice(body);
-    let type_info = TypeInfo::new(SqlType::SqlVariant, true, None);
-    let value =
-        decode_value(&mut Reader::new(&bytes), &type_info, ValuePlace::Row).map_err(SqlError::internal)?;
-    match value {
+    match variant_value(body)? {
         Value::Variant(variant) => Ok((Datum::from_value(&variant.value), variant.type_info.sql_type)),
         _ => Ok((Datum::Null, SqlType::Int)),
     }
+}
+
+/// A variant as it travels.
+pub fn variant_value(body: &[u8]) -> Result<Value, SqlError> {
+    let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
+    bytes.extend_from_slice(body);
+    let type_info = TypeInfo::new(SqlType::SqlVariant, true, None);
+    decode_value(&mut Reader::new(&bytes), &type_info, ValuePlace::Row).map_err(SqlError::internal)
 }
 
 /// The type that a variant holds a value in: the same, but no (max) and no old large type.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 use tds::{Length, SqlType};
 
+use super::super::collation::GUID_ORDER;
 use super::super::scalar::Scalar;
-use super::super::typed::{Typed, call_with, unify};
+use super::super::typed::{Typed, call_with, common_collation, unify};
 use super::super::{Datum, Facts, convert};
 use super::{name_type, strict, take};
 use crate::catalogue::views;
@@ -179,8 +180,8 @@ fn hash(algorithm: &str, bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// The largest or smallest of the values that are not NULL.
 fn extreme(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
-    let collation = arguments.iter().find_map(|argument| argument.collation);
-    let fold = !super::super::collation::is_case_sensitive(collation);
+    let collation = common_collation(arguments);
+    let fold = !super::super::collation::is_case_sensitive(collation.0);
     let (values, sql_type) = unify(arguments.to_vec())?;
     let greatest = name == "GREATEST";
     let types = vec![sql_type.clone(); values.len()];
@@ -189,7 +190,7 @@ fn extreme(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
         let mut best: Option<&Datum> = None;
         for value in values.iter().filter(|value| !value.is_null()) {
             let better = best.is_none_or(|best| {
-                let order = compare(value, best, fold);
+                let order = order_of(value, best, fold);
                 if greatest { order.is_gt() } else { order.is_lt() }
             });
             if better {
@@ -198,13 +199,13 @@ fn extreme(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
         }
         Ok(best.cloned().unwrap_or(Datum::Null))
     });
-    let mut typed = call_with(function, values).with_collation(collation);
+    let mut typed = call_with(function, values).collated(collation);
     typed.nullable = true;
     Ok(typed)
 }
 
-/// The order of two values of one type.
-fn compare(left: &Datum, right: &Datum, fold: bool) -> std::cmp::Ordering {
+/// The order of two values of one type; texts without regard to case if they are folded.
+pub(crate) fn order_of(left: &Datum, right: &Datum, fold: bool) -> std::cmp::Ordering {
     use std::cmp::Ordering::Equal;
     match (left, right) {
         (Datum::Bit(left), Datum::Bit(right)) => left.cmp(right),
@@ -217,7 +218,11 @@ fn compare(left: &Datum, right: &Datum, fold: bool) -> std::cmp::Ordering {
         | (Datum::Moment(left), Datum::Moment(right)) => left.cmp(right),
         (Datum::Instant { ticks: left, .. }, Datum::Instant { ticks: right, .. }) => left.cmp(right),
         (Datum::Binary(left), Datum::Binary(right)) => left.cmp(right),
-        (Datum::Guid(left), Datum::Guid(right)) => left.cmp(right),
+        (Datum::Guid(left), Datum::Guid(right)) => {
+            let places = |guid: &[u8; 16]| GUID_ORDER.map(|place| guid.get(place).copied());
+            places(left).cmp(&places(right))
+        }
+        (Datum::RowVersion(left), Datum::RowVersion(right)) => left.cmp(right),
         (Datum::Text(left), Datum::Text(right)) => {
             let plain = |text: &str| if fold { text.to_lowercase() } else { text.to_string() };
             plain(left.trim_end_matches(' ')).cmp(&plain(right.trim_end_matches(' ')))

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use tds::{Length, SqlType};
 
+pub(crate) use bits::order_of;
 pub use clr::{is_value_method, static_method, value_method};
 pub use date::date_call;
 pub use json_construct::construct;
@@ -29,7 +30,7 @@ pub use time_zone::{TIME_ZONES, zone_now};
 
 use super::Datum;
 use super::facts::Facts;
-use super::typed::{Typed, call};
+use super::typed::{Typed, call, common_collation, in_page, paged};
 use crate::sql_error::SqlError;
 
 /// Binds a call. Errors: 195 for an unknown name, 174 for a wrong number of arguments.
@@ -78,6 +79,8 @@ pub(crate) fn strict(
 ) -> Result<Typed, SqlError> {
     let arguments =
         arguments.into_iter().map(|(value, to)| value.cast(&to)).collect::<Result<Vec<_>, _>>()?;
+    let collation = if result.is_character() { common_collation(&arguments) } else { (None, false) };
+    let page = paged(&result, &arguments);
     let constant = arguments.iter().map(|argument| argument.constant.clone()).collect::<Option<Vec<_>>>();
     let kernel = move |values: &[Datum]| {
         if values.iter().any(Datum::is_null) { Ok(Datum::Null) } else { kernel(values) }
@@ -85,8 +88,9 @@ pub(crate) fn strict(
     // Constants are folded, so that INSERT … VALUES needs no plan; errors are left to the run.
     if let Some(values) = constant
         && let Ok(value) = kernel(&values)
+        && value.check(&result).is_ok()
     {
-        return Typed::constant(value, result);
+        return Ok(Typed::constant(in_page(value, page), result)?.collated(collation));
     }
     let mut typed = call(name, arguments, result, kernel);
     typed.nullable = true;

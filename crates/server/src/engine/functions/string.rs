@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use tds::{Collation, Length, SqlType};
+use tds::{CodePage, Collation, Length, SqlType};
 
 use super::super::collation::is_case_sensitive;
 use super::super::convert::{self, length_limit};
 use super::super::like::Pattern;
-use super::super::typed::{Typed, call};
+use super::super::typed::{Typed, call, code_page, common_collation, in_page, paged};
 use super::super::types::text_of;
 use super::super::{Datum, Facts};
 use super::growing::{GrowingText, ask, count_units, find, replace, replicate};
@@ -37,45 +37,40 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
             let (value, as_type) = textual(value);
             let operation = name.to_string();
             let result = variable(&as_type);
-            keep_collation(
-                &value.clone(),
-                strict(name, vec![(value, as_type)], result, move |values| {
-                    let value = text(values, 0);
-                    Ok(Datum::Text(match operation.as_str() {
-                        "UPPER" => value.to_uppercase(),
-                        "LOWER" => value.to_lowercase(),
-                        "LTRIM" => value.trim_start_matches(' ').to_string(),
-                        "RTRIM" => value.trim_end_matches(' ').to_string(),
-                        "TRIM" => value.trim_matches(' ').to_string(),
-                        _ => value.chars().rev().collect(),
-                    }))
-                })?,
-            )
+            let page = paged(&result, std::slice::from_ref(&value));
+            strict(name, vec![(value, as_type)], result, move |values| {
+                let value = text(values, 0);
+                Ok(Datum::Text(match operation.as_str() {
+                    "UPPER" => value.chars().map(|ch| in_case(ch, ch.to_uppercase(), page)).collect(),
+                    "LOWER" => value.chars().map(|ch| in_case(ch, ch.to_lowercase(), page)).collect(),
+                    "LTRIM" => value.trim_start_matches(' ').to_string(),
+                    "RTRIM" => value.trim_end_matches(' ').to_string(),
+                    "TRIM" => value.trim_matches(' ').to_string(),
+                    _ => value.chars().rev().collect(),
+                }))
+            })?
         }
         "LEFT" | "RIGHT" => {
             let [value, count] = take(name, arguments)?;
             let (value, as_type) = textual(value);
             let result = variable(&as_type);
             let left = name == "LEFT";
-            keep_collation(
-                &value.clone(),
-                strict(name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
-                    let units: Vec<u16> = text(values, 0).encode_utf16().collect();
-                    let count = int_at(values, 1);
-                    if count < 0 {
-                        let function = if left { "left" } else { "right" };
-                        return Err(SqlError::new(
-                            536,
-                            16,
-                            2,
-                            format!("Invalid length parameter passed to the {function} function."),
-                        ));
-                    }
-                    let count = (count as usize).min(units.len());
-                    let range = if left { 0..count } else { units.len() - count..units.len() };
-                    Ok(from_units(units.get(range)))
-                })?,
-            )
+            strict(name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
+                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+                let count = int_at(values, 1);
+                if count < 0 {
+                    let function = if left { "left" } else { "right" };
+                    return Err(SqlError::new(
+                        536,
+                        16,
+                        2,
+                        format!("Invalid length parameter passed to the {function} function."),
+                    ));
+                }
+                let count = (count as usize).min(units.len());
+                let range = if left { 0..count } else { units.len() - count..units.len() };
+                Ok(from_units(units.get(range)))
+            })?
         }
         "SUBSTRING" => {
             let [value, start, count] = take(name, arguments)?;
@@ -85,28 +80,24 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
             let (value, as_type) = textual(value);
             let result = variable(&as_type);
             let cast = vec![(value.clone(), as_type), (start, SqlType::Int), (count, SqlType::Int)];
-            keep_collation(
-                &value,
-                strict(name, cast, result, |values| {
-                    let units: Vec<u16> = text(values, 0).encode_utf16().collect();
-                    Ok(from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?)))
-                })?,
-            )
+            strict(name, cast, result, |values| {
+                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+                Ok(from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?)))
+            })?
         }
         "REPLACE" => {
             let [value, from, to] = take(name, arguments)?;
-            let fold = !is_case_sensitive(value.collation);
-            let unicode =
-                value.sql_type.is_unicode() || from.sql_type.is_unicode() || to.sql_type.is_unicode();
-            let wide = text_of(unicode, None);
-            let result = text_of(unicode, Some(8000));
+            let fold = !is_case_sensitive(common_collation(arguments).0);
+            let (wide, result) = joined_types(&[&value, &from, &to]);
             let cast = [&value, &from, &to].map(|argument| (argument.clone(), wide.clone())).to_vec();
-            keep_collation(
-                &value,
-                strict(if fold { "REPLACE_CI" } else { name }, cast, result, move |values| {
-                    replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)
-                })?,
-            )
+            let (target, unicode) = (result.clone(), wide.is_unicode());
+            strict(if fold { "REPLACE_CI" } else { name }, cast, result, move |values| {
+                let replaced = replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)?;
+                Ok(match replaced {
+                    Datum::Text(text) => Datum::Text(within(text, &target)),
+                    other => other,
+                })
+            })?
         }
         "REPLICATE" => {
             let [value, count] = take(name, arguments)?;
@@ -142,7 +133,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
                 [needle, value, start] => (needle.clone(), value.clone(), start.clone()),
                 _ => return Err(SqlError::argument_count("charindex", 2)),
             };
-            let fold = !is_case_sensitive(value.collation);
+            let fold = !is_case_sensitive(common_collation(arguments).0);
             let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::Int)];
             strict(if fold { "CHARINDEX_CI" } else { name }, cast, int, move |values| {
                 let skip = (int_at(values, 2) - 1).max(0) as usize;
@@ -163,7 +154,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
         }
         "PATINDEX" => {
             let [pattern, value] = take(name, arguments)?;
-            let fold = !is_case_sensitive(value.collation);
+            let fold = !is_case_sensitive(common_collation(arguments).0);
             strict(
                 if fold { "PATINDEX_CI" } else { name },
                 vec![(pattern, long_text()), (value, long_text())],
@@ -173,9 +164,8 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
         }
         "STUFF" => {
             let [value, start, count, with] = take(name, arguments)?;
-            let unicode = value.sql_type.is_unicode() || with.sql_type.is_unicode();
-            let wide = text_of(unicode, None);
-            let result = text_of(unicode, Some(8000));
+            let (wide, result) = joined_types(&[&value, &with]);
+            let target = result.clone();
             // NULL as the new text means the empty text.
             let with = if with.untyped_null {
                 Typed::constant(Datum::Text(String::new()), wide.clone())?
@@ -184,7 +174,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
             };
             let cast =
                 vec![(value, wide.clone()), (start, SqlType::Int), (count, SqlType::Int), (with, wide)];
-            strict(name, cast, result, |values| {
+            strict(name, cast, result, move |values| {
                 let units: Vec<u16> = text(values, 0).encode_utf16().collect();
                 let (start, count) = (int_at(values, 1), int_at(values, 2));
                 if start < 1 || start as usize > units.len() || count < 0 {
@@ -195,17 +185,19 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
                 let mut stuffed = units.get(..start).unwrap_or_default().to_vec();
                 stuffed.extend(text(values, 3).encode_utf16());
                 stuffed.extend(units.get(end..).unwrap_or_default());
-                Ok(from_units(Some(&stuffed)))
+                Ok(Datum::Text(within(String::from_utf16_lossy(&stuffed), &target)))
             })?
         }
         "ASCII" | "UNICODE" => {
             let [value] = take(name, arguments)?;
             let ascii = name == "ASCII";
-            strict(name, vec![(value, long_text())], int, move |values| {
+            let page = code_page(value.collation);
+            let key = format!("{name}_{}", page.number());
+            strict(&key, vec![(value, long_text())], int, move |values| {
                 Ok(match text(values, 0).chars().next() {
                     None => Datum::Null,
                     Some(ch) if ascii => Datum::Int(i64::from(
-                        *convert::code_page_bytes(&ch.to_string()).first().unwrap_or(&0),
+                        *convert::code_page_bytes(&ch.to_string(), page).first().unwrap_or(&0),
                     )),
                     Some(ch) => Datum::Int(i64::from(ch.to_string().encode_utf16().next().unwrap_or(0))),
                 })
@@ -272,11 +264,15 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
         "TRANSLATE" => {
             let [value, from, to] = take(name, arguments)?;
             let (value, as_type) = textual(value);
+            let fold = !is_case_sensitive(common_collation(arguments).0);
             strict(
-                name,
+                if fold { "TRANSLATE_CI" } else { name },
                 vec![(value, as_type.clone()), (from, long_text()), (to, long_text())],
                 variable(&as_type),
-                |values| {
+                move |values| {
+                    let same = |one: char, other: char| {
+                        one == other || (fold && one.to_lowercase().eq(other.to_lowercase()))
+                    };
                     let from: Vec<char> = text(values, 1).chars().collect();
                     let to: Vec<char> = text(values, 2).chars().collect();
                     if from.len() != to.len() {
@@ -289,7 +285,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<Facts>) -> Result<Op
                     }
                     let swap = |ch: char| {
                         from.iter()
-                            .position(|other| *other == ch)
+                            .position(|other| same(*other, ch))
                             .and_then(|at| to.get(at).copied())
                             .unwrap_or(ch)
                     };
@@ -325,8 +321,32 @@ fn variable(sql_type: &SqlType) -> SqlType {
     text_of(sql_type.is_unicode(), length_limit(sql_type))
 }
 
-fn keep_collation(of: &Typed, typed: Typed) -> Typed {
-    typed.with_collation(of.collation)
+/// The type in which texts are joined, and that of what comes out: (max) if one of them is.
+fn joined_types(values: &[&Typed]) -> (SqlType, SqlType) {
+    let unicode = values.iter().any(|value| value.sql_type.is_unicode());
+    let unlimited =
+        values.iter().any(|value| value.sql_type.is_character() && length_limit(&value.sql_type).is_none());
+    (text_of(unicode, None), text_of(unicode, if unlimited { None } else { Some(8000) }))
+}
+
+/// A text cut to what its type holds.
+fn within(text: String, sql_type: &SqlType) -> String {
+    match length_limit(sql_type) {
+        Some(limit) if text.len() > limit => convert::cut_text(&text, sql_type, limit),
+        _ => text,
+    }
+}
+
+/// A letter in another case, if that is one letter that the code page has.
+fn in_case(ch: char, mut other: impl Iterator<Item = char>, page: Option<CodePage>) -> char {
+    match (other.next(), other.next()) {
+        (Some(letter), None) if letter.is_ascii() => letter,
+        (Some(letter), None) => {
+            let held = page.is_none_or(|page| page.encoded_len(letter.encode_utf8(&mut [0; 4])).is_ok());
+            if held { letter } else { ch }
+        }
+        _ => ch,
+    }
 }
 
 /// Bytes of a value as its column stores it; text in the code page of its collation.
@@ -335,10 +355,7 @@ fn data_length(value: &Datum, sql_type: &SqlType, collation: Collation) -> i64 {
         Datum::Text(text) if sql_type.is_unicode() || matches!(sql_type, SqlType::Xml) => {
             2 * text.encode_utf16().count() as i64
         }
-        Datum::Text(text) => match collation.code_page().encode(text) {
-            Ok(bytes) => bytes.len() as i64,
-            Err(_) => convert::code_page_bytes(text).len() as i64,
-        },
+        Datum::Text(text) => convert::code_page_bytes(text, collation.code_page()).len() as i64,
         Datum::Binary(bytes) => bytes.len() as i64,
         Datum::Decimal(_) if sql_type.is_decimal() => match sql_type {
             SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => match precision {
@@ -450,7 +467,10 @@ fn concat(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
         Ok(joined.finish())
     };
     if let Some(values) = cast.iter().map(|argument| argument.constant.clone()).collect::<Option<Vec<_>>>() {
-        return Typed::constant(kernel(&values)?, result);
+        let page = paged(&result, &cast);
+        return Ok(
+            Typed::constant(in_page(kernel(&values)?, page), result)?.collated(common_collation(&cast))
+        );
     }
     let mut typed = call(name, cast, result, kernel);
     typed.nullable = false;

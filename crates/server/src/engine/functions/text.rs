@@ -105,9 +105,8 @@ fn trim(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
         "RTRIM" | "TRIM_TRAILING" => (false, true),
         _ => (true, true),
     };
-    let collation = value.collation;
     let cast = vec![(value, text_of(unicode, length)), (characters, text_of(unicode, Some(4000)))];
-    let typed = strict(&format!("{name}_OF"), cast, text_of(unicode, length), move |values| {
+    strict(&format!("{name}_OF"), cast, text_of(unicode, length), move |values| {
         let among = |ch: char| text(values, 1).contains(ch);
         let mut value = text(values, 0);
         if start {
@@ -117,8 +116,7 @@ fn trim(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
             value = value.trim_end_matches(among);
         }
         Ok(Datum::Text(value.to_string()))
-    })?;
-    Ok(typed.with_collation(collation))
+    })
 }
 
 /// A part of a name of up to four, counted from the right.

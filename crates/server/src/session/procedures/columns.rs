@@ -205,6 +205,7 @@ pub(super) fn special_columns(
 /// The primary key, or else the first unique key whose columns are allowed to be NULL.
 fn identifying(table: &TableDefinition, not_null: bool) -> Vec<&ColumnDefinition> {
     let mut keys = table.unique_keys();
+    keys.retain(|key| key.filter.is_none());
     keys.sort_by_key(|key| key.kind != crate::sql_error::KeyKind::PrimaryKey);
     for key in keys {
         let columns: Vec<&ColumnDefinition> =

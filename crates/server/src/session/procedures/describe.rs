@@ -215,7 +215,9 @@ impl Session {
         let table = parse_object_name(table).and_then(|name| self.work.find(&name, &self.database));
         let Ok(Some(table)) = table else { return false };
         let position = table.definition.position(name);
-        table.definition.unique_keys().iter().any(|key| key.columns.iter().any(|at| Some(*at) == position))
+        let keys = table.definition.unique_keys();
+        let mut whole = keys.iter().filter(|key| key.filter.is_none());
+        whole.any(|key| key.columns.iter().any(|at| Some(*at) == position))
     }
 }
 

@@ -11,7 +11,7 @@ use super::super::table_argument::{drop_received, parameter_type, receive_table}
 use super::{Argument, Outcome};
 use crate::catalogue::Module;
 use crate::engine::Datum;
-use crate::engine::convert::convert;
+use crate::engine::convert::{convert, type_name};
 use crate::sql_error::SqlError;
 use crate::tsql::ast::Declaration;
 use crate::tsql::{parse_declarations, parse_object_name};
@@ -20,6 +20,9 @@ impl Session {
     /// Runs one remote call and ends it with RETURNSTATUS, output values and DONEPROC.
     pub(in crate::session) async fn remote_call(&mut self, call: RpcRequest, output: &mut Output) {
         let mut arguments: Vec<Argument> = call.parameters.iter().map(argument).collect();
+        if let Some(error) = no_number(&arguments) {
+            return self.refuse(error, DoneKind::Procedure, output).await;
+        }
         let result = self.called(&call, &mut arguments, output).await;
         let dropped = drop_received(self, &arguments);
         if output.stopped() {
@@ -173,4 +176,21 @@ fn declared_output(parameter: &Parameter, of_procedure: &SqlType) -> SqlType {
         SqlType::Image => SqlType::VarBinary { length: Length::Max },
         other => other.clone(),
     }
+}
+
+/// Errors: 8023 for a float that is no number, which T-SQL's float cannot hold.
+fn no_number(arguments: &[Argument]) -> Option<SqlError> {
+    let position = arguments.iter().position(|argument| match argument.value {
+        Datum::Float(value) => !value.is_finite(),
+        Datum::Real(value) => !value.is_finite(),
+        _ => false,
+    })?;
+    let argument = arguments.get(position)?;
+    let text = format!(
+        "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. Parameter {} (\"{}\"): The supplied value is not a valid instance of data type {}. Check the source data for invalid values. An example of an invalid value is data of numeric type with scale greater than precision.",
+        position + 1,
+        argument.name,
+        type_name(&argument.sql_type)
+    );
+    Some(SqlError::new(8023, 16, 1, text))
 }

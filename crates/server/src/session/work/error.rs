@@ -5,6 +5,7 @@ use store::{LockError, StoreError};
 
 use crate::catalogue::TableDefinition;
 use crate::sql_error::SqlError;
+use crate::storage::shown_value;
 use crate::table::shown;
 
 /// The store's error as T-SQL's.
@@ -40,7 +41,14 @@ pub(crate) fn keyed_error(definition: &TableDefinition, error: StoreError) -> Sq
         StoreError::Engine(EngineError::DuplicateKey { index, values, .. }) => {
             let Some(key) = definition.unique_key(index) else { return store_error(error) };
             let columns = key.columns.iter().filter_map(|position| definition.columns.get(*position));
-            match shown(values.columns(), &columns.collect::<Vec<_>>(), 0) {
+            let columns: Vec<_> = columns.collect();
+            let values =
+                values.columns().iter().zip(&columns).map(|(array, column)| shown_value(array, column));
+            let values = match values.collect::<Result<Vec<_>, _>>() {
+                Ok(values) => values,
+                Err(error) => return store_error(error),
+            };
+            match shown(&values, &columns, 0) {
                 Ok(value) => {
                     SqlError::duplicate_key(key.kind, &key.name, &definition.qualified_name(), &value)
                 }

@@ -5,7 +5,7 @@ use super::types::TypePlace;
 use super::{Parsed, Parser};
 use crate::sql_error::SqlError;
 use crate::tsql::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
-use crate::tsql::lexer::{NAME_MAX, TokenKind};
+use crate::tsql::lexer::{TokenKind, name};
 use crate::tsql::query::{
     CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
     TableSource, Top,
@@ -250,9 +250,7 @@ impl Parser<'_> {
 
     fn alias_word(&mut self) -> Parsed<String> {
         if let Some(TokenKind::Text { value, .. }) = self.kind().cloned() {
-            if value.chars().nth(NAME_MAX).is_some() {
-                return Err(SqlError::identifier_too_long(&value).at_line(self.line()));
-            }
+            let value = name(value).map_err(|error| error.at_line(self.line()))?;
             self.advance();
             return Ok(value);
         }

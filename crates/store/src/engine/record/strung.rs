@@ -303,6 +303,8 @@ fn is_good(step: &Step, value: &[u8]) -> bool {
         Kind::Time { scale } => convert::is_time(scale, value),
         Kind::DateTime2 { scale } => convert::ticks(scale, value).is_some(),
         Kind::DateTimeOffset { scale } => is_offset(scale, value),
+        Kind::Float => value.first_chunk().is_some_and(|value| f64::from_le_bytes(*value).is_finite()),
+        Kind::Real => value.first_chunk().is_some_and(|value| f32::from_le_bytes(*value).is_finite()),
         _ => true,
     }
 }

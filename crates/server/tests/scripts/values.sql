@@ -1,0 +1,133 @@
+SELECT 'Łódź', CAST(N'→' AS varchar(5)), CONVERT(varchar(max), N'中x'), CASE WHEN CAST(N'中' AS varchar(3)) = '?' THEN 1 ELSE 0 END, UPPER('ßÿµ')
+----
+Lódz | ? | ?x | 1 | ßŸµ
+
+DECLARE @v varchar(10) = N'中'
+SELECT @v, DATALENGTH(@v)
+PRINT CAST(N'中' AS varchar(3))
+----
+? | 1
+info: ?
+
+SELECT CAST(N'中' COLLATE Chinese_PRC_CI_AS AS varchar(3)), DATALENGTH(CAST(N'中国' COLLATE Chinese_PRC_CI_AS AS varchar(3))), CAST(N'ü' COLLATE Latin1_General_100_CI_AS_SC_UTF8 AS varbinary(4))
+----
+中 | 2 | 0xFC00
+
+SELECT CAST(CAST(N'中' COLLATE Chinese_PRC_CI_AS AS varchar(3)) COLLATE Latin1_General_CI_AS AS nvarchar(3)), CAST('ü' COLLATE Latin1_General_100_CI_AS_SC_UTF8 AS varbinary(4))
+----
+? | 0xC3BC
+
+SELECT REPLACE('aA', 'a', 'x' COLLATE Latin1_General_CS_AS), REPLACE('aA', 'a', 'x'), CHARINDEX('A' COLLATE Latin1_General_CS_AS, 'aA'), TRANSLATE('aA', 'a', 'x')
+----
+xA | xx | 2 | xx
+
+SELECT 'a' + STRING_AGG(v, ','), LEN(STRING_AGG(v, ',')), UPPER(STRING_AGG(v, 'x') WITHIN GROUP (ORDER BY v DESC)), STUFF(STRING_AGG(v, ''), 1, 1, '') FROM (VALUES ('1'), ('2')) AS t(v)
+----
+a1,2 | 3 | 2X1 | 2
+
+SELECT x.s + 'q' FROM (SELECT STRING_AGG(v, ',') FROM (VALUES ('1'), ('2')) AS t(v)) AS x(s)
+----
+1,2q
+
+SELECT STRING_AGG(REPLICATE('a', 5000), ',') FROM (VALUES (1), (2)) AS t(v)
+----
+error 9829: STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.
+
+SELECT ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) AS n FROM (VALUES (1), (2), (3)) AS v(a)
+----
+1
+2
+3
+
+SELECT RANK() OVER (ORDER BY (SELECT 1)), NTILE(2) OVER (ORDER BY (SELECT NULL)), SUM(1) OVER (ORDER BY (SELECT NULL)) FROM (VALUES (1), (2)) AS v(a)
+----
+1 | 1 | 2
+1 | 2 | 2
+
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY NEWID()) AS n FROM (VALUES (1), (2)) AS u(b) CROSS JOIN (VALUES (1), (2)) AS v(a)) AS t WHERE n > 1
+----
+3
+
+SELECT SUM(a) OVER (ORDER BY g), RANK() OVER (ORDER BY o) FROM (VALUES (1, CAST('00000000-0000-0000-0000-000000000002' AS uniqueidentifier), CAST('2020-01-01 00:00 +01:00' AS datetimeoffset)), (2, '00000000-0000-0000-0000-000000000001', '2020-01-01 00:00 +00:00')) AS v(a, g, o) ORDER BY a
+----
+3 | 1
+2 | 2
+
+SELECT COUNT(*) OVER (ORDER BY b) FROM (VALUES (0x01), (0x02)) AS v(b)
+----
+1
+2
+
+SELECT ROW_NUMBER() OVER (ORDER BY 1) FROM (VALUES (1)) AS v(a)
+----
+error 5308: Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.
+
+SELECT COUNT(DISTINCT a) OVER () FROM (VALUES (1), (1)) AS v(a)
+----
+error 10759: Use of DISTINCT is not allowed with the OVER clause.
+
+SELECT 54 / CAST(NULL AS real), 1.0 / NULLIF(f, 0), f / CAST(NULL AS float) FROM (VALUES (CAST(0 AS float)), (2)) AS t(f)
+----
+NULL | NULL | NULL
+NULL | 0.5 | NULL
+
+SELECT SUM(f) FROM (VALUES (1e308), (1e308)) AS v(f)
+----
+error 8115: Arithmetic overflow error converting expression to data type float.
+
+SELECT AVG(f) FROM (VALUES (1e308), (1e308)) AS v(f)
+----
+error 8115
+
+SELECT SUM(f) OVER (ORDER BY f) FROM (VALUES (1e308), (1e308)) AS v(f)
+----
+error 8115
+
+SELECT ROUND(2147483647, -1)
+----
+error 8115: Arithmetic overflow error converting expression to data type int.
+
+SELECT CAST(0.00000000000049382716 AS numeric(38,20)) / (CAST(0.00000000000012345679 AS numeric(38,20)) + 0.0), CAST(10000000000000000000000000000000000000 AS numeric(38,0)) + 0.0
+----
+[ numeric(38, 6),  numeric(38, 0)]
+4.000000 | 10000000000000000000000000000000000000
+
+SELECT CAST(1 AS numeric(38,20)) + 0.0, CAST(1 AS numeric(38,10)) - CAST(1 AS numeric(38,30)), CAST(1 AS numeric(20,10)) * CAST(1 AS numeric(20,10)), CAST(1 AS numeric(38,20)) * CAST(1 AS numeric(38,20)), CAST(1 AS numeric(10,2)) / CAST(3 AS numeric(10,2)), CAST(7 AS numeric(10,2)) % CAST(4 AS numeric(5,4))
+----
+[ numeric(38, 20),  numeric(38, 10),  numeric(38, 17),  numeric(38, 6),  numeric(23, 13),  numeric(5, 4)]
+1.00000000000000000000 | 0.0000000000 | 1.00000000000000000 | 1.000000 | 0.3333333333333 | 3.0000
+
+SELECT CAST(1 AS numeric(10,2)) UNION ALL SELECT CAST(2 AS numeric(12,8))
+----
+[ numeric(16, 8)]
+1.00000000
+2.00000000
+
+SELECT CAST(1 AS numeric(38,0)) UNION ALL SELECT CAST(1.5 AS numeric(38,10))
+----
+[ numeric(38, 0)]
+1
+2
+
+DECLARE @v sql_variant = 1, @w sql_variant = CAST(1.00 AS decimal(5,2)), @t sql_variant = 'a', @f sql_variant = 1e0
+SELECT CASE WHEN @v = 1 THEN 1 ELSE 0 END, CASE WHEN @v = @w THEN 1 ELSE 0 END, CASE WHEN @t > @v THEN 1 ELSE 0 END, CASE WHEN @t = N'A' THEN 1 ELSE 0 END, CASE WHEN @f > @v THEN 1 ELSE 0 END
+----
+1 | 1 | 0 | 1 | 1
+
+SELECT COUNT(DISTINCT v) FROM (VALUES (CAST(1 AS sql_variant)), (CAST(1.0 AS sql_variant)), (CAST('x' AS sql_variant))) AS t(v)
+----
+2
+
+DECLARE @a int, @r int
+SELECT a FROM (VALUES (1), (2), (3)) AS v(a)
+SET @a = 5
+SELECT @@ROWCOUNT
+----
+1
+2
+3
+1
+
+SELECT 1 AS [aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]
+----
+error 103: The identifier that starts with 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is too long. Maximum length is 128.
