@@ -10,6 +10,8 @@ use crate::version::TdsVersion;
 pub mod command {
     /// SELECT.
     pub const SELECT: u16 = 0xC1;
+    /// SELECT INTO.
+    pub const SELECT_INTO: u16 = 0xC2;
     /// INSERT.
     pub const INSERT: u16 = 0xC3;
     /// DELETE.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extended_property::ExtendedProperty;
 use super::names::same_name;
+use super::table::DEFAULT_COLLATION;
 
 /// The store's name of the table whose properties are the directory. It has no dots, so no T-SQL table has it.
 pub const DIRECTORY_KEY: &str = "directory";
@@ -58,6 +59,9 @@ pub struct DatabaseEntry {
     /// What sp_addextendedproperty has given to the database and its schemas.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extended_properties: Vec<ExtendedProperty>,
+    /// The collation of columns that name none, if it is not the server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collation: Option<String>,
 }
 
 /// One schema.
@@ -90,9 +94,9 @@ impl Directory {
     }
 
     /// Adds a database, whose name must be new, in this folder.
-    pub fn add_database(&mut self, name: &str, folder: String) {
+    pub fn add_database(&mut self, name: &str, folder: String, collation: Option<String>) {
         let id = self.databases.iter().map(|database| database.id).max().unwrap_or(0) + 1;
-        self.databases.push(DatabaseEntry { folder, ..DatabaseEntry::new(id, name) });
+        self.databases.push(DatabaseEntry { folder, collation, ..DatabaseEntry::new(id, name) });
     }
 }
 
@@ -107,6 +111,7 @@ impl DatabaseEntry {
             max_dop: 0,
             folder: String::new(),
             service_objective: None,
+            collation: None,
             snapshot_isolation: None,
             read_committed_snapshot: None,
             extended_properties: Vec::new(),
@@ -122,6 +127,11 @@ impl DatabaseEntry {
     /// READ_COMMITTED_SNAPSHOT. Readers see versions whatever it says.
     pub fn reads_committed_snapshot(&self) -> bool {
         self.read_committed_snapshot.unwrap_or(true)
+    }
+
+    /// The collation of columns that name none.
+    pub fn collation(&self) -> &str {
+        self.collation.as_deref().unwrap_or(DEFAULT_COLLATION)
     }
 
     /// The schema of a name.

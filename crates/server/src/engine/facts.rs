@@ -90,6 +90,8 @@ pub struct Facts {
     pub isolation_level: u8,
     /// Whether columns defined now keep blanks and zeros at the end of their values.
     pub ansi_padding: bool,
+    /// `@@OPTIONS`.
+    pub options: i64,
     /// What sp_set_session_context has set.
     pub session_context: Arc<SessionContext>,
     /// CURSOR_STATUS by scope (`global`, `local`, `variable`) and name in lower case.
@@ -151,6 +153,7 @@ impl Facts {
             transaction_count: 0,
             isolation_level: 2,
             ansi_padding: true,
+            options: 5432,
             session_context: Arc::default(),
             cursors: Vec::new(),
             row_version: 0,

@@ -1,8 +1,11 @@
 //! CREATE DATABASE and DROP DATABASE.
 
+use tds::{CodePage, Collation};
+
 use super::Session;
 use super::work::{Place, store_error, waiting};
 use crate::catalogue::{Directory, UserType, same_name};
+use crate::engine::is_case_sensitive;
 use crate::sql_error::SqlError;
 use crate::storage::{Database, PagedDatabases};
 use crate::tsql::ast::ObjectName;
@@ -12,7 +15,8 @@ const SYSTEM_ID_LAST: i32 = 4;
 
 impl Session {
     /// Makes a database: first its files, then, in one step, its entry in the catalogue.
-    pub(super) fn create_database(&mut self, name: &str) -> Result<(), SqlError> {
+    pub(super) fn create_database(&mut self, name: &str, collation: Option<&str>) -> Result<(), SqlError> {
+        let collation = collation.map(served_collation).transpose()?;
         if self.work.depth() > 0 {
             let text = "CREATE DATABASE statement not allowed within multi-statement transaction.";
             return Err(SqlError::new(226, 16, 6, text));
@@ -33,7 +37,7 @@ impl Session {
             if directory.database(name).is_some() {
                 return Err(exists());
             }
-            directory.add_database(name, folder.clone());
+            directory.add_database(name, folder.clone(), collation.clone());
             Ok(())
         });
         if let Some(databases) = databases {
@@ -43,6 +47,11 @@ impl Session {
             });
         }
         result
+    }
+
+    /// The collation of columns of a database that name none, if it is not the server's.
+    pub(super) fn database_collation(&self, database: &str) -> Option<String> {
+        self.work.directory().database(database)?.collation.clone()
     }
 
     /// Takes a database out of the catalogue, then removes its files.
@@ -148,5 +157,17 @@ impl Session {
             Database::Pages(databases) => Some(databases.clone()),
             Database::Segments(_) => None,
         }
+    }
+}
+
+/// The collation of a database as it is spelled. Errors: 448 for none; 40515 for one under which texts of another code page, or
+/// of case, would compare otherwise than those of the server.
+fn served_collation(name: &str) -> Result<String, SqlError> {
+    let collation = Collation::from_name(name)
+        .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{name}'.")))?;
+    let same = collation.code_page() == CodePage::Cp1252 && !is_case_sensitive(Some(collation));
+    match (same, collation.name()) {
+        (true, Some(name)) => Ok(name.to_string()),
+        _ => Err(SqlError::unsupported(&format!("CREATE DATABASE ... COLLATE {name}"))),
     }
 }

@@ -33,7 +33,9 @@ impl Session {
             self.work.make_temporary();
         }
         match statement {
-            StatementKind::CreateDatabase(name) => return self.create_database(name),
+            StatementKind::CreateDatabase { name, collation } => {
+                return self.create_database(name, collation.as_deref());
+            }
             StatementKind::DropDatabase { names, if_exists } => {
                 return names.iter().try_for_each(|name| self.drop_database(name, *if_exists));
             }

@@ -91,7 +91,10 @@ impl Session {
             }
             Some(true) if keyed => return Err(null_in_key(&table.name)),
             Some(nullable) => nullable,
-            None => !(clause.identity.is_some() || keyed || row_version),
+            None => {
+                let allowed = self.settings.ansi_null_default_on;
+                allowed && !(clause.identity.is_some() || keyed || row_version)
+            }
         };
         let default = match &clause.default {
             Some((name, source)) => {
@@ -107,7 +110,11 @@ impl Session {
         table.columns.push(ColumnDefinition {
             id: table.next_column_id(),
             name: clause.name.clone(),
-            collation: clause.collation.clone().filter(|_| sql_type.is_character()),
+            collation: clause
+                .collation
+                .clone()
+                .or_else(|| self.database_collation(&table.database))
+                .filter(|_| sql_type.is_character()),
             ansi_padding_off: !self.settings.ansi_padding && has_ansi_padding(&sql_type),
             sql_type,
             nullable,
@@ -222,6 +229,9 @@ impl Session {
                 0,
                 format!("Cannot add multiple PRIMARY KEY constraints to table '{}'.", table.name),
             ));
+        }
+        if columns.len() > super::index::KEY_COLUMNS_MAX {
+            return Err(super::index::too_many_columns(&name, &table.name, columns.len()));
         }
         let mut spelled = Vec::with_capacity(columns.len());
         for (column, descending) in columns {

@@ -101,8 +101,13 @@ impl Environment for SessionEnvironment<'_> {
         }))
     }
 
-    fn scalar_function(&self, schema: &str, name: &str) -> Result<ScalarFunction, SqlError> {
-        self.session.scalar_function(schema, name, self.frame)
+    fn scalar_function(
+        &self,
+        database: Option<&str>,
+        schema: &str,
+        name: &str,
+    ) -> Result<ScalarFunction, SqlError> {
+        self.session.scalar_function(database, schema, name, self.frame)
     }
 
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError> {
@@ -174,6 +179,7 @@ impl Session {
         facts.transaction_count = i64::from(self.work.depth());
         facts.isolation_level = self.settings.isolation_level;
         facts.ansi_padding = self.settings.ansi_padding;
+        facts.options = self.settings.options();
         facts.session_context = Arc::clone(&self.context);
         facts.row_version = self.instance.row_version();
         facts.date_first = self.settings.date_first;

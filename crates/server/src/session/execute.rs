@@ -126,7 +126,15 @@ impl Session {
         self.last.error = error.number;
         self.last.rows = 0;
         let fatal = error.class >= 20;
+        let of_constraint = matches!(error.number, 8111 | 1767..=1770 | 1776..=1778 | 1785);
+        let line = error.line;
         output.send(Response::Error(super::output::message(error, &self.instance))).await;
+        if of_constraint {
+            let text = "Could not create constraint or index. See previous errors.";
+            let error = SqlError::new(1750, 16, 1, text).at_line(line);
+            self.last.error = error.number;
+            output.send(Response::Error(super::output::message(error, &self.instance))).await;
+        }
         output
             .send(Response::Done(StatementDone { kind, command: 0, count: None, error: true, fatal }))
             .await;

@@ -40,6 +40,7 @@ impl Session {
     /// A function that returns a value, for expressions. Errors: 4121, 217.
     pub(super) fn scalar_function(
         &self,
+        database: Option<&str>,
         schema: &str,
         name: &str,
         frame: &Frame,
@@ -54,7 +55,11 @@ impl Session {
                 ),
             )
         };
-        let wanted = ObjectName { database: None, schema: Some(schema.to_string()), name: name.to_string() };
+        let wanted = ObjectName {
+            database: database.map(str::to_owned),
+            schema: Some(schema.to_string()),
+            name: name.to_string(),
+        };
         let wanted = self.resolved(&wanted)?;
         let (_, module) = self.work.find_module(&wanted, &self.database)?.ok_or_else(unknown)?;
         let Some(ModuleBody::ScalarFunction { parameters, returns, .. }) =

@@ -343,6 +343,17 @@ impl Session {
     }
 }
 
+/// Columns of a key, at most.
+pub(super) const KEY_COLUMNS_MAX: usize = 32;
+
+/// 1904: a key of more columns than one can have.
+pub(super) fn too_many_columns(index: &str, table: &str, count: usize) -> SqlError {
+    let text = format!(
+        "The index '{index}' on table '{table}' has {count} columns in the key list. The maximum limit for index key column list is {KEY_COLUMNS_MAX}."
+    );
+    refused(1904, 1, text)
+}
+
 /// The key columns as the table spells them.
 fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(String, bool)>, SqlError> {
     let unknown = |column: &str| {
@@ -373,6 +384,9 @@ fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(Str
             ));
         }
         columns.push((column.name.clone(), *descending));
+    }
+    if columns.len() > KEY_COLUMNS_MAX && !create.columnstore {
+        return Err(too_many_columns(&create.name, &table.name, columns.len()));
     }
     match create.include.iter().find(|name| table.position(name).is_none()) {
         Some(name) => Err(unknown(name)),

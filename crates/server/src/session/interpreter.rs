@@ -15,6 +15,7 @@ use super::fire::UpdatedColumns;
 use super::isolation;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
+use super::settings::check_locale;
 use super::user_type::{Declared, declared_type, definition_of_type};
 use super::work::VariableTable;
 use crate::engine::convert::{convert, display};
@@ -310,7 +311,10 @@ impl Session {
             }
             StatementKind::Return(status) => {
                 let status = match status {
-                    Some(status) => self.value(status, frame).await?.0.as_int().unwrap_or(0) as i32,
+                    Some(status) => {
+                        let (value, sql_type) = self.value(status, frame).await?;
+                        convert(value, &sql_type, &SqlType::Int, 0)?.as_int().unwrap_or(0) as i32
+                    }
                     None => 0,
                 };
                 return Ok(Flow::Return(status));
@@ -526,15 +530,15 @@ impl Session {
         let (severity, state) = (severity.clamp(0, 25) as u8, state.clamp(0, 255) as u8);
         let (number, text) = match (message, known) {
             (_, Some(known)) => (known.number, functions::formatted(&known.text, &values)),
-            (Datum::Int(number), None) => (
-                number as i32,
-                format!(
-                    "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was found in sys.messages."
-                ),
-            ),
+            (Datum::Int(number), None) => {
+                let text = format!(
+                    "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage."
+                );
+                return Err(SqlError::new(18054, 16, 1, text).at_line(line));
+            }
             (other, None) => (50_000, functions::formatted(&display(&other, &message_type), &values)),
         };
-        let error = SqlError::new(number, severity, state, text).at_line(line);
+        let error = SqlError::new(number, severity, state, output::ended(text)).at_line(line);
         if severity > 10 {
             return Err(error);
         }
@@ -608,16 +612,22 @@ impl Session {
         match option {
             SetOption::Switch { names, on } => {
                 for name in names {
-                    self.set_switch(name, *on);
+                    self.settings.switch(name, *on)?;
                 }
                 output.done(kind, if *on { command::SET_ON } else { command::SET_OFF }, None).await;
             }
             SetOption::Value { name, value } => {
                 let (value, sql_type) = self.value(value, frame).await?;
                 match (name.as_str(), value.as_int()) {
+                    // 0 is the default, a negative number no limit.
                     ("TEXTSIZE", Some(size)) => {
-                        self.settings.text_size = i32::try_from(size).unwrap_or(i32::MAX)
+                        self.settings.text_size = match i32::try_from(size).unwrap_or(i32::MAX) {
+                            0 => 4096,
+                            size if size < 0 => i32::MAX,
+                            size => size,
+                        };
                     }
+                    ("LANGUAGE" | "DATEFORMAT", _) => check_locale(name, &display(&value, &sql_type))?,
                     ("ROWCOUNT", Some(rows)) => self.settings.row_count = u64::try_from(rows).unwrap_or(0),
                     ("DATEFIRST", day) => {
                         let day = day.filter(|day| (1..=7).contains(day)).ok_or_else(|| {
@@ -686,20 +696,5 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    fn set_switch(&mut self, name: &str, on: bool) {
-        let settings = &mut self.settings;
-        match name {
-            "QUOTED_IDENTIFIER" => settings.quoted_identifier = on,
-            "ANSI_PADDING" => settings.ansi_padding = on,
-            "NOCOUNT" => settings.no_count = on,
-            "XACT_ABORT" => settings.abort_transaction = on,
-            "IMPLICIT_TRANSACTIONS" => settings.implicit_transactions = on,
-            "FMTONLY" => settings.format_only = on,
-            "STATISTICS BULK" => settings.statistics_bulk = on,
-            "NOEXEC" | "PARSEONLY" => settings.no_execute = on,
-            _ => {}
-        }
     }
 }

@@ -49,6 +49,7 @@ mod settings;
 mod statements;
 mod table_argument;
 mod target;
+mod text_size;
 mod transaction;
 mod tries;
 mod trigger;
@@ -313,8 +314,7 @@ impl Session {
             | "@@PACKET_ERRORS" | "@@TOTAL_ERRORS" | "@@TOTAL_READ" | "@@TOTAL_WRITE" => int(0),
             "@@TIMETICKS" => int(31_250),
             "@@NESTLEVEL" => int(0),
-            // ANSI_WARNINGS, ANSI_PADDING (16), ANSI_NULLS, QUOTED_IDENTIFIER, ANSI_NULL_DFLT_ON and CONCAT_NULL_YIELDS_NULL.
-            "@@OPTIONS" => int(5432 - 16 * i64::from(!self.settings.ansi_padding)),
+            "@@OPTIONS" => int(self.settings.options()),
             "@@FETCH_STATUS" => int(self.last.fetch_status),
             "@@CURSOR_ROWS" => int(self.last.cursor_rows),
             "@@PROCID" => int(0),

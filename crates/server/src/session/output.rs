@@ -133,6 +133,14 @@ pub(super) fn cut(text: String, units: usize) -> String {
     convert::cut_text(&text, &SqlType::NVarChar { length: Length::Max }, units)
 }
 
+/// The text of RAISERROR: one that is too long ends in dots.
+pub(super) fn ended(text: String) -> String {
+    if text.encode_utf16().count() <= MESSAGE_CHARS_MAX {
+        return text;
+    }
+    cut(text, MESSAGE_CHARS_MAX - 3) + "..."
+}
+
 /// The token's fields of an error or notice.
 pub(crate) fn message(error: SqlError, instance: &Instance) -> ServerMessage {
     // Number 0 is PRINT's.

@@ -11,6 +11,7 @@ use super::loads::Writing;
 use super::output::Output;
 use super::parallel::Placing;
 use super::response::{DoneKind, Response, ResultColumns, command};
+use super::text_size;
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ColumnDefinition, TableDefinition, has_ansi_padding};
 use crate::engine::{Binder, BoundQuery, Datum, PlainRows, Streams, exact_schema, without_empty_text};
@@ -49,7 +50,9 @@ impl Session {
         let bound = self.bind(query, frame)?;
         let kind = frame.done_kind();
         let schema = exact_schema(&bound.columns);
-        let columns = bound.columns.iter().map(|column| column.wire()).collect();
+        let columns: Vec<tds::Column> = bound.columns.iter().map(|column| column.wire()).collect();
+        let cuts = !output.captures() && text_size::applies(&columns, self.settings.text_size);
+        let shown = if cuts { columns.clone() } else { Vec::new() };
         if self.settings.format_only {
             output.send(Response::Columns(ResultColumns { columns, schema })).await;
             output.done(kind, command::SELECT, Some(0)).await;
@@ -60,7 +63,7 @@ impl Session {
             Some(stream) => stream,
             None => {
                 self.placement.leave().await;
-                let takes_all = self.settings.row_count == 0 && !output.captures();
+                let takes_all = self.settings.row_count == 0 && !output.captures() && !cuts;
                 if self.takes_page_rows
                     && takes_all
                     && let Some(plain) = instance.engine().start_plain(&bound)?
@@ -79,6 +82,7 @@ impl Session {
             output.check()?;
             let left = usize::try_from(limit - rows).unwrap_or(usize::MAX);
             let batch = if batch.num_rows() > left { batch.slice(0, left) } else { batch };
+            let batch = if cuts { text_size::cut(&batch, &shown, self.settings.text_size)? } else { batch };
             rows += batch.num_rows() as u64;
             if batch.num_rows() > 0 {
                 output.send(Response::Batch(batch)).await;
@@ -282,7 +286,7 @@ impl Session {
         }
         self.last.rows = rows as i64;
         self.last.error = 0;
-        output.done(kind, command::SELECT, Some(rows).filter(|_| !self.settings.no_count)).await;
+        output.done(kind, command::SELECT_INTO, Some(rows).filter(|_| !self.settings.no_count)).await;
         Ok(())
     }
 

@@ -126,6 +126,8 @@ pub enum SessionChange {
 pub mod command {
     /// SELECT.
     pub const SELECT: u16 = 0x00C1;
+    /// SELECT INTO.
+    pub const SELECT_INTO: u16 = 0x00C2;
     /// INSERT.
     pub const INSERT: u16 = 0x00C3;
     /// DELETE.

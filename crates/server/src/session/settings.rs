@@ -2,15 +2,26 @@
 
 use std::time::Duration;
 
+use crate::sql_error::SqlError;
 use crate::tsql::ast::ObjectName;
 
-/// The options that change what the server does. All others are accepted and remembered by nobody.
+/// The options that change what the server does. Those that it cannot follow are [refused](Settings::switch).
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     /// QUOTED_IDENTIFIER: `"x"` is a name rather than a text.
     pub quoted_identifier: bool,
     /// ANSI_PADDING: columns defined from now on keep blanks and zeros at the end of their values.
     pub ansi_padding: bool,
+    /// ANSI_NULLS: nothing equals NULL.
+    pub ansi_nulls: bool,
+    /// CONCAT_NULL_YIELDS_NULL: a text joined to NULL is NULL.
+    pub concat_null_yields_null: bool,
+    /// ANSI_NULL_DFLT_ON: columns that say nothing of NULL may be NULL.
+    pub ansi_null_default_on: bool,
+    /// ANSI_NULL_DFLT_OFF: they may not.
+    pub ansi_null_default_off: bool,
+    /// ARITHABORT and ARITHIGNORE, reported only: under ANSI_WARNINGS they change nothing.
+    pub arithmetic: (bool, bool),
     /// NOCOUNT: DML reports no row counts.
     pub no_count: bool,
     /// XACT_ABORT: any error rolls the transaction back.
@@ -21,7 +32,7 @@ pub(super) struct Settings {
     pub format_only: bool,
     /// NOEXEC and PARSEONLY: nothing runs.
     pub no_execute: bool,
-    /// TEXTSIZE, reported only.
+    /// TEXTSIZE: bytes of a `max` or old large value that SELECT returns.
     pub text_size: i32,
     /// LOCK_TIMEOUT in milliseconds; -1 waits for ever.
     pub lock_timeout_ms: i32,
@@ -52,6 +63,11 @@ impl Settings {
             // are gone, while many write `"x"` for a name without saying so.
             quoted_identifier: true,
             ansi_padding: true,
+            ansi_nulls: true,
+            concat_null_yields_null: true,
+            ansi_null_default_on: true,
+            ansi_null_default_off: false,
+            arithmetic: (false, false),
             no_count: false,
             abort_transaction: false,
             implicit_transactions: false,
@@ -65,6 +81,74 @@ impl Settings {
             date_first: 7,
             statistics_bulk: false,
             context_info: None,
+        }
+    }
+
+    /// The bits of `@@OPTIONS`. ANSI_WARNINGS (8) is always on.
+    pub fn options(&self) -> i64 {
+        let bits = [
+            (2, self.implicit_transactions),
+            (8, true),
+            (16, self.ansi_padding),
+            (32, self.ansi_nulls),
+            (64, self.arithmetic.0),
+            (128, self.arithmetic.1),
+            (256, self.quoted_identifier),
+            (512, self.no_count),
+            (1024, self.ansi_null_default_on),
+            (2048, self.ansi_null_default_off),
+            (4096, self.concat_null_yields_null),
+            (16_384, self.abort_transaction),
+        ];
+        bits.into_iter().filter(|(_, on)| *on).map(|(bit, _)| bit).sum()
+    }
+
+    /// Sets a switch. Errors: 40515 for a setting that the server cannot follow.
+    pub fn switch(&mut self, name: &str, on: bool) -> Result<(), SqlError> {
+        match (name, on) {
+            ("QUOTED_IDENTIFIER", _) => self.quoted_identifier = on,
+            ("ANSI_PADDING", _) => self.ansi_padding = on,
+            ("ANSI_NULLS", _) => self.ansi_nulls = on,
+            ("CONCAT_NULL_YIELDS_NULL", _) => self.concat_null_yields_null = on,
+            // Each turns the other off.
+            ("ANSI_NULL_DFLT_ON", _) => {
+                self.ansi_null_default_on = on;
+                self.ansi_null_default_off &= !on;
+            }
+            ("ANSI_NULL_DFLT_OFF", _) => {
+                self.ansi_null_default_off = on;
+                self.ansi_null_default_on &= !on;
+            }
+            ("ARITHABORT", _) => self.arithmetic.0 = on,
+            ("ARITHIGNORE", _) => self.arithmetic.1 = on,
+            ("NOCOUNT", _) => self.no_count = on,
+            ("XACT_ABORT", _) => self.abort_transaction = on,
+            ("IMPLICIT_TRANSACTIONS", _) => self.implicit_transactions = on,
+            ("FMTONLY", _) => self.format_only = on,
+            ("STATISTICS BULK", _) => self.statistics_bulk = on,
+            ("NOEXEC" | "PARSEONLY", _) => self.no_execute = on,
+            ("ANSI_WARNINGS" | "ANSI_DEFAULTS", false)
+            | ("NUMERIC_ROUNDABORT" | "CURSOR_CLOSE_ON_COMMIT" | "ANSI_DEFAULTS", true) => {
+                let value = if on { "ON" } else { "OFF" };
+                return Err(SqlError::unsupported(&format!("SET {name} {value}")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Whether a language, or an order of dates, is one that the server speaks. Errors: 2741 for no order, 40515 for all others.
+pub(super) fn check_locale(name: &str, value: &str) -> Result<(), SqlError> {
+    let lower = value.to_lowercase();
+    match (name, lower.as_str()) {
+        ("LANGUAGE", "us_english" | "english") | ("DATEFORMAT", "mdy") => Ok(()),
+        ("DATEFORMAT", "dmy" | "ymd" | "ydm" | "myd" | "dym") | ("LANGUAGE", _) => {
+            Err(SqlError::unsupported(&format!("SET {name} {value}")))
+        }
+        _ => {
+            let text = format!("SET DATEFORMAT date order '{value}' is invalid.");
+            Err(SqlError::new(2741, 16, 1, text))
         }
     }
 }

@@ -55,8 +55,13 @@ impl Environment for WithTables<'_> {
         self.inner.view_query(name)
     }
 
-    fn scalar_function(&self, schema: &str, name: &str) -> Result<ScalarFunction, SqlError> {
-        self.inner.scalar_function(schema, name)
+    fn scalar_function(
+        &self,
+        database: Option<&str>,
+        schema: &str,
+        name: &str,
+    ) -> Result<ScalarFunction, SqlError> {
+        self.inner.scalar_function(database, schema, name)
     }
 
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError> {

@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, StringA
 use tds::{Collation, SqlType};
 
 use crate::catalogue::{ColumnDefinition, TableDefinition};
-use crate::engine::Datum;
+use crate::engine::{Datum, is_finite};
 use crate::engine::convert::{convert, cut_text, in_code_page, length_limit};
 use crate::sql_error::SqlError;
 
@@ -20,6 +20,10 @@ pub(super) fn to_column(
     column: &ColumnDefinition,
 ) -> Result<ArrayRef, SqlError> {
     let to = &column.sql_type;
+    // The doors before this one have errors of their own: nothing that is no number is ever stored.
+    if !is_finite(array) {
+        return Err(SqlError::overflow("", "float"));
+    }
     if *to == SqlType::Xml && (from == to || from.is_character()) {
         return Ok(without_marks(array));
     }

@@ -39,12 +39,13 @@ impl OrderCheck {
     /// Whether `order` is that of the clustered key.
     pub fn is_clustered(table: &TableDefinition, order: &[(String, bool)]) -> bool {
         let keys = table.keys.iter().filter(|key| key.clustered).map(|key| &key.columns);
-        let indexes = table.indexes.iter().filter(|index| index.clustered).map(|index| &index.columns);
+        let indexes = table.indexes.iter().filter(|index| index.clustered && !index.columnstore);
+        let indexes = indexes.map(|index| &index.columns);
         keys.chain(indexes).next().is_some_and(|clustered| {
             let same = |(own, other): (&(String, bool), &(String, bool))| {
                 same_name(&own.0, &other.0) && own.1 == other.1
             };
-            order.len() == clustered.len() && order.iter().zip(clustered).all(same)
+            !order.is_empty() && order.len() == clustered.len() && order.iter().zip(clustered).all(same)
         })
     }
 

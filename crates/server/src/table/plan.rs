@@ -56,6 +56,11 @@ pub(crate) fn scope_of(definition: &TableDefinition) -> Scope<'static> {
 impl WritePlan {
     /// Binds a table's expressions.
     pub fn new(definition: Arc<TableDefinition>, binder: &Binder<'_>) -> Result<WritePlan, SqlError> {
+        let database = definition.database.clone();
+        binder.of_database(&database, || Self::bound(definition, binder))
+    }
+
+    fn bound(definition: Arc<TableDefinition>, binder: &Binder<'_>) -> Result<WritePlan, SqlError> {
         let scope = scope_of(&definition);
         let mut defaults = Vec::with_capacity(definition.columns.len());
         let mut computed = Vec::with_capacity(definition.columns.len());

@@ -130,7 +130,12 @@ pub enum StatementKind {
         if_exists: bool,
     },
     /// CREATE DATABASE.
-    CreateDatabase(String),
+    CreateDatabase {
+        /// Its name.
+        name: String,
+        /// COLLATE.
+        collation: Option<String>,
+    },
     /// DROP DATABASE.
     DropDatabase {
         /// The databases.

@@ -79,6 +79,9 @@ impl Lexer<'_> {
             let (start, line) = (self.at, self.line);
             let kind = self.token().map_err(|error| error.at_line(line))?;
             tokens.push(Token { kind, start, end: self.at, line });
+            if let Some(on) = quoted_identifier_set(&tokens) {
+                self.quoted_identifier = on;
+            }
         }
         Ok(tokens)
     }
@@ -269,6 +272,26 @@ impl Lexer<'_> {
             None => Err(SqlError::syntax(&ch.to_string())),
         }
     }
+}
+
+/// What the tokens so far end in: `SET … QUOTED_IDENTIFIER … ON` changes how the rest of the batch is read.
+fn quoted_identifier_set(tokens: &[Token]) -> Option<bool> {
+    let word = |token: &Token, wanted: &str| matches!(&token.kind, TokenKind::Word(word) if word.eq_ignore_ascii_case(wanted));
+    let (last, before) = tokens.split_last()?;
+    let on = word(last, "ON");
+    if !on && !word(last, "OFF") {
+        return None;
+    }
+    let mut named = false;
+    for token in before.iter().rev() {
+        match &token.kind {
+            TokenKind::Word(set) if set.eq_ignore_ascii_case("SET") => return named.then_some(on),
+            TokenKind::Word(_) => named |= word(token, "QUOTED_IDENTIFIER"),
+            TokenKind::Symbol(",") => {}
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// A name, unless it is longer than names can be.

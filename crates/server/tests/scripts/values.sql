@@ -131,3 +131,161 @@ SELECT @@ROWCOUNT
 SELECT 1 AS [aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]
 ----
 error 103: The identifier that starts with 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is too long. Maximum length is 128.
+
+CREATE TABLE cu (v varchar(100) COLLATE Cyrillic_General_CI_AS)
+INSERT cu VALUES (N'ж'), (N'Ж')
+CREATE UNIQUE INDEX ux ON cu(v)
+----
+affected 2
+error 1505: The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name 'dbo.cu' and the index name 'ux'. The duplicate key value is (Ж).
+
+CREATE TABLE js (j json)
+INSERT js VALUES ('{"a":1}')
+SELECT j FROM js
+----
+[j nvarchar(max) null]
+{"a":1}
+
+CREATE PROCEDURE returns_least AS RETURN -2147483648
+----
+
+DECLARE @s int
+EXEC @s = returns_least
+SELECT @s
+----
+-2147483648
+
+SELECT CONVERT(time(0), '23:59:59.999999999'), CONVERT(time(7), '01:02:03.123456789')
+----
+23:59:59 | 01:02:03.1234567
+
+RAISERROR(15097, 16, 1)
+----
+error 18054: Error 15097, severity 16, state 1 was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage.
+
+CREATE TABLE ids (a bigint IDENTITY(-9223372036854775808, 1), b int)
+INSERT ids (b) VALUES (1), (2)
+SELECT $IDENTITY, t.$IDENTITY FROM ids AS t
+----
+[a bigint, a bigint]
+-9223372036854775808 | -9223372036854775808
+-9223372036854775807 | -9223372036854775807
+
+CREATE TABLE far (a decimal(38) IDENTITY(99999999999999999999999999999999999998, 1))
+----
+error 40515
+
+CREATE TABLE pk (a int NULL PRIMARY KEY)
+----
+error 8111: Cannot define PRIMARY KEY constraint on nullable column in table 'pk'.
+error 1750: Could not create constraint or index. See previous errors.
+
+SELECT @@OPTIONS
+SET ANSI_NULLS OFF
+SET XACT_ABORT, NOCOUNT ON
+SELECT @@OPTIONS, SESSIONPROPERTY('ANSI_NULLS')
+SELECT COUNT(*) FROM (VALUES (1), (NULL)) AS v(a) WHERE a = NULL
+SELECT COUNT(*) FROM (VALUES (1), (NULL)) AS v(a) WHERE a <> NULL
+SET ANSI_NULLS ON
+SET XACT_ABORT, NOCOUNT OFF
+SELECT COUNT(*) FROM (VALUES (1), (NULL)) AS v(a) WHERE a = NULL
+----
+5432
+22296 | 0
+1
+1
+0
+
+SET CONCAT_NULL_YIELDS_NULL OFF
+SELECT 'a' + NULL, CAST(NULL AS varchar(5)) + N'b', 1 + NULL
+SET CONCAT_NULL_YIELDS_NULL ON
+SELECT 'a' + NULL
+----
+a | b | NULL
+NULL
+
+SET QUOTED_IDENTIFIER OFF
+SELECT "x"
+SET QUOTED_IDENTIFIER ON
+SELECT a "x" FROM (SELECT 1 AS a) AS "t"
+----
+[ varchar(1)]
+x
+[x int]
+1
+
+SET ANSI_NULL_DFLT_ON OFF
+CREATE TABLE dflt (a int, b int NULL)
+SET ANSI_NULL_DFLT_ON ON
+SELECT name, is_nullable FROM sys.columns WHERE object_id = OBJECT_ID('dflt')
+----
+a | 0
+b | 1
+
+SET TEXTSIZE 4
+SELECT CAST('abcdef' AS varchar(max)), CAST(N'abcdef' AS nvarchar(max)), CAST(0x010203040506 AS varbinary(max)), 'abcdef'
+SET TEXTSIZE 0
+SELECT @@TEXTSIZE
+SET TEXTSIZE -1
+SELECT LEN(CAST('abcdef' AS varchar(max)))
+----
+abcd | ab | 0x01020304 | abcdef
+4096
+6
+
+SET DATEFORMAT mdy
+SET LANGUAGE us_english
+SET DATEFORMAT dmy
+SET LANGUAGE Deutsch
+SET DATEFORMAT x
+----
+error 40515
+error 40515
+error 2741: SET DATEFORMAT date order 'x' is invalid.
+
+SET ANSI_WARNINGS OFF
+----
+error 40515
+
+CREATE DATABASE other
+USE other
+----
+info: Changed database context to 'other'.
+
+CREATE FUNCTION dbo.twice(@a int) RETURNS int AS BEGIN RETURN @a * 2 END
+----
+
+CREATE TABLE calls (a int CHECK (dbo.twice(a) < 10), b AS dbo.twice(a), c int DEFAULT dbo.twice(4))
+USE master
+----
+info: Changed database context to 'master'.
+
+CREATE FUNCTION dbo.twice(@a int) RETURNS int AS BEGIN RETURN 999 END
+----
+
+INSERT other.dbo.calls (a) VALUES (2)
+INSERT other.dbo.calls (a) VALUES (5)
+SELECT a, b, c FROM other.dbo.calls
+----
+affected 1
+error 547
+2 | 4 | 8
+
+CREATE DATABASE latin COLLATE Latin1_General_CI_AS
+SELECT DATABASEPROPERTYEX('latin', 'Collation'), collation_name FROM sys.databases WHERE name = 'latin'
+CREATE DATABASE cc COLLATE Chinese_PRC_CI_AS
+CREATE DATABASE cc COLLATE nosuch
+----
+Latin1_General_CI_AS | Latin1_General_CI_AS
+error 40515
+error 448: Invalid collation 'nosuch'.
+
+USE latin
+----
+info: Changed database context to 'latin'.
+
+CREATE TABLE t (a varchar(5), b int)
+SELECT collation_name FROM sys.columns WHERE object_id = OBJECT_ID('t')
+----
+Latin1_General_CI_AS
+NULL

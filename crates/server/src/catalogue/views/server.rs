@@ -325,7 +325,7 @@ fn databases(context: &Context<'_>, view: &mut View) {
             ("name", text(&database.name)),
             ("database_id", int(database.id)),
             ("create_date", beginning()),
-            ("collation_name", text(DEFAULT_COLLATION)),
+            ("collation_name", text(database.collation())),
             ("physical_database_name", text(&database.name)),
             ("is_read_committed_snapshot_on", bit(database.reads_committed_snapshot())),
         ]);

@@ -264,7 +264,7 @@ impl Binder<'_> {
         if let Some(around) = outer_grouping(call, scope) {
             // Computed by the query around this one, in which it is one value for each group.
             let (value, result) = self.aggregate_column(call, around)?;
-            return outer(value).cast(&result);
+            return finished(outer(value), result, &call.name);
         }
         if scope.grouping.is_none() {
             return Err(SqlError::new(

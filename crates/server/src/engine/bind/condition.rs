@@ -24,6 +24,23 @@ impl Binder<'_> {
             Ast::And(left, right) => Ok(self.condition(left, scope)?.and(self.condition(right, scope)?)),
             Ast::Or(left, right) => Ok(self.condition(left, scope)?.or(self.condition(right, scope)?)),
             Ast::Not(inner) => Ok(Expr::Not(Box::new(self.condition(inner, scope)?))),
+            Ast::Compare(left, comparison, right)
+                if self.facts.options & ANSI_NULLS == 0
+                    && matches!(comparison, Comparison::Equal | Comparison::NotEqual)
+                    && (is_null_word(left) || is_null_word(right)) =>
+            {
+                let (left_value, right_value) = (self.value(left, scope)?, self.value(right, scope)?);
+                let (null, other) = match is_null_word(left) {
+                    true => (left_value, right_value),
+                    false => (right_value, left_value),
+                };
+                // Only the word NULL, and a variable that is NULL, are equal to it.
+                if !null.constant.as_ref().is_some_and(Datum::is_null) {
+                    return compare(other, *comparison, null);
+                }
+                let equal = *comparison == Comparison::Equal;
+                Ok(if equal { other.expr.is_null() } else { other.expr.is_not_null() })
+            }
             Ast::Compare(left, comparison, right) => {
                 let (left, right) = self.operands(left, right, scope)?;
                 compare(left, *comparison, right)
@@ -231,6 +248,14 @@ pub(super) fn with_plan(plan: datafusion::logical_expr::LogicalPlan) -> Subquery
         spans: Default::default(),
     };
     super::super::correlated::subquery_of(plan.clone()).unwrap_or_else(|_| plain())
+}
+
+/// The bit of `@@OPTIONS`.
+const ANSI_NULLS: i64 = 32;
+
+/// NULL, or a variable, which may be.
+fn is_null_word(expr: &Ast) -> bool {
+    matches!(expr, Ast::Literal(crate::tsql::expression::Literal::Null) | Ast::Variable(_))
 }
 
 fn negate(expr: Expr, negated: bool) -> Expr {

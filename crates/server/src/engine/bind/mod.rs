@@ -51,7 +51,14 @@ pub trait Environment {
     /// The query of the view of a name; None if it is none's.
     fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError>;
     /// A function of the user's own that returns a value. Errors: 4121.
-    fn scalar_function(&self, schema: &str, name: &str) -> Result<ScalarFunction, SqlError>;
+    ///
+    /// `database` is that of the view or table whose expression calls it; None: the current one.
+    fn scalar_function(
+        &self,
+        database: Option<&str>,
+        schema: &str,
+        name: &str,
+    ) -> Result<ScalarFunction, SqlError>;
     /// NEXT VALUE FOR a sequence. Errors: 208.
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError>;
     /// Value and type of a variable, or of an `@@` function. Errors: 137.
@@ -134,7 +141,14 @@ impl OutputColumn {
             .sql_type
             .is_character()
             .then(|| self.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS));
-        let mut column = tds::Column::new(self.name.clone(), self.sql_type.clone(), self.nullable, collation);
+        // Only a client that has been promised the json type knows it, and none is promised it.
+        let sql_type = match &self.sql_type {
+            SqlType::Json => SqlType::NVarChar { length: tds::Length::Max },
+            other => other.clone(),
+        };
+        let collation =
+            collation.or_else(|| sql_type.is_character().then_some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS));
+        let mut column = tds::Column::new(self.name.clone(), sql_type, self.nullable, collation);
         column.flags = ColumnFlags(self.flags.0 | (u16::from(self.nullable) * ColumnFlags::NULLABLE));
         column
     }
@@ -204,6 +218,14 @@ impl<'e> Binder<'e> {
             max_recursion: Cell::new(None),
             database: RefCell::new(None),
         }
+    }
+
+    /// Binds expressions that belong to an object of a database: names in them are looked up there.
+    pub fn of_database<T>(&self, database: &str, bind: impl FnOnce() -> T) -> T {
+        let before = self.database.replace(Some(database.to_owned()));
+        let result = bind();
+        self.database.replace(before);
+        result
     }
 
     /// A column name that the plan does not have yet.

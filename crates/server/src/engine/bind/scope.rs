@@ -63,6 +63,12 @@ impl<'p> Scope<'p> {
 
     fn find(&self, parts: &[String]) -> Result<Option<&ScopeColumn>, SqlError> {
         let Some((name, qualifier)) = parts.split_last() else { return Ok(None) };
+        if name.eq_ignore_ascii_case("$IDENTITY") {
+            let identity = |column: &&ScopeColumn| {
+                column.output.flags.0 & tds::ColumnFlags::IDENTITY != 0 && column.is_of(qualifier)
+            };
+            return Ok(self.columns.iter().find(identity));
+        }
         let mut matches = self
             .columns
             .iter()

@@ -26,7 +26,9 @@ use super::for_clause::is_json;
 use super::scope::reference;
 use super::{Binder, Scope, plan_error};
 use crate::sql_error::SqlError;
-use crate::tsql::expression::{Comparison, Expr as Ast, FunctionCall, Literal, UnaryOperator};
+use crate::tsql::expression::{
+    BinaryOperator, Comparison, Expr as Ast, FunctionCall, Literal, UnaryOperator,
+};
 use crate::tsql::query::Query;
 
 impl Binder<'_> {
@@ -58,6 +60,11 @@ impl Binder<'_> {
             }
             Ast::Binary(left, operator, right) => {
                 let (left, right) = self.operands(left, right, scope)?;
+                let joins = *operator == BinaryOperator::Add
+                    && (left.sql_type.is_character() || right.sql_type.is_character());
+                if joins && self.facts.options & CONCAT_NULL_YIELDS_NULL == 0 {
+                    return arithmetic::bind(or_empty(left)?, *operator, or_empty(right)?);
+                }
                 let null = is_null(&left) || is_null(&right);
                 let constant = left.constant.is_some() && right.constant.is_some();
                 let value = arithmetic::bind(left, *operator, right)?;
@@ -394,7 +401,8 @@ impl Binder<'_> {
 
     /// A call of a function of the user's own.
     fn own_function(&self, schema: &str, call_: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-        let function = self.environment.scalar_function(schema, &call_.name)?;
+        let database = self.database.borrow().clone();
+        let function = self.environment.scalar_function(database.as_deref(), schema, &call_.name)?;
         super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
         let mut arguments = Vec::with_capacity(call_.arguments.len());
         for (argument, sql_type) in call_.arguments.iter().zip(&function.parameters) {
@@ -468,6 +476,23 @@ pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
             Typed::constant(Datum::Binary(bytes.clone()), SqlType::VarBinary { length })
         }
     }
+}
+
+/// The bit of `@@OPTIONS`.
+const CONCAT_NULL_YIELDS_NULL: i64 = 4096;
+
+/// A text, empty instead of NULL; other values as they are.
+fn or_empty(value: Typed) -> Result<Typed, SqlError> {
+    let sql_type = if value.untyped_null {
+        SqlType::VarChar { length: Length::Units(1) }
+    } else {
+        value.sql_type.clone()
+    };
+    if !sql_type.is_character() {
+        return Ok(value);
+    }
+    let empty = Typed::constant(Datum::Text(String::new()), SqlType::VarChar { length: Length::Units(1) })?;
+    coalesce(vec![value.cast(&sql_type)?, empty])
 }
 
 fn decimal_literal(digits: &str) -> Result<Typed, SqlError> {

@@ -102,9 +102,12 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Dat
         return datetime::date(trimmed, &options).map(|days| Datum::Date(i64::from(days))).map_err(failed);
     }
     if let SqlType::Time { scale } = to {
-        // A date alone is midnight.
-        return match datetime::time(trimmed, 7, &options) {
-            Ok(ticks) => Ok(Datum::Time(round_to(ticks as i64, *scale) % TICKS_PER_DAY)),
+        // A date alone is midnight. What would be rounded to the next midnight is cut instead.
+        return match datetime::time(with_ticks(trimmed), 7, &options) {
+            Ok(ticks) => {
+                let unit = 10_i64.pow(u32::from(7 - (*scale).min(7)));
+                Ok(Datum::Time(round_to(ticks as i64, *scale).min(TICKS_PER_DAY - unit)))
+            }
             Err(error) => match datetime::date(trimmed, &options) {
                 Ok(_) => Ok(Datum::Time(0)),
                 Err(_) => Err(failed(error)),
@@ -123,6 +126,16 @@ fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Dat
         },
     };
     place(ticks, offset_minutes, to).ok_or_else(|| out_of_range(from, to))
+}
+
+/// A time with no more than the seven digits of a second that types have.
+fn with_ticks(text: &str) -> &str {
+    match text.rsplit_once('.') {
+        Some((whole, digits)) if digits.len() > 7 && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+            text.get(..whole.len() + 8).unwrap_or(text)
+        }
+        _ => text,
+    }
 }
 
 fn out_of_range(from: &SqlType, to: &SqlType) -> SqlError {

@@ -52,7 +52,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
                 let database = facts.directory.database(database.as_text()?)?;
                 let figures = facts.figures(&database.name);
                 let value = match property.as_text()?.to_ascii_lowercase().as_str() {
-                    "collation" => crate::catalogue::DEFAULT_COLLATION,
+                    "collation" => database.collation(),
                     "recovery" => figures.map_or("SIMPLE", |figures| views::recovery_model(figures).1),
                     "edition" => views::service(figures?)?.0,
                     "serviceobjective" => views::service(figures?)?.1,
@@ -216,12 +216,12 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         }
         "SESSIONPROPERTY" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
             Some(Datum::Int(match value.as_text()?.to_ascii_uppercase().as_str() {
-                "ANSI_PADDING" => i64::from(facts.ansi_padding),
-                "ANSI_NULLS"
-                | "ANSI_WARNINGS"
-                | "ARITHABORT"
-                | "CONCAT_NULL_YIELDS_NULL"
-                | "QUOTED_IDENTIFIER" => 1,
+                "ANSI_WARNINGS" => facts.options >> 3 & 1,
+                "ANSI_PADDING" => facts.options >> 4 & 1,
+                "ANSI_NULLS" => facts.options >> 5 & 1,
+                "ARITHABORT" => facts.options >> 6 & 1,
+                "QUOTED_IDENTIFIER" => facts.options >> 8 & 1,
+                "CONCAT_NULL_YIELDS_NULL" => facts.options >> 12 & 1,
                 "NUMERIC_ROUNDABORT" => 0,
                 _ => return None,
             }))

@@ -8,6 +8,7 @@ use crate::tsql::ast::{
     StatementKind,
 };
 use crate::tsql::index::IndexSettings;
+use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
     pub(crate) fn create(&mut self) -> Parsed<StatementKind> {
@@ -18,8 +19,8 @@ impl Parser<'_> {
         }
         if self.accept_word("DATABASE") {
             let name = self.name()?;
-            self.skip_options();
-            return Ok(StatementKind::CreateDatabase(name));
+            let collation = self.skip_options()?;
+            return Ok(StatementKind::CreateDatabase { name, collation });
         }
         if self.accept_word("TYPE") {
             return self.create_type();
@@ -46,15 +47,21 @@ impl Parser<'_> {
     }
 
     /// `ON filegroup`, `WITH (…)`, `COLLATE x` and the like after a definition, up to the next statement.
-    fn skip_options(&mut self) {
+    /// Skips what a server in one process has no use for; returns the name after COLLATE.
+    fn skip_options(&mut self) -> Parsed<Option<String>> {
+        let mut collation = None;
         while !self.at_end() && !self.is_symbol(";") {
             let statement =
                 ["SELECT", "INSERT", "CREATE", "DROP", "USE", "EXEC", "DECLARE", "IF", "PRINT", "BEGIN"];
             if statement.iter().any(|word| self.is_word(word)) {
-                return;
+                return Ok(collation);
             }
-            self.advance();
+            match self.accept_word("COLLATE") {
+                true => collation = Some(self.name()?),
+                false => self.advance(),
+            }
         }
+        Ok(collation)
     }
 
     fn create_table(&mut self) -> Parsed<StatementKind> {
@@ -226,11 +233,26 @@ impl Parser<'_> {
         if !self.accept_symbol("(") {
             return Ok((1, 1));
         }
-        let seed = self.signed()?;
+        let seed = self.identity_number()?;
         self.expect_symbol(",")?;
-        let increment = self.signed()?;
+        let increment = self.identity_number()?;
         self.expect_symbol(")")?;
         Ok((seed, increment))
+    }
+
+    /// A number that a bigint holds; identities of greater ones are not served.
+    fn identity_number(&mut self) -> Parsed<i64> {
+        let line = self.line();
+        let digits = match self.kind_ahead(usize::from(self.is_symbol("-") || self.is_symbol("+"))) {
+            Some(TokenKind::Integer(digits)) => digits.len(),
+            _ => 0,
+        };
+        self.signed().map_err(|error| match digits {
+            19.. => {
+                SqlError::unsupported("An IDENTITY seed or increment that bigint cannot hold").at_line(line)
+            }
+            _ => error,
+        })
     }
 
     /// An expression together with its text.

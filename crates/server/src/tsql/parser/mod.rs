@@ -339,8 +339,8 @@ impl<'a> Parser<'a> {
     pub(crate) fn signed(&mut self) -> Parsed<i64> {
         let negative = self.accept_symbol("-");
         self.accept_symbol("+");
-        let magnitude = i64::try_from(self.unsigned()?).map_err(|_| self.unexpected())?;
-        Ok(if negative { -magnitude } else { magnitude })
+        let magnitude = i128::from(self.unsigned()?);
+        i64::try_from(if negative { -magnitude } else { magnitude }).map_err(|_| self.unexpected())
     }
 
     /// Skips a parenthesised group whatever is in it.
