@@ -6,8 +6,8 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, StringA
 use tds::{Collation, SqlType};
 
 use crate::catalogue::{ColumnDefinition, TableDefinition};
-use crate::engine::{Datum, is_finite};
 use crate::engine::convert::{convert, cut_text, in_code_page, length_limit};
+use crate::engine::{Datum, is_finite};
 use crate::sql_error::SqlError;
 
 /// Converts `array`, whose values are of type `from`, to the column's type.
