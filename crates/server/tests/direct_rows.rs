@@ -261,3 +261,18 @@ fn rows_of_a_transaction_are_read_as_it_has_them() {
     assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM t"), 0);
     server.stop();
 }
+
+#[test]
+fn floats_that_are_no_numbers_are_refused() {
+    let server = pages();
+    let mut client = connect(&server);
+    assert_no_error(&client.batch("CREATE TABLE floats (a float NULL)"));
+    let row = |value: f64| [&[0xD1, 8][..], &value.to_le_bytes()].concat();
+    let many = row(1.5).repeat(9000);
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let payload = [one_column(&[0x6D, 8]), many.clone(), row(value), many.clone()].concat();
+        assert_eq!(error_numbers(&load(&mut client, "floats", "a float", &payload)), [4896]);
+        assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM floats"), 0);
+    }
+    server.stop();
+}

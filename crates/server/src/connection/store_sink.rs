@@ -5,6 +5,7 @@ use tds::row_span::ROW;
 use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 
 use super::bulk_receiver::RowSink;
+use crate::engine::convert::length_limit;
 use crate::engine::is_finite;
 use crate::session::BulkWriter;
 use crate::sql_error::SqlError;
@@ -54,31 +55,33 @@ impl StoreSink {
     }
 }
 
-/// A column that holds values of any length to its destination's: drivers declare texts shorter than they send them, and
-/// SQL Server takes those by what INSERT BULK says.
-fn roomy(mut column: Column) -> Column {
-    let (sql_type, bytes) = match column.sql_type() {
-        SqlType::VarChar { length: Length::Units(_) } => {
-            (SqlType::VarChar { length: Length::Units(8000) }, 8000)
-        }
-        SqlType::NVarChar { length: Length::Units(_) } => {
-            (SqlType::NVarChar { length: Length::Units(4000) }, 8000)
-        }
-        SqlType::VarBinary { length: Length::Units(_) } => {
-            (SqlType::VarBinary { length: Length::Units(8000) }, 8000)
-        }
+/// A column with room for what INSERT BULK declares: drivers send texts that are longer than their COLMETADATA says, and SQL
+/// Server takes them by the statement.
+fn roomy(mut column: Column, declared: Option<&SqlType>) -> Column {
+    let units = |sql_type: &SqlType| length_limit(sql_type).and_then(|units| u16::try_from(units).ok());
+    let (Some(own), Some(wanted)) = (units(column.sql_type()), declared.and_then(units)) else {
+        return column;
+    };
+    if own >= wanted || column.type_info.length_class() != LengthClass::UShortLen {
+        return column;
+    }
+    let length = Length::Units(wanted);
+    let (sql_type, unit_bytes) = match column.sql_type() {
+        SqlType::VarChar { .. } => (SqlType::VarChar { length }, 1),
+        SqlType::NVarChar { .. } => (SqlType::NVarChar { length }, 2),
+        SqlType::VarBinary { .. } => (SqlType::VarBinary { length }, 1),
         _ => return column,
     };
-    if column.type_info.length_class() == LengthClass::UShortLen {
-        column.type_info.sql_type = sql_type;
-        column.type_info.max_length = bytes;
-    }
+    column.type_info.sql_type = sql_type;
+    column.type_info.max_length = unit_bytes * u32::from(wanted);
     column
 }
 
 impl RowSink for StoreSink {
     fn columns(&mut self, columns: &[Column]) -> Result<(), SqlError> {
-        let columns = &columns.iter().cloned().map(roomy).collect::<Vec<_>>();
+        let declared = self.writer.as_ref().map(BulkWriter::declared).unwrap_or_default();
+        let columns = columns.iter().cloned().enumerate();
+        let columns = &columns.map(|(at, column)| roomy(column, declared.get(at))).collect::<Vec<_>>();
         let batch_rows = match &mut self.writer {
             Ok(writer) => {
                 writer.columns(columns)?;

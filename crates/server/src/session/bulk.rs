@@ -39,6 +39,8 @@ pub struct BulkTarget {
     pub table: ObjectName,
     /// For each declared column, in order: its name and its position in the table.
     pub columns: Vec<(String, usize)>,
+    /// Their types as the statement declares them; none for loads from elsewhere.
+    pub types: Vec<SqlType>,
     /// The statement's options.
     pub hints: BulkHints,
 }
@@ -54,6 +56,8 @@ pub struct BulkWriter {
     order: Option<OrderCheck>,
     definition: Arc<TableDefinition>,
     types: Vec<SqlType>,
+    /// Types as INSERT BULK declares them.
+    declared: Vec<SqlType>,
     finished: bool,
     clock: LoadClock,
     in_pages: bool,
@@ -109,7 +113,8 @@ impl Session {
                 return Err(SqlError::invalid_column(name));
             }
         }
-        let target = BulkTarget { table: insert.table.clone(), columns, hints: insert.hints.clone() };
+        let types = insert.columns.iter().map(|column| column.sql_type.clone()).collect();
+        let target = BulkTarget { table: insert.table.clone(), columns, types, hints: insert.hints.clone() };
         output.send(Response::BulkExpected(Box::new(target))).await;
         output.done(frame.done_kind(), 0, None).await;
         Ok(())
@@ -170,6 +175,7 @@ impl Session {
             order: OrderCheck::new(&table.definition, &target.hints.order),
             definition: table.definition,
             types: Vec::new(),
+            declared: target.types,
             finished: false,
             clock: self.load_clock(command),
             in_pages: matches!(self.instance.store(), Database::Pages(_)) && table.place == Place::Shared,
@@ -237,6 +243,11 @@ impl BulkWriter {
     /// Rows that are best given at once.
     pub fn batch_rows(&self) -> usize {
         if self.in_pages { PAGES_BATCH_ROWS } else { SEGMENT_BATCH_ROWS }
+    }
+
+    /// The types that INSERT BULK declares, in its order.
+    pub fn declared(&self) -> &[SqlType] {
+        &self.declared
     }
 
     /// Takes the stream's columns: as many as INSERT BULK declared, in its order. Their types may be others; values are

@@ -157,6 +157,7 @@ impl Session {
         });
         let target = BulkTarget {
             table: load.insert.table.clone(),
+            types: Vec::new(),
             columns: columns.collect(),
             hints: BulkHints {
                 check_constraints: options.check_constraints,

@@ -127,8 +127,7 @@ impl Settings {
             ("FMTONLY", _) => self.format_only = on,
             ("STATISTICS BULK", _) => self.statistics_bulk = on,
             ("NOEXEC" | "PARSEONLY", _) => self.no_execute = on,
-            ("ANSI_WARNINGS" | "ANSI_DEFAULTS", false)
-            | ("NUMERIC_ROUNDABORT" | "CURSOR_CLOSE_ON_COMMIT" | "ANSI_DEFAULTS", true) => {
+            ("ANSI_WARNINGS" | "ANSI_DEFAULTS", false) | ("NUMERIC_ROUNDABORT" | "ANSI_DEFAULTS", true) => {
                 let value = if on { "ON" } else { "OFF" };
                 return Err(SqlError::unsupported(&format!("SET {name} {value}")));
             }

@@ -102,6 +102,7 @@ error 2627: Violation of PRIMARY KEY constraint 'pk_two'. Cannot insert duplicat
 CREATE TABLE n (a int NULL PRIMARY KEY)
 ----
 error 8111: Cannot define PRIMARY KEY constraint on nullable column in table 'n'.
+error 1750: Could not create constraint or index. See previous errors.
 
 CREATE TABLE n (a int PRIMARY KEY, b int PRIMARY KEY)
 ----

@@ -154,6 +154,7 @@ error 271
 CREATE TABLE ref (a int FOREIGN KEY REFERENCES nosuch (b))
 ----
 error 1767
+error 1750: Could not create constraint or index. See previous errors.
 
 CREATE INDEX ix ON t (a); CREATE UNIQUE INDEX ux ON t (a)
 ----

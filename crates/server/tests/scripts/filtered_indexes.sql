@@ -63,6 +63,7 @@ error 1505: The CREATE UNIQUE INDEX statement terminated because a duplicate key
 CREATE TABLE child (s char(3) REFERENCES fv(s))
 ----
 error 1776
+error 1750: Could not create constraint or index. See previous errors.
 
 ALTER TABLE fv ADD x int NULL
 INSERT fv VALUES (9, NULL, 1, 'abc', '2020-01-01', 1)
@@ -83,8 +84,8 @@ CREATE UNIQUE INDEX ux ON fi(n) WHERE p = 1 WITH (IGNORE_DUP_KEY = ON)
 INSERT fi VALUES (1, 1), (1, 1), (1, 2), (1, 2)
 SELECT n, p FROM fi
 ----
-affected 3
 info: Duplicate key was ignored.
+affected 3
 1 | 1
 1 | 2
 1 | 2

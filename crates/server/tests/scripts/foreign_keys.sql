@@ -66,22 +66,27 @@ error 547
 CREATE TABLE orphan (id int REFERENCES nosuch (id))
 ----
 error 1767
+error 1750: Could not create constraint or index. See previous errors.
 
 CREATE TABLE orphan (id int, CONSTRAINT f FOREIGN KEY (nosuch) REFERENCES parent (id))
 ----
 error 1769: Foreign key 'f' references invalid column 'nosuch' in referencing table 'orphan'.
+error 1750: Could not create constraint or index. See previous errors.
 
 CREATE TABLE orphan (id int, CONSTRAINT f FOREIGN KEY (id) REFERENCES parent (nosuch))
 ----
 error 1770: Foreign key 'f' references invalid column 'nosuch' in referenced table 'parent'.
+error 1750: Could not create constraint or index. See previous errors.
 
 CREATE TABLE orphan (id varchar(10), CONSTRAINT f FOREIGN KEY (id) REFERENCES parent (name))
 ----
 error 1776: There are no primary or candidate keys in the referenced table 'parent' that match the referencing column list in the foreign key 'f'.
+error 1750: Could not create constraint or index. See previous errors.
 
 CREATE TABLE orphan (id bigint, CONSTRAINT f FOREIGN KEY (id) REFERENCES parent (id))
 ----
 error 1778: Column 'parent.id' is not the same data type as referencing column 'orphan.id' in foreign key 'f'.
+error 1750: Could not create constraint or index. See previous errors.
 
 CREATE TABLE orphan (id int NOT NULL, CONSTRAINT f FOREIGN KEY (id) REFERENCES parent (id) ON DELETE SET NULL)
 ----
@@ -142,6 +147,7 @@ affected 1
 CREATE TABLE loop (id int PRIMARY KEY, above int REFERENCES loop (id) ON DELETE CASCADE)
 ----
 error 1785
+error 1750: Could not create constraint or index. See previous errors.
 
 TRUNCATE TABLE tree
 DROP TABLE tree

@@ -167,7 +167,6 @@ CREATE TABLE ids (a bigint IDENTITY(-9223372036854775808, 1), b int)
 INSERT ids (b) VALUES (1), (2)
 SELECT $IDENTITY, t.$IDENTITY FROM ids AS t
 ----
-[a bigint, a bigint]
 -9223372036854775808 | -9223372036854775808
 -9223372036854775807 | -9223372036854775807
 
@@ -250,7 +249,6 @@ error 40515
 CREATE DATABASE other
 USE other
 ----
-info: Changed database context to 'other'.
 
 CREATE FUNCTION dbo.twice(@a int) RETURNS int AS BEGIN RETURN @a * 2 END
 ----
@@ -258,7 +256,6 @@ CREATE FUNCTION dbo.twice(@a int) RETURNS int AS BEGIN RETURN @a * 2 END
 CREATE TABLE calls (a int CHECK (dbo.twice(a) < 10), b AS dbo.twice(a), c int DEFAULT dbo.twice(4))
 USE master
 ----
-info: Changed database context to 'master'.
 
 CREATE FUNCTION dbo.twice(@a int) RETURNS int AS BEGIN RETURN 999 END
 ----
@@ -282,7 +279,6 @@ error 448: Invalid collation 'nosuch'.
 
 USE latin
 ----
-info: Changed database context to 'latin'.
 
 CREATE TABLE t (a varchar(5), b int)
 SELECT collation_name FROM sys.columns WHERE object_id = OBJECT_ID('t')
