@@ -64,7 +64,7 @@ pub fn convert_in(
         && let (Some(clr), Datum::Binary(bytes)) = (ClrType::of(from), &value)
     {
         let text = Datum::Text(clr.text(bytes)?);
-        return text::to_text(text, &SqlType::NVarChar { length: Length::Max }, to, style);
+        return text::to_text(text, &SqlType::NVarChar { length: Length::Max }, to, style, page);
     }
     match to {
         SqlType::Bit
