@@ -11,15 +11,15 @@ use datafusion::functions_window;
 use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{
     Expr, LogicalPlan, LogicalPlanBuilder, WindowFrame, WindowFrameBound, WindowFrameUnits,
-    WindowFunctionDefinition, lit,
+    WindowFunctionDefinition, cast, lit,
 };
 use tds::{Collation, Length, SqlType};
 
 use super::super::Datum;
-use super::super::percentile::percentile;
 use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
 use super::super::datum::data_type;
+use super::super::percentile::percentile;
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
 use super::aggregate::{Aggregate, is_aggregate};
@@ -214,7 +214,14 @@ impl Binder<'_> {
                     None => 1,
                 };
                 let default = match arguments.next() {
-                    Some(default) => self.value(default, scope)?.cast(&value.sql_type)?.expr,
+                    Some(default) => {
+                        let default = self.value(default, scope)?.cast(&value.sql_type)?;
+                        if !matches!(default.expr, Expr::Literal(..)) {
+                            let what = format!("A default of {} that is not a constant", call.name);
+                            return Err(SqlError::unsupported(&what));
+                        }
+                        default.expr
+                    }
                     None => Typed::null().cast(&value.sql_type)?.expr,
                 };
                 let function = match call.name.as_str() {
@@ -268,11 +275,7 @@ pub(super) fn is_percentile(name: &str) -> bool {
 
 impl Binder<'_> {
     /// PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
-    fn percentile(
-        &self,
-        call: &FunctionCall,
-        scope: &Scope<'_>,
-    ) -> Result<Called, SqlError> {
+    fn percentile(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
         let name = call.name.to_lowercase();
         let [fraction] = call.arguments.as_slice() else { return Err(SqlError::argument_count(&name, 1)) };
         let [item] = call.within_group.as_slice() else {
@@ -298,6 +301,12 @@ impl Binder<'_> {
 /// The key of a value that windows are ordered by: bytes as their digits, because the engine has no ranges of bytes.
 fn rankable(value: &Typed) -> Expr {
     let key = key(value);
+    // Nor has it ranges of times of day.
+    match data_type(&value.sql_type) {
+        DataType::Time32(_) => return cast(key, DataType::Int32),
+        DataType::Time64(_) => return cast(key, DataType::Int64),
+        _ => {}
+    }
     let bytes = matches!(
         value.sql_type,
         SqlType::DateTimeOffset { .. } | SqlType::UniqueIdentifier | SqlType::SqlVariant
