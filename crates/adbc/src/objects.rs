@@ -194,11 +194,9 @@ fn columns(client: &mut Client, database: &str, filter: &Filter<'_>) -> Result<B
 }
 
 /// Columns, by schema, table and name, that the server fills: whether they are identities, and whether computed.
-fn made_by_server(
-    client: &mut Client,
-    database: &str,
-    filter: &Filter<'_>,
-) -> Result<BTreeMap<(String, String, String), (bool, bool)>> {
+type MadeByServer = BTreeMap<(String, String, String), (bool, bool)>;
+
+fn made_by_server(client: &mut Client, database: &str, filter: &Filter<'_>) -> Result<MadeByServer> {
     let sql = format!(
         "SELECT s.name, o.name, c.name, CAST(c.is_identity AS int), CAST(c.is_computed AS int) FROM {database}.sys.columns AS c \
          JOIN {database}.sys.objects AS o ON o.object_id = c.object_id JOIN {database}.sys.schemas AS s ON s.schema_id = o.schema_id \

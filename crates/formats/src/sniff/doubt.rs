@@ -62,11 +62,10 @@ pub(super) fn of_rows(
     let is_text = |data_type: &DataType| *data_type == DataType::Utf8;
     let all_text = inferred.columns.iter().all(|column| is_text(column.field.data_type()));
     match layout {
-        Layout::OneColumn => {
-            if rows.iter().flatten().any(|line| line.contains([',', ';', '\t', '|'])) {
-                doubts.push("no delimiter divides the rows evenly".to_owned());
-            }
+        Layout::OneColumn if rows.iter().flatten().any(|line| line.contains([',', ';', '\t', '|'])) => {
+            doubts.push("no delimiter divides the rows evenly".to_owned());
         }
+        Layout::OneColumn => {}
         _ if all_text && count > 1 => {
             let said = if header { "is taken for a header" } else { "is taken for data" };
             doubts.push(format!("all columns are text: the first row {said} for its words alone"));
