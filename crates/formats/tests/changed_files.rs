@@ -26,7 +26,7 @@ fn read_changed(path: &Path, format: &Format, change: impl FnOnce(&File)) -> Res
     let mut reader =
         formats::open(&Location::Path(path.to_owned()), format, Compression::None, BATCH_ROWS).unwrap();
     let mut rows = reader.next().unwrap().unwrap().num_rows();
-    change(&OpenOptions::new().write(true).append(true).open(path).unwrap());
+    change(&OpenOptions::new().append(true).open(path).unwrap());
     for next in reader {
         rows += next.map_err(|error| error.to_string())?.num_rows();
     }

@@ -53,7 +53,7 @@ pub(crate) fn settle(client: &mut Client, plan: &LoadPlan, error: LoadError) -> 
         Finding::RolledBack => (committed, 0, error.source.without_doubt()),
         Finding::Unknown => (committed, doubtful, error.source),
     };
-    LoadError { rows_committed, rows_in_doubt, source, look: Some(look), ..error }
+    LoadError { rows_committed, rows_in_doubt, source, look: Some(Box::new(look)), ..error }
 }
 
 /// Counts alone prove something only where every row is known to be this load's, or to have been there before.

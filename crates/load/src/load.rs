@@ -63,7 +63,7 @@ pub struct LoadError {
     /// Rows of the failed batch if it is not known whether it was committed; 0 if that is known.
     pub rows_in_doubt: u64,
     /// What was seen of the table after the answer to a commit was lost.
-    pub look: Option<Look>,
+    pub look: Option<Box<Look>>,
     /// What went wrong.
     pub source: Error,
 }

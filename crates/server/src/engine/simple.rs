@@ -191,7 +191,7 @@ fn in_order_of(
         .map_err(SqlError::internal)?;
     // Rows that are alike stay as they are stored.
     let mut order: Vec<(u32, Row<'_>)> = (0..).zip(&rows).collect();
-    order.sort_by(|(_, one), (_, other)| one.cmp(other));
+    order.sort_by_key(|(_, key)| *key);
     let order = UInt32Array::from_iter_values(order.into_iter().map(|(row, _)| row));
     take_record_batch(&all, &order).map(Some).map_err(SqlError::internal)
 }

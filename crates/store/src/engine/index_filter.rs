@@ -75,7 +75,14 @@ struct Term {
 #[derive(Debug)]
 enum Test {
     Null(bool),
-    Compare { layout: Layout, key: KeyLayout, relations: [bool; 3], values: Vec<Vec<u8>> },
+    Compare { of: Box<Compared>, relations: [bool; 3], values: Vec<Vec<u8>> },
+}
+
+/// How the values of a comparison lie and order.
+#[derive(Debug)]
+struct Compared {
+    layout: Layout,
+    key: KeyLayout,
 }
 
 impl Filter {
@@ -125,7 +132,8 @@ impl Term {
                 let values = values.collect::<Option<_>>().ok_or_else(|| EngineError::Schema {
                     reason: format!("a value that column {:?} of a filter cannot have", column.name),
                 })?;
-                Test::Compare { layout, key, relations: [*less, *equal, *greater], values }
+                let of = Box::new(Compared { layout, key });
+                Test::Compare { of, relations: [*less, *equal, *greater], values }
             }
         };
         Ok(Self { column: term.column, test })
@@ -137,7 +145,8 @@ impl Term {
             Test::Null(null) => {
                 mask.iter_mut().enumerate().for_each(|(row, kept)| *kept &= array.is_null(row) == *null);
             }
-            Test::Compare { layout, key, relations, values } => {
+            Test::Compare { of, relations, values } => {
+                let Compared { layout, key } = of.as_ref();
                 let batch: RecordBatch = index_batch(layout, vec![array.clone()], array.len())?;
                 let bound = BoundBatch::new(layout, &batch, &mut no_large_values())?;
                 let keys = tree::keys_of_bound(key, layout, &bound)?;

@@ -516,12 +516,10 @@ fn is_null(value: &Typed) -> bool {
 /// Whether a condition of constants holds; None if it is not one.
 fn truth_of(condition: &Expr) -> Option<bool> {
     let unknown = |part: &Expr| {
-        Ok(match part {
-            Expr::Literal(..) | Expr::BinaryExpr(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::IsNotNull(_) => {
-                false
-            }
-            _ => true,
-        })
+        Ok(!matches!(
+            part,
+            Expr::Literal(..) | Expr::BinaryExpr(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::IsNotNull(_)
+        ))
     };
     if condition.exists(unknown).unwrap_or(true) {
         return None;
