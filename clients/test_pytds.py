@@ -300,3 +300,32 @@ def test_a_copy_that_breaks_off_leaves_nothing(server, cursor):
     connection.close()
     cursor.execute("SET LOCK_TIMEOUT 20000")
     assert fetch(cursor, "SELECT COUNT(*) FROM pytds_breaks WITH (TABLOCKX)") == [(0,)]
+
+
+def test_a_table_valued_parameter(cursor):
+    cursor.execute("DROP PROCEDURE IF EXISTS pytds_pairs; DROP TYPE IF EXISTS dbo.pytds_pair")
+    cursor.execute("CREATE TYPE dbo.pytds_pair AS TABLE (id int NOT NULL, name nvarchar(20) NULL)")
+    rows = [(1, "one"), (2, None), (3, "größer")]
+    table = pytds.TableValuedParam(type_name="dbo.pytds_pair", rows=iter(rows))
+    assert fetch(cursor, "SELECT id, name FROM %s ORDER BY id", (table,)) == rows
+
+
+def test_triggers_of_a_bulk_copy(cursor):
+    cursor.execute("DROP TABLE IF EXISTS pytds_fired; DROP TABLE IF EXISTS pytds_seen")
+    cursor.execute("CREATE TABLE pytds_fired (id int); CREATE TABLE pytds_seen (n int)")
+    cursor.execute(
+        "CREATE TRIGGER pytds_trigger ON pytds_fired AFTER INSERT AS"
+        " IF EXISTS (SELECT * FROM inserted WHERE id = 9) THROW 50007, 'nine', 1"
+        " INSERT pytds_seen SELECT COUNT(*) FROM inserted"
+    )
+    columns = [Column("id", type=tds_types.IntType())]
+
+    def load(rows, fire):
+        cursor.copy_to(data=rows, table_or_view="pytds_fired", columns=columns, fire_triggers=fire)
+
+    load([(1,), (2,)], False)
+    load([(3,), (4,), (5,)], True)
+    with pytest.raises(pytds.DatabaseError, match="nine"):
+        load([(8,), (9,)], True)
+    assert fetch(cursor, "SELECT n FROM pytds_seen") == [(3,)]
+    assert fetch(cursor, "SELECT COUNT(*), @@TRANCOUNT FROM pytds_fired") == [(5, 0)]

@@ -61,7 +61,7 @@ impl Session {
         running.all(self.run_request(request, output)).await;
     }
 
-    fn place(&mut self, placement: Placement) {
+    pub(super) fn place(&mut self, placement: Placement) {
         self.work.place(placement.clone());
         self.placement = placement;
     }

@@ -251,6 +251,9 @@ impl Session {
         events: tokio::sync::mpsc::Sender<response::Response>,
         cancellation: Cancellation,
     ) -> bool {
+        // The load's own cancellation ended with it.
+        self.watch(&cancellation);
+        self.place(Placement::default());
         let mut output = output::Output::new(events, cancellation);
         let result = fire::fire_bulk(self, &interpreter::Frame::new(false), &mut output).await;
         match result {
