@@ -32,8 +32,16 @@ fn session(instance: &Arc<Instance>, spid: u16) -> Session {
     Session::open(Arc::clone(instance), login(spid)).unwrap()
 }
 
+/// Opens a directory. A process that another test starts has its lock, too, until that process runs its program.
 fn open(directory: &Path) -> Arc<Instance> {
-    Arc::new(Instance::new(Database::open(directory, Some(Form::Pages), false).unwrap()).unwrap())
+    let started = std::time::Instant::now();
+    loop {
+        match Database::open(directory, Some(Form::Pages), false) {
+            Ok(database) => return Arc::new(Instance::new(database).unwrap()),
+            Err(error) if started.elapsed().as_secs() > 10 => panic!("{error}"),
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    }
 }
 
 fn folders_of(directory: &Path) -> Vec<String> {

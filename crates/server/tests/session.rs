@@ -671,6 +671,10 @@ async fn everything_declared_survives_a_restart() {
         run(&mut session, Request::Batch("SET IDENTITY_INSERT t ON; INSERT t (id) VALUES (10)".into())).await;
     assert_eq!(shape(&events), ["Statement", "error 2627", "Statement"]);
     batch(&mut session, "SET IDENTITY_INSERT t OFF; CREATE TABLE later (a int)").await;
-    let ids = rows_of(&mut session, "SELECT COUNT(*), COUNT(DISTINCT object_id) FROM sys.objects WHERE is_ms_shipped = 0").await;
+    let ids = rows_of(
+        &mut session,
+        "SELECT COUNT(*), COUNT(DISTINCT object_id) FROM sys.objects WHERE is_ms_shipped = 0",
+    )
+    .await;
     assert_eq!(ids, ["5 5"]);
 }

@@ -53,8 +53,16 @@ pub(super) fn guess(lines: &[&str]) -> Option<Fixed> {
         let holds = |from: char, to: char| pairs.iter().all(|pair| *pair == (from, to));
         holds('d', 'a') || holds('a', 'd')
     };
+    // The letter between the date and the time of ISO 8601 divides no columns.
+    let is_time_mark = |position: usize| {
+        lines.iter().all(|line| {
+            let digit = |position: usize| at(line, position).is_ascii_digit();
+            position > 0 && at(line, position) == 'T' && digit(position - 1) && digit(position + 1)
+        })
+    };
+    let divides = |position: usize| meets(position) && !is_time_mark(position) && !is_time_mark(position - 1);
     let breaks: Vec<usize> = (1..width)
-        .filter(|position| !blank(*position) && (blank(position - 1) || meets(*position)))
+        .filter(|position| !blank(*position) && (blank(position - 1) || divides(*position)))
         .collect();
     if breaks.is_empty() {
         return None;

@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(modify(text, "$.a", Some("5")), Ok(r#"{"a": 5, "b\"": [1, 2], "c": {"d": null}}"#.into()));
         assert_eq!(modify(text, "$.a", None), Ok(r#"{"b\"": [1, 2], "c": {"d": null}}"#.into()));
         assert_eq!(modify(text, "$.c", None), Ok(r#"{"a": 1, "b\"": [1, 2]}"#.into()));
-        assert_eq!(modify(text, r#"$."b\"""#, None), Ok(r#"{"a": 1, "c": {"d": null}}"#.into()));
+        assert_eq!(modify(text, r#"$."b\"""#, None), Ok(r#"{"a": 1,"c": {"d": null}}"#.into()));
         assert_eq!(modify(text, "$.x", Some("\"y\"")), Ok(text.replace("}}", "},\"x\":\"y\"}")));
         assert_eq!(modify("{}", "$.x", Some("1")), Ok(r#"{"x":1}"#.into()));
         assert_eq!(modify(text, r#"append $."b\"""#, Some("3")), Ok(text.replace("2]", "2,3]")));

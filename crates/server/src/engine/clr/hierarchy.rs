@@ -46,11 +46,11 @@ impl Hierarchy {
             .map(|level| level.split('.').map(|number| number.parse().ok()).collect())
             .collect::<Option<Vec<Vec<i64>>>>()?;
         let value = Hierarchy { levels };
-        let spelt = value
-            .levels
-            .iter()
-            .flatten()
-            .all(|number| pattern_of(*number + 1).is_some() && pattern_of(*number).is_some());
+        let known = |number: &i64| {
+            pattern_of(*number).is_some()
+                && number.checked_add(1).is_some_and(|next| pattern_of(next).is_some())
+        };
+        let spelt = value.levels.iter().flatten().all(known);
         (spelt && value.bytes().len() <= BYTES_MAX).then_some(value)
     }
 
