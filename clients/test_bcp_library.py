@@ -5,10 +5,10 @@ from __future__ import annotations
 import pathlib
 import subprocess
 
+import file_layouts
 import pyodbc
 import pytest
 
-import file_layouts
 import python_cells
 from test_odbc_bcp import assert_every_cell, cursor, filled, fresh, program, run  # noqa: F401
 
