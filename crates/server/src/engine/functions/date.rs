@@ -6,7 +6,7 @@ use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES, civil_from_days, days_fro
 use tds::SqlType;
 
 use super::super::convert::{Parts, place};
-use super::super::datum::{DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
+use super::super::datum::{DAYS_MAX, DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::super::typed::Typed;
 use super::super::{Datum, Facts};
 use super::{name_type, strict, take};
@@ -86,6 +86,12 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
                 let local = ticks + i64::from(offset_minutes) * 60 * TICKS_PER_SECOND;
                 let ticks =
                     if keeps_instant { ticks } else { local - i64::from(minutes) * 60 * TICKS_PER_SECOND };
+                // Both the instant and its local time are of the years 1 to 9999.
+                let days = 0..(DAYS_MAX + 1) * TICKS_PER_DAY;
+                let shown = ticks + i64::from(minutes) * 60 * TICKS_PER_SECOND;
+                if !days.contains(&ticks) || !days.contains(&shown) {
+                    return Err(overflow("datetimeoffset"));
+                }
                 Ok(Datum::Instant { ticks, offset_minutes: minutes })
             })?
         }
