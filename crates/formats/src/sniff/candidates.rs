@@ -35,6 +35,14 @@ pub(super) fn delimiters(text: &str, row_terminator: &str) -> Vec<String> {
             found.push(delimiter);
         }
     }
+    // One that stands nowhere but within a longer one divides nothing by itself.
+    let within = |short: &String, long: &String| {
+        long.len() > short.len()
+            && long.contains(short)
+            && text.matches(short).count() == text.matches(long).count() * long.matches(short).count()
+    };
+    let alone = |delimiter: &&String| !found.iter().any(|longer| within(delimiter, longer));
+    let mut found: Vec<String> = found.iter().filter(alone).cloned().collect();
     // A delimiter of several characters before those that it contains.
     found.sort_by_key(|delimiter| std::cmp::Reverse(delimiter.chars().count()));
     found
