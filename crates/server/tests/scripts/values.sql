@@ -21,9 +21,13 @@ SELECT REPLACE('aA', 'a', 'x' COLLATE Latin1_General_CS_AS), REPLACE('aA', 'a', 
 ----
 xA | xx | 2 | xx
 
-SELECT 'a' + STRING_AGG(v, ','), LEN(STRING_AGG(v, ',')), UPPER(STRING_AGG(v, 'x') WITHIN GROUP (ORDER BY v DESC)), STUFF(STRING_AGG(v, ''), 1, 1, '') FROM (VALUES ('1'), ('2')) AS t(v)
+SELECT 'a' + STRING_AGG(v, ','), LEN(STRING_AGG(v, ',')), STUFF(STRING_AGG(v, ''), 1, 1, '') FROM (VALUES ('1'), ('2')) AS t(v)
 ----
-a1,2 | 3 | 2X1 | 2
+a1,2 | 3 | 2
+
+SELECT UPPER(STRING_AGG(v, 'x') WITHIN GROUP (ORDER BY v DESC)) FROM (VALUES ('1'), ('2')) AS t(v)
+----
+2X1
 
 SELECT x.s + 'q' FROM (SELECT STRING_AGG(v, ',') FROM (VALUES ('1'), ('2')) AS t(v)) AS x(s)
 ----
