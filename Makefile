@@ -11,6 +11,8 @@ FUZZ_SECONDS ?= 60
 # Power cuts and kills in `make soak`.
 SOAK_POINTS ?= 500000
 SOAK_KILLS ?= 5000
+# Seconds of each of its watchdogs.
+SOAK_SECONDS ?= 3600
 # Where the Python environment of the conformance tests lives.
 VENV ?= $(HOME)/.cache/bulkwire/venv
 # Where its programs in Java, Go, JavaScript and Rust are built.
@@ -95,6 +97,14 @@ bench-clients: clients wheel ## Race other people's clients; RACE="--rounds 3 --
 
 fuzz: toolchain ## Mutate the saved corpus of every decoder, FUZZ_SECONDS each
 	cargo run --release --locked --manifest-path fuzz/Cargo.toml -- --all --seconds $(FUZZ_SECONDS)
+
+soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, kills, statements, faults, anomalies
+	BULKWIRE_CRASH_POINTS=$(SOAK_POINTS) BULKWIRE_KILLS=$(SOAK_KILLS) cargo test --release --locked -p bulkwire-store --test engine
+	cargo build --release --locked -p bulkwire-server -p bulkwire-cli
+	BULKWIRE_WATCHDOG_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test watchdog -- --include-ignored
+	BULKWIRE_RESOURCES_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test resources -- --nocapture --test-threads 1
+	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
+	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release
 
 release: toolchain ## Build the command, the server and the benchmarks for use
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench

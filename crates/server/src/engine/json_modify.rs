@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(modify("{\"a\":[]}", "append $.a", Some("1")), Ok("{\"a\":[1]}".into()));
         assert_eq!(modify(text, "$.x.y", Some("1")), Ok(text.into()));
         assert_eq!(modify(text, "strict $.x", Some("1")), Err(13608));
-        assert_eq!(modify(text, "strict append $.a", Some("1")), Err(13621));
+        assert_eq!(modify(text, "append strict $.a", Some("1")), Err(13621));
         assert_eq!(modify("[1,2]", "$[1]", None), Ok("[1,null]".into()));
     }
 }
