@@ -94,6 +94,9 @@ def rounds(share: int) -> Iterator[int]:
         yield transactions
 
 
+@pytest.mark.xfail(
+    reason="a load into new extents can meet a locked page (824), and clients lose it", strict=False
+)
 @pytest.mark.parametrize(
     ("work", "share"), WORKLOADS, ids=[f"{work.name}, {work.level}" for work, _ in WORKLOADS]
 )

@@ -3,10 +3,15 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::{AppendFile, ReadFile, Storage};
 
 const LOCK_FILE: &str = "lock";
+/// How long a directory is waited for that somebody else has.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A directory, held by an exclusive lock on its `lock` file for as long as this value lives.
 #[derive(Debug)]
@@ -26,7 +31,7 @@ pub enum OpenDirectoryError {
 }
 
 impl DirectoryStorage {
-    /// Creates the directory if it is missing and locks it.
+    /// Creates the directory if it is missing and locks it, after a short wait for who has it.
     pub fn open(directory: &Path) -> Result<Self, OpenDirectoryError> {
         create_directory(directory).map_err(OpenDirectoryError::Io)?;
         let lock = OpenOptions::new()
@@ -36,10 +41,15 @@ impl DirectoryStorage {
             .write(true)
             .open(directory.join(LOCK_FILE))
             .map_err(OpenDirectoryError::Io)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { directory: directory.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(OpenDirectoryError::InUse),
-            Err(TryLockError::Error(error)) => Err(OpenDirectoryError::Io(error)),
+        let started = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Self { directory: directory.to_owned(), _lock: lock }),
+                // Who had it may be about to end.
+                Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_WAIT => thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(OpenDirectoryError::InUse),
+                Err(TryLockError::Error(error)) => return Err(OpenDirectoryError::Io(error)),
+            }
         }
     }
 }
