@@ -26,7 +26,7 @@ PYO3_CONFIG_FILE ?= $(CARGO_TARGET_DIR)/pyo3-config.txt
 export PYO3_CONFIG_FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz soak release wheel toolchain clients
+.PHONY: help demo test lint unit conformance check-windows package bench bench-small bench-clients fuzz soak suites release wheel toolchain clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +105,11 @@ soak: toolchain clients ## Hours of what the tests do in minutes: power cuts, ki
 	BULKWIRE_RESOURCES_SECONDS=$(SOAK_SECONDS) cargo test --release --locked -p bulkwire-server --test resources -- --nocapture --test-threads 1
 	BULKWIRE_SOAK_POINTS=500 cargo test --locked -p bulkwire-cli --test end_to_end watchdog -- --nocapture
 	BULKWIRE_ISOLATION_SECONDS=$(SOAK_SECONDS) $(VENV)/bin/python -m pytest -q clients/test_isolation.py --binaries $(CARGO_TARGET_DIR)/release
+
+suites: toolchain clients ## Test suites that others wrote for SQL Server; BULKWIRE_WRITE_PAGES=1 writes docs/compatibility.md
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r clients/suites/requirements.txt
+	cargo test --workspace --locked --no-run
+	BULKWIRE_SUITES=1 $(VENV)/bin/python -m pytest -q clients/test_foreign_suites.py --binaries $(CARGO_TARGET_DIR)/debug
 
 release: toolchain ## Build the command, the server and the benchmarks for use
 	cargo build --release --locked -p bulkwire-cli -p bulkwire-server -p bulkwire-bench
