@@ -219,8 +219,8 @@ def page(scores: dict[Run, Score]) -> str:
     lines = [
         "# Other people's test suites",
         "",
-        "`make suites` runs these suites, unmodified and pinned, against the embedded server. It fails when a",
-        "test fails that is not listed here, and when one passes that is, and prints this page.",
+        "`make suites` runs these suites, unmodified and pinned, against the embedded server. It fails when",
+        "a test fails that is not listed here, and when one passes that is, and prints this page.",
         "",
         "| Suite | Driver | Passed | Excluded | Skipped by the suite |",
         "|---|---|---:|---:|---:|",
