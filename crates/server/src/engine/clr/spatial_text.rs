@@ -237,8 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_has_the_published_bytes() {
-        // The example of MS-SSCLRT, section 3.1: POINT (5 10) of SRID 4326 as geometry.
+    fn a_point_is_its_reference_system_version_properties_and_coordinates() {
         let bytes = Spatial::parse("POINT (5 10)", 4326).map(|value| value.bytes(false));
         let expected =
             [0xE6, 0x10, 0, 0, 1, 0x0C, 0, 0, 0, 0, 0, 0, 0x14, 0x40, 0, 0, 0, 0, 0, 0, 0x24, 0x40];
