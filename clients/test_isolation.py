@@ -21,8 +21,6 @@ from isolation.checker import Anomaly, check, excluded
 from isolation.service import ROLLED_BACK, Service, number_of, results
 from isolation.workload import Runner, Workload
 
-# Rows that are added to new extents can meet a page that is locked (824), and their clients are lost.
-pytestmark = pytest.mark.xfail(reason="a page of a new extent is locked", strict=False)
 
 SECONDS = float(os.environ.get("BULKWIRE_ISOLATION_SECONDS", "0"))
 TRANSACTIONS = 20_000

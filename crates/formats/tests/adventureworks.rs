@@ -7,7 +7,7 @@ use arrow::array::{Array, AsArray};
 use formats::{Compression, CsvOptions, Format, Location, infer, open};
 
 fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/adventureworks-dw")
+    Path::new(".").join("../../testdata/adventureworks-dw")
 }
 
 fn dialect(columns: Vec<String>) -> CsvOptions {

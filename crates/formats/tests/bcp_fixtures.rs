@@ -15,7 +15,7 @@ use serde_json::Value;
 use tds::{Collation, Column, SqlType};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bcp")
+    Path::new(".").join("tests/fixtures/bcp")
 }
 
 /// One table of the fixtures.

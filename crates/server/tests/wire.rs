@@ -154,7 +154,7 @@ struct Captured {
 }
 
 fn captures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tds/tests/fixtures/wire-captures");
+    let folder = Path::new(".").join("../tds/tests/fixtures/wire-captures");
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

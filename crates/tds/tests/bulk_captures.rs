@@ -25,7 +25,7 @@ const CLIENTS: [&str; 11] = [
 
 /// The payload of the bulk load message that the client sent, over all its connections.
 fn bulk_payload(client: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire-captures").join(client);
+    let folder = Path::new(".").join("tests/fixtures/wire-captures").join(client);
     let mut payload = Vec::new();
     for connection in ["c1.c2s", "c2.c2s"] {
         let Ok(bytes) = std::fs::read(folder.join(connection)) else { continue };

@@ -15,7 +15,7 @@ struct Table {
 }
 
 fn tables() -> Vec<Table> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/adventureworks-dw");
+    let folder = Path::new(".").join("../../testdata/adventureworks-dw");
     let tables: BTreeMap<String, Value> =
         serde_json::from_str(&fs::read_to_string(folder.join("tables.json")).unwrap()).unwrap();
     let table = |(name, table): (String, Value)| {

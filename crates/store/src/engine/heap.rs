@@ -251,12 +251,12 @@ impl HeapWriter<'_> {
             None => {
                 let (id, owner) = (self.transaction, self.table.owner(kind));
                 let run = self.shared.allocator.allocate(id, unit, 1, owner, self.allocated)?;
-                (run.first.page(0), true)
+                let first = run.first.page(0);
+                // Whoever remembers the page from an earlier life of the extent has it for a moment, to see whose it is.
+                self.claim(first)?;
+                (first, true)
             }
         };
-        if !self.try_claim_to_fill(id) {
-            return Err(tree::damaged(id, "a page of a new extent is locked"));
-        }
         // Pages of trees are formatted once more, with what they hold.
         let fixed = if page_type == PageType::Data { self.table.layout.fixed_bytes as u16 } else { 4 };
         let image = Box::new(Page::formatted(id, page_type, 0, unit.id, fixed));
@@ -270,11 +270,12 @@ impl HeapWriter<'_> {
         Ok(id)
     }
 
-    /// A page of an extent that is in use in part.
+    /// A page of an extent that is in use in part, claimed.
     fn unused_page(&mut self, unit: &Unit) -> Result<Option<PageId>, EngineError> {
         if self.beside.is_none() {
             let last = unit.extents.last().filter(|last| last.used != 0xFF);
-            return Ok(last.map(|last| last.extent.page(last.used.trailing_ones())));
+            let page = last.map(|last| last.extent.page(last.used.trailing_ones()));
+            return Ok(page.filter(|page| !self.conflicts(*page)));
         }
         // Each of several transactions that were here at a time has left one behind.
         let partly = unit.extents.iter().rev().take(LAST_EXTENTS).filter(|extent| extent.used != 0xFF);
@@ -282,7 +283,7 @@ impl HeapWriter<'_> {
             for index in (0..EXTENT_PAGES).filter(|index| extent.used & (1 << index) == 0) {
                 let page = extent.extent.page(index);
                 let is_own = self.has_claimed(page);
-                if !is_own && !self.try_claim_to_fill(page) {
+                if !self.try_claim_to_fill(page) {
                     continue;
                 }
                 if !self.shared.allocator.is_used(page)? {

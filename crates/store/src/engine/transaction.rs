@@ -509,14 +509,18 @@ impl Transaction {
         let undone = self
             .undo(Lsn::ZERO)
             .and_then(|()| self.shared.pager.end(self.id, Operation::End, || ()))
-            .map(|logged| count(&self.shared.counters.rolled_back, u64::from(logged.is_some())))
-            .and_then(|()| self.give_back(allocated));
-        if let Err(error) = undone {
-            // The pages are not what they should be; the next recovery undoes it.
-            self.shared.pager.log.shut(format!("a transaction could not be undone: {error}"));
-        }
+            .map(|logged| count(&self.shared.counters.rolled_back, u64::from(logged.is_some())));
+        // The pages are not what they should be; the next recovery undoes it.
+        let shut = |error: EngineError| {
+            self.shared.pager.log.shut(format!("a transaction could not be undone: {error}"))
+        };
+        let is_undone = undone.map_err(shut).is_ok();
         self.shared.pager.versions.roll_back(self.id);
         self.shared.locks.release_all(self.id);
+        if is_undone {
+            // Only now: the next owner of an extent locks its pages.
+            self.give_back(allocated).map_err(shut).ok();
+        }
         if self.shared.pager.log.lacks_space() && self.shared.pager.log.is_shut().is_none() {
             // It may give up old log. If it fails, there is no more room than before.
             self.shared.checkpoint().ok();

@@ -8,7 +8,7 @@ use bulkwire_tds::{MessageHead, MessageReader};
 
 /// A file or directory under `tests/fixtures`.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(".").join("tests/fixtures").join(name)
 }
 
 /// The bytes of a commented hex file: `#` starts a comment.
