@@ -21,7 +21,8 @@ ARROWS = {
     "formats": {"tds", "rows"},
     "load": {"tds", "rows"},
     "store": set(),
-    "server": {"tds", "rows", "formats", "store"},
+    "tsql": {"tds"},
+    "server": {"tds", "rows", "formats", "store", "tsql"},
     "cli": {"tds", "rows", "formats", "load"},
     "adbc": {"tds", "rows", "load"},
     "python": {"tds", "rows", "formats", "load", "server", "cli", "adbc"},
@@ -53,6 +54,8 @@ def arrow_offences() -> list[str]:
             if section == "dependencies":
                 for other in sorted((dependencies & set(ARROWS)) - allowed):
                     offences.append(f"{name}: the arrow {room} -> {other} is not in ARCHITECTURE.md")
+            if room == "tsql" and dependencies & {"arrow", "tokio"}:
+                offences.append(f"{name}: a parser needs neither Arrow nor tokio")
             if "datafusion" in dependencies and room != "server":
                 offences.append(f"{name}: DataFusion belongs to server alone")
     return offences

@@ -5,17 +5,16 @@
 //!
 //! | Room | What it is |
 //! |---|---|
-//! | [`tsql`] | text to statements: lexer, syntax tree, parser |
-//! | [`engine`] | expressions and queries to plans of DataFusion, with T-SQL's names, types, conversions and collations |
+//! //! | [`engine`] | expressions and queries to plans of DataFusion, with T-SQL's names, types, conversions and collations |
 //! | [`catalogue`] | databases, schemas, tables; the `sys` and `INFORMATION_SCHEMA` views |
 //! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
 //! | [`session`] | one connection's state; runs requests and sends [`session::response::Response`] events |
 //! | [`storage`] | where rows live: the store's two forms behind one interface |
-//! | [`sql_error`] | errors with SQL Server's numbers and texts |
-//!
+//! //!
 //! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
 //! not have it refuses with an error.
 
+mod bulk_error;
 mod bulk_file;
 pub mod catalogue;
 mod connection;
@@ -28,11 +27,9 @@ mod options;
 mod program;
 mod running;
 pub mod session;
-pub mod sql_error;
 pub mod storage;
 mod table;
 mod transport;
-pub mod tsql;
 
 pub use bulk_file::FileAccess;
 pub use init_script::InitError;
@@ -40,3 +37,5 @@ pub use listener::{RunningServer, Server, StartError};
 pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};
 pub use program::run_program;
 pub use transport::{CertificateError, CertificateSource};
+pub use tsql;
+pub use tsql::sql_error;

@@ -18,8 +18,7 @@ use crate::tsql::administration::FileGroups;
 use crate::tsql::ast::ReferentialAction;
 use crate::tsql::index::DataCompression;
 
-/// The collation of columns that name none.
-pub const DEFAULT_COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
+pub use tsql::DEFAULT_COLLATION;
 
 /// A table's definition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

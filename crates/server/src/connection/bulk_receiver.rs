@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::ConnectionError;
 use super::packet_reader::PacketReader;
+use crate::bulk_error;
 use crate::session::{Cancellation, StopOnDrop};
 use crate::sql_error::SqlError;
 
@@ -245,7 +246,7 @@ impl ChunkedStream {
             joined.drain(..consumed);
             self.carry = joined;
             if self.carry.len() > self.row_max_bytes {
-                return Err(SqlError::bulk_row_too_long(self.row_max_bytes));
+                return Err(bulk_error::row_too_long(self.row_max_bytes));
             }
             if tail.is_empty() {
                 return Ok(());
@@ -277,7 +278,7 @@ impl ChunkedStream {
                     continue;
                 }
             }
-            match self.stream.next(rest, last).map_err(|error| SqlError::bulk_stream(&error))? {
+            match self.stream.next(rest, last).map_err(|error| bulk_error::stream(&error))? {
                 BulkEvent::Columns { bytes } => {
                     position += bytes;
                     sink.columns(self.stream.columns())?;

@@ -1,6 +1,5 @@
 //! One connection: PRELOGIN, TLS, LOGIN7, then requests until the client leaves.
 
-mod bulk_error;
 mod bulk_receiver;
 mod discard;
 mod execution;

@@ -5,6 +5,7 @@ use tds::row_span::ROW;
 use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 
 use super::bulk_receiver::RowSink;
+use crate::bulk_error;
 use crate::engine::convert::length_limit;
 use crate::engine::is_finite;
 use crate::session::BulkWriter;
@@ -34,7 +35,7 @@ impl StoreSink {
         }
         let batch = decoder.take_batch().map_err(SqlError::internal)?;
         if let Some(place) = batch.columns().iter().position(|column| !is_finite(column)) {
-            return Err(SqlError::bulk_no_number(place + 1));
+            return Err(bulk_error::no_number(place + 1));
         }
         writer.append(batch)
     }
@@ -97,8 +98,7 @@ impl RowSink for StoreSink {
             column
         });
         let decoder = Decoder::new(&nullable.collect::<Vec<_>>(), Form::Exact);
-        self.decoder =
-            Some(decoder.map_err(|error| SqlError::bulk_column(&error))?.with_batch_rows(batch_rows));
+        self.decoder = Some(decoder.map_err(|error| bulk_error::column(&error))?.with_batch_rows(batch_rows));
         Ok(())
     }
 
@@ -115,8 +115,7 @@ impl RowSink for StoreSink {
                 continue;
             }
             let Some(decoder) = &mut self.decoder else { return Ok(()) };
-            let consumed =
-                decoder.decode(rest).map_err(|error| SqlError::bulk_value(&error, &self.columns))?;
+            let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &self.columns))?;
             if decoder.is_full() {
                 self.flush()?;
             } else if consumed == 0 {

@@ -9,6 +9,7 @@ use super::interpreter::Frame;
 use super::procedures::Argument;
 use super::user_type::{Declared, declared_type, definition_of_type, find_type, table_of_type};
 use super::work::{VariableAccess, VariableTable};
+use crate::bulk_error;
 use crate::catalogue::{ModuleDefinition, UserType};
 use crate::engine::Datum;
 use crate::engine::convert::convert;
@@ -128,7 +129,7 @@ fn fill(
             column
         })
         .collect();
-    let decoder = Decoder::new(&nullable, Form::Exact).map_err(|error| SqlError::bulk_column(&error))?;
+    let decoder = Decoder::new(&nullable, Form::Exact).map_err(|error| bulk_error::column(&error))?;
     let mut decoder = decoder.with_batch_rows(BATCH_ROWS);
     let types: Vec<SqlType> = sent.iter().map(|column| column.sql_type().clone()).collect();
     let mark = session.work.start_statement()?;
@@ -137,7 +138,7 @@ fn fill(
         let mut writer = session.writer(&open, frame, "INSERT", false)?;
         let mut rest = table.rows.as_slice();
         while !rest.is_empty() || decoder.rows_buffered() > 0 {
-            let consumed = decoder.decode(rest).map_err(|error| SqlError::bulk_value(&error, &sent))?;
+            let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &sent))?;
             rest = rest.get(consumed..).unwrap_or_default();
             if decoder.rows_buffered() == 0 {
                 return Err(SqlError::internal("rows that were found whole could not be decoded"));

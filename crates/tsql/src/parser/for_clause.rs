@@ -1,9 +1,9 @@
 //! FOR JSON and FOR XML.
 
 use super::{Parsed, Parser};
+use crate::for_clause::{ForClause, ForJson, ForXml, XmlShape};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::for_clause::{ForClause, ForJson, ForXml, XmlShape};
-use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
     /// FOR JSON or FOR XML, if one follows. Errors: 13620 for ROOT with WITHOUT_ARRAY_WRAPPER, 40515 for EXPLICIT and schemas.

@@ -1,9 +1,9 @@
 //! MERGE.
 
 use super::{Parsed, Parser};
+use crate::ast::{Merge, MergeAction, MergeClause, MergeWhen, StatementKind};
+use crate::query::CommonTable;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Merge, MergeAction, MergeClause, MergeWhen, StatementKind};
-use crate::tsql::query::CommonTable;
 
 impl Parser<'_> {
     /// Errors beside syntax: 10713 without its semicolon, 5324, 10710, 10711 and 10714 for clauses that do not go together.

@@ -1,9 +1,9 @@
 //! ALTER DATABASE: file groups and files.
 
 use super::{Parsed, Parser};
+use crate::administration::{DatabaseChange, FileSpec, Growth};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::administration::{DatabaseChange, FileSpec, Growth};
-use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
     /// From ADD, REMOVE or MODIFY on, where a file or a file group follows; None: something else follows.

@@ -3,9 +3,9 @@
 use tds::{Length, SqlType};
 
 use super::{Parsed, Parser};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::lexer::TokenKind;
-use crate::tsql::user_type::named_type;
+use crate::user_type::named_type;
 
 /// Where a type is written, which decides the length of a character type without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

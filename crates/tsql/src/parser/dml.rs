@@ -2,14 +2,14 @@
 
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
-use crate::sql_error::SqlError;
-use crate::tsql::ast::{
+use crate::ast::{
     Assignment, Delete, Insert, InsertSource, ObjectName, Output, OutputInto, StatementKind, Update,
 };
-use crate::tsql::expression::Expr;
-use crate::tsql::hints::TableHint;
-use crate::tsql::lexer::TokenKind;
-use crate::tsql::query::{CommonTable, Top};
+use crate::expression::Expr;
+use crate::hints::TableHint;
+use crate::lexer::TokenKind;
+use crate::query::{CommonTable, Top};
+use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// The name of a table, or a table variable.
@@ -171,7 +171,7 @@ impl Parser<'_> {
         Ok(Assignment { variable, column: Some(name), compound: operator, value })
     }
 
-    fn expect_assignment(&mut self) -> Parsed<Option<crate::tsql::expression::BinaryOperator>> {
+    fn expect_assignment(&mut self) -> Parsed<Option<crate::expression::BinaryOperator>> {
         let operator = match self.kind() {
             Some(TokenKind::Symbol(symbol)) => assignment_operator(symbol),
             _ => None,

@@ -263,7 +263,7 @@ impl<'a> Parser<'a> {
         let name = self.name()?;
         let default =
             ["database_default", "catalog_default"].iter().any(|word| name.eq_ignore_ascii_case(word));
-        Ok(if default { crate::catalogue::DEFAULT_COLLATION.to_string() } else { name })
+        Ok(if default { crate::DEFAULT_COLLATION.to_string() } else { name })
     }
 
     /// One to four parts; empty ones in front or in the middle stand for the default.

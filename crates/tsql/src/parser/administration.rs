@@ -1,12 +1,12 @@
 //! ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC.
 
 use super::{Parsed, Parser};
+use crate::administration::{Administration, BackupLog, DatabaseChange, Dbcc, DbccArgument, Recovery};
+use crate::ast::StatementKind;
+use crate::expression::{Expr, Literal};
+use crate::keywords::is_reserved;
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::administration::{Administration, BackupLog, DatabaseChange, Dbcc, DbccArgument, Recovery};
-use crate::tsql::ast::StatementKind;
-use crate::tsql::expression::{Expr, Literal};
-use crate::tsql::keywords::is_reserved;
-use crate::tsql::lexer::TokenKind;
 
 /// Words that begin the next statement where options are read without being known.
 const STATEMENTS: &[&str] = &[

@@ -2,10 +2,10 @@
 
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
+use crate::ast::{Argument, CreateTable, Declaration, Execute, ObjectName, SetOption, StatementKind};
+use crate::expression::{Expr, Literal};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Argument, CreateTable, Declaration, Execute, ObjectName, SetOption, StatementKind};
-use crate::tsql::expression::{Expr, Literal};
-use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
     pub(crate) fn set(&mut self) -> Parsed<StatementKind> {
@@ -190,7 +190,7 @@ impl Parser<'_> {
         match self.kind() {
             None | Some(TokenKind::Symbol(_)) => self.is_symbol("-") || self.is_symbol("+"),
             Some(TokenKind::Word(word)) => {
-                !crate::tsql::keywords::is_reserved(word) || self.is_word("NULL") || self.is_word("DEFAULT")
+                !crate::keywords::is_reserved(word) || self.is_word("NULL") || self.is_word("DEFAULT")
             }
             Some(_) => true,
         }
@@ -210,7 +210,7 @@ impl Parser<'_> {
         }
         // A bare word is a string here.
         let value = match self.kind().cloned() {
-            Some(TokenKind::Word(word)) if !crate::tsql::keywords::is_reserved(&word) => {
+            Some(TokenKind::Word(word)) if !crate::keywords::is_reserved(&word) => {
                 self.advance();
                 Expr::Literal(Literal::Text { value: word, unicode: true })
             }

@@ -3,13 +3,13 @@
 use super::grouping::name_windows;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
-use crate::sql_error::SqlError;
-use crate::tsql::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
-use crate::tsql::lexer::{TokenKind, name};
-use crate::tsql::query::{
+use crate::expression::{BinaryOperator, DEFAULT_ARGUMENT, Expr};
+use crate::lexer::{TokenKind, name};
+use crate::query::{
     CommonTable, JoinKind, JsonColumn, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
     TableSource, Top,
 };
+use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// A query with everything that may follow its body.
@@ -191,7 +191,7 @@ impl Parser<'_> {
             match self.kind().cloned() {
                 Some(TokenKind::Integer(digits)) => {
                     self.advance();
-                    Expr::Literal(crate::tsql::expression::Literal::Integer(digits))
+                    Expr::Literal(crate::expression::Literal::Integer(digits))
                 }
                 Some(TokenKind::Variable(name)) => {
                     self.advance();

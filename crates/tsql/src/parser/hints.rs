@@ -1,10 +1,10 @@
 //! Table hints: `WITH (UPDLOCK, HOLDLOCK)`, and the old `(NOLOCK)`.
 
 use super::{Parsed, Parser};
+use crate::bulk_file::FileHints;
+use crate::hints::{TableHint, TableHints};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::bulk_file::FileHints;
-use crate::tsql::hints::{TableHint, TableHints};
-use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
     /// The hints of a table that is read, or none. Errors: 321, 1047.

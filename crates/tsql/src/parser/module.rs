@@ -2,9 +2,9 @@
 
 use super::types::TypePlace;
 use super::{Parsed, Parser};
+use crate::ast::{CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, StatementKind};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, SequenceOptions, StatementKind};
-use crate::tsql::lexer::TokenKind;
 
 impl Parser<'_> {
     /// After CREATE, which stood at token `start`.
@@ -145,7 +145,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(crate) fn body(&mut self) -> Parsed<Vec<crate::tsql::ast::Statement>> {
+    pub(crate) fn body(&mut self) -> Parsed<Vec<crate::ast::Statement>> {
         let mut statements = Vec::new();
         self.statements_into(&mut statements, &[])?;
         Ok(statements)

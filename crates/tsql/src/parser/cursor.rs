@@ -1,10 +1,10 @@
 //! DECLARE CURSOR, OPEN, FETCH, CLOSE, DEALLOCATE.
 
 use super::{Parsed, Parser};
+use crate::ast::StatementKind;
+use crate::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::StatementKind;
-use crate::tsql::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
-use crate::tsql::lexer::TokenKind;
 
 fn cursor(statement: CursorStatement) -> StatementKind {
     StatementKind::Cursor(Box::new(statement))

@@ -2,7 +2,7 @@
 
 use super::types::TypePlace;
 use super::{Parsed, Parser};
-use crate::tsql::ast::{BulkColumn, BulkHints, InsertBulk, StatementKind};
+use crate::ast::{BulkColumn, BulkHints, InsertBulk, StatementKind};
 
 impl Parser<'_> {
     /// After `INSERT BULK`.

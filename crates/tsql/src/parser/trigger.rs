@@ -1,9 +1,9 @@
 //! CREATE TRIGGER, ENABLE TRIGGER and DISABLE TRIGGER.
 
 use super::{Parsed, Parser};
+use crate::ast::{AlterAction, ModuleBody, StatementKind};
+use crate::module::TriggerEvents;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{AlterAction, ModuleBody, StatementKind};
-use crate::tsql::module::TriggerEvents;
 
 impl Parser<'_> {
     /// After the name.

@@ -1,8 +1,8 @@
 //! PIVOT and UNPIVOT, after the source that they turn.
 
 use super::{Parsed, Parser};
-use crate::tsql::expression::Expr;
-use crate::tsql::query::TableSource;
+use crate::expression::Expr;
+use crate::query::TableSource;
 
 impl Parser<'_> {
     /// Any number of PIVOT and UNPIVOT behind a source.

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::{Parsed, Parser};
-use crate::sql_error::SqlError;
-use crate::tsql::ast::StatementKind;
-use crate::tsql::bulk_file::{
+use crate::ast::StatementKind;
+use crate::bulk_file::{
     BulkFileOptions, BulkInsert, BulkRowset, CodePageOption, DataFileType, RowsetContents,
 };
-use crate::tsql::lexer::TokenKind;
+use crate::lexer::TokenKind;
+use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     /// From `BULK` on.

@@ -3,12 +3,12 @@
 
 use super::types::TypePlace;
 use super::{Parsed, Parser};
-use crate::sql_error::SqlError;
-use crate::tsql::expression::{
+use crate::expression::{
     BinaryOperator, Comparison, Expr, Frame, FrameBound, FunctionCall, Literal, UnaryOperator, Window,
 };
-use crate::tsql::keywords::is_reserved;
-use crate::tsql::lexer::TokenKind;
+use crate::keywords::is_reserved;
+use crate::lexer::TokenKind;
+use crate::sql_error::SqlError;
 
 /// Reserved words that are functions when parentheses follow.
 const FUNCTION_WORDS: [&str; 5] = ["COALESCE", "NULLIF", "LEFT", "RIGHT", "IDENTITY"];

@@ -4,9 +4,9 @@ use tds::{Length, SqlType};
 
 use super::expression::function;
 use super::{Parsed, Parser};
+use crate::expression::{BinaryOperator, Expr, Literal};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::expression::{BinaryOperator, Expr, Literal};
-use crate::tsql::lexer::TokenKind;
 
 /// Functions of ODBC that T-SQL has under another name, with the same arguments.
 const RENAMED: [(&str, &str); 16] = [

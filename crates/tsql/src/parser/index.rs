@@ -1,10 +1,10 @@
 //! CREATE and ALTER INDEX, and the options of indexes, keys and tables.
 
 use super::{Parsed, Parser};
+use crate::ast::StatementKind;
+use crate::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSettings};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::StatementKind;
-use crate::tsql::index::{AlterIndex, CreateIndex, DataCompression, IndexAction, IndexSettings};
-use crate::tsql::lexer::TokenKind;
 
 /// Options that change nothing of what is stored.
 const WITHOUT_EFFECT: &[&str] = &[

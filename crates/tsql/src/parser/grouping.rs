@@ -1,9 +1,9 @@
 //! GROUP BY with ROLLUP, CUBE and GROUPING SETS, and the WINDOW clause.
 
 use super::{Parsed, Parser};
+use crate::expression::{Expr, Window};
+use crate::query::{OrderItem, Select, SelectItem};
 use crate::sql_error::SqlError;
-use crate::tsql::expression::{Expr, Window};
-use crate::tsql::query::{OrderItem, Select, SelectItem};
 
 /// Sets of a GROUP BY beyond which it is refused, as in SQL Server (error 10703 there for CUBE of too many).
 const SETS_MAX: usize = 4096;

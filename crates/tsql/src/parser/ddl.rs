@@ -1,14 +1,14 @@
 //! CREATE and ALTER.
 
 use super::{Parsed, Parser};
-use crate::sql_error::SqlError;
-use crate::tsql::administration::{DEFAULT_GROUP, FileGroups, WrittenGroup};
-use crate::tsql::ast::{
+use crate::administration::{DEFAULT_GROUP, FileGroups, WrittenGroup};
+use crate::ast::{
     AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateTable, ReferentialAction, SourceText,
     StatementKind,
 };
-use crate::tsql::index::IndexSettings;
-use crate::tsql::lexer::TokenKind;
+use crate::index::IndexSettings;
+use crate::lexer::TokenKind;
+use crate::sql_error::SqlError;
 
 impl Parser<'_> {
     pub(crate) fn create(&mut self) -> Parsed<StatementKind> {

@@ -2,9 +2,9 @@
 
 use super::types::TypePlace;
 use super::{Parsed, Parser};
+use crate::ast::{CreateTable, StatementKind};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{CreateTable, StatementKind};
-use crate::tsql::user_type::{CreateType, TypeBody};
+use crate::user_type::{CreateType, TypeBody};
 
 impl Parser<'_> {
     /// After CREATE TYPE.

@@ -1,9 +1,9 @@
 //! The statement dispatcher, blocks and control of flow.
 
 use super::{Parsed, Parser};
+use crate::ast::{ModuleWord, ObjectName, Statement, StatementKind};
+use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{ModuleWord, ObjectName, Statement, StatementKind};
-use crate::tsql::lexer::TokenKind;
 
 /// The words that cannot stand inside a statement that is skipped: they begin another, or end a block.
 const NEXT_STATEMENTS: &[&str] = &[
@@ -64,7 +64,7 @@ impl Parser<'_> {
             Some(TokenKind::Quoted(_)) | Some(TokenKind::Symbol(".")) => true,
             Some(TokenKind::Word(word)) => {
                 let other = word.eq_ignore_ascii_case("THROW") || word.eq_ignore_ascii_case("GO");
-                !(other || crate::tsql::keywords::is_reserved(word) || self.at_trigger_switch())
+                !(other || crate::keywords::is_reserved(word) || self.at_trigger_switch())
             }
             _ => false,
         }
@@ -221,7 +221,7 @@ impl Parser<'_> {
         match self.kind() {
             None | Some(TokenKind::Symbol(";")) => false,
             Some(TokenKind::Word(word)) => {
-                !crate::tsql::keywords::is_reserved(word)
+                !crate::keywords::is_reserved(word)
                     || ["CASE", "NULL", "CONVERT", "COALESCE", "CURRENT_TIMESTAMP"]
                         .iter()
                         .any(|allowed| word.eq_ignore_ascii_case(allowed))

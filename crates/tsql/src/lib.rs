@@ -1,0 +1,25 @@
+//! T-SQL text to statements: lexer, syntax tree, parser, and the errors of T-SQL with SQL Server's numbers.
+//!
+//! Nothing here knows tables, rows or how a statement is run.
+
+pub mod administration;
+pub mod ast;
+pub mod bulk_file;
+pub mod cursor;
+pub mod expression;
+pub mod for_clause;
+pub mod hints;
+pub mod index;
+pub mod keywords;
+pub mod lexer;
+pub mod module;
+pub mod parser;
+pub mod query;
+pub mod sql_error;
+pub mod user_type;
+
+pub use parser::{parse_batch, parse_declarations, parse_expression, parse_object_name};
+pub use sql_error::SqlError;
+
+/// The collation of databases that name none.
+pub const DEFAULT_COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
