@@ -5,7 +5,7 @@
 //!
 //! | Room | What it is |
 //! |---|---|
-//! //! | [`engine`] | expressions and queries to plans of DataFusion, with T-SQL's names, types, conversions and collations |
+//! //! | `functions` | functions that know the session, the server or the catalogue, by `facts` |
 //! | [`catalogue`] | databases, schemas, tables; the `sys` and `INFORMATION_SCHEMA` views |
 //! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
 //! | [`session`] | one connection's state; runs requests and sends [`session::response::Response`] events |
@@ -18,14 +18,14 @@ mod bulk_error;
 mod bulk_file;
 pub mod catalogue;
 mod connection;
-pub mod engine;
+mod facts;
+mod functions;
 mod init_script;
 mod listener;
 mod log;
 mod memory;
 mod options;
 mod program;
-mod running;
 pub mod session;
 pub mod storage;
 mod table;
@@ -36,6 +36,8 @@ pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
 pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};
 pub use program::run_program;
+pub use query as engine;
+pub(crate) use query::running;
 pub use transport::{CertificateError, CertificateSource};
 pub use tsql;
 pub use tsql::sql_error;

@@ -25,7 +25,7 @@ use crate::bulk_file::FileAccess;
 use crate::connection;
 use crate::init_script::{self, InitError};
 use crate::log;
-use crate::memory::{MemoryBudget, Shares, default_limit};
+use crate::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use crate::options::{DataLocation, ServerOptions};
 use crate::session::Instance;
 use crate::sql_error::SqlError;
@@ -270,9 +270,10 @@ fn open_store(
     memory: &Arc<MemoryBudget>,
 ) -> Result<Database, OpenError> {
     match &options.data {
-        DataLocation::InMemory => {
-            Database::in_memory_within(options.storage.unwrap_or(Form::OF_NEW), Arc::clone(memory) as _)
-        }
+        DataLocation::InMemory => Database::in_memory_within(
+            options.storage.unwrap_or(Form::OF_NEW),
+            Arc::new(StoreQuota(Arc::clone(memory))),
+        ),
         DataLocation::Directory { path, sync } => {
             Database::open_within(path, options.storage, *sync, cache_bytes)
         }

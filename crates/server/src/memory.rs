@@ -1,18 +1,11 @@
-//! One budget of memory for all that statements hold: rows that are sorted, joined and grouped, long values, variables, cursors,
-//! temporary tables. Who does not get what he asks for fails with error 701, and the server goes on.
+//! How much memory the server uses: how much there is, how it is divided, and the store's part of the budget.
 
-mod measure;
-mod pool;
-
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) use measure::{default_limit, parse_bytes};
-pub(crate) use pool::BudgetPool;
-
+pub(crate) use query::memory::{MemoryBudget, Reservation};
 use store::MemoryQuota;
-
-use crate::sql_error::SqlError;
 
 /// What the program needs for itself, whatever statements do.
 const PROGRAM_BYTES: usize = 48 << 20;
@@ -25,7 +18,7 @@ const CACHE_BYTES_MAX: usize = 256 << 20;
 
 /// How a server's memory is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shares {
+pub struct Shares {
     /// For pages of databases on disk.
     pub cache_bytes: usize,
     /// For what statements hold.
@@ -43,131 +36,108 @@ impl Shares {
     }
 }
 
-/// What statements may hold together, and what they hold.
+/// The budget as the store takes from it for rows in memory.
 #[derive(Debug)]
-pub(crate) struct MemoryBudget {
-    limit: usize,
-    used: AtomicUsize,
-}
+pub(crate) struct StoreQuota(pub Arc<MemoryBudget>);
 
-impl MemoryBudget {
-    /// A budget of which nothing is used.
-    pub fn new(limit: usize) -> Arc<MemoryBudget> {
-        Arc::new(MemoryBudget { limit, used: AtomicUsize::new(0) })
-    }
-
-    /// All of it.
-    pub fn limit(&self) -> usize {
-        self.limit
-    }
-
-    /// What is held.
-    pub fn used(&self) -> usize {
-        self.used.load(Ordering::Relaxed)
-    }
-
-    /// Takes `bytes` if no more than `ceiling` are used then.
-    fn try_take(&self, bytes: usize, ceiling: usize) -> bool {
-        let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= ceiling);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
-    }
-
-    /// Takes what cannot be refused.
-    fn take_anyway(&self, bytes: usize) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
-
-impl MemoryQuota for MemoryBudget {
+impl MemoryQuota for StoreQuota {
     fn fits(&self, bytes: usize) -> bool {
         // The last of it is for statements that read, and that take rows away.
-        self.used().checked_add(bytes).is_some_and(|used| used <= self.limit / 10 * 9)
+        self.0.used().checked_add(bytes).is_some_and(|used| used <= self.0.limit() / 10 * 9)
     }
 
     fn take(&self, bytes: usize) {
-        self.take_anyway(bytes);
+        self.0.take_anyway(bytes);
     }
 
     fn give_back(&self, bytes: usize) {
-        MemoryBudget::give_back(self, bytes);
+        self.0.give_back(bytes);
     }
 }
 
-/// A part of the budget, given back when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Reservation {
-    budget: Arc<MemoryBudget>,
-    bytes: usize,
+/// The part of the machine's memory that a server takes if it is told nothing: one half.
+const SHARE: u64 = 2;
+/// Where the memory of the machine cannot be found out.
+const UNKNOWN_MACHINE_BYTES: u64 = 8 << 30;
+
+/// What a server may use if it is told nothing: half of the machine's memory, or of what its control groups allow.
+pub(crate) fn default_limit() -> u64 {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
+    let machine = machine.unwrap_or(UNKNOWN_MACHINE_BYTES);
+    let group = group_limit(Path::new("/sys/fs/cgroup")).unwrap_or(u64::MAX);
+    machine.min(group) / SHARE
 }
 
-impl Reservation {
-    /// Nothing yet.
-    pub fn new(budget: &Arc<MemoryBudget>) -> Reservation {
-        Reservation { budget: Arc::clone(budget), bytes: 0 }
-    }
+/// `MemTotal` of /proc/meminfo, which is in KiB.
+fn total_of(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
 
-    /// How large it is.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Takes more. Errors: 701.
-    pub fn take(&mut self, more: usize) -> Result<(), SqlError> {
-        if !self.budget.try_take(more, self.budget.limit) {
-            return Err(SqlError::out_of_memory());
-        }
-        self.bytes += more;
-        Ok(())
-    }
-
-    /// Makes it as large as that. Errors: 701.
-    pub fn resize(&mut self, bytes: usize) -> Result<(), SqlError> {
-        match bytes.checked_sub(self.bytes) {
-            Some(more) => self.take(more),
-            None => {
-                self.shrink_to(bytes);
-                Ok(())
+/// The least limit of the process's control group and those around it; None if there is none.
+fn group_limit(root: &Path) -> Option<u64> {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut limits = Vec::new();
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (base, file) = match controllers {
+            "" => (root.to_owned(), "memory.max"),
+            names if names.split(',').any(|name| name == "memory") => {
+                (root.join("memory"), "memory.limit_in_bytes")
+            }
+            _ => continue,
+        };
+        let mut group: PathBuf = base.join(path.trim_start_matches('/'));
+        loop {
+            // The word for no limit is no number.
+            limits.extend(
+                fs::read_to_string(group.join(file)).ok().and_then(|text| text.trim().parse::<u64>().ok()),
+            );
+            if group == base || !group.pop() {
+                break;
             }
         }
     }
-
-    /// Gives back what is beyond.
-    pub fn shrink_to(&mut self, bytes: usize) {
-        if let Some(less) = self.bytes.checked_sub(bytes) {
-            self.budget.give_back(less);
-            self.bytes = bytes;
-        }
-    }
+    limits.into_iter().min()
 }
 
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        self.budget.give_back(self.bytes);
-    }
+/// A size such as `512MB`, `2GiB` or `1000000`; units are powers of 1024. Errors: a sentence for whoever wrote it.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
+        _ => return Err("units are KB, MB, GB and TB".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "not a number of bytes".to_owned())?;
+    number.checked_mul(factor).filter(|bytes| *bytes > 0).ok_or_else(|| "not a size of memory".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]
-    fn a_reservation_ends_with_its_owner() {
-        let budget = MemoryBudget::new(100);
-        let mut first = Reservation::new(&budget);
-        first.take(60).unwrap();
-        let mut second = Reservation::new(&budget);
-        assert_eq!(second.take(50).unwrap_err().number, 701);
-        second.resize(40).unwrap();
-        first.shrink_to(10);
-        assert_eq!(budget.used(), 50);
-        drop((first, second));
-        assert_eq!(budget.used(), 0);
+    fn sizes_have_units() {
+        for (text, bytes) in
+            [("1", Ok(1)), ("64kb", Ok(65_536)), ("512 MB", Ok(512 << 20)), ("2GiB", Ok(2 << 30))]
+        {
+            assert_eq!(parse_bytes(text), bytes, "{text}");
+        }
+        for text in ["", "0", "MB", "-1", "1.5GB", "9x", "99999999999TB"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_machine_tells_its_memory() {
+        assert_eq!(total_of("MemTotal:       24593832 kB\nMemFree: 1 kB\n"), Some(24_593_832 * 1024));
+        assert_eq!(total_of("nothing"), None);
     }
 
     #[test]

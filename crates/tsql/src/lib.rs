@@ -13,11 +13,13 @@ pub mod index;
 pub mod keywords;
 pub mod lexer;
 pub mod module;
+mod names;
 pub mod parser;
 pub mod query;
 pub mod sql_error;
 pub mod user_type;
 
+pub use names::same_name;
 pub use parser::{parse_batch, parse_declarations, parse_expression, parse_object_name};
 pub use sql_error::SqlError;
 

@@ -1,9 +1,6 @@
 //! Names compare without regard to case, as under the server's default collation.
 
-/// Whether two names are the same.
-pub fn same_name(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
-}
+pub use tsql::same_name;
 
 /// The store's name of a table: unique whatever the case, and unambiguous for names with dots in them.
 pub fn store_key(database: &str, schema: &str, name: &str) -> String {

@@ -21,7 +21,6 @@ mod standard_routines;
 mod system_objects;
 mod time_zones;
 mod triggers;
-mod types;
 mod user_types;
 mod view;
 
@@ -35,12 +34,17 @@ pub(crate) use log::recovery_model;
 pub use modules::as_tables;
 pub(crate) use partitions::{index_id_of, partition_id, space_of};
 pub(crate) use physical::by_index;
-pub use types::{PRODUCT_VERSION, max_length, precision, scale, type_id_of_name, type_name_of_id};
+use query::system_types as types;
+pub use query::system_types::{max_length, precision, scale, type_id_of_name};
+
+/// The version that clients see; they choose protocol features by its major number.
+pub const PRODUCT_VERSION: &str = "16.0.1000.0";
 pub use view::View;
 
 use super::{DatabaseEntry, TableDefinition, same_name};
+use crate::engine::Datum;
 use crate::engine::datum::{DAYS_TO_1970, TICKS_PER_DAY};
-use crate::engine::{Datum, Facts};
+use crate::facts::Facts;
 use crate::storage::Figures;
 use crate::tsql::parse_object_name;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::cancellation::Cancellation;
+use super::Cancellation;
 use crate::sql_error::SqlError;
 
 /// How a lock is held.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use parking_lot::Mutex;
 
-use super::cancellation::Cancellation;
+use super::Cancellation;
 use super::instance::Instance;
 use crate::engine::{BoundQuery, OutputColumn, ResultStream};
 use crate::sql_error::SqlError;

@@ -9,10 +9,10 @@ use super::interpreter::Frame;
 use crate::bulk_file::rowset;
 use crate::catalogue::views::{self, Context};
 use crate::engine::{
-    BoundTable, Datum, Environment, Facts, OutputColumn, ScalarFunction, StoredTable, TableFunction,
-    ViewQuery,
+    BoundTable, Datum, Environment, OutputColumn, ScalarFunction, StoredTable, TableFunction, ViewQuery,
 };
-use crate::session::work::{OpenTable, waiting};
+use crate::facts::Facts;
+use crate::session::work::{OpenTable, QueryScan, store_error, waiting};
 use crate::sql_error::SqlError;
 use crate::storage::Reads;
 use crate::tsql::ast::{ModuleBody, ObjectName};
@@ -148,8 +148,8 @@ impl Environment for SessionEnvironment<'_> {
         self.frame.variable(name).ok_or_else(|| SqlError::undeclared_variable(name))
     }
 
-    fn facts(&self) -> Arc<Facts> {
-        Arc::clone(&self.facts)
+    fn facts(&self) -> Arc<dyn query::Facts> {
+        Arc::<Facts>::clone(&self.facts)
     }
 }
 
@@ -216,8 +216,13 @@ fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable
             source: Some((definition.qualified_name(), column.name.clone())),
         })
         .collect();
-    let keyed = session.work.in_pages(table.place).then(|| Arc::clone(definition));
-    let provider =
-        StoredTable::new(definition.arrow_schema().as_ref(), keyed, session.work.opener(table, reads));
+    let keyed =
+        || -> Arc<dyn query::KeyedTable> { Arc::<crate::catalogue::TableDefinition>::clone(definition) };
+    let keyed = session.work.in_pages(table.place).then(keyed);
+    let open = session.work.opener(table, reads);
+    let provider = StoredTable::new(definition.arrow_schema().as_ref(), keyed, move |projection, range| {
+        let scan = open(projection, range).map_err(store_error)?;
+        Ok(Box::new(QueryScan::from(scan)))
+    });
     BoundTable { columns, provider: Arc::new(provider) }
 }

@@ -4,8 +4,8 @@ use tds::rpc::RpcRequest;
 use tds::transaction_request::TransactionRequest;
 use tokio::sync::mpsc;
 
+use super::Cancellation;
 use super::Session;
-use super::cancellation::Cancellation;
 use super::interpreter::{Flow, Frame};
 use super::output::Output;
 use super::placement::{EarlyEvents, Placement};

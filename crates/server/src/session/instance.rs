@@ -20,7 +20,7 @@ use crate::catalogue::{
     DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
 };
 use crate::engine::Engine;
-use crate::memory::{MemoryBudget, Shares};
+use crate::memory::{MemoryBudget, Shares, StoreQuota};
 use crate::sql_error::SqlError;
 use crate::storage::Database;
 use crate::table::KeyCache;
@@ -127,7 +127,7 @@ impl Instance {
 
     /// A new store for temporary tables or table variables, counted in the server's memory.
     pub(super) fn temporary_store(&self) -> Database {
-        store::Database::in_memory_within(Arc::clone(self.engine.memory()) as _).into()
+        store::Database::in_memory_within(Arc::new(StoreQuota(Arc::clone(self.engine.memory())))).into()
     }
 
     /// Over a store in memory.

@@ -4,7 +4,7 @@ use arrow::record_batch::RecordBatch;
 use tds::{Length, ServerMessage, SqlType};
 use tokio::sync::mpsc;
 
-use super::cancellation::Cancellation;
+use super::Cancellation;
 use super::instance::Instance;
 use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};

@@ -10,11 +10,12 @@ use super::interpreter::Frame;
 use super::loads::Writing;
 use super::output::Output;
 use super::parallel::Placing;
+use super::plain::PlainRows;
 use super::response::{DoneKind, Response, ResultColumns, command};
 use super::text_size;
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ColumnDefinition, TableDefinition, has_ansi_padding};
-use crate::engine::{Binder, BoundQuery, Datum, PlainRows, Streams, exact_schema, without_empty_text};
+use crate::engine::{Binder, BoundQuery, Datum, Streams, exact_schema, without_empty_text};
 use crate::sql_error::SqlError;
 use crate::storage::ScannedRows;
 use crate::table::InputRows;
@@ -66,7 +67,7 @@ impl Session {
                 let takes_all = self.settings.row_count == 0 && !output.captures() && !cuts;
                 if self.takes_page_rows
                     && takes_all
-                    && let Some(plain) = instance.engine().start_plain(&bound)?
+                    && let Some(plain) = PlainRows::of(&bound)?
                 {
                     return self.send_plain(plain, ResultColumns { columns, schema }, kind, output).await;
                 }

@@ -12,8 +12,8 @@ use super::interpreter::Frame;
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{TableDefinition, same_name};
 use crate::engine::{
-    Binder, BoundTable, Datum, Environment, Facts, Located, LocatedTable, MemoryTable, OutputColumn,
-    ScalarFunction, TableFunction, ViewQuery, exact_schema,
+    Binder, BoundTable, Datum, Environment, Located, LocatedTable, MemoryTable, OutputColumn, ScalarFunction,
+    TableFunction, ViewQuery, exact_schema,
 };
 use crate::sql_error::SqlError;
 use crate::storage::{Reads, RowLocator};
@@ -72,7 +72,7 @@ impl Environment for WithTables<'_> {
         self.inner.variable(name)
     }
 
-    fn facts(&self) -> Arc<Facts> {
+    fn facts(&self) -> Arc<dyn query::Facts> {
         self.inner.facts()
     }
 }
@@ -348,12 +348,21 @@ impl Session {
     }
 
     /// A table in pages with the numbers of its rows; what leads to them is noted as they are read.
-    fn numbered_in_pages(&self, table: &OpenTable, located: &Located, reads: Reads) -> BoundTable {
+    fn numbered_in_pages(
+        &self,
+        table: &OpenTable,
+        located: &Located<RowLocator>,
+        reads: Reads,
+    ) -> BoundTable {
         let mut columns = output_columns(&table.definition);
         columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
         let schema = exact_schema(&columns);
-        let opener = self.work.located_opener(table, reads);
-        let provider = LocatedTable::new(schema.as_ref(), Arc::clone(&table.definition), located, opener);
+        let open = self.work.located_opener(table, reads);
+        let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(&table.definition);
+        let provider = LocatedTable::new(schema.as_ref(), keyed, located, move |projection, range| {
+            let rows = open(projection, range).map_err(store_error)?;
+            Ok(Box::new(rows.map(|found| found.map_err(store_error))))
+        });
         BoundTable { columns, provider: Arc::new(provider) }
     }
 

@@ -4,6 +4,7 @@ mod access;
 mod error;
 mod global;
 mod locks;
+mod query_scan;
 mod reads;
 mod variables;
 
@@ -19,6 +20,7 @@ pub(crate) use access::{BulkWork, WorkAccess};
 use access::{KeptKeys, return_to};
 pub(crate) use error::{keyed_error, store_error};
 use global::GlobalObjects;
+pub(crate) use query_scan::QueryScan;
 use reads::StatementReads;
 use variables::TableScope;
 pub(crate) use variables::{VariableAccess, VariableTable};

@@ -14,12 +14,12 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 use super::altering::AlteredTable;
 use super::databases::{PagedDatabases, number_of};
 use super::isolation::{ReadLock, Reads};
-use super::key_range::KeyRange;
 use super::logging::LoadLogging;
 use super::pages::{PagedDatabase, PagedSnapshot};
 use super::pages_transaction::{PagedSavepoint, PagedTransaction};
 use super::scan::{LocatedScan, Scan};
 use super::side_writer::SideWriter;
+use query::KeyRange;
 
 /// The databases as of one commit of each: the last one when it was first asked for.
 #[derive(Clone, Debug)]

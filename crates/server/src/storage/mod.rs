@@ -10,7 +10,6 @@ mod databases_transaction;
 mod figures;
 mod folders;
 mod isolation;
-mod key_range;
 mod logging;
 mod owners;
 mod page_rows;
@@ -34,8 +33,8 @@ use store::{LockMode, MemoryQuota, StoreError, TableId, TableInfo};
 
 pub use altering::AlteredTable;
 pub use isolation::{ReadLock, Reads};
-pub use key_range::{Bound, KeyRange, KeySpan};
 pub use logging::{LoadLogging, LoggingCondition};
+pub use query::{Bound, KeyRange, KeySpan};
 pub use store::engine::{ResourceLimits, ServiceTier};
 
 pub(crate) use columns::shown_value;
@@ -49,7 +48,7 @@ pub use scan::{LocatedScan, Scan};
 pub use side_writer::SideWriter;
 pub use store::engine::{ColumnSource, RowLocator};
 pub use store::engine::{StrungForm, StrungRows, ValueForm};
-pub(crate) use trees::{KeyTree, holds, holds_key, key_trees};
+pub(crate) use trees::{holds, holds_key, key_trees};
 pub(crate) use value_form::value_form;
 
 /// How a data directory, or memory, keeps its tables.

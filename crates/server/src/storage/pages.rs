@@ -13,12 +13,12 @@ use store::{StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
 use super::figures::Figures;
-use super::key_range::KeyRange;
 use super::owners::Owners;
 use super::pages_transaction::PagedTransaction;
 use super::scan::{OpenRows, PagedScan, Scan};
 use super::text_order::TEXT_ORDER;
 use crate::catalogue::TableDefinition;
+use query::KeyRange;
 
 /// One of a server's databases. Clones share it.
 #[derive(Clone, Debug)]

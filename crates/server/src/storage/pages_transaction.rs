@@ -14,13 +14,13 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
 use super::isolation::{ReadLock, Reads};
-use super::key_range::KeyRange;
 use super::logging::LoadLogging;
 use super::owners::{Owners, Ownership};
 use super::pages::{Forms, info, object_of};
 use super::scan::{LocatedScan, OpenRows, PagedScan, Scan};
 use super::side_writer::{SideWriter, Slot};
 use super::trees::{TableTrees, placement};
+use query::KeyRange;
 
 /// Rows of one statement that are not worth extents of their own.
 const WAITING_ROWS_MAX: usize = 512;

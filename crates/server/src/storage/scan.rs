@@ -10,9 +10,9 @@ use store::engine::page::PAGE_BYTES;
 use store::engine::{self, OrderedScan, RowLocator};
 
 use super::columns::TableForm;
-use super::key_range::{Bound, KeyRange, KeySpan};
 use super::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
 use super::pages::bytes_of;
+use query::{Bound, KeyRange, KeySpan};
 
 /// The rows of one table as of one moment.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! What a table's definition makes of it in pages: a clustered tree or a heap, nonclustered indexes, compression.
 
+use query::KeyTree;
 use store::engine::catalogue::Table;
 use store::engine::kind::Place;
 use store::engine::{
@@ -173,17 +174,6 @@ pub(super) fn placement(properties: &str) -> Placement {
     let groups = serde_json::from_str::<TableDefinition>(properties).map(|definition| definition.file_groups);
     let FileGroups { rows, large_values } = groups.unwrap_or_default();
     Placement { rows, large_values }
-}
-
-/// A key by which rows can be found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KeyTree {
-    /// The nonclustered index; None: the clustered key.
-    pub index: Option<String>,
-    /// Positions of its columns in the table, and whether they descend.
-    pub columns: Vec<(usize, bool)>,
-    /// Whether two rows may not have the same.
-    pub unique: bool,
 }
 
 /// The keys by which rows of a table in pages can be found, the clustered one first.

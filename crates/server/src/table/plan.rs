@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Column;
-use datafusion::logical_expr::Expr;
-
 use crate::catalogue::{Check, TableDefinition};
-use crate::engine::{Binder, OutputColumn, Scope, ScopeColumn, Typed};
+use crate::engine::{Binder, BoundExpr, OutputColumn, Scope, ScopeColumn, Typed};
 use crate::sql_error::SqlError;
 use crate::tsql::parse_expression;
 
@@ -20,7 +17,7 @@ pub(crate) struct WritePlan {
     /// Expression of each computed column, in the column's type.
     pub computed: Vec<Option<Typed>>,
     /// CHECK constraints.
-    pub checks: Vec<(Check, Expr)>,
+    pub checks: Vec<(Check, BoundExpr)>,
 }
 
 /// The name of a table's column in bound expressions.
@@ -35,9 +32,8 @@ pub(crate) fn scope_of(definition: &TableDefinition) -> Scope<'static> {
         .iter()
         .enumerate()
         .map(|(position, column)| {
-            let expr = Expr::Column(Column::new_unqualified(column_name(position)));
-            let value =
-                Typed::new(expr, column.sql_type.clone(), column.nullable).with_collation(column.collation());
+            let value = Typed::column(column_name(position), column.sql_type.clone(), column.nullable)
+                .with_collation(column.collation());
             ScopeColumn {
                 table: Some(definition.name.clone()),
                 schema: Some(definition.schema.clone()),

@@ -70,7 +70,7 @@ impl PendingKeys {
         }
         for values in &self.values {
             let Some(range) =
-                seek_values(&parent.definition, referenced, values).filter(|range| range.single)
+                seek_values(parent.definition.as_ref(), referenced, values).filter(|range| range.single)
             else {
                 return Ok(None);
             };

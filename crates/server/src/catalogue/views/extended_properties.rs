@@ -7,8 +7,9 @@ use tds::SqlType;
 use super::view::{int, optional, text};
 use super::{Context, Entry, View, modules};
 use crate::catalogue::{ExtendedProperty, ModuleKind, PropertyOwner, TableDefinition, same_name};
+use crate::engine::Datum;
 use crate::engine::convert::convert;
-use crate::engine::{Datum, Facts};
+use crate::facts::Facts;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::ModuleWord;
 

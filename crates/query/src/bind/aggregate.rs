@@ -1,0 +1,481 @@
+//! GROUP BY and aggregates.
+//!
+//! Grouping splits a SELECT in two: below, the rows of FROM with the grouped expressions beside them; above,
+//! one row a group, in which only grouped expressions and aggregates exist.
+
+use std::cell::RefCell;
+
+use arrow::datatypes::DataType;
+use datafusion::functions_aggregate as engine_aggregates;
+use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, Sort};
+use datafusion::logical_expr::{Expr, LogicalPlan, cast, lit};
+use tds::{Collation, Length, SqlType};
+
+use super::super::Datum;
+use super::super::arithmetic::checked_float;
+use super::super::collation::{is_lossy, key};
+use super::super::convert::{length_limit, text_length, type_name};
+use super::super::typed::{Typed, call};
+use super::super::types::{as_decimal, bounded_decimal, is_integer};
+use super::scope::{outer, reference};
+use super::{Binder, Scope};
+use tsql::SqlError;
+use tsql::expression::{Expr as Ast, FunctionCall};
+
+/// The grouped expressions of a SELECT, and the aggregates met while binding what stands above them.
+pub(super) struct Grouping<'s> {
+    /// Names below the grouping.
+    pub below: &'s Scope<'s>,
+    /// Each grouped expression, bound below, and what stands for it above.
+    pub keys: Vec<(Typed, Typed)>,
+    /// Aggregates by the name of their column.
+    pub aggregates: RefCell<Vec<(String, Expr)>>,
+    /// With grouping sets: the column that tells which set a row is of.
+    pub set_column: Option<String>,
+}
+
+/// Whether a name is an aggregate's.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "COUNT"
+            | "COUNT_BIG"
+            | "SUM"
+            | "AVG"
+            | "MIN"
+            | "MAX"
+            | "STRING_AGG"
+            | "STDEV"
+            | "STDEVP"
+            | "VAR"
+            | "VARP"
+            | "CHECKSUM_AGG"
+            | "APPROX_COUNT_DISTINCT"
+    )
+}
+
+/// Whether an expression contains an aggregate of the query whose FROM is `scope`, rather than of a query around it.
+pub(super) fn has_own_aggregate(expr: &Ast, scope: &Scope<'_>) -> bool {
+    contains_aggregate(expr, &|call| outer_grouping(call, scope).is_none())
+}
+
+/// The scope around a query to which an aggregate belongs: the nearest grouped one that has all columns of its
+/// arguments, if the query itself has none of them.
+fn outer_grouping<'s>(call: &FunctionCall, scope: &Scope<'s>) -> Option<&'s Scope<'s>> {
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    for argument in &call.arguments {
+        argument.clone().rewrite(&mut |part| {
+            if let Ast::Column(path) = &part {
+                columns.push(path.clone());
+            }
+            part
+        });
+    }
+    let own = scope.grouping.map_or(scope, |grouping| grouping.below);
+    if columns.is_empty() || columns.iter().any(|path| own.has_column(path)) {
+        return None;
+    }
+    let mut around = scope.parent;
+    while let Some(outer) = around {
+        let below = outer.grouping.map_or(outer, |grouping| grouping.below);
+        if columns.iter().all(|path| below.has_column(path)) {
+            return outer.grouping.is_some().then_some(outer);
+        }
+        around = outer.parent;
+    }
+    None
+}
+
+/// Whether an expression contains an aggregate, whosever it is.
+pub(super) fn has_aggregate(expr: &Ast) -> bool {
+    contains_aggregate(expr, &|_| true)
+}
+
+/// Whether an expression contains an aggregate that `counts`.
+fn contains_aggregate(expr: &Ast, counts: &dyn Fn(&FunctionCall) -> bool) -> bool {
+    let has_aggregate = |expr: &Ast| contains_aggregate(expr, counts);
+    match expr {
+        Ast::Function(call)
+            if call.schema.is_none() && call.over.is_none() && is_aggregate(&call.name) && counts(call) =>
+        {
+            true
+        }
+        Ast::Function(call) => {
+            let window = call.over.iter().any(|over| {
+                over.partition_by.iter().any(has_aggregate)
+                    || over.order_by.iter().any(|item| has_aggregate(&item.expr))
+            });
+            window || call.arguments.iter().any(has_aggregate)
+        }
+        Ast::Unary(_, inner) | Ast::Not(inner) | Ast::IsNull(inner, _) | Ast::Collate(inner, _) => {
+            has_aggregate(inner)
+        }
+        Ast::Cast { value, .. } => has_aggregate(value),
+        Ast::Binary(left, _, right)
+        | Ast::Compare(left, _, right)
+        | Ast::And(left, right)
+        | Ast::Or(left, right) => has_aggregate(left) || has_aggregate(right),
+        Ast::Between { value, low, high, .. } => {
+            has_aggregate(value) || has_aggregate(low) || has_aggregate(high)
+        }
+        Ast::InList { value, list, .. } => has_aggregate(value) || list.iter().any(has_aggregate),
+        Ast::InQuery { value, .. } | Ast::Quantified { value, .. } => has_aggregate(value),
+        Ast::Like { value, pattern, .. } => has_aggregate(value) || has_aggregate(pattern),
+        Ast::Case { operand, branches, otherwise } => {
+            operand.as_deref().is_some_and(has_aggregate)
+                || otherwise.as_deref().is_some_and(has_aggregate)
+                || branches.iter().any(|(when, then)| has_aggregate(when) || has_aggregate(then))
+        }
+        Ast::Literal(_)
+        | Ast::Column(_)
+        | Ast::Variable(_)
+        | Ast::Subquery(_)
+        | Ast::NextValue(_)
+        | Ast::Exists(_) => false,
+    }
+}
+
+/// Whether a plan gives exactly one row whatever its input: an aggregate without GROUP BY under projections.
+pub(super) fn is_single_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => is_single_row(&projection.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,
+        _ => false,
+    }
+}
+
+/// An aggregate call of the engine.
+pub(super) fn aggregate(
+    function: std::sync::Arc<datafusion::logical_expr::AggregateUDF>,
+    arguments: Vec<Expr>,
+    distinct: bool,
+    order_by: Vec<Sort>,
+) -> Expr {
+    Expr::AggregateFunction(AggregateFunction {
+        func: function,
+        params: AggregateFunctionParams {
+            args: arguments,
+            distinct,
+            filter: None,
+            order_by,
+            null_treatment: None,
+        },
+    })
+}
+
+/// The first of a group's values by key: what MIN and MAX of text, and DISTINCT, show.
+pub(super) fn first_by_key(value: &Typed, ascending: bool) -> Expr {
+    let order = vec![Sort::new(key(value), ascending, !ascending)];
+    aggregate(engine_aggregates::first_last::first_value_udaf(), vec![value.expr.clone()], false, order)
+}
+
+/// A bound aggregate.
+pub(super) struct Aggregate {
+    /// The engine's call.
+    pub expr: Expr,
+    /// The type of what it returns.
+    pub value_type: SqlType,
+    /// T-SQL's type.
+    pub result: SqlType,
+    /// The collation of a text.
+    pub collation: Option<Collation>,
+}
+
+/// An aggregate's column as T-SQL's value of it.
+fn finished(value: Typed, result: SqlType, name: &str) -> Result<Typed, SqlError> {
+    if name == "STRING_AGG" {
+        let joined = cast(value.expr.clone(), DataType::Utf8);
+        return Ok(joined_text(Typed { expr: joined, nullable: true, ..value }, result));
+    }
+    let collation = value.collation;
+    checked_float(value).with_collation(collation).cast(&result)
+}
+
+/// What STRING_AGG gives. Errors when run: 9829 for a text longer than its type.
+fn joined_text(joined: Typed, result: SqlType) -> Typed {
+    let Some(limit) = length_limit(&result) else { return joined };
+    let target = result.clone();
+    call("string_agg_limit", vec![joined], result, move |values| match values {
+        [Datum::Text(text)] if text.len() > limit && text_length(text, &target) > limit => {
+            let message = "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
+            Err(SqlError::new(9829, 16, 1, message))
+        }
+        [value] => Ok(value.clone()),
+        _ => Ok(Datum::Null),
+    })
+}
+
+impl Binder<'_> {
+    /// What stands for `expr` above the grouping: its column, if it was grouped by. Errors: 8120 for a column that
+    /// was not.
+    pub(super) fn grouped(&self, expr: &Ast, grouping: &Grouping<'_>) -> Result<Option<Typed>, SqlError> {
+        match expr {
+            Ast::Literal(_) | Ast::Variable(_) | Ast::Subquery(_) => return Ok(None),
+            Ast::Function(call)
+                if call.over.is_some()
+                    || (call.schema.is_none() && is_aggregate(&call.name))
+                    || matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") =>
+            {
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let bound = match self.value(expr, grouping.below) {
+            Ok(bound) => bound,
+            Err(error) => {
+                // Names must exist; what contains aggregates cannot be bound below.
+                return if matches!(expr, Ast::Column(_)) { Err(error) } else { Ok(None) };
+            }
+        };
+        if let Some((_, above)) = grouping.keys.iter().find(|(below, _)| below.expr == bound.expr) {
+            return Ok(Some(above.clone()));
+        }
+        match (expr, &bound.expr) {
+            (Ast::Column(parts), Expr::Column(_)) => {
+                let name = match parts.len() {
+                    1 => self.qualified(parts, grouping.below),
+                    _ => parts.join("."),
+                };
+                Err(SqlError::not_grouped(&name))
+            }
+            // A column of the query around this one is a constant here.
+            (Ast::Column(_), _) => Ok(Some(bound)),
+            _ => Ok(None),
+        }
+    }
+
+    fn qualified(&self, parts: &[String], scope: &Scope<'_>) -> String {
+        let table = scope
+            .columns
+            .iter()
+            .find(|column| parts.last().is_some_and(|name| tsql::same_name(&column.output.name, name)))
+            .and_then(|column| column.table.clone());
+        match table {
+            Some(table) => format!("{table}.{}", parts.join(".")),
+            None => parts.join("."),
+        }
+    }
+
+    /// An aggregate of the query being bound.
+    pub(super) fn aggregate_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        if let Some(around) = outer_grouping(call, scope) {
+            // Computed by the query around this one, in which it is one value for each group.
+            let (value, result) = self.aggregate_column(call, around)?;
+            return finished(outer(value), result, &call.name);
+        }
+        if scope.grouping.is_none() {
+            return Err(SqlError::new(
+                147,
+                15,
+                1,
+                "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.",
+            ));
+        }
+        let (value, result) = self.aggregate_column(call, scope)?;
+        finished(value, result, &call.name)
+    }
+
+    /// The column that stands for an aggregate above a grouping, and T-SQL's type of it.
+    fn aggregate_column(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<(Typed, SqlType), SqlError> {
+        let grouping = scope.grouping.ok_or_else(|| SqlError::internal("an aggregate without a grouping"))?;
+        let Aggregate { expr, value_type, result, collation } = self.aggregate_of(call, grouping.below)?;
+        let mut aggregates = grouping.aggregates.borrow_mut();
+        let name = match aggregates.iter().find(|(_, known)| *known == expr) {
+            Some((name, _)) => name.clone(),
+            None => {
+                let name = self.fresh();
+                aggregates.push((name.clone(), expr));
+                name
+            }
+        };
+        // What the engine returns, then T-SQL's type with its overflow check.
+        let nullable = !call.name.starts_with("COUNT");
+        Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))
+    }
+
+    /// The engine's aggregate, the type of its value, and T-SQL's type.
+    pub(super) fn aggregate_of(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Aggregate, SqlError> {
+        let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
+        let bigint = SqlType::BigInt;
+        let count_type = if call.name == "COUNT" { SqlType::Int } else { SqlType::BigInt };
+        if call.star {
+            let expr = aggregate(engine_aggregates::count::count_udaf(), vec![lit(1_i64)], false, Vec::new());
+            return Ok(numbers(expr, bigint, count_type));
+        }
+        let first =
+            call.arguments.first().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?;
+        let value = self.value(first, scope)?;
+        let sql_type = value.sql_type.clone();
+        let value_collation = value.collation;
+        let invalid = || {
+            SqlError::new(
+                8117,
+                16,
+                1,
+                format!(
+                    "Operand data type {} is invalid for {} operator.",
+                    type_name(&sql_type),
+                    call.name.to_lowercase()
+                ),
+            )
+        };
+        match call.name.as_str() {
+            "COUNT" | "COUNT_BIG" | "APPROX_COUNT_DISTINCT" => {
+                let distinct = call.distinct || call.name == "APPROX_COUNT_DISTINCT";
+                let argument = if distinct { key(&value) } else { value.expr.clone() };
+                let count =
+                    aggregate(engine_aggregates::count::count_udaf(), vec![argument], distinct, Vec::new());
+                Ok(numbers(count, bigint, count_type))
+            }
+            "MIN" | "MAX" => {
+                if sql_type == SqlType::Bit {
+                    return Err(invalid());
+                }
+                let ascending = call.name == "MIN";
+                let expr = if is_lossy(&value) {
+                    // NULLs never win: they are last in either order.
+                    let order = vec![Sort::new(key(&value), ascending, false)];
+                    aggregate(
+                        engine_aggregates::first_last::first_value_udaf(),
+                        vec![value.expr.clone()],
+                        false,
+                        order,
+                    )
+                } else {
+                    let function = if ascending {
+                        engine_aggregates::min_max::min_udaf()
+                    } else {
+                        engine_aggregates::min_max::max_udaf()
+                    };
+                    aggregate(function, vec![value.expr.clone()], false, Vec::new())
+                };
+                Ok(Aggregate {
+                    expr,
+                    value_type: sql_type.clone(),
+                    result: sql_type,
+                    collation: value.collation,
+                })
+            }
+            "SUM" => {
+                let sum = engine_aggregates::sum::sum_udaf;
+                match &sql_type {
+                    SqlType::Float | SqlType::Real => {
+                        let argument = value.cast(&SqlType::Float)?.expr;
+                        let sum = aggregate(sum(), vec![argument], call.distinct, Vec::new());
+                        Ok(numbers(sum, SqlType::Float, SqlType::Float))
+                    }
+                    _ => {
+                        let (wide, result) = sum_types(&sql_type).ok_or_else(invalid)?;
+                        let argument = value.cast(&wide)?.expr;
+                        Ok(numbers(aggregate(sum(), vec![argument], call.distinct, Vec::new()), wide, result))
+                    }
+                }
+            }
+            "AVG" => self.average(call, value, invalid),
+            "STDEV" | "STDEVP" | "VAR" | "VARP" => {
+                let function = match call.name.as_str() {
+                    "STDEV" => engine_aggregates::stddev::stddev_udaf(),
+                    "STDEVP" => engine_aggregates::stddev::stddev_pop_udaf(),
+                    "VAR" => engine_aggregates::variance::var_samp_udaf(),
+                    _ => engine_aggregates::variance::var_pop_udaf(),
+                };
+                let argument = value.cast(&SqlType::Float)?.expr;
+                let deviation = aggregate(function, vec![argument], call.distinct, Vec::new());
+                Ok(numbers(deviation, SqlType::Float, SqlType::Float))
+            }
+            "CHECKSUM_AGG" => {
+                if !is_integer(&sql_type) {
+                    return Err(invalid());
+                }
+                let argument = value.cast(&SqlType::Int)?.expr;
+                let function = engine_aggregates::bit_and_or_xor::bit_xor_udaf();
+                let combined = aggregate(function, vec![argument], call.distinct, Vec::new());
+                Ok(numbers(combined, SqlType::Int, SqlType::Int))
+            }
+            "STRING_AGG" => {
+                let separator =
+                    call.arguments.get(1).ok_or_else(|| SqlError::argument_count("string_agg", 2))?;
+                let unicode = sql_type.is_unicode() || !sql_type.is_character();
+                let text = super::super::types::text_of(unicode, None);
+                let separator = self.value(separator, scope)?.cast(&text)?.expr;
+                let order = call
+                    .within_group
+                    .iter()
+                    .map(|item| {
+                        let value = self.value(&item.expr, scope)?;
+                        Ok(Sort::new(key(&value), !item.descending, !item.descending))
+                    })
+                    .collect::<Result<Vec<_>, SqlError>>()?;
+                let result = match (&sql_type, unicode) {
+                    (
+                        SqlType::VarChar { length: Length::Max } | SqlType::NVarChar { length: Length::Max },
+                        _,
+                    ) => text.clone(),
+                    (_, true) => SqlType::NVarChar { length: Length::Units(4000) },
+                    (_, false) => SqlType::VarChar { length: Length::Units(8000) },
+                };
+                let argument = value.cast(&text)?.expr;
+                let function = engine_aggregates::string_agg::string_agg_udaf();
+                let collation = value_collation;
+                let expr = aggregate(function, vec![argument, separator], false, order);
+                Ok(Aggregate { expr, value_type: text, result, collation })
+            }
+            name => Err(SqlError::unsupported(&format!("{name}()"))),
+        }
+    }
+
+    /// AVG is SUM over COUNT in T-SQL's types: whole numbers stay whole.
+    fn average(
+        &self,
+        call: &FunctionCall,
+        value: Typed,
+        invalid: impl Fn() -> SqlError,
+    ) -> Result<Aggregate, SqlError> {
+        let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
+        let function = engine_aggregates::average::avg_udaf();
+        let result = match &value.sql_type {
+            SqlType::Float | SqlType::Real => SqlType::Float,
+            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => SqlType::Int,
+            SqlType::BigInt => SqlType::BigInt,
+            SqlType::Money | SqlType::SmallMoney => SqlType::Money,
+            SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+                SqlType::Numeric { precision: 38, scale: (*scale).max(6) }
+            }
+            _ => return Err(invalid()),
+        };
+        if result == SqlType::Float {
+            let argument = value.cast(&SqlType::Float)?.expr;
+            let average = aggregate(function, vec![argument], call.distinct, Vec::new());
+            return Ok(numbers(average, SqlType::Float, result));
+        }
+        // The engine's decimal average has four digits more than its argument, up to 38 in all; whole numbers and
+        // decimals alike are averaged with six and then cut or kept.
+        let wide = SqlType::Numeric {
+            precision: 34,
+            scale: if is_integer(&result) {
+                0
+            } else {
+                as_decimal(&result).map_or(6, |(_, scale)| scale.max(6))
+            },
+        };
+        let scale = as_decimal(&wide).map_or(0, |(_, scale)| scale);
+        let average = SqlType::Numeric { precision: 38, scale: (scale + 4).min(38) };
+        let argument = value.cast(&wide)?.expr;
+        Ok(numbers(aggregate(function, vec![argument], call.distinct, Vec::new()), average, result))
+    }
+}
+
+/// The decimal or whole type that a sum is made in, and T-SQL's type of it.
+fn sum_types(sql_type: &SqlType) -> Option<(SqlType, SqlType)> {
+    let wide = |scale: u8| SqlType::Numeric { precision: 38, scale };
+    Some(match sql_type {
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => (wide(0), SqlType::Int),
+        SqlType::BigInt => (wide(0), SqlType::BigInt),
+        SqlType::Money | SqlType::SmallMoney => (wide(4), SqlType::Money),
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            (wide(*scale), bounded_decimal(38, u32::from(*scale)))
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,271 @@
+//! Queries and expressions of T-SQL to plans of the execution engine.
+//!
+//! The binder does what the engine's own SQL front end cannot: it resolves names by T-SQL's rules, gives every
+//! expression its T-SQL type, makes every conversion explicit, and compares text by collation. Inside a plan
+//! every column has a unique name (`c1`, `c2`, …), so no name is ever ambiguous; what a column is called, and
+//! what type it has in T-SQL, is kept beside the plan.
+
+mod aggregate;
+mod condition;
+mod for_clause;
+mod from;
+mod grouping;
+mod recursion;
+mod rows;
+mod scope;
+mod select;
+mod set;
+mod turn;
+mod value;
+mod window;
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::DataFusionError;
+use datafusion::logical_expr::LogicalPlan;
+use tds::{Collation, ColumnFlags, SqlType};
+
+pub use for_clause::without_empty_text;
+pub use from::refuse_order;
+pub use scope::{Scope, ScopeColumn};
+
+use super::facts::Facts;
+use super::scalar::sql_error_of;
+use super::{Datum, TableFunction};
+use tsql::SqlError;
+use tsql::ast::ObjectName;
+use tsql::bulk_file::BulkRowset;
+use tsql::hints::TableHints;
+use tsql::query::CommonTable;
+
+/// What binding needs to know of the session.
+pub trait Environment {
+    /// The table or view of a name. Errors: 208.
+    fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError>;
+    /// A file as a table. Errors: 486x.
+    fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError>;
+    /// A table-valued function. Errors: 208.
+    fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError>;
+    /// The query of the view of a name; None if it is none's.
+    fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError>;
+    /// A function of the user's own that returns a value. Errors: 4121.
+    ///
+    /// `database` is that of the view or table whose expression calls it; None: the current one.
+    fn scalar_function(
+        &self,
+        database: Option<&str>,
+        schema: &str,
+        name: &str,
+    ) -> Result<ScalarFunction, SqlError>;
+    /// NEXT VALUE FOR a sequence. Errors: 208.
+    fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError>;
+    /// Value and type of a variable, or of an `@@` function. Errors: 137.
+    fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError>;
+    /// What functions such as DB_NAME and OBJECT_ID know.
+    fn facts(&self) -> Arc<dyn Facts>;
+}
+
+/// A view.
+#[derive(Debug, Clone)]
+pub struct ViewQuery {
+    /// The database in which names of the query are looked up.
+    pub database: String,
+    /// The view's schema.
+    pub schema: String,
+    /// Column names, if listed.
+    pub columns: Option<Vec<String>>,
+    /// The query.
+    pub query: tsql::query::Query,
+}
+
+/// Computes a function's value from its arguments.
+pub type ValueKernel = Arc<dyn Fn(&[Datum]) -> Result<Datum, SqlError> + Send + Sync>;
+
+/// A function that returns a value.
+#[derive(Clone)]
+pub struct ScalarFunction {
+    /// Its name, which tells it apart.
+    pub name: String,
+    /// Types of its parameters.
+    pub parameters: Vec<SqlType>,
+    /// Type of its value.
+    pub returns: SqlType,
+    /// Its body.
+    pub kernel: ValueKernel,
+}
+
+/// A table as queries see it.
+#[derive(Debug, Clone)]
+pub struct BoundTable {
+    /// Its columns, in the order of the provider's schema.
+    pub columns: Vec<OutputColumn>,
+    /// Where its rows come from. The schema has the Exact types and no metadata.
+    pub provider: Arc<dyn TableProvider>,
+}
+
+/// A column of a table or of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    /// Its name as users see it; empty for an expression without alias.
+    pub name: String,
+    /// Type.
+    pub sql_type: SqlType,
+    /// Collation of a character column.
+    pub collation: Option<Collation>,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// The flag word of COLMETADATA, without the nullable bit.
+    pub flags: ColumnFlags,
+    /// Base table (`schema.name`) and column it comes from unchanged.
+    pub source: Option<(String, String)>,
+}
+
+impl OutputColumn {
+    /// A column of an expression.
+    pub fn expression(name: impl Into<String>, sql_type: SqlType, nullable: bool) -> OutputColumn {
+        OutputColumn {
+            name: name.into(),
+            sql_type,
+            collation: None,
+            nullable,
+            flags: ColumnFlags(ColumnFlags::COMPUTED),
+            source: None,
+        }
+    }
+
+    /// The column as COLMETADATA describes it.
+    pub fn wire(&self) -> tds::Column {
+        let collation = self
+            .sql_type
+            .is_character()
+            .then(|| self.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS));
+        // Only a client that has been promised the json type knows it, and none is promised it.
+        let sql_type = match &self.sql_type {
+            SqlType::Json => SqlType::NVarChar { length: tds::Length::Max },
+            other => other.clone(),
+        };
+        let collation =
+            collation.or_else(|| sql_type.is_character().then_some(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS));
+        let mut column = tds::Column::new(self.name.clone(), sql_type, self.nullable, collation);
+        column.flags = ColumnFlags(self.flags.0 | (u16::from(self.nullable) * ColumnFlags::NULLABLE));
+        column
+    }
+}
+
+/// Rows of several tables side by side: `inserted` and `deleted` for OUTPUT, source and target for MERGE.
+#[derive(Debug, Clone)]
+pub struct JoinedRows {
+    /// Each column with the name of its table.
+    pub columns: Vec<(String, OutputColumn)>,
+    /// Their values in the Exact form; the names of its fields are unique and otherwise of no account.
+    pub batch: arrow::array::RecordBatch,
+}
+
+/// A bound query.
+#[derive(Debug, Clone)]
+pub struct BoundQuery {
+    /// What to run; its output columns are those of `columns`, by position.
+    pub plan: LogicalPlan,
+    /// The result's columns.
+    pub columns: Vec<OutputColumn>,
+}
+
+/// Binds the queries of one statement.
+pub struct Binder<'e> {
+    pub(super) environment: &'e dyn Environment,
+    pub(super) facts: Arc<dyn Facts>,
+    next: Cell<usize>,
+    depth: Cell<usize>,
+    /// SELECTs that have been bound.
+    selects: Cell<usize>,
+    /// Conditions being bound belong to a value (CASE, IIF), where the engine has no EXISTS.
+    in_value: Cell<bool>,
+    common_tables: RefCell<Vec<CommonTable>>,
+    /// Hints of the view or common table that is being bound: they are those of its tables.
+    hints: Cell<TableHints>,
+    /// Recursive common tables whose step is being bound.
+    recursions: RefCell<Vec<Recursion>>,
+    /// OPTION (MAXRECURSION).
+    max_recursion: Cell<Option<u64>>,
+    /// The database of the view whose query is being bound.
+    database: RefCell<Option<String>>,
+}
+
+/// Name and columns of a recursive common table, and the rows of the turn before.
+type Recursion = (String, Vec<OutputColumn>, Arc<super::recursive::WorkTable>);
+
+/// Queries inside queries beyond which binding stops (views of common tables multiply).
+const DEPTH_MAX: usize = 32;
+/// SELECTs in a query, those of views and common tables counted each time, beyond which it is not planned.
+const SELECTS_MAX: usize = 20_000;
+
+impl<'e> Binder<'e> {
+    /// A binder for one statement.
+    pub fn new(environment: &'e dyn Environment) -> Self {
+        let facts = environment.facts();
+        Binder {
+            environment,
+            facts,
+            next: Cell::new(0),
+            depth: Cell::new(0),
+            selects: Cell::new(0),
+            in_value: Cell::new(false),
+            common_tables: RefCell::new(Vec::new()),
+            hints: Cell::default(),
+            recursions: RefCell::new(Vec::new()),
+            max_recursion: Cell::new(None),
+            database: RefCell::new(None),
+        }
+    }
+
+    /// Binds expressions that belong to an object of a database: names in them are looked up there.
+    pub fn of_database<T>(&self, database: &str, bind: impl FnOnce() -> T) -> T {
+        let before = self.database.replace(Some(database.to_owned()));
+        let result = bind();
+        self.database.replace(before);
+        result
+    }
+
+    /// A column name that the plan does not have yet.
+    pub(super) fn fresh(&self) -> String {
+        self.next.set(self.next.get() + 1);
+        format!("c{}", self.next.get())
+    }
+
+    /// Binds something with the mark that it is part of a value, or that it is not.
+    pub(super) fn within<T>(&self, in_value: bool, bind: impl FnOnce() -> T) -> T {
+        let before = self.in_value.replace(in_value);
+        let result = bind();
+        self.in_value.set(before);
+        result
+    }
+
+    /// Ends binding if the statement is to stop. Errors: 3617.
+    pub(super) fn look(&self) -> Result<(), SqlError> {
+        crate::running::check()
+    }
+
+    /// Counts one more SELECT: views and common tables multiply. Errors: 3617, 8623.
+    pub(super) fn count_select(&self) -> Result<(), SqlError> {
+        self.look()?;
+        self.selects.set(self.selects.get() + 1);
+        if self.selects.get() > SELECTS_MAX { Err(SqlError::too_complex()) } else { Ok(()) }
+    }
+
+    pub(super) fn deeper<T>(&self, bind: impl FnOnce() -> Result<T, SqlError>) -> Result<T, SqlError> {
+        if self.depth.get() >= DEPTH_MAX {
+            return Err(SqlError::too_deep());
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = bind();
+        self.depth.set(self.depth.get() - 1);
+        result
+    }
+}
+
+/// The engine's error as T-SQL's.
+pub(super) fn plan_error(error: DataFusionError) -> SqlError {
+    sql_error_of(&error)
+}

@@ -1,0 +1,144 @@
+//! Which names an expression can see.
+
+use datafusion::common::Column;
+use datafusion::logical_expr::Expr;
+
+use super::super::typed::{Typed, plan_field};
+use super::OutputColumn;
+use tsql::SqlError;
+use tsql::expression::Expr as Ast;
+use tsql::same_name;
+
+/// A column in scope.
+#[derive(Debug, Clone)]
+pub struct ScopeColumn {
+    /// Alias or name of its table.
+    pub table: Option<String>,
+    /// Schema of its table, if the table has no alias.
+    pub schema: Option<String>,
+    /// The column as users see it.
+    pub output: OutputColumn,
+    /// How a plan gets its value: a column of the plan, or a constant.
+    pub value: Typed,
+}
+
+/// The columns in scope, and those of the query around it.
+#[derive(Clone, Default)]
+pub struct Scope<'p> {
+    /// Columns in the order of FROM.
+    pub columns: Vec<ScopeColumn>,
+    /// The scope of the query that this one is inside of.
+    pub parent: Option<&'p Scope<'p>>,
+    /// After GROUP BY: what was grouped and aggregated. Columns outside of it raise 8120.
+    pub(super) grouping: Option<&'p super::aggregate::Grouping<'p>>,
+    /// Windows may be used, and are collected here.
+    pub(super) windows: Option<&'p super::window::Windows>,
+}
+
+impl<'p> Scope<'p> {
+    /// A scope without columns: constants and variables only.
+    pub fn empty() -> Scope<'static> {
+        Scope::default()
+    }
+
+    /// A scope of columns.
+    pub fn of(columns: Vec<ScopeColumn>, parent: Option<&'p Scope<'p>>) -> Scope<'p> {
+        Scope { columns, parent, grouping: None, windows: None }
+    }
+
+    /// The value of a name. Errors: 207, 209, 4104.
+    pub(super) fn resolve(&self, parts: &[String]) -> Result<(Typed, OutputColumn), SqlError> {
+        match self.find(parts)? {
+            Some(column) => Ok((column.value.clone(), column.output.clone())),
+            None => match self.parent {
+                Some(parent) => {
+                    let (value, output) = parent.resolve(parts)?;
+                    Ok((outer(value), output))
+                }
+                None if parts.len() > 1 => Err(SqlError::unbound_identifier(&parts.join("."))),
+                None => Err(SqlError::invalid_column(parts.first().map_or("", String::as_str))),
+            },
+        }
+    }
+
+    fn find(&self, parts: &[String]) -> Result<Option<&ScopeColumn>, SqlError> {
+        let Some((name, qualifier)) = parts.split_last() else { return Ok(None) };
+        if name.eq_ignore_ascii_case("$IDENTITY") {
+            let identity = |column: &&ScopeColumn| {
+                column.output.flags.0 & tds::ColumnFlags::IDENTITY != 0 && column.is_of(qualifier)
+            };
+            return Ok(self.columns.iter().find(identity));
+        }
+        let mut matches = self
+            .columns
+            .iter()
+            .filter(|column| same_name(&column.output.name, name) && column.is_of(qualifier));
+        let found = matches.next();
+        if found.is_some() && matches.next().is_some() {
+            return Err(SqlError::ambiguous_column(name));
+        }
+        if found.is_none() && !qualifier.is_empty() && self.has_table(qualifier) {
+            return Err(SqlError::invalid_column(name));
+        }
+        Ok(found)
+    }
+
+    /// The table that a column in scope belongs to, as the query calls it.
+    pub(super) fn table_of(&self, parts: &[String]) -> Option<String> {
+        self.find(parts).ok().flatten().and_then(|column| column.table.clone())
+    }
+
+    /// Whether a name is a column of this scope itself.
+    pub(super) fn has_column(&self, parts: &[String]) -> bool {
+        parts.split_last().is_some_and(|(name, qualifier)| {
+            let named = |column: &ScopeColumn| same_name(&column.output.name, name);
+            self.columns.iter().any(|column| named(column) && column.is_of(qualifier))
+        })
+    }
+
+    /// Whether the qualifier names a table in scope.
+    pub(super) fn has_table(&self, qualifier: &[String]) -> bool {
+        self.columns.iter().any(|column| column.is_of(qualifier))
+    }
+}
+
+impl ScopeColumn {
+    /// Whether `[database.][schema.]table` names this column's table; an empty qualifier names any.
+    pub(super) fn is_of(&self, qualifier: &[String]) -> bool {
+        let mut parts = qualifier.iter().rev();
+        let Some(table) = parts.next() else { return true };
+        if !self.table.as_deref().is_some_and(|own| same_name(own, table)) {
+            return false;
+        }
+        match parts.next() {
+            Some(schema) if !schema.is_empty() => {
+                self.schema.as_deref().is_some_and(|own| same_name(own, schema))
+            }
+            _ => true,
+        }
+    }
+}
+
+/// The same value seen from a query inside.
+pub(super) fn outer(value: Typed) -> Typed {
+    match value.expr {
+        Expr::Column(column) => {
+            let field = plan_field(&column.name, &value.sql_type, value.nullable);
+            Typed { expr: Expr::OuterReferenceColumn(field, column), ..value }
+        }
+        _ => value,
+    }
+}
+
+/// A reference to a column of the plan.
+pub(super) fn reference(name: &str) -> Expr {
+    Expr::Column(Column::new_unqualified(name))
+}
+
+/// The name that a select item shows without an alias: a column's, as written; an expression has none.
+pub(super) fn natural_name(expr: &Ast) -> String {
+    match expr {
+        Ast::Column(parts) => parts.last().cloned().unwrap_or_default(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,694 @@
+//! SELECT, set operators, ORDER BY, TOP and OFFSET.
+
+use std::cell::RefCell;
+
+use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, WindowFunctionDefinition, lit};
+use tds::SqlType;
+
+use super::super::Datum;
+use super::super::collation::{is_lossy, key};
+use super::super::convert::type_name;
+use super::super::rows_as_text::TextColumn;
+use super::super::typed::{Typed, call, constant_of};
+use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
+use super::for_clause::is_nested;
+use super::scope::{natural_name, reference};
+use super::window::Windows;
+use super::{Binder, BoundQuery, OutputColumn, Scope, ScopeColumn, plan_error};
+use tsql::SqlError;
+use tsql::expression::{Expr as Ast, Literal};
+use tsql::for_clause::ForClause;
+use tsql::query::{OrderItem, Query, QueryBody, Select, SelectItem, Top};
+use tsql::same_name;
+
+/// Where the select list of a body's first SELECT says the same as `written`.
+fn position_in_list(written: &Ast, body: &QueryBody) -> Option<usize> {
+    match body {
+        QueryBody::Set { left, .. } => position_in_list(written, left),
+        QueryBody::Nested(query) => position_in_list(written, &query.body),
+        // A wildcard stands for any number of columns: positions behind it are not known here.
+        QueryBody::Select(select) => {
+            select.items.iter().take_while(|item| !matches!(item, SelectItem::Wildcard(_))).position(
+                |item| matches!(item, SelectItem::Value { expr, .. } if says_the_same(expr, written) || is_base_name(expr, written)),
+            )
+        }
+    }
+}
+
+/// Whether a column of the list, perhaps qualified, has the bare name that is written.
+fn is_base_name(listed: &Ast, written: &Ast) -> bool {
+    match (listed, written) {
+        (Ast::Column(listed), Ast::Column(written)) => match written.as_slice() {
+            [name] => listed.last().is_some_and(|own| same_name(own, name)),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether two expressions are written alike; names whatever their case.
+fn says_the_same(one: &Ast, other: &Ast) -> bool {
+    match (one, other) {
+        (Ast::Column(one), Ast::Column(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_name(one, other))
+        }
+        _ => one == other,
+    }
+}
+
+/// A bound item of a select list.
+struct Item {
+    value: Typed,
+    output: OutputColumn,
+    /// What was written, for ORDER BY to find it again.
+    written: Option<Ast>,
+    /// The table that it is a column of.
+    table: Option<String>,
+}
+
+impl Binder<'_> {
+    /// A query. `parent` is the scope of the query around it.
+    pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
+        let before = self.common_tables.borrow().len();
+        self.common_tables.borrow_mut().extend(query.with.iter().cloned());
+        if query.max_recursion.is_some() {
+            self.max_recursion.set(query.max_recursion);
+        }
+        let result = self.query_inside(query, parent);
+        self.common_tables.borrow_mut().truncate(before);
+        result
+    }
+
+    fn query_inside(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
+        let bound = match &query.body {
+            QueryBody::Select(select) => return self.select(select, query, parent),
+            body => self.body(body, parent)?,
+        };
+        // Above a set operator only output columns can be ordered by: by name, or as the first SELECT writes them.
+        let mut sorts = Vec::new();
+        for item in &query.order_by {
+            let position = self.output_position(item, &bound.columns, &[])?;
+            let position = position.or_else(|| position_in_list(&item.expr, &query.body)).ok_or_else(|| {
+                SqlError::new(
+                    104,
+                    16,
+                    1,
+                    "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.",
+                )
+            })?;
+            sorts.push(self.sort_of(&output_values(&bound), position, item)?);
+        }
+        let Some(clause) = query.for_clause.as_deref() else {
+            let plan = self.ordered(bound.plan, sorts, None, query)?;
+            return Ok(BoundQuery { plan, columns: bound.columns });
+        };
+        let texts = bound
+            .columns
+            .iter()
+            .map(|column| TextColumn {
+                name: column.name.clone(),
+                sql_type: column.sql_type.clone(),
+                table: None,
+                nested: false,
+            })
+            .collect();
+        let plan = self.ordered(bound.plan, sorts.clone(), None, query)?;
+        let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+        self.as_text(clause, plan, &names, texts, sorts)
+    }
+
+    pub(super) fn body(&self, body: &QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
+        match body {
+            QueryBody::Select(select) => {
+                let plain = Query::of(QueryBody::Select(select.clone()));
+                self.select(select, &plain, parent)
+            }
+            QueryBody::Nested(query) => self.deeper(|| self.query(query, parent)),
+            QueryBody::Set { .. } => self.deeper(|| self.combined(body, parent)),
+        }
+    }
+
+    fn select(
+        &self,
+        select: &Select,
+        query: &Query,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundQuery, SqlError> {
+        self.count_select()?;
+        let source = self.from(&select.from, parent)?;
+        let scope = Scope::of(source.columns, parent);
+        let mut plan = source.plan;
+        if let Some(filter) = &select.filter {
+            let filter = self.condition(filter, &scope)?;
+            plan = LogicalPlanBuilder::from(plan)
+                .filter(filter)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+        }
+        let aggregated = !select.group_by.is_empty()
+            || select.grouping_sets.is_some()
+            || select.having.is_some()
+            || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_own_aggregate(expr, &scope)))
+            || query.order_by.iter().any(|item| has_own_aggregate(&item.expr, &scope));
+        let windows = Windows::default();
+        if !aggregated {
+            let mut scope = scope;
+            scope.windows = Some(&windows);
+            return self.project(select, query, plan, &scope, &windows);
+        }
+        let sets = select.grouping_sets.as_deref().filter(|_| !select.group_by.is_empty());
+        let mut keys = self.group_keys(&select.group_by, &scope)?;
+        for (_, above) in keys.iter_mut().filter(|_| sets.is_some()) {
+            above.nullable = true;
+        }
+        let set_column = sets.map(|_| self.fresh());
+        let grouping = Grouping { below: &scope, keys, aggregates: RefCell::new(Vec::new()), set_column };
+        let mut above = Scope::of(Vec::new(), parent);
+        above.columns = above_columns(&scope, &grouping);
+        above.grouping = Some(&grouping);
+        let having = match &select.having {
+            Some(having) => Some(self.condition(having, &above)?),
+            None => None,
+        };
+        above.windows = Some(&windows);
+        let items = self.items(&select.items, &above)?;
+        let hidden = self.order_values(query, &items, &above)?;
+        let plan = self.grouped_plan(plan, &grouping, sets)?;
+        let mut builder = LogicalPlanBuilder::from(plan);
+        if let Some(having) = having {
+            builder = builder.filter(having).map_err(plan_error)?;
+        }
+        let plan = builder.build().map_err(plan_error)?;
+        self.finish(select, query, plan, items, hidden, &windows)
+    }
+
+    /// The grouped expressions, and what will stand for each.
+    fn group_keys(&self, group_by: &[Ast], scope: &Scope<'_>) -> Result<Vec<(Typed, Typed)>, SqlError> {
+        let mut keys = Vec::with_capacity(group_by.len());
+        for expr in group_by {
+            if matches!(expr, Ast::Literal(_) | Ast::Variable(_)) {
+                return Err(SqlError::new(
+                    164,
+                    15,
+                    1,
+                    "Each GROUP BY expression must contain at least one column that is not an outer reference.",
+                ));
+            }
+            let below = self.value(expr, scope)?;
+            let name = self.fresh();
+            let above = Typed { expr: reference(&name), constant: None, ..below.clone() };
+            keys.push((below, above));
+        }
+        Ok(keys)
+    }
+
+    /// A select list over one source, without anything else.
+    pub(super) fn select_over(
+        &self,
+        source: super::from::Source,
+        items: &[SelectItem],
+    ) -> Result<BoundQuery, SqlError> {
+        let scope = Scope::of(source.columns, None);
+        let select = Select { items: items.to_vec(), ..Select::default() };
+        let query = Query::select(Select::default());
+        self.project(&select, &query, source.plan, &scope, &Windows::default())
+    }
+
+    fn project(
+        &self,
+        select: &Select,
+        query: &Query,
+        plan: LogicalPlan,
+        scope: &Scope<'_>,
+        windows: &Windows,
+    ) -> Result<BoundQuery, SqlError> {
+        let items = self.items(&select.items, scope)?;
+        let hidden = self.order_values(query, &items, scope)?;
+        self.finish(select, query, plan, items, hidden, windows)
+    }
+
+    fn items(&self, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::Wildcard(qualifier) => {
+                    if !qualifier.is_empty() && !scope.has_table(qualifier) {
+                        return Err(SqlError::new(
+                            107,
+                            15,
+                            1,
+                            format!(
+                                "The column prefix '{}' does not match with a table name or alias name used in the query.",
+                                qualifier.join(".")
+                            ),
+                        ));
+                    }
+                    if scope.columns.is_empty() && scope.grouping.is_none() {
+                        return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
+                    }
+                    for column in scope.columns.iter().filter(|column| column.is_of(qualifier)) {
+                        bound.push(Item {
+                            value: column.value.clone(),
+                            output: column.output.clone(),
+                            written: None,
+                            table: column.table.clone(),
+                        });
+                    }
+                    if let Some(grouping) = scope.grouping
+                        && let Some(column) = grouping.below.columns.iter().find(|column| {
+                            !grouping.keys.iter().any(|(below, _)| below.expr == column.value.expr)
+                        })
+                    {
+                        let table = column.table.clone().unwrap_or_default();
+                        return Err(SqlError::not_grouped(&format!("{table}.{}", column.output.name)));
+                    }
+                }
+                SelectItem::Value { expr, alias } => bound.push(self.item(expr, alias.as_deref(), scope)?),
+                SelectItem::Assign { expr, .. } => bound.push(self.item(expr, None, scope)?),
+            }
+        }
+        Ok(bound)
+    }
+
+    fn item(&self, expr: &Ast, alias: Option<&str>, scope: &Scope<'_>) -> Result<Item, SqlError> {
+        let value = self.value(expr, scope)?;
+        let name = alias.map_or_else(|| natural_name(expr), str::to_string);
+        let base = match expr {
+            Ast::Column(parts) => scope.resolve(parts).ok().map(|(_, output)| output),
+            _ => None,
+        };
+        let output = match base {
+            Some(base) => OutputColumn { name, nullable: value.nullable, ..base },
+            None => OutputColumn {
+                collation: value.collation,
+                ..OutputColumn::expression(name, value.sql_type.clone(), value.nullable)
+            },
+        };
+        let table = match expr {
+            Ast::Column(parts) => scope.table_of(parts),
+            _ => None,
+        };
+        Ok(Item { value, output, written: Some(expr.clone()), table })
+    }
+
+    /// The ORDER BY items: a position in the select list, or a value of its own.
+    fn order_values(
+        &self,
+        query: &Query,
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Vec<Result<usize, Typed>>, SqlError> {
+        let outputs: Vec<OutputColumn> = items.iter().map(|item| item.output.clone()).collect();
+        query
+            .order_by
+            .iter()
+            .map(|item| match self.output_position(item, &outputs, items)? {
+                Some(position) => Ok(Ok(position)),
+                None => Ok(Err(self.value(&item.expr, scope)?)),
+            })
+            .collect()
+    }
+
+    /// The output column that an ORDER BY item names: by position, by alias, or by being written the same.
+    fn output_position(
+        &self,
+        item: &OrderItem,
+        outputs: &[OutputColumn],
+        items: &[Item],
+    ) -> Result<Option<usize>, SqlError> {
+        match &item.expr {
+            Ast::Literal(Literal::Integer(digits)) => {
+                let position = digits.parse::<usize>().unwrap_or(0);
+                if (1..=outputs.len()).contains(&position) {
+                    return Ok(Some(position - 1));
+                }
+                Err(SqlError::new(
+                    108,
+                    16,
+                    1,
+                    format!(
+                        "The ORDER BY position number {digits} is out of range of the number of items in the select list."
+                    ),
+                ))
+            }
+            Ast::Column(parts) if parts.len() == 1 => {
+                let name = parts.first().map_or("", String::as_str);
+                let mut matches =
+                    outputs.iter().enumerate().filter(|(_, output)| same_name(&output.name, name));
+                let found = matches.next();
+                if let Some((first, _)) = found
+                    && matches.any(|(other, _)| match (items.get(first), items.get(other)) {
+                        (Some(one), Some(two)) => one.value.expr != two.value.expr,
+                        _ => true,
+                    })
+                {
+                    return Err(SqlError::ambiguous_column(name));
+                }
+                Ok(found.map(|(position, _)| position))
+            }
+            other => Ok(items.iter().position(|item| item.written.as_ref() == Some(other))),
+        }
+    }
+
+    fn finish(
+        &self,
+        select: &Select,
+        query: &Query,
+        plan: LogicalPlan,
+        items: Vec<Item>,
+        order: Vec<Result<usize, Typed>>,
+        windows: &Windows,
+    ) -> Result<BoundQuery, SqlError> {
+        let mut builder = windows.input(plan)?;
+        let window_exprs = windows.exprs.borrow();
+        for (name, expr) in window_exprs.iter() {
+            builder = builder.window([expr.clone().alias(name)]).map_err(plan_error)?;
+        }
+        let mut names = Vec::with_capacity(items.len());
+        let mut exprs = Vec::with_capacity(items.len());
+        for item in &items {
+            let name = self.fresh();
+            exprs.push(item.value.expr.clone().alias(&name));
+            names.push(name);
+        }
+        let text_columns = query.for_clause.as_deref().map(|clause| text_columns(clause, &items));
+        let columns: Vec<OutputColumn> = items.into_iter().map(|item| item.output).collect();
+        let mut sort_values = Vec::with_capacity(order.len());
+        for target in order {
+            sort_values.push(match target {
+                Ok(position) => Ok(position),
+                Err(_) if select.distinct => {
+                    return Err(SqlError::new(
+                        145,
+                        15,
+                        1,
+                        "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.",
+                    ));
+                }
+                Err(value) => {
+                    let name = self.fresh();
+                    exprs.push(value.expr.clone().alias(&name));
+                    Err(Typed { expr: reference(&name), constant: None, ..value })
+                }
+            });
+        }
+        let visible = names.len();
+        let wide = exprs.len() > visible;
+        let plan = builder.project(exprs).and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
+        let mut bound = BoundQuery { plan, columns };
+        if select.distinct {
+            bound = self.distinct(bound)?;
+        }
+        let values = output_values(&bound);
+        let mut sorts = Vec::with_capacity(sort_values.len());
+        for (target, item) in sort_values.into_iter().zip(&query.order_by) {
+            sorts.push(match target {
+                Ok(position) => self.sort_of(&values, position, item)?,
+                Err(value) => sort(&value, item)?,
+            });
+        }
+        let top = match &select.top {
+            Some(top) if top.percent || top.with_ties => {
+                bound.plan = self.limited(bound.plan, &sorts, top)?;
+                None
+            }
+            Some(top) => Some(self.row_count(&top.count, 1060, TOP_COUNT)?),
+            None => None,
+        };
+        let order = if text_columns.is_some() { sorts.clone() } else { Vec::new() };
+        bound.plan = self.ordered(bound.plan, sorts, top, query)?;
+        if let (Some(clause), Some(columns)) = (query.for_clause.as_deref(), text_columns) {
+            // DISTINCT may have made other names.
+            let names: Vec<String> =
+                bound.plan.schema().fields().iter().take(visible).map(|field| field.name().clone()).collect();
+            return self.as_text(clause, bound.plan, &names, columns, order);
+        }
+        if wide {
+            bound.plan = LogicalPlanBuilder::from(bound.plan)
+                .project(names.iter().map(|name| reference(name)))
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+        }
+        Ok(bound)
+    }
+
+    fn sort_of(
+        &self,
+        values: &[(Typed, OutputColumn)],
+        position: usize,
+        item: &OrderItem,
+    ) -> Result<Sort, SqlError> {
+        let (value, _) =
+            values.get(position).ok_or_else(|| SqlError::internal("an ORDER BY item without a column"))?;
+        sort(value, item)
+    }
+
+    /// ORDER BY, then TOP or OFFSET and FETCH.
+    fn ordered(
+        &self,
+        plan: LogicalPlan,
+        sorts: Vec<Sort>,
+        top: Option<usize>,
+        query: &Query,
+    ) -> Result<LogicalPlan, SqlError> {
+        let mut builder = LogicalPlanBuilder::from(plan);
+        if !sorts.is_empty() {
+            builder = builder.sort(sorts).map_err(plan_error)?;
+        }
+        if let Some(top) = top {
+            builder = builder.limit(0, Some(top)).map_err(plan_error)?;
+        }
+        if let Some(offset) = &query.offset {
+            let text = "The offset specified in a OFFSET clause must be an integer.";
+            let skip = self.row_count(offset, 10743, text)?;
+            let fetch = match &query.fetch {
+                Some(fetch) => Some(self.row_count(fetch, 10743, text)?),
+                None => None,
+            };
+            builder = builder.limit(skip, fetch).map_err(plan_error)?;
+        }
+        builder.build().map_err(plan_error)
+    }
+
+    /// TOP … PERCENT and TOP … WITH TIES: each row gets its place, and the number of rows, beside it.
+    ///
+    /// Errors: 1031 for a percentage beyond 100, 1062 for WITH TIES without an order.
+    fn limited(&self, plan: LogicalPlan, sorts: &[Sort], top: &Top) -> Result<LogicalPlan, SqlError> {
+        if top.with_ties && sorts.is_empty() {
+            let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
+            return Err(SqlError::new(1062, 15, 1, text));
+        }
+        let columns = plan.schema().columns();
+        let (place, count) = (self.fresh(), self.fresh());
+        let function = if top.with_ties {
+            datafusion::functions_window::rank::rank_udwf()
+        } else {
+            datafusion::functions_window::row_number::row_number_udwf()
+        };
+        let places = window(WindowFunctionDefinition::WindowUDF(function), Vec::new(), sorts.to_vec());
+        let counts = window(
+            WindowFunctionDefinition::AggregateUDF(datafusion::functions_aggregate::count::count_udaf()),
+            vec![lit(1_i64)],
+            Vec::new(),
+        );
+        let limit = if top.percent {
+            let percent = self.value(&top.count, &Scope::empty())?.cast(&SqlType::Float)?;
+            let Some(Datum::Float(percent)) = constant_of(&percent)? else {
+                return Err(SqlError::unsupported("A TOP … PERCENT that a query computes"));
+            };
+            if !(0.0..=100.0).contains(&percent) {
+                return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
+            }
+            let count = Typed::new(reference(&count), SqlType::BigInt, false);
+            let name = format!("top_percent_{percent}");
+            call(&name, vec![count], SqlType::BigInt, move |arguments| {
+                let rows = arguments.first().and_then(Datum::as_int).unwrap_or(0);
+                Ok(Datum::Int((rows as f64 * percent / 100.0).ceil() as i64))
+            })
+            .expr
+        } else {
+            lit(self.row_count(&top.count, 1060, TOP_COUNT)? as i64)
+        };
+        let place_value =
+            datafusion::logical_expr::cast(reference(&place), arrow::datatypes::DataType::Int64);
+        LogicalPlanBuilder::from(plan)
+            .window([places.alias(&place)])
+            .and_then(|builder| builder.window([counts.alias(&count)]))
+            .and_then(|builder| builder.filter(place_value.lt_eq(limit)))
+            .and_then(|builder| builder.project(columns.into_iter().map(Expr::Column)))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)
+    }
+
+    fn row_count(&self, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
+        let value = self.value(expr, &Scope::empty())?.cast(&SqlType::BigInt)?;
+        match constant_of(&value)? {
+            Some(Datum::Int(rows)) => usize::try_from(rows).map_err(|_| {
+                SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")
+            }),
+            Some(_) => Err(SqlError::new(number, 15, 1, text)),
+            None => Err(SqlError::unsupported("A TOP or OFFSET that a query computes")),
+        }
+    }
+
+    /// One row of each kind, by key.
+    pub(super) fn distinct(&self, bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+        let values = output_values(&bound);
+        if let Some((value, _)) = values.iter().find(|(value, _)| {
+            matches!(
+                value.sql_type,
+                SqlType::Text
+                    | SqlType::NText
+                    | SqlType::Image
+                    | SqlType::Xml
+                    | SqlType::Json
+                    | SqlType::Udt { .. }
+            )
+        }) {
+            return Err(SqlError::new(
+                421,
+                16,
+                1,
+                format!(
+                    "The {} data type cannot be selected as DISTINCT because it is not comparable.",
+                    type_name(&value.sql_type)
+                ),
+            ));
+        }
+        if !values.iter().any(|(value, _)| is_lossy(value)) {
+            let plan = LogicalPlanBuilder::from(bound.plan).distinct().and_then(LogicalPlanBuilder::build);
+            return Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns });
+        }
+        let names: Vec<String> =
+            bound.plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let (mut groups, mut firsts) = (Vec::new(), Vec::new());
+        for ((value, _), name) in values.iter().zip(&names) {
+            if is_lossy(value) {
+                groups.push(key(value).alias(self.fresh()));
+                let first = self.fresh();
+                firsts.push((name, first.clone(), first_by_key(value, true).alias(first)));
+            } else {
+                groups.push(value.expr.clone());
+            }
+        }
+        let outputs: Vec<Expr> = names
+            .iter()
+            .map(|name| match firsts.iter().find(|(of, _, _)| *of == name) {
+                Some((_, first, _)) => reference(first).alias(name),
+                None => reference(name),
+            })
+            .collect();
+        let aggregates: Vec<Expr> = firsts.into_iter().map(|(_, _, expr)| expr).collect();
+        let plan = LogicalPlanBuilder::from(bound.plan)
+            .aggregate(groups, aggregates)
+            .and_then(|builder| builder.project(outputs))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        Ok(BoundQuery { plan, columns: bound.columns })
+    }
+
+    /// The first rows of a query, for SET ROWCOUNT; 0 is all.
+    pub fn limited_to(bound: BoundQuery, rows: u64) -> Result<BoundQuery, SqlError> {
+        if rows == 0 {
+            return Ok(bound);
+        }
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let plan =
+            LogicalPlanBuilder::from(bound.plan).limit(0, Some(rows)).and_then(LogicalPlanBuilder::build);
+        Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
+    }
+
+    /// A query that returns no rows, for SET FMTONLY.
+    pub fn without_rows(bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+        let plan =
+            LogicalPlanBuilder::from(bound.plan).filter(lit(false)).and_then(LogicalPlanBuilder::build);
+        Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
+    }
+}
+
+/// The columns of rows that become text.
+fn text_columns(clause: &ForClause, items: &[Item]) -> Vec<TextColumn> {
+    items
+        .iter()
+        .map(|item| TextColumn {
+            name: item.output.name.clone(),
+            sql_type: item.output.sql_type.clone(),
+            table: item.table.clone(),
+            nested: is_nested(clause, item.written.as_ref()),
+        })
+        .collect()
+}
+
+/// 1060's text.
+const TOP_COUNT: &str =
+    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+
+/// A window function over all rows in an order.
+fn window(function: WindowFunctionDefinition, arguments: Vec<Expr>, order_by: Vec<Sort>) -> Expr {
+    let ordered = (!order_by.is_empty()).then_some(false);
+    Expr::WindowFunction(Box::new(WindowFunction {
+        fun: function,
+        params: WindowFunctionParams {
+            args: arguments,
+            partition_by: Vec::new(),
+            order_by,
+            window_frame: datafusion::logical_expr::WindowFrame::new(ordered),
+            filter: None,
+            null_treatment: None,
+            distinct: false,
+        },
+    }))
+}
+
+fn sort(value: &Typed, item: &OrderItem) -> Result<Sort, SqlError> {
+    if matches!(
+        value.sql_type,
+        SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json | SqlType::Udt { .. }
+    ) {
+        return Err(SqlError::new(
+            306,
+            16,
+            2,
+            "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.",
+        ));
+    }
+    // NULL is the lowest value.
+    Ok(Sort::new(key(value), !item.descending, !item.descending))
+}
+
+/// A bound query's columns as values above it.
+pub(super) fn output_values(bound: &BoundQuery) -> Vec<(Typed, OutputColumn)> {
+    bound
+        .plan
+        .schema()
+        .fields()
+        .iter()
+        .zip(&bound.columns)
+        .map(|(field, output)| {
+            let value = Typed::new(reference(field.name()), output.sql_type.clone(), output.nullable)
+                .with_collation(output.collation);
+            (value, output.clone())
+        })
+        .collect()
+}
+
+/// Whether a column of a set operator is a bare NULL, which takes the other side's type.
+pub(super) fn is_null_literal(value: &(Typed, OutputColumn)) -> bool {
+    value.1.sql_type == SqlType::Int
+        && value.1.nullable
+        && value.1.name.is_empty()
+        && value.1.source.is_none()
+}
+
+/// Columns that can be named above a grouping: those grouped by.
+fn above_columns(below: &Scope<'_>, grouping: &Grouping<'_>) -> Vec<ScopeColumn> {
+    below
+        .columns
+        .iter()
+        .filter_map(|column| {
+            let (_, above) = grouping.keys.iter().find(|(key, _)| key.expr == column.value.expr)?;
+            Some(ScopeColumn { value: above.clone(), ..column.clone() })
+        })
+        .collect()
+}

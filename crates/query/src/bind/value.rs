@@ -1,0 +1,592 @@
+//! Values: names, constants, operators, CASE, subqueries, calls.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::functions_aggregate::count::count_udaf;
+use datafusion::functions_aggregate::first_last::first_value_udaf;
+use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, lit};
+use datafusion::physical_expr::create_physical_expr;
+use tds::{CodePage, Length, SqlType};
+
+use super::super::convert::in_code_page;
+use super::super::scalar::Scalar;
+use super::super::size::check_repeated;
+use super::super::typed::{Typed, call, call_with, common_collation, unify};
+use super::super::types::is_numeric;
+use super::super::{Datum, arithmetic, functions};
+use super::condition::{one_column, with_plan};
+use super::for_clause::is_json;
+use super::scope::reference;
+use super::{Binder, Scope, plan_error};
+use tsql::SqlError;
+use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, FunctionCall, Literal, UnaryOperator};
+use tsql::query::Query;
+
+impl Binder<'_> {
+    /// A value with its type.
+    pub fn value(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        if let Some(grouping) = scope.grouping
+            && let Some(found) = self.grouped(expr, grouping)?
+        {
+            return Ok(found);
+        }
+        match expr {
+            Ast::Literal(constant) => literal(constant),
+            Ast::Variable(name) => {
+                let (value, sql_type) = self.environment.variable(name)?;
+                let nullable = !name.starts_with("@@") || value.is_null();
+                Ok(Typed { nullable, ..Typed::constant(value, sql_type)? })
+            }
+            Ast::Column(parts) => match scope.resolve(parts) {
+                Ok((value, _)) => Ok(value),
+                Err(error) => self.property(parts, scope).unwrap_or(Err(error)),
+            },
+            Ast::Unary(operator, inner) => {
+                let value = self.value(inner, scope)?;
+                match operator {
+                    UnaryOperator::Plus => Ok(value),
+                    UnaryOperator::Minus => arithmetic::negate(value),
+                    UnaryOperator::BitNot => arithmetic::complement(value),
+                }
+            }
+            Ast::Binary(left, operator, right) => {
+                let (left, right) = self.operands(left, right, scope)?;
+                let joins = *operator == BinaryOperator::Add
+                    && (left.sql_type.is_character() || right.sql_type.is_character());
+                if joins && self.facts.options() & CONCAT_NULL_YIELDS_NULL == 0 {
+                    return arithmetic::bind(or_empty(left)?, *operator, or_empty(right)?);
+                }
+                let null = is_null(&left) || is_null(&right);
+                let constant = left.constant.is_some() && right.constant.is_some();
+                let value = arithmetic::bind(left, *operator, right)?;
+                // Nothing is computed that can only be NULL.
+                if null && is_numeric(&value.sql_type) {
+                    return Typed::constant(Datum::Null, value.sql_type);
+                }
+                Ok(if constant { folded(value) } else { value })
+            }
+            Ast::Case { operand, branches, otherwise } => {
+                self.case(operand.as_deref(), branches, otherwise.as_deref(), scope)
+            }
+            Ast::Cast { value, sql_type, style, lenient } => {
+                let style = match style {
+                    Some(style) => self.constant_int(style, scope)?,
+                    None => 0,
+                };
+                self.value(value, scope)?.convert(sql_type, style, *lenient)
+            }
+            Ast::Collate(inner, name) => {
+                let value = self.value(inner, scope)?;
+                let collation = tds::Collation::from_name(name)
+                    .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{name}'.")))?;
+                let value = if value.sql_type.is_character() {
+                    value
+                } else {
+                    value.cast(&SqlType::VarChar { length: Length::Units(30) })?
+                };
+                value.collate(collation)
+            }
+            Ast::Subquery(query) => self.scalar_subquery(query, scope),
+            Ast::NextValue(name) => {
+                let function = self.environment.next_value(name)?;
+                let kernel = function.kernel;
+                let scalar = Scalar::by_value(
+                    &format!("next_value_{}", function.name),
+                    Vec::new(),
+                    function.returns,
+                    move |arguments| kernel(arguments),
+                );
+                Ok(call_with(scalar.volatile(), Vec::new()))
+            }
+            Ast::Function(call) => self.function(call, scope),
+            // A condition where a value must be.
+            Ast::Compare(..)
+            | Ast::And(..)
+            | Ast::Or(..)
+            | Ast::Not(_)
+            | Ast::IsNull(..)
+            | Ast::Between { .. }
+            | Ast::InList { .. }
+            | Ast::InQuery { .. }
+            | Ast::Like { .. }
+            | Ast::Exists(_)
+            | Ast::Quantified { .. } => Err(SqlError::syntax("=")),
+        }
+    }
+
+    fn case(
+        &self,
+        operand: Option<&Ast>,
+        branches: &[(Ast, Ast)],
+        otherwise: Option<&Ast>,
+        scope: &Scope<'_>,
+    ) -> Result<Typed, SqlError> {
+        let mut conditions = Vec::with_capacity(branches.len());
+        let mut results = Vec::with_capacity(branches.len() + 1);
+        let operand = match operand {
+            Some(operand) => {
+                let operand = self.value(operand, scope)?;
+                check_repeated(&operand.expr)?;
+                Some(operand)
+            }
+            None => None,
+        };
+        // A branch before is taken always.
+        let mut decided = false;
+        for (when, then) in branches {
+            self.look()?;
+            conditions.push(match &operand {
+                None => self.within(true, || self.condition(when, scope))?,
+                Some(operand) => {
+                    let when = self.value(when, scope)?;
+                    super::condition::compare(operand.clone(), Comparison::Equal, when)?
+                }
+            });
+            let known = scope.grouping.and(conditions.last().and_then(truth_of));
+            results.push(match known.filter(|_| !decided) {
+                Some(true) => {
+                    let value = self.value(then, scope)?;
+                    decided = true;
+                    value
+                }
+                Some(false) => self.never_computed(then, scope)?,
+                None if decided => self.never_computed(then, scope)?,
+                None => self.value(then, scope)?,
+            });
+        }
+        if results.iter().all(|result| result.untyped_null)
+            && otherwise.is_none_or(|o| *o == Ast::Literal(Literal::Null))
+        {
+            return Err(SqlError::new(
+                8133,
+                16,
+                1,
+                "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.",
+            ));
+        }
+        results.push(match otherwise {
+            Some(otherwise) if decided => self.never_computed(otherwise, scope)?,
+            Some(otherwise) => self.value(otherwise, scope)?,
+            None => Typed::null(),
+        });
+        choose(conditions, results)
+    }
+
+    /// Two values that NULL on one side makes NULL together: the other one is not computed then.
+    pub(super) fn operands(
+        &self,
+        left: &Ast,
+        right: &Ast,
+        scope: &Scope<'_>,
+    ) -> Result<(Typed, Typed), SqlError> {
+        match (self.value(left, scope), self.value(right, scope)) {
+            (Ok(left), Ok(right)) => Ok((left, right)),
+            (Ok(known), Err(_)) if is_null(&known) => Ok((known, self.never_computed(right, scope)?)),
+            (Err(_), Ok(known)) if is_null(&known) => Ok((self.never_computed(left, scope)?, known)),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        }
+    }
+
+    /// A value of which only the type counts: it need not be grouped by.
+    fn never_computed(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let bound = self.value(expr, scope);
+        match (bound, scope.grouping) {
+            (Err(error), Some(grouping)) if error.number == 8120 => {
+                let value = self.value(expr, grouping.below)?;
+                Typed::constant(Datum::Null, value.sql_type)
+            }
+            (bound, _) => bound,
+        }
+    }
+
+    /// A constant whole number (styles, positions).
+    pub(super) fn constant_int(&self, expr: &Ast, scope: &Scope<'_>) -> Result<i32, SqlError> {
+        match self.value(expr, scope)?.cast(&SqlType::Int)?.constant {
+            Some(Datum::Int(value)) => Ok(value as i32),
+            Some(_) => Ok(0),
+            None => Err(SqlError::unsupported("A style or position that is not a constant")),
+        }
+    }
+
+    /// A query as a value: NULL for no row, error 512 for several.
+    fn scalar_subquery(&self, query: &Query, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let (subquery, columns) = self.subquery(query, scope)?;
+        let [column] = columns.as_slice() else { return Err(one_column()) };
+        let value = column.value.clone();
+        let plan = subquery.subquery.as_ref().clone();
+        if super::aggregate::is_single_row(&plan) {
+            let mut typed = Typed { expr: Expr::ScalarSubquery(with_plan(plan)), ..value };
+            typed.nullable = true;
+            return Ok(typed);
+        }
+        // One row whatever the query gives: its first value and how many there were.
+        let (first, count, result) = (self.fresh(), self.fresh(), self.fresh());
+        let aggregate = |udaf, args| {
+            Expr::AggregateFunction(AggregateFunction {
+                func: udaf,
+                params: AggregateFunctionParams {
+                    args,
+                    distinct: false,
+                    filter: None,
+                    order_by: Vec::new(),
+                    null_treatment: None,
+                },
+            })
+        };
+        let aggregates = [
+            aggregate(first_value_udaf(), vec![value.expr.clone()]).alias(&first),
+            aggregate(count_udaf(), vec![lit(1_i64)]).alias(&count),
+        ];
+        let first = Typed::new(reference(&first), value.sql_type.clone(), true);
+        let count = Typed::new(reference(&count), SqlType::BigInt, true);
+        let single =
+            call("single_value", vec![first, count], value.sql_type.clone(), |arguments| match arguments {
+                [_, Datum::Int(rows)] if *rows > 1 => Err(SqlError::subquery_rows()),
+                [value, _] => Ok(value.clone()),
+                _ => Ok(Datum::Null),
+            });
+        let plan = LogicalPlanBuilder::from(plan)
+            .aggregate(Vec::<Expr>::new(), aggregates)
+            .and_then(|builder| builder.project([single.expr.alias(&result)]))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        Ok(Typed::new(Expr::ScalarSubquery(with_plan(plan)), value.sql_type, true)
+            .with_collation(value.collation))
+    }
+
+    fn function(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        if let Some(schema) = &call.schema {
+            return self.own_function(schema, call, scope);
+        }
+        if call.over.is_some() {
+            return self.window_call(call, scope);
+        }
+        if matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") {
+            return self.grouping_call(call, scope);
+        }
+        if super::aggregate::is_aggregate(&call.name) {
+            return self.aggregate_call(call, scope);
+        }
+        match call.name.as_str() {
+            "COALESCE" => {
+                let mut values: Vec<Typed> = Vec::with_capacity(call.arguments.len());
+                for argument in &call.arguments {
+                    let decided =
+                        values.iter().any(|value| value.constant.as_ref().is_some_and(|c| !c.is_null()));
+                    values.push(match decided {
+                        true => self.never_computed(argument, scope)?,
+                        false => self.value(argument, scope)?,
+                    });
+                }
+                coalesce(values)
+            }
+            "ISNULL" => {
+                let [value, other] = self.arguments(call, scope)?;
+                // The type is the first one's, unlike COALESCE.
+                let sql_type =
+                    if value.untyped_null { other.sql_type.clone() } else { value.sql_type.clone() };
+                let (value, other) = (value.cast(&sql_type)?, other.cast(&sql_type)?);
+                check_repeated(&value.expr)?;
+                let nullable = value.nullable && other.nullable;
+                let condition = value.expr.clone().is_not_null();
+                let mut typed = choose(vec![condition], vec![value, other])?;
+                typed.nullable = nullable;
+                Ok(typed)
+            }
+            "NULLIF" => {
+                let [value, other] = self.arguments(call, scope)?;
+                check_repeated(&value.expr)?;
+                let equal = super::condition::compare(value.clone(), Comparison::Equal, other)?;
+                let sql_type = value.sql_type.clone();
+                choose(vec![equal], vec![Typed::null().cast(&sql_type)?, value])
+            }
+            "IIF" => {
+                let [condition, then, otherwise] = call.arguments.as_slice() else {
+                    return Err(SqlError::argument_count("IIF", 3));
+                };
+                let condition = self.within(true, || self.condition(condition, scope))?;
+                choose(vec![condition], vec![self.value(then, scope)?, self.value(otherwise, scope)?])
+            }
+            "CHOOSE" => {
+                let mut values = self.values_of(&call.arguments, scope)?.into_iter();
+                let index = values
+                    .next()
+                    .ok_or_else(|| SqlError::argument_count("CHOOSE", 2))?
+                    .cast(&SqlType::Int)?;
+                check_repeated(&index.expr)?;
+                let mut conditions = Vec::new();
+                let mut results: Vec<Typed> = values.collect();
+                for position in 1..=results.len() {
+                    conditions.push(index.expr.clone().eq(lit(position as i32)));
+                }
+                results.push(Typed::null());
+                choose(conditions, results)
+            }
+            "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME" | "DATETRUNC" => {
+                let mut arguments = call.arguments.iter();
+                let part = match arguments.next() {
+                    Some(Ast::Column(parts)) if parts.len() == 1 => {
+                        parts.first().cloned().unwrap_or_default()
+                    }
+                    _ => {
+                        return Err(SqlError::new(
+                            1023,
+                            15,
+                            1,
+                            format!("Invalid parameter 1 specified for {}.", call.name.to_lowercase()),
+                        ));
+                    }
+                };
+                let values =
+                    arguments.map(|argument| self.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
+                functions::date_call(&call.name, &part, values, self.facts.date_first())
+            }
+            // The kind of JSON is a bare word.
+            "ISJSON" if matches!(call.arguments.get(1), Some(Ast::Column(parts)) if parts.len() == 1) => {
+                let mut values = self.values_of(call.arguments.get(..1).unwrap_or_default(), scope)?;
+                if let Some(Ast::Column(parts)) = call.arguments.get(1) {
+                    values.push(literal(&Literal::Text { value: parts.concat(), unicode: false })?);
+                }
+                functions::call_function("ISJSON", values, &self.facts)
+            }
+            name if name.starts_with('.') => {
+                let mut values = self.values_of(&call.arguments, scope)?.into_iter();
+                let value = values.next().ok_or_else(|| SqlError::internal("a method of nothing"))?;
+                functions::value_method(value, name.trim_start_matches('.'), values.collect())
+            }
+            name if name.ends_with("::") => {
+                let Some((Ast::Literal(Literal::Text { value: method, .. }), arguments)) =
+                    call.arguments.split_first()
+                else {
+                    return Err(SqlError::syntax("::"));
+                };
+                let values = self.values_of(arguments, scope)?;
+                functions::static_method(name.trim_end_matches(':'), method, values)
+            }
+            name if super::window::is_percentile(name) => {
+                let text = format!("The function '{name}' must have an OVER clause.");
+                Err(SqlError::new(10753, 15, 1, text))
+            }
+            name => {
+                let values = self.values_of(&call.arguments, scope)?;
+                if name.starts_with("JSON_") {
+                    let nested: Vec<bool> = call.arguments.iter().map(is_json).collect();
+                    if let Some(typed) = functions::construct(name, values.clone(), &nested)? {
+                        return Ok(typed);
+                    }
+                }
+                functions::call_function(name, values, &self.facts)
+            }
+        }
+    }
+
+    /// `column.Property` of a CLR type; None if the last part is no property.
+    fn property(&self, parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, SqlError>> {
+        let (property, column) = parts.split_last()?;
+        if column.is_empty() || !functions::is_value_method(property) {
+            return None;
+        }
+        let (value, _) = scope.resolve(column).ok()?;
+        Some(functions::value_method(value, property, Vec::new()))
+    }
+
+    /// A call of a function of the user's own.
+    fn own_function(&self, schema: &str, call_: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let database = self.database.borrow().clone();
+        let function = self.environment.scalar_function(database.as_deref(), schema, &call_.name)?;
+        super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
+        let mut arguments = Vec::with_capacity(call_.arguments.len());
+        for (argument, sql_type) in call_.arguments.iter().zip(&function.parameters) {
+            arguments.push(self.value(argument, scope)?.cast(sql_type)?);
+        }
+        let kernel = function.kernel;
+        let scalar = Scalar::by_value(
+            &format!("function {}", function.name),
+            function.parameters,
+            function.returns,
+            move |arguments| kernel(arguments),
+        );
+        let mut typed = call_with(scalar, arguments);
+        typed.nullable = true;
+        Ok(typed)
+    }
+
+    fn values_of(&self, expressions: &[Ast], scope: &Scope<'_>) -> Result<Vec<Typed>, SqlError> {
+        expressions.iter().map(|expr| self.value(expr, scope)).collect()
+    }
+
+    fn arguments<const N: usize>(
+        &self,
+        call: &FunctionCall,
+        scope: &Scope<'_>,
+    ) -> Result<[Typed; N], SqlError> {
+        self.values_of(&call.arguments, scope)?
+            .try_into()
+            .map_err(|_| SqlError::argument_count(&call.name.to_lowercase(), N))
+    }
+}
+
+/// A constant, as written.
+pub(super) fn literal(literal: &Literal) -> Result<Typed, SqlError> {
+    match literal {
+        Literal::Null => Ok(Typed::null()),
+        Literal::Integer(digits) => match digits.parse::<i32>() {
+            Ok(value) => Typed::constant(Datum::Int(i64::from(value)), SqlType::Int),
+            // More than an int holds is a numeric of that many digits.
+            Err(_) => decimal_literal(digits),
+        },
+        Literal::Decimal(digits) => decimal_literal(digits),
+        Literal::Float(digits) => {
+            let value = digits.parse::<f64>().map_err(|_| SqlError::syntax(digits))?;
+            if value.is_infinite() {
+                return Err(SqlError::float_out_of_range(digits));
+            }
+            Typed::constant(Datum::Float(value), SqlType::Float)
+        }
+        Literal::Money(digits) => {
+            let units =
+                rows::text::money::money(if digits.is_empty() { "0" } else { digits }, &Default::default())
+                    .map_err(|_| SqlError::overflow("money", "money"))?;
+            Typed::constant(Datum::Decimal(i128::from(units)), SqlType::Money)
+        }
+        Literal::Text { value, unicode } => {
+            let units = if *unicode { value.encode_utf16().count() } else { value.chars().count() };
+            let limit = if *unicode { 4000 } else { 8000 };
+            let sql_type = super::super::types::text_of(*unicode, (units <= limit).then_some(units));
+            let value = match unicode {
+                true => value.clone(),
+                false => in_code_page(value, CodePage::Cp1252).unwrap_or_else(|| value.clone()),
+            };
+            Typed::constant(Datum::Text(value), sql_type)
+        }
+        Literal::Binary(bytes) => {
+            let length = match bytes.len() {
+                length @ 0..=8000 => Length::Units(length.max(1) as u16),
+                _ => Length::Max,
+            };
+            Typed::constant(Datum::Binary(bytes.clone()), SqlType::VarBinary { length })
+        }
+    }
+}
+
+/// The bit of `@@OPTIONS`.
+const CONCAT_NULL_YIELDS_NULL: i64 = 4096;
+
+/// A text, empty instead of NULL; other values as they are.
+fn or_empty(value: Typed) -> Result<Typed, SqlError> {
+    let sql_type = if value.untyped_null {
+        SqlType::VarChar { length: Length::Units(1) }
+    } else {
+        value.sql_type.clone()
+    };
+    if !sql_type.is_character() {
+        return Ok(value);
+    }
+    let empty = Typed::constant(Datum::Text(String::new()), SqlType::VarChar { length: Length::Units(1) })?;
+    coalesce(vec![value.cast(&sql_type)?, empty])
+}
+
+fn decimal_literal(digits: &str) -> Result<Typed, SqlError> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let whole = whole.trim_start_matches('0');
+    let precision = (whole.len() + fraction.len()).max(1);
+    if precision > 38 {
+        return Err(SqlError::number_out_of_range(digits));
+    }
+    let units = format!("{whole}{fraction}");
+    let units =
+        if units.is_empty() { 0 } else { units.parse::<i128>().map_err(|_| SqlError::syntax(digits))? };
+    let sql_type = SqlType::Numeric { precision: precision as u8, scale: fraction.len() as u8 };
+    Typed::constant(Datum::Decimal(units), sql_type)
+}
+
+fn is_null(value: &Typed) -> bool {
+    value.constant.as_ref().is_some_and(Datum::is_null)
+}
+
+/// Whether a condition of constants holds; None if it is not one.
+fn truth_of(condition: &Expr) -> Option<bool> {
+    let unknown = |part: &Expr| {
+        Ok(!matches!(
+            part,
+            Expr::Literal(..) | Expr::BinaryExpr(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::IsNotNull(_)
+        ))
+    };
+    if condition.exists(unknown).unwrap_or(true) {
+        return None;
+    }
+    let value = computed(condition)?;
+    let value = value.as_boolean_opt()?;
+    Some(value.is_valid(0) && value.value(0))
+}
+
+/// A value of constants as one. What cannot be computed is left as it is: it may never be.
+fn folded(value: Typed) -> Typed {
+    let constant =
+        computed(&value.expr).and_then(|array| Datum::read(array.as_ref(), &value.sql_type, 0).ok());
+    let constant = constant.and_then(|constant| Typed::constant(constant, value.sql_type.clone()).ok());
+    match constant {
+        Some(constant) => constant.with_collation(value.collation),
+        None => value,
+    }
+}
+
+fn computed(expr: &Expr) -> Option<ArrayRef> {
+    let nothing = DFSchema::empty();
+    let context = PhysicalPlanningContext::default();
+    let physical = create_physical_expr(expr, &nothing, &ExecutionProps::new(), &context).ok()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options).ok()?;
+    physical.evaluate(&row).ok()?.into_array(1).ok()
+}
+
+/// CASE WHEN condition THEN result … ELSE the last result.
+fn choose(conditions: Vec<Expr>, results: Vec<Typed>) -> Result<Typed, SqlError> {
+    let collation = common_collation(&results);
+    let nullable = results.iter().any(|result| result.nullable);
+    let (results, sql_type) = unify(results)?;
+    let mut results =
+        results.into_iter().map(|result| result.under(collation)).collect::<Result<Vec<_>, _>>()?;
+    let otherwise = results.pop().map(|result| Box::new(result.expr));
+    let branches = conditions
+        .into_iter()
+        .zip(results)
+        .map(|(condition, result)| (Box::new(condition), Box::new(result.expr)))
+        .collect::<Vec<_>>();
+    if branches.is_empty() {
+        return Err(SqlError::internal("a CASE without branches"));
+    }
+    let expr = Expr::Case(Case::new(None, branches, otherwise));
+    let collation = if sql_type.is_character() { collation } else { (None, false) };
+    Ok(Typed::new(expr, sql_type, nullable).collated(collation))
+}
+
+fn coalesce(values: Vec<Typed>) -> Result<Typed, SqlError> {
+    if values.len() < 2 {
+        return Err(SqlError::syntax(")"));
+    }
+    if values.iter().all(|value| value.untyped_null) {
+        return Err(SqlError::new(
+            4127,
+            16,
+            1,
+            "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.",
+        ));
+    }
+    for value in &values {
+        check_repeated(&value.expr)?;
+    }
+    let nullable = values.iter().all(|value| value.nullable);
+    let conditions =
+        values.iter().take(values.len() - 1).map(|value| value.expr.clone().is_not_null()).collect();
+    let mut typed = choose(conditions, values)?;
+    typed.nullable = nullable;
+    Ok(typed)
+}

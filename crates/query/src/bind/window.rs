@@ -1,0 +1,394 @@
+//! Functions with OVER.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, StringArray};
+use arrow::datatypes::DataType;
+
+use datafusion::common::ScalarValue;
+use datafusion::functions_window;
+use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, LogicalPlanBuilder, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    WindowFunctionDefinition, cast, lit,
+};
+use tds::{Collation, Length, SqlType};
+
+use super::super::Datum;
+use super::super::arithmetic::checked_float;
+use super::super::collation::{is_lossy, key};
+use super::super::datum::data_type;
+use super::super::percentile::percentile;
+use super::super::scalar::Scalar;
+use super::super::typed::{Typed, call_with};
+use super::aggregate::{Aggregate, is_aggregate};
+use super::scope::reference;
+use super::{Binder, Scope, plan_error};
+use tsql::SqlError;
+use tsql::expression::{Expr as Ast, Frame, FrameBound, FunctionCall, Literal, Window};
+use tsql::query::{QueryBody, SelectItem};
+
+/// The window functions met while binding a select list, by the name of their column.
+#[derive(Default)]
+pub(super) struct Windows {
+    pub exprs: RefCell<Vec<(String, Expr)>>,
+    /// Values that they are ordered or parted by and that read no column: columns of their own below the windows, because
+    /// the engine cannot sort rows without columns.
+    pub below: RefCell<Vec<(String, Expr)>>,
+}
+
+impl Windows {
+    /// The plan that the windows look at.
+    pub fn input(&self, plan: LogicalPlan) -> Result<LogicalPlanBuilder, SqlError> {
+        let below = self.below.borrow();
+        if below.is_empty() {
+            return Ok(LogicalPlanBuilder::from(plan));
+        }
+        let columns = plan.schema().columns().into_iter().map(Expr::Column).collect::<Vec<_>>();
+        let added = below.iter().map(|(name, expr)| expr.clone().alias(name));
+        LogicalPlanBuilder::from(plan).project(columns.into_iter().chain(added)).map_err(plan_error)
+    }
+}
+
+/// A window function, before its OVER.
+struct Called {
+    function: WindowFunctionDefinition,
+    arguments: Vec<Expr>,
+    /// The type of what the engine returns.
+    value_type: SqlType,
+    /// T-SQL's type.
+    result: SqlType,
+    /// The collation of a text.
+    collation: Option<Collation>,
+}
+
+impl Binder<'_> {
+    /// A call with OVER.
+    pub(super) fn window_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+        let Some(windows) = scope.windows else {
+            return Err(SqlError::new(
+                4108,
+                15,
+                1,
+                "Windowed functions can only appear in the SELECT or ORDER BY clauses.",
+            ));
+        };
+        let Some(over) = &call.over else { return Err(SqlError::internal("a window without OVER")) };
+        if call.distinct {
+            let text = "Use of DISTINCT is not allowed with the OVER clause.";
+            return Err(SqlError::new(10759, 15, 1, text));
+        }
+        let inner = Scope { windows: None, ..scope.clone() };
+        self.window_over(call, over, &inner, windows).map_err(|error| match error.number {
+            4108 => SqlError::new(
+                4109,
+                15,
+                1,
+                "Windowed functions cannot be used in the context of another windowed function or aggregate.",
+            ),
+            _ => error,
+        })
+    }
+
+    /// `scope` has no windows: none stands inside of another.
+    fn window_over(
+        &self,
+        call: &FunctionCall,
+        over: &Window,
+        scope: &Scope<'_>,
+        windows: &Windows,
+    ) -> Result<Typed, SqlError> {
+        let Called { function, arguments, value_type, result, collation } =
+            self.window_function(call, scope)?;
+        let ranking = !is_aggregate(&call.name)
+            && !is_percentile(&call.name)
+            && !matches!(call.name.as_str(), "FIRST_VALUE" | "LAST_VALUE");
+        if ranking && over.order_by.is_empty() {
+            return Err(SqlError::new(
+                4112,
+                15,
+                1,
+                format!("The function '{}' must have an OVER clause with ORDER BY.", call.name),
+            ));
+        }
+        if is_percentile(&call.name) && (!over.order_by.is_empty() || over.frame.is_some()) {
+            let text = format!("The function '{}' may not have ORDER BY in OVER clause.", call.name);
+            return Err(SqlError::new(10755, 15, 1, text));
+        }
+        let mut partition_by = Vec::new();
+        for expr in &over.partition_by {
+            partition_by.push(self.readable(key(&self.value(expr, scope)?), windows));
+        }
+        let mut order_by = Vec::new();
+        for item in &over.order_by {
+            if let Ast::Literal(literal) = &item.expr {
+                return Err(constant_order(literal));
+            }
+            let value = self.value(&item.expr, scope)?;
+            if !is_constant_query(&item.expr) {
+                let key = self.readable(rankable(&value), windows);
+                order_by.push(Sort::new(key, !item.descending, !item.descending));
+            }
+        }
+        let window_frame = frame(over, !order_by.is_empty())?;
+        let expr = Expr::WindowFunction(Box::new(WindowFunction {
+            fun: function,
+            params: WindowFunctionParams {
+                args: arguments,
+                partition_by,
+                order_by,
+                window_frame,
+                filter: None,
+                null_treatment: None,
+                distinct: false,
+            },
+        }));
+        let name = self.fresh();
+        windows.exprs.borrow_mut().push((name.clone(), expr));
+        checked_float(Typed::new(reference(&name), value_type, true)).with_collation(collation).cast(&result)
+    }
+
+    /// A key that reads a column.
+    fn readable(&self, key: Expr, windows: &Windows) -> Expr {
+        if !key.column_refs().is_empty() {
+            return key;
+        }
+        let name = self.fresh();
+        windows.below.borrow_mut().push((name.clone(), key));
+        reference(&name)
+    }
+
+    fn window_function(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
+        let of_value = |function, arguments, value: &Typed| Called {
+            function: WindowFunctionDefinition::WindowUDF(function),
+            arguments,
+            value_type: value.sql_type.clone(),
+            result: value.sql_type.clone(),
+            collation: value.collation,
+        };
+        // The engine counts ranks in an unsigned 64-bit type, which only rowversion has in T-SQL; the cast makes bigint.
+        let counted = |function, arguments, value_type, result| Called {
+            function: WindowFunctionDefinition::WindowUDF(function),
+            arguments,
+            value_type,
+            result,
+            collation: None,
+        };
+        let rank = |function| counted(function, Vec::new(), SqlType::RowVersion, SqlType::BigInt);
+        Ok(match call.name.as_str() {
+            "ROW_NUMBER" => rank(functions_window::row_number::row_number_udwf()),
+            "RANK" => rank(functions_window::rank::rank_udwf()),
+            "DENSE_RANK" => rank(functions_window::rank::dense_rank_udwf()),
+            "NTILE" => {
+                let buckets = call.arguments.first().ok_or_else(|| SqlError::argument_count("ntile", 1))?;
+                let buckets = self.constant_int(buckets, scope)?;
+                if buckets < 1 {
+                    let text =
+                        "The function 'ntile' takes only a positive int or bigint expression as its input.";
+                    return Err(SqlError::new(4116, 16, 1, text));
+                }
+                let arguments = vec![lit(i64::from(buckets))];
+                counted(
+                    functions_window::ntile::ntile_udwf(),
+                    arguments,
+                    SqlType::RowVersion,
+                    SqlType::BigInt,
+                )
+            }
+            "PERCENT_RANK" | "CUME_DIST" => {
+                let function = match call.name.as_str() {
+                    "PERCENT_RANK" => functions_window::rank::percent_rank_udwf(),
+                    _ => functions_window::cume_dist::cume_dist_udwf(),
+                };
+                counted(function, Vec::new(), SqlType::Float, SqlType::Float)
+            }
+            "LAG" | "LEAD" => {
+                let mut arguments = call.arguments.iter();
+                let value = self.value(
+                    arguments.next().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?,
+                    scope,
+                )?;
+                let offset = match arguments.next() {
+                    Some(offset) => self.constant_int(offset, scope)?,
+                    None => 1,
+                };
+                let default = match arguments.next() {
+                    Some(default) => {
+                        let default = self.value(default, scope)?.cast(&value.sql_type)?;
+                        if !matches!(default.expr, Expr::Literal(..)) {
+                            let what = format!("A default of {} that is not a constant", call.name);
+                            return Err(SqlError::unsupported(&what));
+                        }
+                        default.expr
+                    }
+                    None => Typed::null().cast(&value.sql_type)?.expr,
+                };
+                let function = match call.name.as_str() {
+                    "LAG" => functions_window::lead_lag::lag_udwf(),
+                    _ => functions_window::lead_lag::lead_udwf(),
+                };
+                let arguments = vec![value.expr.clone(), lit(i64::from(offset)), default];
+                of_value(function, arguments, &value)
+            }
+            "FIRST_VALUE" | "LAST_VALUE" => {
+                let value =
+                    call.arguments.first().ok_or_else(|| SqlError::argument_count("first_value", 1))?;
+                let value = self.value(value, scope)?;
+                let function = match call.name.as_str() {
+                    "FIRST_VALUE" => functions_window::nth_value::first_value_udwf(),
+                    _ => functions_window::nth_value::last_value_udwf(),
+                };
+                of_value(function, vec![value.expr.clone()], &value)
+            }
+            "STRING_AGG" | "APPROX_COUNT_DISTINCT" => {
+                let text = format!(
+                    "The function '{}' is not a valid windowing function, and cannot be used with the OVER clause.",
+                    call.name
+                );
+                return Err(SqlError::new(4113, 16, 1, text));
+            }
+            "PERCENTILE_CONT" | "PERCENTILE_DISC" => self.percentile(call, scope)?,
+            name if is_aggregate(name) => {
+                let inner = FunctionCall { over: None, ..call.clone() };
+                let first =
+                    inner.arguments.first().map(|argument| self.value(argument, scope)).transpose()?;
+                if matches!(name, "MIN" | "MAX") && first.as_ref().is_some_and(is_lossy) {
+                    return Err(SqlError::unsupported("MIN or MAX of text with OVER"));
+                }
+                let Aggregate { expr, value_type, result, collation } = self.aggregate_of(&inner, scope)?;
+                let Expr::AggregateFunction(aggregate) = expr else {
+                    return Err(SqlError::internal("an aggregate that is none"));
+                };
+                let function = WindowFunctionDefinition::AggregateUDF(aggregate.func);
+                Called { function, arguments: aggregate.params.args, value_type, result, collation }
+            }
+            name => return Err(SqlError::unknown_function(name)),
+        })
+    }
+}
+
+/// Whether a name is that of a function with WITHIN GROUP and OVER.
+pub(super) fn is_percentile(name: &str) -> bool {
+    matches!(name, "PERCENTILE_CONT" | "PERCENTILE_DISC")
+}
+
+impl Binder<'_> {
+    /// PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
+    fn percentile(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
+        let name = call.name.to_lowercase();
+        let [fraction] = call.arguments.as_slice() else { return Err(SqlError::argument_count(&name, 1)) };
+        let [item] = call.within_group.as_slice() else {
+            let text = format!("The function '{}' must have a WITHIN GROUP clause.", call.name);
+            return Err(SqlError::new(10754, 15, 1, text));
+        };
+        let fraction = match self.value(fraction, scope)?.cast(&SqlType::Float)?.constant {
+            Some(Datum::Float(fraction)) if (0.0..=1.0).contains(&fraction) => fraction,
+            _ => return Err(SqlError::unsupported("A percentile that is not a constant from 0 to 1")),
+        };
+        let value = self.value(&item.expr, scope)?;
+        let continuous = call.name == "PERCENTILE_CONT";
+        let value = if continuous { value.cast(&SqlType::Float)? } else { value };
+        let function = percentile(continuous, fraction, item.descending);
+        let sql_type = value.sql_type.clone();
+        let arguments = vec![value.expr.clone(), key(&value)];
+        let function = WindowFunctionDefinition::AggregateUDF(function);
+        let (result, collation) = (sql_type.clone(), value.collation);
+        Ok(Called { function, arguments, value_type: sql_type, result, collation })
+    }
+}
+
+/// The key of a value that windows are ordered by: bytes as their digits, because the engine has no ranges of bytes.
+fn rankable(value: &Typed) -> Expr {
+    let key = key(value);
+    // Nor has it ranges of times of day.
+    match data_type(&value.sql_type) {
+        DataType::Time32(_) => return cast(key, DataType::Int32),
+        DataType::Time64(_) => return cast(key, DataType::Int64),
+        _ => {}
+    }
+    let bytes = matches!(
+        value.sql_type,
+        SqlType::DateTimeOffset { .. } | SqlType::UniqueIdentifier | SqlType::SqlVariant
+    ) || matches!(data_type(&value.sql_type), DataType::Binary | DataType::FixedSizeBinary(_));
+    if !bytes {
+        return key;
+    }
+    let text = SqlType::VarChar { length: Length::Max };
+    let function = Scalar::by_column("digits", vec![value.sql_type.clone()], text, |arrays, _| {
+        let [array] = arrays else { return Err(SqlError::internal("the digits of one value")) };
+        digits(array)
+    });
+    call_with(function, vec![Typed::new(key, value.sql_type.clone(), value.nullable)]).expr
+}
+
+/// Bytes as hexadecimal digits, which order as they do.
+fn digits(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let texts: StringArray = if let Some(array) = array.as_binary_opt::<i32>() {
+        array.iter().map(|value| value.map(hex)).collect()
+    } else if let Some(array) = array.as_fixed_size_binary_opt() {
+        array.iter().map(|value| value.map(hex)).collect()
+    } else {
+        return Err(SqlError::internal("digits of what is no bytes"));
+    };
+    Ok(Arc::new(texts))
+}
+
+/// `(SELECT NULL)` and its like, the usual way to ask for no order.
+fn is_constant_query(expr: &Ast) -> bool {
+    let Ast::Subquery(query) = expr else { return false };
+    let QueryBody::Select(select) = &query.body else { return false };
+    select.from.is_empty()
+        && select.filter.is_none()
+        && matches!(select.items.as_slice(), [SelectItem::Value { expr: Ast::Literal(_), .. }])
+}
+
+fn constant_order(literal: &Literal) -> SqlError {
+    let (number, what) = match literal {
+        Literal::Integer(_) => (5308, "integer indices"),
+        _ => (5309, "constants"),
+    };
+    let text = format!(
+        "Windowed functions, aggregates and NEXT VALUE FOR functions do not support {what} as ORDER BY clause expressions."
+    );
+    SqlError::new(number, 16, 1, text)
+}
+
+/// The frame as written, or T-SQL's default: with ORDER BY up to the current row's peers, else everything.
+fn frame(over: &Window, ordered: bool) -> Result<WindowFrame, SqlError> {
+    match &over.frame {
+        None => Ok(WindowFrame::new(ordered.then_some(false))),
+        Some(Frame { rows, start, end }) => {
+            let units = if *rows { WindowFrameUnits::Rows } else { WindowFrameUnits::Range };
+            if !rows
+                && [start, end]
+                    .iter()
+                    .any(|bound| matches!(bound, FrameBound::Preceding(_) | FrameBound::Following(_)))
+            {
+                return Err(SqlError::new(
+                    4194,
+                    16,
+                    1,
+                    "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.",
+                ));
+            }
+            if !rows && !ordered {
+                // All rows are peers.
+                return Ok(WindowFrame::new(None));
+            }
+            Ok(WindowFrame::new_bounds(units, bound(start), bound(end)))
+        }
+    }
+}
+
+fn bound(bound: &FrameBound) -> WindowFrameBound {
+    let rows = |rows: u64| ScalarValue::UInt64(Some(rows));
+    match bound {
+        FrameBound::UnboundedPreceding => WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
+        FrameBound::Preceding(count) => WindowFrameBound::Preceding(rows(*count)),
+        FrameBound::CurrentRow => WindowFrameBound::CurrentRow,
+        FrameBound::Following(count) => WindowFrameBound::Following(rows(*count)),
+        FrameBound::UnboundedFollowing => WindowFrameBound::Following(ScalarValue::UInt64(None)),
+    }
+}

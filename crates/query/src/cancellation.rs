@@ -1,0 +1,76 @@
+//! Stopping a request.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::AbortHandle;
+use tokio::sync::Notify;
+
+use tsql::SqlError;
+
+/// A flag that the wire half sets when the client sends an attention or leaves. It is looked at between batches and between
+/// statements, ends waits for locks, and is raced with queries.
+#[derive(Debug, Clone, Default)]
+pub struct Cancellation {
+    flag: Arc<AtomicBool>,
+    set: Arc<Notify>,
+}
+
+impl Cancellation {
+    /// A flag that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the request to stop.
+    pub fn cancel(&self) {
+        self.flag.store(true, Ordering::Release);
+        self.set.notify_waiters();
+    }
+
+    /// Whether the request is to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.flag.load(Ordering::Acquire)
+    }
+
+    /// Whether both are one.
+    pub fn is_same(&self, other: &Cancellation) -> bool {
+        Arc::ptr_eq(&self.flag, &other.flag)
+    }
+
+    /// The bare flag, for waits that know nothing of requests.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+
+    /// What `work` gives, or error 3617 if the request is to stop first; `work` is dropped then.
+    pub async fn or<T>(&self, work: impl Future<Output = Result<T, SqlError>>) -> Result<T, SqlError> {
+        // Created before the flag is read, so that no call of `cancel` falls between the two.
+        let set = self.set.notified();
+        if self.is_cancelled() {
+            return Err(SqlError::cancelled());
+        }
+        tokio::select! {
+            biased;
+            () = set => Err(SqlError::cancelled()),
+            done = work => done,
+        }
+    }
+}
+
+/// Cancels a request and aborts its task when it goes out of scope, however the answering of the request ends.
+pub struct StopOnDrop {
+    /// What stops the request.
+    pub cancellation: Cancellation,
+    /// Its task, if it has one of its own.
+    pub task: Option<AbortHandle>,
+}
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.cancellation.cancel();
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}

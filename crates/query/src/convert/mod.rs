@@ -1,0 +1,184 @@
+//! Conversions between the types of T-SQL: CAST, CONVERT and the implicit ones.
+//!
+//! The rules and error numbers are those of the T-SQL reference, "CAST and CONVERT". Character targets are cut to
+//! their length here, as CAST does; columns refuse what is too long before they convert (error 2628).
+
+mod code_page;
+mod format;
+mod number;
+mod temporal;
+mod text;
+mod variant;
+mod xml;
+
+use tds::{CodePage, Length, SqlType};
+
+pub use code_page::{code_page_bytes, in_code_page};
+pub use format::Parts;
+pub use format::display;
+pub use number::rescale;
+pub use temporal::place;
+pub use variant::{base_of, variant_value};
+
+use super::clr::ClrType;
+use super::datum::Datum;
+use tsql::SqlError;
+
+/// The name of a type as messages spell it: without length, and `numeric` for both decimal types.
+pub fn type_name(sql_type: &SqlType) -> String {
+    match sql_type {
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => "numeric".to_string(),
+        SqlType::RowVersion => "timestamp".to_string(),
+        other => other.to_string().split('(').next().unwrap_or_default().to_string(),
+    }
+}
+
+/// Converts one value among those of the server's own collation.
+///
+/// Errors: those of [`convert_in`].
+pub fn convert(value: Datum, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
+    convert_in(value, from, to, style, CodePage::Cp1252)
+}
+
+/// Converts one value. `page` is the code page of texts that are not Unicode, on either side; `style` is CONVERT's third argument, 0 if it has none.
+///
+/// Errors: 245 and its siblings for text, 220/8115 for overflow, 241/242 for dates, 529 for pairs without a conversion.
+pub fn convert_in(
+    value: Datum,
+    from: &SqlType,
+    to: &SqlType,
+    style: i32,
+    page: CodePage,
+) -> Result<Datum, SqlError> {
+    if value.is_null() {
+        return Ok(Datum::Null);
+    }
+    if *from == SqlType::SqlVariant
+        && *to != SqlType::SqlVariant
+        && let Datum::Binary(body) = &value
+    {
+        let (value, base) = variant::base_of(body)?;
+        return convert_in(value, &base, to, style, page);
+    }
+    if to.is_character()
+        && let (Some(clr), Datum::Binary(bytes)) = (ClrType::of(from), &value)
+    {
+        let text = Datum::Text(clr.text(bytes)?);
+        return text::to_text(text, &SqlType::NVarChar { length: Length::Max }, to, style, page);
+    }
+    match to {
+        SqlType::Bit
+        | SqlType::TinyInt
+        | SqlType::SmallInt
+        | SqlType::Int
+        | SqlType::BigInt
+        | SqlType::Real
+        | SqlType::Float
+        | SqlType::Money
+        | SqlType::SmallMoney
+        | SqlType::Decimal { .. }
+        | SqlType::Numeric { .. } => number::to_number(value, from, to),
+        SqlType::Date
+        | SqlType::Time { .. }
+        | SqlType::DateTime
+        | SqlType::SmallDateTime
+        | SqlType::DateTime2 { .. }
+        | SqlType::DateTimeOffset { .. } => temporal::to_temporal(value, from, to, style),
+        SqlType::UniqueIdentifier => match value {
+            Datum::Guid(_) => Ok(value),
+            Datum::Text(text) => {
+                // Characters behind the 36th are ignored, as in SQL Server.
+                let head = text.trim_start().get(..if text.trim_start().starts_with('{') { 38 } else { 36 });
+                rows::text::guid::guid(head.unwrap_or(&text)).map(Datum::Guid).map_err(|_| {
+                    SqlError::new(
+                        8169,
+                        16,
+                        2,
+                        "Conversion failed when converting from a character string to uniqueidentifier.",
+                    )
+                })
+            }
+            Datum::Binary(bytes) => {
+                let mut guid = [0_u8; 16];
+                for (to, from) in guid.iter_mut().zip(&bytes) {
+                    *to = *from;
+                }
+                Ok(Datum::Guid(rows::text::guid::swap_order(guid)))
+            }
+            _ => Err(refused(from, to)),
+        },
+        SqlType::RowVersion => match value {
+            Datum::RowVersion(_) => Ok(value),
+            Datum::Int(value) => Ok(Datum::RowVersion(value as u64)),
+            Datum::Binary(bytes) => {
+                Ok(Datum::RowVersion(bytes.iter().take(8).fold(0, |v, b| v << 8 | u64::from(*b))))
+            }
+            _ => Err(refused(from, to)),
+        },
+        SqlType::SqlVariant => match from {
+            SqlType::SqlVariant => Ok(value),
+            _ => variant::to_variant(value, from),
+        },
+        SqlType::Udt { .. } | SqlType::Image => match (value, ClrType::of(to)) {
+            (value @ Datum::Binary(_), _) => Ok(value),
+            (Datum::Text(text), Some(clr)) => clr.parse(&text).map(Datum::Binary),
+            (value, _) => text::to_binary(value, from, to, style, page),
+        },
+        SqlType::Xml if *from != SqlType::Xml => {
+            let unicode = from.is_unicode() || from.is_binary();
+            match text::to_text(value, from, to, style, page)? {
+                Datum::Text(text) => xml::checked(text, unicode).map(Datum::Text),
+                other => Ok(other),
+            }
+        }
+        other if other.is_binary() => text::to_binary(value, from, to, style, page),
+        _ => text::to_text(value, from, to, style, page),
+    }
+}
+
+/// The 529 error of a pair.
+pub fn refused(from: &SqlType, to: &SqlType) -> SqlError {
+    SqlError::no_conversion(&type_name(from), &type_name(to))
+}
+
+/// Length limit of a character or binary type in its own units; None for (max) and the old large types.
+pub fn length_limit(sql_type: &SqlType) -> Option<usize> {
+    match sql_type {
+        SqlType::Char { length } | SqlType::NChar { length } | SqlType::Binary { length } => {
+            Some(usize::from(*length))
+        }
+        SqlType::VarChar { length: Length::Units(units) }
+        | SqlType::NVarChar { length: Length::Units(units) }
+        | SqlType::VarBinary { length: Length::Units(units) } => Some(usize::from(*units)),
+        _ => None,
+    }
+}
+
+/// Length of a text in the units of `sql_type`: UTF-16 units of n-types, else characters (one byte each in the
+/// single-byte code pages).
+pub fn text_length(text: &str, sql_type: &SqlType) -> usize {
+    if sql_type.is_unicode() { text.encode_utf16().count() } else { text.chars().count() }
+}
+
+/// `text` cut to `limit` units of `sql_type`, never inside a character.
+pub fn cut_text(text: &str, sql_type: &SqlType, limit: usize) -> String {
+    let mut units = 0;
+    let mut end = 0;
+    for (at, ch) in text.char_indices() {
+        units += if sql_type.is_unicode() { ch.len_utf16() } else { 1 };
+        if units > limit {
+            break;
+        }
+        end = at + ch.len_utf8();
+    }
+    text.get(..end).unwrap_or_default().to_string()
+}
+
+/// Pads `text` with blanks to the length of a fixed-length type; other types are left alone.
+pub fn pad_text(mut text: String, sql_type: &SqlType) -> String {
+    if let SqlType::Char { length } | SqlType::NChar { length } = sql_type {
+        let missing = usize::from(*length).saturating_sub(text_length(&text, sql_type));
+        text.extend(std::iter::repeat_n(' ', missing));
+    }
+    text
+}

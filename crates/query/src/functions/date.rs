@@ -1,0 +1,422 @@
+//! Functions of dates and times.
+
+use std::sync::Arc;
+
+use rows::text::calendar::{MONTH_NAMES, WEEKDAY_NAMES, civil_from_days, days_from_civil};
+use tds::SqlType;
+
+use super::super::convert::{Parts, place};
+use super::super::datum::{DAYS_MAX, DAYS_TO_1900, TICKS_PER_DAY, TICKS_PER_SECOND};
+use super::super::typed::Typed;
+use super::super::{Datum, Facts};
+use super::{name_type, strict, take};
+use tsql::SqlError;
+
+pub(super) fn bind(
+    name: &str,
+    arguments: &[Typed],
+    facts: &Arc<dyn Facts>,
+) -> Result<Option<Typed>, SqlError> {
+    let datetime2 = SqlType::DateTime2 { scale: 7 };
+    let now = |sql_type: SqlType| {
+        let value = place(facts.now(), 0, &sql_type).unwrap_or(Datum::Null);
+        Typed::constant(value, sql_type).map(|typed| Typed { nullable: false, ..typed })
+    };
+    Ok(Some(match name {
+        "GETDATE" | "GETUTCDATE" | "CURRENT_TIMESTAMP" => now(SqlType::DateTime)?,
+        "SYSDATETIME" | "SYSUTCDATETIME" => now(datetime2)?,
+        "SYSDATETIMEOFFSET" => now(SqlType::DateTimeOffset { scale: 7 })?,
+        "CURRENT_DATE" => now(SqlType::Date)?,
+        "YEAR" | "MONTH" | "DAY" => {
+            let [value] = take(name, arguments)?;
+            date_call("DATEPART", name, vec![value], facts.date_first())?
+        }
+        "EOMONTH" => {
+            let (value, months) = match arguments {
+                [value] => (value.clone(), Typed::constant(Datum::Int(0), SqlType::Int)?),
+                [value, months] => (value.clone(), months.clone()),
+                _ => return Err(SqlError::argument_count("eomonth", 1)),
+            };
+            strict(name, vec![(value, SqlType::Date), (months, SqlType::Int)], SqlType::Date, |values| {
+                let (Datum::Date(days), Datum::Int(months)) = (&values[0], &values[1]) else {
+                    return Ok(Datum::Null);
+                };
+                let next = add_months(*days, months + 1).ok_or_else(|| overflow("date"))?;
+                let (_, _, day) = civil_from_days(next as i32);
+                Ok(Datum::Date(next - i64::from(day)))
+            })?
+        }
+        "DATEFROMPARTS" => {
+            let [year, month, day] = take(name, arguments)?;
+            let cast = [year, month, day].map(|value| (value, SqlType::Int)).to_vec();
+            strict(name, cast, SqlType::Date, |values| {
+                let parts: Vec<u32> = values
+                    .iter()
+                    .map(|value| value.as_int().and_then(|v| u32::try_from(v).ok()).unwrap_or(0))
+                    .collect();
+                match parts.as_slice() {
+                    [year, month, day] => days_from_civil(*year, *month, *day).map(|days| Datum::Date(i64::from(days))),
+                    _ => None,
+                }
+                .ok_or_else(|| SqlError::new(289, 16, 1, "Cannot construct data type date, some of the arguments have values which are not valid."))
+            })?
+        }
+        "ISDATE" => {
+            let [value] = take(name, arguments)?;
+            let date = value.convert(&SqlType::DateTime, 0, true)?;
+            let mut typed = super::super::typed::call(name, vec![date], SqlType::Int, |values| {
+                Ok(Datum::Int(i64::from(!values.first().is_none_or(Datum::is_null))))
+            });
+            typed.nullable = false;
+            typed
+        }
+        "SWITCHOFFSET" | "TODATETIMEOFFSET" => {
+            let [value, offset] = take(name, arguments)?;
+            // As many digits as the value has.
+            let scale = match value.sql_type {
+                SqlType::DateTimeOffset { scale }
+                | SqlType::DateTime2 { scale }
+                | SqlType::Time { scale } => scale,
+                SqlType::DateTime => 3,
+                SqlType::SmallDateTime | SqlType::Date => 0,
+                _ => 7,
+            };
+            let result = SqlType::DateTimeOffset { scale };
+            let keeps_instant = name == "SWITCHOFFSET";
+            let offset_type = if offset.sql_type.is_character() { name_type() } else { SqlType::Int };
+            strict(name, vec![(value, result.clone()), (offset, offset_type)], result, move |values| {
+                let Datum::Instant { ticks, offset_minutes } = values[0] else { return Ok(Datum::Null) };
+                let minutes = offset_of(&values[1])?;
+                let local = ticks + i64::from(offset_minutes) * 60 * TICKS_PER_SECOND;
+                let ticks =
+                    if keeps_instant { ticks } else { local - i64::from(minutes) * 60 * TICKS_PER_SECOND };
+                // Both the instant and its local time are of the years 1 to 9999.
+                let days = 0..(DAYS_MAX + 1) * TICKS_PER_DAY;
+                let shown = ticks + i64::from(minutes) * 60 * TICKS_PER_SECOND;
+                if !days.contains(&ticks) || !days.contains(&shown) {
+                    return Err(overflow("datetimeoffset"));
+                }
+                Ok(Datum::Instant { ticks, offset_minutes: minutes })
+            })?
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn offset_of(value: &Datum) -> Result<i16, SqlError> {
+    let invalid = || SqlError::new(9812, 16, 0, "The timezone provided to builtin function is invalid.");
+    match value {
+        Datum::Int(minutes) => {
+            i16::try_from(*minutes).ok().filter(|m| (-840..=840).contains(m)).ok_or_else(invalid)
+        }
+        Datum::Text(text) => {
+            let (sign, rest) = match text.strip_prefix('-') {
+                Some(rest) => (-1, rest),
+                None => (1, text.strip_prefix('+').unwrap_or(text)),
+            };
+            let (hours, minutes) = rest.split_once(':').ok_or_else(invalid)?;
+            let total = hours.parse::<i16>().map_err(|_| invalid())? * 60
+                + minutes.parse::<i16>().map_err(|_| invalid())?;
+            Ok(sign * total)
+        }
+        _ => Err(invalid()),
+    }
+}
+
+/// Dateparts and their abbreviations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DatePart {
+    Year,
+    Quarter,
+    Month,
+    DayOfYear,
+    Day,
+    Week,
+    IsoWeek,
+    Weekday,
+    Hour,
+    Minute,
+    Second,
+    Millisecond,
+    Microsecond,
+    Nanosecond,
+    Offset,
+}
+
+fn part_of(name: &str) -> Option<DatePart> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "year" | "yy" | "yyyy" => DatePart::Year,
+        "quarter" | "qq" | "q" => DatePart::Quarter,
+        "month" | "mm" | "m" => DatePart::Month,
+        "dayofyear" | "dy" | "y" => DatePart::DayOfYear,
+        "day" | "dd" | "d" => DatePart::Day,
+        "week" | "wk" | "ww" => DatePart::Week,
+        "iso_week" | "isowk" | "isoww" => DatePart::IsoWeek,
+        "weekday" | "dw" | "w" => DatePart::Weekday,
+        "hour" | "hh" => DatePart::Hour,
+        "minute" | "mi" | "n" => DatePart::Minute,
+        "second" | "ss" | "s" => DatePart::Second,
+        "millisecond" | "ms" => DatePart::Millisecond,
+        "microsecond" | "mcs" => DatePart::Microsecond,
+        "nanosecond" | "ns" => DatePart::Nanosecond,
+        "tzoffset" | "tz" => DatePart::Offset,
+        _ => return None,
+    })
+}
+
+/// DATEADD, DATEDIFF, DATEPART, DATENAME, DATETRUNC, whose first argument is a word.
+pub fn date_call(
+    function: &str,
+    part_name: &str,
+    arguments: Vec<Typed>,
+    date_first: u8,
+) -> Result<Typed, SqlError> {
+    let part = part_of(part_name).ok_or_else(|| {
+        SqlError::new(
+            155,
+            15,
+            1,
+            format!("'{part_name}' is not a recognized {} option.", function.to_lowercase()),
+        )
+    })?;
+    let name = format!("{function}_{part:?}_{date_first}");
+    match function {
+        "DATEADD" => {
+            let [count, value] = take(function, &arguments)?;
+            let sql_type =
+                if value.sql_type.is_temporal() { value.sql_type.clone() } else { SqlType::DateTime };
+            let result = sql_type.clone();
+            strict(
+                &name,
+                vec![(count, SqlType::BigInt), (value, sql_type.clone())],
+                sql_type,
+                move |values| add(part, values[0].as_int().unwrap_or(0), &values[1], &result),
+            )
+        }
+        "DATEDIFF" | "DATEDIFF_BIG" => {
+            let [from, to] = take(function, &arguments)?;
+            let wide = SqlType::DateTimeOffset { scale: 7 };
+            let small = function == "DATEDIFF";
+            let result = if small { SqlType::Int } else { SqlType::BigInt };
+            strict(&name, vec![(from, wide.clone()), (to, wide)], result, move |values| {
+                let difference = difference(part, &values[0], &values[1]);
+                if small && i32::try_from(difference).is_err() {
+                    return Err(SqlError::new(
+                        535,
+                        16,
+                        0,
+                        "The datediff function resulted in an overflow. The number of dateparts separating two date/time instances is too large. Try to use datediff with a less precise datepart.",
+                    ));
+                }
+                Ok(Datum::Int(difference))
+            })
+        }
+        "DATEPART" | "DATENAME" => {
+            let [value] = take(function, &arguments)?;
+            let sql_type = if value.sql_type.is_temporal() {
+                value.sql_type.clone()
+            } else {
+                SqlType::DateTime2 { scale: 7 }
+            };
+            let wide = SqlType::DateTimeOffset { scale: 7 };
+            let value = value.cast(&sql_type)?;
+            if function == "DATENAME" {
+                return strict(
+                    &name,
+                    vec![(value, wide)],
+                    SqlType::NVarChar { length: tds::Length::Units(30) },
+                    move |values| Ok(Datum::Text(part_name_of(part, &values[0], date_first))),
+                );
+            }
+            strict(&name, vec![(value, wide)], SqlType::Int, move |values| {
+                Ok(Datum::Int(part_value(part, &values[0], date_first)))
+            })
+        }
+        _ => {
+            let [value] = take(function, &arguments)?;
+            let sql_type = if value.sql_type.is_temporal() {
+                value.sql_type.clone()
+            } else {
+                SqlType::DateTime2 { scale: 7 }
+            };
+            let result = sql_type.clone();
+            strict(&name, vec![(value, SqlType::DateTimeOffset { scale: 7 })], sql_type, move |values| {
+                truncate(part, &values[0], &result, date_first)
+            })
+        }
+    }
+}
+
+fn overflow(to: &str) -> SqlError {
+    SqlError::new(517, 16, 1, format!("Adding a value to a '{to}' column caused an overflow."))
+}
+
+/// Local ticks and offset of any temporal value.
+fn local(value: &Datum) -> (i64, i16) {
+    match value {
+        Datum::Date(days) => (days * TICKS_PER_DAY, 0),
+        Datum::Time(ticks) => (DAYS_TO_1900 * TICKS_PER_DAY + ticks, 0),
+        Datum::Moment(ticks) => (*ticks, 0),
+        Datum::Instant { ticks, offset_minutes } => {
+            (ticks + i64::from(*offset_minutes) * 60 * TICKS_PER_SECOND, *offset_minutes)
+        }
+        _ => (0, 0),
+    }
+}
+
+/// The same day of another month, or its last day.
+fn add_months(days: i64, months: i64) -> Option<i64> {
+    let (year, month, day) = civil_from_days(days as i32);
+    let total = i64::from(year) * 12 + i64::from(month) - 1 + months;
+    let (year, month) = (u32::try_from(total.div_euclid(12)).ok()?, total.rem_euclid(12) as u32 + 1);
+    (28..=day).rev().chain([day]).find_map(|day| days_from_civil(year, month, day)).map(i64::from)
+}
+
+fn add(part: DatePart, count: i64, value: &Datum, sql_type: &SqlType) -> Result<Datum, SqlError> {
+    let (ticks, offset) = local(value);
+    let failed = || overflow(&super::super::convert::type_name(sql_type));
+    let unit = match part {
+        DatePart::Day | DatePart::DayOfYear | DatePart::Weekday => TICKS_PER_DAY,
+        DatePart::Week => 7 * TICKS_PER_DAY,
+        DatePart::Hour => 3600 * TICKS_PER_SECOND,
+        DatePart::Minute => 60 * TICKS_PER_SECOND,
+        DatePart::Second => TICKS_PER_SECOND,
+        DatePart::Millisecond => 10_000,
+        DatePart::Microsecond => 10,
+        DatePart::Nanosecond => {
+            let sum = ticks.checked_add(count / 100).ok_or_else(failed)?;
+            return place(sum, offset, sql_type).ok_or_else(failed);
+        }
+        DatePart::Year | DatePart::Quarter | DatePart::Month => {
+            let months = count.checked_mul(match part {
+                DatePart::Year => 12,
+                DatePart::Quarter => 3,
+                _ => 1,
+            });
+            let days = months
+                .filter(|months| months.unsigned_abs() < 200_000)
+                .and_then(|months| add_months(ticks.div_euclid(TICKS_PER_DAY), months))
+                .ok_or_else(failed)?;
+            let sum = days * TICKS_PER_DAY + ticks.rem_euclid(TICKS_PER_DAY);
+            return place(sum, offset, sql_type).ok_or_else(failed);
+        }
+        DatePart::IsoWeek | DatePart::Offset => {
+            return Err(SqlError::new(
+                9810,
+                16,
+                1,
+                "The datepart is not supported by date function dateadd for this data type.",
+            ));
+        }
+    };
+    let sum = count.checked_mul(unit).and_then(|span| ticks.checked_add(span)).ok_or_else(failed)?;
+    place(sum, offset, sql_type)
+        .filter(|value| !matches!(value, Datum::Date(days) if !(0..=3_652_058).contains(days)))
+        .ok_or_else(failed)
+}
+
+/// Boundaries crossed between two moments.
+fn difference(part: DatePart, from: &Datum, to: &Datum) -> i64 {
+    let instant = |value: &Datum| match value {
+        Datum::Instant { ticks, .. } => *ticks,
+        other => local(other).0,
+    };
+    let (from, to) = (instant(from), instant(to));
+    let months = |ticks: i64| {
+        let (year, month, _) = civil_from_days(ticks.div_euclid(TICKS_PER_DAY) as i32);
+        i64::from(year) * 12 + i64::from(month) - 1
+    };
+    let units = |unit: i64| to.div_euclid(unit) - from.div_euclid(unit);
+    match part {
+        DatePart::Year => months(to).div_euclid(12) - months(from).div_euclid(12),
+        DatePart::Quarter => months(to).div_euclid(3) - months(from).div_euclid(3),
+        DatePart::Month => months(to) - months(from),
+        DatePart::Day | DatePart::DayOfYear | DatePart::Weekday | DatePart::Offset => units(TICKS_PER_DAY),
+        // Weeks begin on Sunday; 0001-01-01 was a Monday.
+        DatePart::Week | DatePart::IsoWeek => {
+            let week = |ticks: i64| (ticks.div_euclid(TICKS_PER_DAY) + 1).div_euclid(7);
+            week(to) - week(from)
+        }
+        DatePart::Hour => units(3600 * TICKS_PER_SECOND),
+        DatePart::Minute => units(60 * TICKS_PER_SECOND),
+        DatePart::Second => units(TICKS_PER_SECOND),
+        DatePart::Millisecond => units(10_000),
+        DatePart::Microsecond => units(10),
+        DatePart::Nanosecond => (to - from).saturating_mul(100),
+    }
+}
+
+/// Days since the last beginning of a week; days are counted from a Monday.
+fn since_week_began(days: i64, date_first: u8) -> i64 {
+    (days + 1 - i64::from(date_first)).rem_euclid(7)
+}
+
+fn part_value(part: DatePart, value: &Datum, date_first: u8) -> i64 {
+    let (ticks, offset) = local(value);
+    let parts = Parts::of(ticks, offset);
+    let days = ticks.div_euclid(TICKS_PER_DAY);
+    let year_start = days_from_civil(parts.year, 1, 1).map_or(0, i64::from);
+    let day_of_year = days - year_start + 1;
+    match part {
+        DatePart::Year => i64::from(parts.year),
+        DatePart::Quarter => i64::from(parts.month + 2) / 3,
+        DatePart::Month => i64::from(parts.month),
+        DatePart::DayOfYear => day_of_year,
+        DatePart::Day => i64::from(parts.day),
+        // Week 1 holds January 1.
+        DatePart::Week => (day_of_year - 1 + since_week_began(year_start, date_first)) / 7 + 1,
+        DatePart::IsoWeek => {
+            // The week of this week's Thursday.
+            let thursday = days - days.rem_euclid(7) + 3;
+            let (year, _, _) = civil_from_days(thursday as i32);
+            (thursday - days_from_civil(year, 1, 1).map_or(0, i64::from)) / 7 + 1
+        }
+        DatePart::Weekday => since_week_began(days, date_first) + 1,
+        DatePart::Hour => parts.hour,
+        DatePart::Minute => parts.minute,
+        DatePart::Second => parts.second,
+        DatePart::Millisecond => parts.fraction / 10_000,
+        DatePart::Microsecond => parts.fraction / 10,
+        DatePart::Nanosecond => parts.fraction * 100,
+        DatePart::Offset => i64::from(offset),
+    }
+}
+
+fn part_name_of(part: DatePart, value: &Datum, date_first: u8) -> String {
+    // The list of names begins with Monday.
+    let week_begins = if part == DatePart::Weekday { 1 } else { date_first };
+    let number = part_value(part, value, week_begins);
+    let named = |names: &[&str]| {
+        names.get((number - 1).max(0) as usize).map_or_else(String::new, |name| name.to_string())
+    };
+    match part {
+        DatePart::Month => named(&MONTH_NAMES),
+        DatePart::Weekday => named(&WEEKDAY_NAMES),
+        DatePart::Offset => {
+            format!("{}{:02}:{:02}", if number < 0 { '-' } else { '+' }, number.abs() / 60, number.abs() % 60)
+        }
+        _ => number.to_string(),
+    }
+}
+
+fn truncate(part: DatePart, value: &Datum, sql_type: &SqlType, date_first: u8) -> Result<Datum, SqlError> {
+    let (ticks, offset) = local(value);
+    let parts = Parts::of(ticks, offset);
+    let days = ticks.div_euclid(TICKS_PER_DAY);
+    let first = |month: u32| days_from_civil(parts.year, month, 1).map_or(0, i64::from) * TICKS_PER_DAY;
+    let down = |unit: i64| ticks.div_euclid(unit) * unit;
+    let truncated = match part {
+        DatePart::Year => first(1),
+        DatePart::Quarter => first((parts.month - 1) / 3 * 3 + 1),
+        DatePart::Month => first(parts.month),
+        DatePart::Week => (days - since_week_began(days, date_first)) * TICKS_PER_DAY,
+        DatePart::IsoWeek => (days - days.rem_euclid(7)) * TICKS_PER_DAY,
+        DatePart::Hour => down(3600 * TICKS_PER_SECOND),
+        DatePart::Minute => down(60 * TICKS_PER_SECOND),
+        DatePart::Second => down(TICKS_PER_SECOND),
+        DatePart::Millisecond => down(10_000),
+        DatePart::Microsecond => down(10),
+        _ => down(TICKS_PER_DAY),
+    };
+    place(truncated, offset, sql_type).ok_or_else(|| overflow("date"))
+}

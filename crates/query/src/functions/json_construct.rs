@@ -1,0 +1,73 @@
+//! JSON_OBJECT, JSON_ARRAY and JSON_MODIFY: functions whose arguments may be JSON themselves.
+
+use tds::SqlType;
+
+use super::super::Datum;
+use super::super::json_modify::ModifyPath;
+use super::super::rows_as_text::{json_value, quoted};
+use super::super::typed::{Typed, call};
+use super::{long_text, wide_text};
+use tsql::SqlError;
+
+/// Binds a call; `nested` says which arguments are text of JSON that goes in as it is. None for other names.
+pub fn construct(name: &str, arguments: Vec<Typed>, nested: &[bool]) -> Result<Option<Typed>, SqlError> {
+    let (object, absent) = match name {
+        "JSON_OBJECT" => (true, false),
+        "JSON_OBJECT_ABSENT_ON_NULL" => (true, true),
+        "JSON_ARRAY" => (false, true),
+        "JSON_ARRAY_NULL_ON_NULL" => (false, false),
+        "JSON_MODIFY" => return modify(arguments, nested.get(2).copied().unwrap_or(false)).map(Some),
+        _ => return Ok(None),
+    };
+    let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
+    let nested = nested.to_vec();
+    let marks: String = nested.iter().map(|nested| if *nested { '1' } else { '0' }).collect();
+    let kernel = move |values: &[Datum]| {
+        let piece = |at: usize| -> Result<String, SqlError> {
+            let (Some(value), Some(sql_type)) = (values.get(at), types.get(at)) else {
+                return Ok("null".into());
+            };
+            json_value(value.clone(), sql_type, nested.get(at).copied().unwrap_or(false))
+        };
+        let is_null = |at: usize| values.get(at).is_none_or(Datum::is_null);
+        let mut pieces = Vec::new();
+        if object {
+            for at in (0..values.len()).step_by(2) {
+                if is_null(at) {
+                    let text = "The name of a property of JSON_OBJECT cannot be NULL.";
+                    return Err(SqlError::new(13645, 16, 1, text));
+                }
+                let key = values.get(at).and_then(Datum::as_text).map(str::to_string);
+                let key = key.map_or_else(|| piece(at).map(|key| key.trim_matches('"').to_string()), Ok)?;
+                if !(absent && is_null(at + 1)) {
+                    pieces.push(format!("{}:{}", quoted(&key), piece(at + 1)?));
+                }
+            }
+        } else {
+            for at in 0..values.len() {
+                if !(absent && is_null(at)) {
+                    pieces.push(piece(at)?);
+                }
+            }
+        }
+        let inside = pieces.join(",");
+        Ok(Datum::Text(if object { format!("{{{inside}}}") } else { format!("[{inside}]") }))
+    };
+    let typed = call(&format!("{name}_{marks}"), arguments, long_text(), kernel);
+    Ok(Some(Typed { nullable: false, ..typed }))
+}
+
+fn modify(arguments: Vec<Typed>, nested: bool) -> Result<Typed, SqlError> {
+    let [text, path, new] =
+        <[Typed; 3]>::try_from(arguments).map_err(|_| SqlError::argument_count("json_modify", 3))?;
+    let sql_type = new.sql_type.clone();
+    let kernel = move |values: &[Datum]| {
+        let [Datum::Text(text), Datum::Text(path), new] = values else { return Ok(Datum::Null) };
+        super::super::json::value(text)?;
+        let new = if new.is_null() { None } else { Some(json_value(new.clone(), &sql_type, nested)?) };
+        ModifyPath::parse(path)?.modify(text, new.as_deref()).map(Datum::Text)
+    };
+    let arguments = vec![text.cast(&long_text())?, path.cast(&wide_text())?, new];
+    let typed = call(&format!("JSON_MODIFY_{nested}"), arguments, long_text(), kernel);
+    Ok(Typed { nullable: true, ..typed })
+}

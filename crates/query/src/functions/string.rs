@@ -1,0 +1,478 @@
+//! Functions of text.
+
+use std::sync::Arc;
+
+use tds::{CodePage, Collation, Length, SqlType};
+
+use super::super::collation::is_case_sensitive;
+use super::super::convert::{self, length_limit};
+use super::super::like::Pattern;
+use super::super::typed::{Typed, call, code_page, common_collation, in_page, paged};
+use super::super::types::text_of;
+use super::super::{Datum, Facts};
+use super::growing::{GrowingText, ask, count_units, find, replace, replicate};
+use super::{long_text, name_type, strict, take};
+use tsql::SqlError;
+
+pub(super) fn bind(name: &str, arguments: &[Typed], _: &Arc<dyn Facts>) -> Result<Option<Typed>, SqlError> {
+    let int = SqlType::Int;
+    Ok(Some(match name {
+        "LEN" => {
+            let [value] = take(name, arguments)?;
+            let (value, as_type) = textual(value);
+            strict(name, vec![(value, as_type)], int, |values| {
+                Ok(Datum::Int(count_units(text(values, 0).trim_end_matches(' '))? as i64))
+            })?
+        }
+        "DATALENGTH" => {
+            let [value] = take(name, arguments)?;
+            let sql_type = value.sql_type.clone();
+            let collation = value.collation.unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+            strict(name, vec![(value, sql_type.clone())], int, move |values| {
+                Ok(Datum::Int(data_length(&values[0], &sql_type, collation)))
+            })?
+        }
+        "UPPER" | "LOWER" | "LTRIM" | "RTRIM" | "TRIM" | "REVERSE" => {
+            let [value] = take(name, arguments)?;
+            let (value, as_type) = textual(value);
+            let operation = name.to_string();
+            let result = variable(&as_type);
+            let page = paged(&result, std::slice::from_ref(&value));
+            strict(name, vec![(value, as_type)], result, move |values| {
+                let value = text(values, 0);
+                Ok(Datum::Text(match operation.as_str() {
+                    "UPPER" => value.chars().map(|ch| in_case(ch, ch.to_uppercase(), page)).collect(),
+                    "LOWER" => value.chars().map(|ch| in_case(ch, ch.to_lowercase(), page)).collect(),
+                    "LTRIM" => value.trim_start_matches(' ').to_string(),
+                    "RTRIM" => value.trim_end_matches(' ').to_string(),
+                    "TRIM" => value.trim_matches(' ').to_string(),
+                    _ => value.chars().rev().collect(),
+                }))
+            })?
+        }
+        "LEFT" | "RIGHT" => {
+            let [value, count] = take(name, arguments)?;
+            let (value, as_type) = textual(value);
+            let result = variable(&as_type);
+            let left = name == "LEFT";
+            strict(name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
+                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+                let count = int_at(values, 1);
+                if count < 0 {
+                    let function = if left { "left" } else { "right" };
+                    return Err(SqlError::new(
+                        536,
+                        16,
+                        2,
+                        format!("Invalid length parameter passed to the {function} function."),
+                    ));
+                }
+                let count = (count as usize).min(units.len());
+                let range = if left { 0..count } else { units.len() - count..units.len() };
+                Ok(from_units(units.get(range)))
+            })?
+        }
+        "SUBSTRING" => {
+            let [value, start, count] = take(name, arguments)?;
+            if value.sql_type.is_binary() {
+                return substring_binary(value, start, count).map(Some);
+            }
+            let (value, as_type) = textual(value);
+            let result = variable(&as_type);
+            let cast = vec![(value.clone(), as_type), (start, SqlType::Int), (count, SqlType::Int)];
+            strict(name, cast, result, |values| {
+                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+                Ok(from_units(units.get(window(int_at(values, 1), int_at(values, 2), units.len())?)))
+            })?
+        }
+        "REPLACE" => {
+            let [value, from, to] = take(name, arguments)?;
+            let fold = !is_case_sensitive(common_collation(arguments).0);
+            let (wide, result) = joined_types(&[&value, &from, &to]);
+            let cast = [&value, &from, &to].map(|argument| (argument.clone(), wide.clone())).to_vec();
+            let (target, unicode) = (result.clone(), wide.is_unicode());
+            strict(if fold { "REPLACE_CI" } else { name }, cast, result, move |values| {
+                let replaced = replace(text(values, 0), text(values, 1), text(values, 2), fold, unicode)?;
+                Ok(match replaced {
+                    Datum::Text(text) => Datum::Text(within(text, &target)),
+                    other => other,
+                })
+            })?
+        }
+        "REPLICATE" => {
+            let [value, count] = take(name, arguments)?;
+            let (value, as_type) = textual(value);
+            let unicode = as_type.is_unicode();
+            let unlimited = length_limit(&as_type).is_none();
+            let result = text_of(unicode, if unlimited { None } else { Some(8000) });
+            strict(name, vec![(value, as_type), (count, SqlType::Int)], result, move |values| {
+                let count = int_at(values, 1);
+                if count < 0 {
+                    return Ok(Datum::Null);
+                }
+                let limit = match (unlimited, unicode) {
+                    (true, _) => None,
+                    (false, true) => Some(4000),
+                    (false, false) => Some(8000),
+                };
+                replicate(text(values, 0), count as usize, limit, unicode)
+            })?
+        }
+        "SPACE" => {
+            let [count] = take(name, arguments)?;
+            strict(name, vec![(count, SqlType::Int)], text_of(false, Some(8000)), |values| {
+                let count = int_at(values, 0);
+                Ok(if count < 0 { Datum::Null } else { Datum::Text(" ".repeat((count as usize).min(8000))) })
+            })?
+        }
+        "CHARINDEX" => {
+            let (needle, value, start) = match arguments {
+                [needle, value] => {
+                    (needle.clone(), value.clone(), Typed::constant(Datum::Int(1), SqlType::Int)?)
+                }
+                [needle, value, start] => (needle.clone(), value.clone(), start.clone()),
+                _ => return Err(SqlError::argument_count("charindex", 2)),
+            };
+            let fold = !is_case_sensitive(common_collation(arguments).0);
+            let cast = vec![(needle, long_text()), (value, long_text()), (start, SqlType::Int)];
+            strict(if fold { "CHARINDEX_CI" } else { name }, cast, int, move |values| {
+                let skip = (int_at(values, 2) - 1).max(0) as usize;
+                ask(values.get(1).map_or(0, Datum::heap_bytes), &long_text())?;
+                let fold = |text: &str| if fold { text.to_lowercase() } else { text.to_string() };
+                let (needle, hay) = (fold(text(values, 0)), fold(text(values, 1)));
+                if needle.is_empty() {
+                    return Ok(Datum::Int(0));
+                }
+                let start = hay.char_indices().nth(skip).map_or(hay.len(), |(at, _)| at);
+                let tail = hay.get(start..).unwrap_or_default();
+                Ok(Datum::Int(
+                    find(tail, &needle)?.map_or(0, |at| {
+                        (tail.get(..at).unwrap_or_default().chars().count() + skip + 1) as i64
+                    }),
+                ))
+            })?
+        }
+        "PATINDEX" => {
+            let [pattern, value] = take(name, arguments)?;
+            let fold = !is_case_sensitive(common_collation(arguments).0);
+            strict(
+                if fold { "PATINDEX_CI" } else { name },
+                vec![(pattern, long_text()), (value, long_text())],
+                int,
+                move |values| Ok(Datum::Int(pattern_index(text(values, 0), text(values, 1), fold)?)),
+            )?
+        }
+        "STUFF" => {
+            let [value, start, count, with] = take(name, arguments)?;
+            let (wide, result) = joined_types(&[&value, &with]);
+            let target = result.clone();
+            // NULL as the new text means the empty text.
+            let with = if with.untyped_null {
+                Typed::constant(Datum::Text(String::new()), wide.clone())?
+            } else {
+                with
+            };
+            let cast =
+                vec![(value, wide.clone()), (start, SqlType::Int), (count, SqlType::Int), (with, wide)];
+            strict(name, cast, result, move |values| {
+                let units: Vec<u16> = text(values, 0).encode_utf16().collect();
+                let (start, count) = (int_at(values, 1), int_at(values, 2));
+                if start < 1 || start as usize > units.len() || count < 0 {
+                    return Ok(Datum::Null);
+                }
+                let start = start as usize - 1;
+                let end = start.saturating_add(count as usize).min(units.len());
+                let mut stuffed = units.get(..start).unwrap_or_default().to_vec();
+                stuffed.extend(text(values, 3).encode_utf16());
+                stuffed.extend(units.get(end..).unwrap_or_default());
+                Ok(Datum::Text(within(String::from_utf16_lossy(&stuffed), &target)))
+            })?
+        }
+        "ASCII" | "UNICODE" => {
+            let [value] = take(name, arguments)?;
+            let ascii = name == "ASCII";
+            let page = code_page(value.collation);
+            let key = format!("{name}_{}", page.number());
+            strict(&key, vec![(value, long_text())], int, move |values| {
+                Ok(match text(values, 0).chars().next() {
+                    None => Datum::Null,
+                    Some(ch) if ascii => Datum::Int(i64::from(
+                        *convert::code_page_bytes(&ch.to_string(), page).first().unwrap_or(&0),
+                    )),
+                    Some(ch) => Datum::Int(i64::from(ch.to_string().encode_utf16().next().unwrap_or(0))),
+                })
+            })?
+        }
+        "CHAR" | "NCHAR" => {
+            let [code] = take(name, arguments)?;
+            let unicode = name == "NCHAR";
+            let result = if unicode { SqlType::NChar { length: 1 } } else { SqlType::Char { length: 1 } };
+            strict(name, vec![(code, SqlType::Int)], result, move |values| {
+                let code = int_at(values, 0);
+                let ch = match unicode {
+                    true => u32::try_from(code).ok().and_then(char::from_u32).map(String::from),
+                    false => u8::try_from(code).ok().and_then(|byte| {
+                        tds::CodePage::Cp1252.decode(&[byte]).ok().map(|text| text.into_owned())
+                    }),
+                };
+                Ok(ch.map_or(Datum::Null, Datum::Text))
+            })?
+        }
+        "CONCAT" | "CONCAT_WS" => concat(name, arguments)?,
+        "QUOTENAME" => {
+            let (value, quote) = match arguments {
+                [value] => (value.clone(), Typed::constant(Datum::Text("[".into()), name_type())?),
+                [value, quote] => (value.clone(), quote.clone()),
+                _ => return Err(SqlError::argument_count("quotename", 1)),
+            };
+            let result = SqlType::NVarChar { length: Length::Units(258) };
+            strict(name, vec![(value, long_text()), (quote, name_type())], result, |values| {
+                let value = text(values, 0);
+                if value.encode_utf16().count() > 128 {
+                    return Ok(Datum::Null);
+                }
+                let (open, close) = match text(values, 1).chars().next() {
+                    Some('[' | ']') | None => ('[', ']'),
+                    Some(quote @ ('\'' | '"' | '`')) => (quote, quote),
+                    Some('(' | ')') => ('(', ')'),
+                    Some('<' | '>') => ('<', '>'),
+                    Some('{' | '}') => ('{', '}'),
+                    Some(_) => return Ok(Datum::Null),
+                };
+                let doubled = value.replace(close, &format!("{close}{close}"));
+                Ok(Datum::Text(format!("{open}{doubled}{close}")))
+            })?
+        }
+        "STR" => {
+            let value = arguments.first().cloned().ok_or_else(|| SqlError::argument_count("str", 1))?;
+            let constant = |value: i64| Typed::constant(Datum::Int(value), SqlType::Int);
+            let width = arguments.get(1).cloned().map_or_else(|| constant(10), Ok)?;
+            let decimals = arguments.get(2).cloned().map_or_else(|| constant(0), Ok)?;
+            let cast = vec![(value, SqlType::Float), (width, SqlType::Int), (decimals, SqlType::Int)];
+            strict(name, cast, text_of(false, Some(8000)), |values| {
+                let Some(Datum::Float(value)) = values.first() else { return Ok(Datum::Null) };
+                let (width, decimals) =
+                    (int_at(values, 1).clamp(0, 8000) as usize, int_at(values, 2).clamp(0, 16) as usize);
+                let text = format!("{value:.decimals$}");
+                Ok(Datum::Text(if text.len() > width {
+                    "*".repeat(width)
+                } else {
+                    format!("{text:>width$}")
+                }))
+            })?
+        }
+        "TRANSLATE" => {
+            let [value, from, to] = take(name, arguments)?;
+            let (value, as_type) = textual(value);
+            let fold = !is_case_sensitive(common_collation(arguments).0);
+            strict(
+                if fold { "TRANSLATE_CI" } else { name },
+                vec![(value, as_type.clone()), (from, long_text()), (to, long_text())],
+                variable(&as_type),
+                move |values| {
+                    let same = |one: char, other: char| {
+                        one == other || (fold && one.to_lowercase().eq(other.to_lowercase()))
+                    };
+                    let from: Vec<char> = text(values, 1).chars().collect();
+                    let to: Vec<char> = text(values, 2).chars().collect();
+                    if from.len() != to.len() {
+                        return Err(SqlError::new(
+                            9828,
+                            16,
+                            1,
+                            "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.",
+                        ));
+                    }
+                    let swap = |ch: char| {
+                        from.iter()
+                            .position(|other| same(*other, ch))
+                            .and_then(|at| to.get(at).copied())
+                            .unwrap_or(ch)
+                    };
+                    Ok(Datum::Text(text(values, 0).chars().map(swap).collect()))
+                },
+            )?
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn text(values: &[Datum], at: usize) -> &str {
+    values.get(at).and_then(Datum::as_text).unwrap_or_default()
+}
+
+fn int_at(values: &[Datum], at: usize) -> i64 {
+    values.get(at).and_then(Datum::as_int).unwrap_or_default()
+}
+
+fn from_units(units: Option<&[u16]>) -> Datum {
+    Datum::Text(String::from_utf16_lossy(units.unwrap_or_default()))
+}
+
+/// A value as text: itself, or converted as an implicit conversion to varchar does.
+fn textual(value: Typed) -> (Typed, SqlType) {
+    let sql_type =
+        if value.sql_type.is_character() { value.sql_type.clone() } else { text_of(false, Some(8000)) };
+    (value, sql_type)
+}
+
+/// The varying type of the same length.
+fn variable(sql_type: &SqlType) -> SqlType {
+    text_of(sql_type.is_unicode(), length_limit(sql_type))
+}
+
+/// The type in which texts are joined, and that of what comes out: (max) if one of them is.
+fn joined_types(values: &[&Typed]) -> (SqlType, SqlType) {
+    let unicode = values.iter().any(|value| value.sql_type.is_unicode());
+    let unlimited =
+        values.iter().any(|value| value.sql_type.is_character() && length_limit(&value.sql_type).is_none());
+    (text_of(unicode, None), text_of(unicode, if unlimited { None } else { Some(8000) }))
+}
+
+/// A text cut to what its type holds.
+fn within(text: String, sql_type: &SqlType) -> String {
+    match length_limit(sql_type) {
+        Some(limit) if text.len() > limit => convert::cut_text(&text, sql_type, limit),
+        _ => text,
+    }
+}
+
+/// A letter in another case, if that is one letter that the code page has.
+fn in_case(ch: char, mut other: impl Iterator<Item = char>, page: Option<CodePage>) -> char {
+    match (other.next(), other.next()) {
+        (Some(letter), None) if letter.is_ascii() => letter,
+        (Some(letter), None) => {
+            let held = page.is_none_or(|page| page.encoded_len(letter.encode_utf8(&mut [0; 4])).is_ok());
+            if held { letter } else { ch }
+        }
+        _ => ch,
+    }
+}
+
+/// Bytes of a value as its column stores it; text in the code page of its collation.
+fn data_length(value: &Datum, sql_type: &SqlType, collation: Collation) -> i64 {
+    match value {
+        Datum::Text(text) if sql_type.is_unicode() || matches!(sql_type, SqlType::Xml) => {
+            2 * text.encode_utf16().count() as i64
+        }
+        Datum::Text(text) => convert::code_page_bytes(text, collation.code_page()).len() as i64,
+        Datum::Binary(bytes) => bytes.len() as i64,
+        Datum::Decimal(_) if sql_type.is_decimal() => match sql_type {
+            SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => match precision {
+                0..=9 => 5,
+                10..=19 => 9,
+                20..=28 => 13,
+                _ => 17,
+            },
+            _ => 17,
+        },
+        _ => match sql_type {
+            SqlType::Time { scale } => time_bytes(*scale),
+            SqlType::DateTime2 { scale } => time_bytes(*scale) + 3,
+            SqlType::DateTimeOffset { scale } => time_bytes(*scale) + 5,
+            other => other.max_length_bytes().map_or(0, i64::from),
+        },
+    }
+}
+
+fn time_bytes(scale: u8) -> i64 {
+    match scale {
+        0..=2 => 3,
+        3..=4 => 4,
+        _ => 5,
+    }
+}
+
+/// SUBSTRING's window: it may begin before the text, and then is shorter.
+fn window(start: i64, count: i64, length: usize) -> Result<std::ops::Range<usize>, SqlError> {
+    if count < 0 {
+        return Err(SqlError::new(
+            537,
+            16,
+            3,
+            "Invalid length parameter passed to the LEFT or SUBSTRING function.",
+        ));
+    }
+    let length = length as i64;
+    let end = (start - 1).saturating_add(count).clamp(0, length);
+    let start = (start - 1).clamp(0, length);
+    Ok(start as usize..end.max(start) as usize)
+}
+
+fn substring_binary(value: Typed, start: Typed, count: Typed) -> Result<Typed, SqlError> {
+    let sql_type = value.sql_type.clone();
+    let length = length_limit(&sql_type).map_or(Length::Max, |length| Length::Units(length as u16));
+    let cast = vec![(value, sql_type), (start, SqlType::Int), (count, SqlType::Int)];
+    strict("SUBSTRING_BINARY", cast, SqlType::VarBinary { length }, |values| match values {
+        [Datum::Binary(bytes), Datum::Int(start), Datum::Int(count)] => {
+            Ok(Datum::Binary(bytes.get(window(*start, *count, bytes.len())?).unwrap_or_default().to_vec()))
+        }
+        _ => Ok(Datum::Null),
+    })
+}
+
+fn pattern_index(pattern: &str, value: &str, fold: bool) -> Result<i64, SqlError> {
+    ask(value.len().saturating_mul(5), &long_text())?;
+    let value = if fold { value.to_lowercase() } else { value.to_string() };
+    let open_start = pattern.starts_with('%');
+    let core = pattern.strip_prefix('%').unwrap_or(pattern);
+    let pattern = Pattern::new(core, None, fold);
+    let chars: Vec<char> = value.chars().collect();
+    let last = if open_start { chars.len() } else { 0 };
+    for start in 0..=last {
+        if pattern.matches_chars(chars.get(start..).unwrap_or_default())? {
+            return Ok(start as i64 + 1);
+        }
+    }
+    Ok(0)
+}
+
+/// NULL counts as the empty text; everything is converted to text.
+fn concat(name: &str, arguments: &[Typed]) -> Result<Typed, SqlError> {
+    let separated = name == "CONCAT_WS";
+    if arguments.len() < 2 + usize::from(separated) {
+        return Err(SqlError::new(
+            189,
+            15,
+            1,
+            format!("The {} function requires 2 to 254 arguments.", name.to_lowercase()),
+        ));
+    }
+    let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());
+    let unlimited = arguments
+        .iter()
+        .any(|argument| argument.sql_type.is_character() && length_limit(&argument.sql_type).is_none());
+    let length = arguments
+        .iter()
+        .map(|argument| {
+            length_limit(&argument.sql_type).filter(|_| argument.sql_type.is_character()).unwrap_or(40)
+        })
+        .sum();
+    let result = text_of(unicode, if unlimited { None } else { Some(length) });
+    let wide = text_of(unicode, None);
+    let cast =
+        arguments.iter().map(|argument| argument.clone().cast(&wide)).collect::<Result<Vec<_>, _>>()?;
+    let kernel = move |values: &[Datum]| {
+        let mut texts = values.iter();
+        let separator =
+            if separated { texts.next().and_then(Datum::as_text).unwrap_or_default() } else { "" };
+        let mut joined = GrowingText::new(unicode);
+        let mut first = true;
+        for part in texts.filter_map(Datum::as_text) {
+            if !std::mem::take(&mut first) {
+                joined.push(separator)?;
+            }
+            joined.push(part)?;
+        }
+        Ok(joined.finish())
+    };
+    if let Some(values) = cast.iter().map(|argument| argument.constant.clone()).collect::<Option<Vec<_>>>() {
+        let page = paged(&result, &cast);
+        return Ok(
+            Typed::constant(in_page(kernel(&values)?, page), result)?.collated(common_collation(&cast))
+        );
+    }
+    let mut typed = call(name, cast, result, kernel);
+    typed.nullable = false;
+    Ok(typed)
+}

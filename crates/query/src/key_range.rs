@@ -1,0 +1,71 @@
+//! Rows of a table by ranges of one of its keys.
+
+use std::fmt;
+
+use arrow::array::ArrayRef;
+use tds::{Collation, SqlType};
+
+/// A table as far as its keys can find rows.
+pub trait KeyedTable: fmt::Debug + Send + Sync {
+    /// The position of the column of exactly that name.
+    fn position(&self, name: &str) -> Option<usize>;
+    /// The column at a position.
+    fn column(&self, position: usize) -> Option<KeyedColumn<'_>>;
+    /// Whether there may be keys to find rows by.
+    fn has_keys(&self) -> bool;
+    /// The keys by which rows can be found, the clustered one first.
+    fn keys(&self) -> Vec<KeyTree>;
+}
+
+/// A column of a [`KeyedTable`].
+#[derive(Debug, Clone, Copy)]
+pub struct KeyedColumn<'t> {
+    /// Its type.
+    pub sql_type: &'t SqlType,
+    /// Of text.
+    pub collation: Option<Collation>,
+    /// Values lose their blanks or zeros at the end (ANSI_PADDING OFF).
+    pub trims_padding: bool,
+}
+
+/// A key by which rows can be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyTree {
+    /// The nonclustered index; None: the clustered key.
+    pub index: Option<String>,
+    /// Positions of its columns in the table, and whether they descend.
+    pub columns: Vec<(usize, bool)>,
+    /// Whether two rows may not have the same.
+    pub unique: bool,
+}
+
+/// Ranges of a clustered key or of an index. A row may lie in several.
+#[derive(Debug, Clone)]
+pub struct KeyRange {
+    /// The nonclustered index; None: the clustered key.
+    pub index: Option<String>,
+    /// The ranges, in any order.
+    pub spans: Vec<KeySpan>,
+    /// There is at most one row: the bounds are one value of a whole unique key.
+    pub single: bool,
+}
+
+/// Rows whose first key columns lie between two bounds, both included.
+#[derive(Debug, Clone)]
+pub struct KeySpan {
+    /// The least values of the first key columns; None: from the beginning.
+    pub from: Option<Bound>,
+    /// The greatest; None: to the end.
+    pub to: Option<Bound>,
+    /// The last column is text, and values that begin with the bound's lie within.
+    pub begins: bool,
+}
+
+/// Values of the first columns of a key.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    /// Their positions in the table.
+    pub columns: Vec<usize>,
+    /// One value each, in the Exact form.
+    pub values: Vec<ArrayRef>,
+}

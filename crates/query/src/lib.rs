@@ -1,0 +1,68 @@
+//! Expressions and queries of T-SQL: from syntax to plans of the execution engine, and their results.
+//!
+//! Names, types, conversions and collations are T-SQL's; DataFusion plans and runs. What a query reads it gets from an
+//! [`Environment`] and [`RowScan`]s: nothing here knows sessions, servers or files.
+
+mod again;
+mod apply;
+mod arithmetic;
+mod attentive;
+pub mod bind;
+mod cancellation;
+mod clr;
+mod collation;
+pub mod convert;
+mod correlated;
+pub mod datum;
+pub mod facts;
+mod function_table;
+pub mod functions;
+mod in_order;
+mod json;
+mod json_modify;
+pub mod key_range;
+mod like;
+pub mod memory;
+mod parallel;
+mod parameters;
+mod pause;
+mod percentile;
+mod plain;
+mod planner;
+mod provider;
+mod recursive;
+mod row_list;
+pub mod rows_as_text;
+mod run;
+pub mod running;
+pub mod scalar;
+mod seek;
+mod simple;
+mod size;
+pub mod system_types;
+pub mod typed;
+pub mod types;
+mod variant_key;
+
+pub use arithmetic::is_finite;
+pub use bind::refuse_order;
+pub use bind::{
+    Binder, BoundQuery, BoundTable, Environment, JoinedRows, OutputColumn, ScalarFunction, Scope,
+    ScopeColumn, ViewQuery, without_empty_text,
+};
+/// A bound expression, as the execution engine computes it.
+pub use datafusion::logical_expr::Expr as BoundExpr;
+
+pub use cancellation::{Cancellation, StopOnDrop};
+pub use collation::{is_case_sensitive, text_key};
+pub use datum::Datum;
+pub use facts::Facts;
+pub use function_table::{FunctionRows, RowsKernel, TableFunction};
+pub use functions::order_of;
+pub use key_range::{Bound, KeyRange, KeySpan, KeyTree, KeyedColumn, KeyedTable};
+pub use like::Pattern;
+pub use parallel::{SerialReason, Streams};
+pub use provider::{FileTable, Located, LocatedRows, LocatedTable, MemoryTable, RowScan, StoredTable};
+pub use run::{Engine, ResultStream, exact_schema};
+pub use seek::{seek_any, seek_values};
+pub use typed::Typed;

@@ -1,0 +1,75 @@
+//! The budget as the memory pool of the execution engine.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
+
+use super::MemoryBudget;
+
+/// Operators that can spill do so when so many hundredths of the budget are in use.
+const SPILLING_SHARE: usize = 60;
+/// Those that cannot fail at so many; what is left is for values and variables of other sessions.
+const HOLDING_SHARE: usize = 85;
+/// An operator that has little gets it beside others that have much.
+const SMALL_SHARE: usize = 95;
+/// Little is one part in so many.
+const SMALL_PART: usize = 64;
+
+/// A pool that takes from the budget.
+#[derive(Debug)]
+pub struct BudgetPool {
+    budget: Arc<MemoryBudget>,
+}
+
+impl BudgetPool {
+    /// Of that budget.
+    pub fn new(budget: &Arc<MemoryBudget>) -> BudgetPool {
+        BudgetPool { budget: Arc::clone(budget) }
+    }
+}
+
+impl fmt::Display for BudgetPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(used: {}, limit: {})", self.name(), self.budget.used(), self.budget.limit())
+    }
+}
+
+impl MemoryPool for BudgetPool {
+    fn name(&self) -> &str {
+        "budget"
+    }
+
+    fn grow(&self, _: &MemoryReservation, additional: usize) {
+        self.budget.take_anyway(additional);
+    }
+
+    fn shrink(&self, _: &MemoryReservation, shrink: usize) {
+        self.budget.give_back(shrink);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let consumer = reservation.consumer();
+        let small = reservation.size().saturating_add(additional) <= self.budget.limit() / SMALL_PART;
+        let share = match consumer.can_spill() {
+            _ if small => SMALL_SHARE,
+            true => SPILLING_SHARE,
+            false => HOLDING_SHARE,
+        };
+        if self.budget.try_take(additional, self.budget.limit() / 100 * share) {
+            return Ok(());
+        }
+        let text =
+            format!("{} has {} bytes and wants {additional} more", consumer.name(), reservation.size());
+        Err(DataFusionError::ResourcesExhausted(text))
+    }
+
+    fn reserved(&self) -> usize {
+        self.budget.used()
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        MemoryLimit::Finite(self.budget.limit())
+    }
+}

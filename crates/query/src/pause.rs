@@ -1,0 +1,140 @@
+//! Pauses in queries that compute: joins and sorts can work for minutes without ever waiting, which would keep a
+//! cancellation unnoticed and other sessions waiting for the thread.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::Stream;
+
+use super::attentive::attentive;
+use crate::running::{self, Running};
+use tsql::SqlError;
+
+/// How long a query works before it lets others have the thread.
+pub(super) const WORK_SPAN: Duration = Duration::from_millis(5);
+
+/// The plan with a pause behind every operator. Whichever thread runs a part of it works for `running`.
+pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>, running: &Running) -> Result<Arc<dyn ExecutionPlan>> {
+    let paused = |plan| -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+        Ok(Transformed::yes(Arc::new(PauseExec { input: attentive(plan)?, running: running.clone() })))
+    };
+    plan.transform_up(paused).map(|transformed| transformed.data)
+}
+
+/// The same for a plan that is a part of what this thread does already.
+pub(super) fn with_current_pauses(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    match running::current() {
+        Some(running) => with_pauses(plan, &running),
+        None => Ok(plan),
+    }
+}
+
+/// Hands on its input's batches.
+struct PauseExec {
+    input: Arc<dyn ExecutionPlan>,
+    running: Running,
+}
+
+impl fmt::Debug for PauseExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PauseExec")
+    }
+}
+
+impl DisplayAs for PauseExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PauseExec")
+    }
+}
+
+impl ExecutionPlan for PauseExec {
+    fn name(&self) -> &str {
+        "PauseExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children
+            .into_iter()
+            .next()
+            .ok_or_else(|| DataFusionError::Internal("a pause without an input".to_string()))?;
+        Ok(Arc::new(PauseExec { input, running: self.running.clone() }))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, context)?;
+        Ok(Box::pin(PauseStream { input, running: self.running.clone(), paused: Instant::now() }))
+    }
+}
+
+struct PauseStream {
+    input: SendableRecordBatchStream,
+    running: Running,
+    /// When the last pause ended.
+    paused: Instant,
+}
+
+impl Stream for PauseStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        // Once cancelled the query is dropped where its batches are awaited: it must only get there.
+        if self.paused.elapsed() >= WORK_SPAN || self.running.cancellation().is_cancelled() {
+            self.paused = Instant::now();
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let running = self.running.clone();
+        let next = running.step(|| {
+            // A defect below ends the statement, not the connection; nothing of the plan is used afterwards.
+            let poll = AssertUnwindSafe(|| self.input.as_mut().poll_next(cx));
+            catch_unwind(poll).unwrap_or_else(|_| Poll::Ready(Some(Err(broken()))))
+        });
+        if next.is_pending() {
+            self.paused = Instant::now();
+        }
+        next
+    }
+}
+
+fn broken() -> DataFusionError {
+    DataFusionError::External(Box::new(SqlError::internal("an operator of the query stopped")))
+}
+
+impl RecordBatchStream for PauseStream {
+    fn schema(&self) -> SchemaRef {
+        self.input.schema()
+    }
+}

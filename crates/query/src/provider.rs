@@ -1,0 +1,442 @@
+//! Tables as the execution engine scans them.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::datasource::MemTable;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use parking_lot::Mutex;
+
+use super::apply::state_of;
+use super::key_range::{KeyRange, KeyedTable};
+use super::parameters::{Parameters, for_some_row, for_this_row, looks_out};
+use super::seek::{is_seekable, seek};
+use crate::running;
+use tsql::SqlError;
+
+/// The rows of one table as of one moment, batch by batch in the Exact form.
+pub trait RowScan: Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Any + Send {
+    /// Rows that were not read when the scan was opened.
+    fn rows(&self) -> u64;
+    /// Bytes that those rows take.
+    fn bytes(&self) -> u64;
+    /// Cuts the scan into up to `parts` that read different rows and can run side by side.
+    fn partitions(self: Box<Self>, parts: usize) -> Vec<Box<dyn RowScan>>;
+}
+
+/// Opens a scan of a table, of all columns or some, of all rows or those of a range of a key.
+type Opener = Arc<
+    dyn Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<Box<dyn RowScan>, SqlError>
+        + Send
+        + Sync,
+>;
+
+/// A table of the store, as one transaction or snapshot sees it.
+#[derive(Clone)]
+pub struct StoredTable {
+    schema: SchemaRef,
+    /// The table, if its keys are trees by which rows can be found.
+    keyed: Option<Arc<dyn KeyedTable>>,
+    open: Opener,
+}
+
+impl StoredTable {
+    /// A table of the given Exact schema.
+    pub fn new(
+        schema: &Schema,
+        keyed: Option<Arc<dyn KeyedTable>>,
+        open: impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<Box<dyn RowScan>, SqlError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> StoredTable {
+        StoredTable { schema: plain(schema), keyed, open: Arc::new(open) }
+    }
+
+    /// Opens a scan of all columns, or of some, and of those rows at least that satisfy all of `conditions`.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn open(
+        &self,
+        projection: Option<Vec<usize>>,
+        conditions: &[Expr],
+    ) -> std::result::Result<Box<dyn RowScan>, SqlError> {
+        let range = self.keyed.as_ref().and_then(|table| seek(table.as_ref(), conditions));
+        (self.open)(projection, range.as_ref())
+    }
+}
+
+impl fmt::Debug for StoredTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredTable").field("columns", &self.schema.fields().len()).finish_non_exhaustive()
+    }
+}
+
+/// The schema without metadata: what a column is in T-SQL is kept beside plans, not in them.
+fn plain(schema: &Schema) -> SchemaRef {
+    Arc::new(Schema::new(
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.as_ref().clone().with_metadata(Default::default()))
+            .collect::<Vec<_>>(),
+    ))
+}
+
+pub(super) fn projected(schema: &SchemaRef, projection: Option<&Vec<usize>>) -> Result<SchemaRef> {
+    Ok(match projection {
+        Some(projection) => Arc::new(schema.project(projection)?),
+        None => Arc::clone(schema),
+    })
+}
+
+/// Which conditions a table wants to see: comparisons that a key may answer. It gives more rows than they allow: they are still checked.
+fn wanted(keyed: Option<&Arc<dyn KeyedTable>>, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
+    let support = |filter: &&Expr| match keyed
+        .is_some_and(|table| is_seekable(table.as_ref(), &for_some_row(filter)))
+    {
+        true => TableProviderFilterPushDown::Inexact,
+        false => TableProviderFilterPushDown::Unsupported,
+    };
+    filters.iter().map(support).collect()
+}
+
+#[async_trait]
+impl TableProvider for StoredTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(wanted(self.keyed.as_ref(), filters))
+    }
+
+    async fn scan(
+        &self,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = projected(&self.schema, projection)?;
+        if Parameters::of(state_of(session)?).is_some() {
+            let rows = RowsAgain {
+                table: self.clone(),
+                schema: Arc::clone(&schema),
+                projection: projection.cloned(),
+                filters: filters.to_vec(),
+                looks_out: filters.iter().any(looks_out),
+                kept: Mutex::default(),
+            };
+            let limit = limit.filter(|_| filters.is_empty());
+            let plan = StreamingTableExec::try_new(schema, vec![Arc::new(rows)], None, None, false, limit)?;
+            return Ok(Arc::new(plan));
+        }
+        let scan = self.open(projection.cloned(), filters).map_err(external)?;
+        // A limit is of the rows that satisfy the conditions, which are checked above.
+        let limit = limit.filter(|_| filters.is_empty());
+        let parts = scan.partitions(session.config().target_partitions()).into_iter();
+        let partitions = parts.map(|scan| -> Arc<dyn PartitionStream> {
+            let rows: Batches = Box::new(scan.map(|batch| batch.map_err(external)));
+            Arc::new(OncePartition { schema: Arc::clone(&schema), rows: Mutex::new(Some(rows)) })
+        });
+        let partitions = partitions.collect();
+        Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, None, false, limit)?))
+    }
+}
+
+/// Bytes of rows that are kept from one run of a query to the next.
+const KEPT_BYTES_MAX: u64 = 1 << 20;
+
+/// A table's rows in a plan that runs many times.
+struct RowsAgain {
+    table: StoredTable,
+    schema: SchemaRef,
+    projection: Option<Vec<usize>>,
+    filters: Vec<Expr>,
+    /// The filters look at the row that the query is run for.
+    looks_out: bool,
+    /// Few rows, the same for each run.
+    kept: Mutex<Option<Vec<RecordBatch>>>,
+}
+
+impl fmt::Debug for RowsAgain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RowsAgain")
+    }
+}
+
+impl RowsAgain {
+    fn open(&self) -> Result<Batches> {
+        if let Some(kept) = &*self.kept.lock() {
+            return Ok(Box::new(kept.clone().into_iter().map(Ok)));
+        }
+        let filters = match self.looks_out {
+            true => self.filters.iter().map(|filter| for_this_row(filter).unwrap_or_else(|| filter.clone())),
+            false => return self.open_alike(),
+        };
+        let scan = self.table.open(self.projection.clone(), &filters.collect::<Vec<_>>());
+        self.relabelled(scan.map_err(external)?)
+    }
+
+    /// Rows that are the same for each run.
+    fn open_alike(&self) -> Result<Batches> {
+        let scan = self.table.open(self.projection.clone(), &self.filters).map_err(external)?;
+        if scan.bytes() > KEPT_BYTES_MAX {
+            return self.relabelled(scan);
+        }
+        let rows = self.relabelled(scan)?.collect::<Result<Vec<_>>>()?;
+        *self.kept.lock() = Some(rows.clone());
+        Ok(Box::new(rows.into_iter().map(Ok)))
+    }
+
+    fn relabelled(&self, scan: Box<dyn RowScan>) -> Result<Batches> {
+        let target = Arc::clone(&self.schema);
+        Ok(Box::new(scan.map(move |batch| {
+            let batch = batch.map_err(external)?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
+        })))
+    }
+}
+
+impl PartitionStream for RowsAgain {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows = self.open().unwrap_or_else(|error| Box::new(std::iter::once(Err(error))));
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), futures::stream::iter(rows)))
+    }
+}
+
+/// Rows that are read once, while the query runs: a file.
+pub struct FileTable {
+    schema: SchemaRef,
+    rows: Mutex<Option<FileBatches>>,
+}
+
+type FileBatches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send>;
+
+impl FileTable {
+    /// A table of batches in the Exact form.
+    pub fn new(
+        schema: &Schema,
+        batches: impl Iterator<Item = std::result::Result<RecordBatch, SqlError>> + Send + 'static,
+    ) -> FileTable {
+        FileTable { schema: plain(schema), rows: Mutex::new(Some(Box::new(batches))) }
+    }
+}
+
+impl fmt::Debug for FileTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileTable").field("columns", &self.schema.fields().len()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for FileTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Temporary
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = projected(&self.schema, projection)?;
+        let columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let rows = self.rows.lock().take().map(|rows| -> Batches {
+            Box::new(rows.map(move |batch| Ok(batch.map_err(external)?.project(&columns)?)))
+        });
+        read_once(schema, rows, limit)
+    }
+}
+
+/// Opens a scan of a table whose rows a statement may change.
+type LocatedOpener<L> = Box<
+    dyn Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<LocatedRows<L>, SqlError>
+        + Send
+        + Sync,
+>;
+
+/// Batches of rows, each with what leads to its rows.
+pub type LocatedRows<L> =
+    Box<dyn Iterator<Item = std::result::Result<(RecordBatch, Vec<L>), SqlError>> + Send>;
+
+/// What leads to the rows of a [`LocatedTable`], by their numbers.
+pub type Located<L> = Arc<Mutex<Vec<L>>>;
+
+/// A table in pages with one column more, the last: a number for each row that is read.
+pub struct LocatedTable<L> {
+    schema: SchemaRef,
+    keyed: Arc<dyn KeyedTable>,
+    open: LocatedOpener<L>,
+    located: Located<L>,
+}
+
+impl<L> LocatedTable<L> {
+    /// `schema` has the number, too; what rows are found is put into `located`.
+    pub fn new(
+        schema: &Schema,
+        keyed: Arc<dyn KeyedTable>,
+        located: &Located<L>,
+        open: impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<LocatedRows<L>, SqlError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> LocatedTable<L> {
+        LocatedTable { schema: plain(schema), keyed, open: Box::new(open), located: Arc::clone(located) }
+    }
+}
+
+impl<L> fmt::Debug for LocatedTable<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocatedTable").field("columns", &self.schema.fields().len()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl<L: Send + 'static> TableProvider for LocatedTable<L> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(wanted(Some(&self.keyed), filters))
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = projected(&self.schema, projection)?;
+        let number = self.schema.fields().len().saturating_sub(1);
+        let columns = projection.cloned().unwrap_or_else(|| (0..=number).collect());
+        let read: Vec<usize> = columns.iter().copied().filter(|column| *column != number).collect();
+        let range = seek(self.keyed.as_ref(), filters);
+        let scan = (self.open)(Some(read), range.as_ref()).map_err(external)?;
+        let (located, target) = (Arc::clone(&self.located), Arc::clone(&schema));
+        let rows = scan.map(move |found| {
+            let (batch, locators) = found.map_err(external)?;
+            let mut known = located.lock();
+            let first = known.len() as i64;
+            known.extend(locators);
+            let numbers: ArrayRef =
+                Arc::new(Int64Array::from_iter_values((0..batch.num_rows() as i64).map(|row| first + row)));
+            let mut values = batch.columns().iter();
+            let arrays = columns.iter().filter_map(|column| match *column == number {
+                true => Some(Arc::clone(&numbers)),
+                false => values.next().map(Arc::clone),
+            });
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), arrays.collect(), &options)?)
+        });
+        read_once(schema, Some(Box::new(rows)), limit.filter(|_| filters.is_empty()))
+    }
+}
+
+/// Batches on their way into a plan.
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// A plan of rows that are read once, relabelled to `schema`.
+pub(super) fn read_once(
+    schema: SchemaRef,
+    rows: Option<Batches>,
+    limit: Option<usize>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let partition = OncePartition { schema: Arc::clone(&schema), rows: Mutex::new(rows) };
+    let plan = StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, None, false, limit)?;
+    Ok(Arc::new(plan))
+}
+
+struct OncePartition {
+    schema: SchemaRef,
+    rows: Mutex<Option<Batches>>,
+}
+
+impl fmt::Debug for OncePartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OncePartition")
+    }
+}
+
+impl PartitionStream for OncePartition {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.schema);
+        let Some(rows) = self.rows.lock().take() else {
+            // Only a join does that whose rows have no room in memory.
+            let error = external(SqlError::out_of_memory());
+            let stream = futures::stream::iter([Err(error)]);
+            return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
+        };
+        let target = Arc::clone(&schema);
+        let batches = rows.map(move |batch| {
+            running::check().map_err(external)?;
+            let batch = batch?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), batch.columns().to_vec(), &options)?)
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
+    }
+}
+
+pub(super) fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// A table of rows made for one statement: catalogue views, `inserted` and `deleted`.
+pub struct MemoryTable;
+
+impl MemoryTable {
+    /// A table of batches in the Exact form.
+    pub fn provider(schema: &Schema, batches: Vec<RecordBatch>) -> Result<Arc<dyn TableProvider>> {
+        let schema = plain(schema);
+        let batches = batches
+            .into_iter()
+            .map(|batch| {
+                let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+                Ok(RecordBatch::try_new_with_options(
+                    Arc::clone(&schema),
+                    batch.columns().to_vec(),
+                    &options,
+                )?)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(MemTable::try_new(schema, vec![batches])?))
+    }
+}

@@ -1,0 +1,179 @@
+//! What the thread at work knows of the request that it works for: whether the request is to stop, and what memory its step has
+//! taken.
+//!
+//! Functions that compute are called by the execution engine, which hands them values and nothing else. They ask here.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use parking_lot::Mutex;
+
+use crate::Cancellation;
+use crate::memory::{MemoryBudget, Reservation};
+use tsql::SqlError;
+
+/// A request that runs.
+#[derive(Debug, Clone)]
+pub struct Running {
+    cancellation: Cancellation,
+    memory: Arc<MemoryBudget>,
+    /// What its statements hold until they end.
+    held: Arc<Mutex<Reservation>>,
+}
+
+/// A piece of a request's work between two pauses. What it takes of memory is given back at its end: by then somebody else has
+/// counted the rows that came of it.
+struct Step {
+    running: Running,
+    /// What stops the request around it, if that is another: a cursor's query runs within the request that fetches.
+    outer: Option<Cancellation>,
+    taken: Reservation,
+}
+
+thread_local! {
+    static STEP: RefCell<Option<Step>> = const { RefCell::new(None) };
+}
+
+/// The step outside comes back, even if the one inside panics.
+struct Outside(Option<Step>);
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        let outside = self.0.take();
+        // Dropped when the cell is free again.
+        let _inside = STEP.with(|step| step.replace(outside));
+    }
+}
+
+impl Running {
+    /// A request that `cancellation` stops.
+    pub fn new(cancellation: &Cancellation, memory: &Arc<MemoryBudget>) -> Running {
+        let held = Arc::new(Mutex::new(Reservation::new(memory)));
+        Running { cancellation: cancellation.clone(), memory: Arc::clone(memory), held }
+    }
+
+    /// What stops it.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
+    /// Does a step of its work on this thread.
+    pub fn step<T>(&self, work: impl FnOnce() -> T) -> T {
+        let taken = Reservation::new(&self.memory);
+        let _outside = STEP.with_borrow_mut(|current| {
+            let outer = current.as_ref().and_then(|around| {
+                match around.running.cancellation.is_same(&self.cancellation) {
+                    true => around.outer.clone(),
+                    false => Some(around.running.cancellation.clone()),
+                }
+            });
+            Outside(current.replace(Step { running: self.clone(), outer, taken }))
+        });
+        work()
+    }
+
+    /// All of a future's work as steps of it.
+    pub fn all<F: Future>(self, work: F) -> Steps<F> {
+        Steps { running: self, work: Box::pin(work) }
+    }
+}
+
+/// A future each of whose polls is a step.
+pub struct Steps<F> {
+    running: Running,
+    work: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for Steps<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let running = self.running.clone();
+        running.step(|| self.work.as_mut().poll(context))
+    }
+}
+
+/// The request that this thread works for.
+pub fn current() -> Option<Running> {
+    STEP.with_borrow(|step| step.as_ref().map(|step| step.running.clone()))
+}
+
+/// Errors: 3617 if the request is to stop.
+pub fn check() -> Result<(), SqlError> {
+    let stops = STEP.with_borrow(|step| {
+        step.as_ref().is_some_and(|step| {
+            let outer = step.outer.as_ref().is_some_and(Cancellation::is_cancelled);
+            outer || step.running.cancellation.is_cancelled()
+        })
+    });
+    if stops { Err(SqlError::cancelled()) } else { Ok(()) }
+}
+
+/// Takes memory for the rest of the step. Errors: 701.
+pub fn take(bytes: usize) -> Result<(), SqlError> {
+    STEP.with_borrow_mut(|step| match step {
+        Some(step) => step.taken.take(bytes),
+        None => Ok(()),
+    })
+}
+
+/// An empty part of the budget of the request, for what outlives its statements.
+pub fn reservation() -> Option<Reservation> {
+    current().map(|running| Reservation::new(&running.memory))
+}
+
+/// Takes memory for the rest of the statement that runs. Errors: 701.
+pub fn hold(bytes: usize) -> Result<(), SqlError> {
+    current().map_or(Ok(()), |running| running.held.lock().take(bytes))
+}
+
+/// What statements hold so far, to be given to [`release`] when the one that begins has ended.
+pub fn held() -> usize {
+    current().map_or(0, |running| running.held.lock().bytes())
+}
+
+/// A statement has ended: what it held is free.
+pub fn release(held: usize) {
+    if let Some(running) = current() {
+        running.held.lock().shrink_to(held);
+    }
+    settle();
+}
+
+/// Gives back what the step has taken: its values are gone, or counted elsewhere.
+fn settle() {
+    STEP.with_borrow_mut(|step| {
+        if let Some(step) = step {
+            step.taken.shrink_to(0);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn steps_nest() {
+        let budget = MemoryBudget::new(100);
+        let (outer, inner) = (Cancellation::new(), Cancellation::new());
+        inner.cancel();
+        Running::new(&outer, &budget).step(|| {
+            take(50).unwrap();
+            Running::new(&inner, &budget).step(|| {
+                assert_eq!(check().unwrap_err().number, 3617);
+                assert_eq!(take(60).unwrap_err().number, 701);
+                take(40).unwrap();
+            });
+            assert!(check().is_ok());
+            assert_eq!(budget.used(), 50);
+            settle();
+            assert_eq!(budget.used(), 0);
+        });
+        assert!(current().is_none());
+    }
+}

@@ -1,0 +1,253 @@
+//! T-SQL functions for the execution engine.
+//!
+//! Each call gets a function of its own with fixed types: the binder has decided them, so the engine's own type
+//! coercion finds nothing to do. Two such functions are the same if name and types are.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+use tds::SqlType;
+
+use super::datum::{Datum, data_type};
+use super::typed::plan_field;
+use crate::running;
+use tsql::SqlError;
+
+/// Constants from here on are long.
+pub const LONG_BYTES: usize = 1 << 16;
+/// Values are counted in the memory of the request when they have come to so much.
+const COUNTED_BYTES: usize = 1 << 20;
+
+type ValueKernel = Arc<dyn Fn(&[Datum]) -> std::result::Result<Datum, SqlError> + Send + Sync>;
+type ColumnKernel = Arc<dyn Fn(&[ArrayRef], usize) -> std::result::Result<ArrayRef, SqlError> + Send + Sync>;
+
+#[derive(Clone)]
+enum Kernel {
+    Value(ValueKernel),
+    Column(ColumnKernel),
+}
+
+/// A function of fixed types.
+#[derive(Clone)]
+pub struct Scalar {
+    name: String,
+    arguments: Vec<SqlType>,
+    result: SqlType,
+    result_type: DataType,
+    kernel: Kernel,
+    signature: Signature,
+}
+
+impl Scalar {
+    /// A function that maps one row's values to a value. `name` must tell apart what the types do not.
+    pub fn by_value(
+        name: &str,
+        arguments: Vec<SqlType>,
+        result: SqlType,
+        kernel: impl Fn(&[Datum]) -> std::result::Result<Datum, SqlError> + Send + Sync + 'static,
+    ) -> Scalar {
+        Self::with_kernel(name, arguments, result, Kernel::Value(Arc::new(kernel)))
+    }
+
+    /// A function that maps columns (of the given row count) to a column.
+    pub fn by_column(
+        name: &str,
+        arguments: Vec<SqlType>,
+        result: SqlType,
+        kernel: impl Fn(&[ArrayRef], usize) -> std::result::Result<ArrayRef, SqlError> + Send + Sync + 'static,
+    ) -> Scalar {
+        Self::with_kernel(name, arguments, result, Kernel::Column(Arc::new(kernel)))
+    }
+
+    fn with_kernel(name: &str, arguments: Vec<SqlType>, result: SqlType, kernel: Kernel) -> Scalar {
+        let result_type = data_type(&result);
+        let signature = signature(&arguments, Volatility::Immutable);
+        Scalar { name: name.to_string(), arguments, result, result_type, kernel, signature }
+    }
+
+    /// The same function, whose value changes from call to call.
+    pub fn volatile(mut self) -> Scalar {
+        self.signature = signature(&self.arguments, Volatility::Volatile);
+        self
+    }
+
+    /// The same function with another Arrow type of its result (sort keys, truth values).
+    pub fn with_result_type(mut self, result_type: DataType) -> Scalar {
+        self.result_type = result_type;
+        self
+    }
+
+    /// Type of the result.
+    pub fn result(&self) -> &SqlType {
+        &self.result
+    }
+}
+
+fn signature(arguments: &[SqlType], volatility: Volatility) -> Signature {
+    if arguments.is_empty() { Signature::nullary(volatility) } else { Signature::variadic_any(volatility) }
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scalar")
+            .field("name", &self.name)
+            .field("result", &self.result)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.arguments == other.arguments && self.result == other.result
+    }
+}
+
+impl Eq for Scalar {}
+
+impl Hash for Scalar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+        self.result.to_string().hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Scalar {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.result_type.clone())
+    }
+
+    fn return_field_from_args(&self, _: ReturnFieldArgs) -> Result<FieldRef> {
+        let field = plan_field(&self.name, &self.result, true);
+        if self.result_type == *field.data_type() {
+            return Ok(field);
+        }
+        Ok(Arc::new(field.as_ref().clone().with_data_type(self.result_type.clone())))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let constant = args.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)))
+            && self.signature.volatility == Volatility::Immutable;
+        let all_rows = args.number_rows;
+        let rows = if constant { 1 } else { all_rows };
+        let arrays =
+            args.args.into_iter().map(|argument| argument.into_array(rows)).collect::<Result<Vec<_>>>()?;
+        let result = match &self.kernel {
+            Kernel::Column(kernel) => kernel(&arrays, rows),
+            Kernel::Value(kernel) => self.by_rows(kernel, &arrays, rows),
+        };
+        let array = result.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if constant {
+            repeats(array.get_array_memory_size(), all_rows)
+                .map_err(|error| DataFusionError::External(Box::new(error)))?;
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?));
+        }
+        Ok(ColumnarValue::Array(array))
+    }
+}
+
+/// A constant of so many bytes is about to stand in each of `rows` rows. Errors: 701.
+fn repeats(bytes: usize, rows: usize) -> std::result::Result<(), SqlError> {
+    if bytes < LONG_BYTES {
+        return Ok(());
+    }
+    let all_bytes = bytes.saturating_mul(rows);
+    // A column of the engine holds no more.
+    if all_bytes > i32::MAX as usize {
+        return Err(SqlError::out_of_memory());
+    }
+    running::take(all_bytes)
+}
+
+/// A long constant: a call without arguments, which is counted where it is repeated, and which plans do not copy.
+pub fn long_constant(array: ArrayRef, sql_type: &SqlType) -> Scalar {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = format!("long_constant_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let value = move |_: &[ArrayRef], rows: usize| {
+        repeats(array.get_array_memory_size(), rows)?;
+        match rows {
+            1 => Ok(Arc::clone(&array)),
+            rows => take(&array, &UInt32Array::from(vec![0; rows]), None).map_err(SqlError::internal),
+        }
+    };
+    Scalar::by_column(&name, Vec::new(), sql_type.clone(), value).volatile()
+}
+
+impl Scalar {
+    fn by_rows(
+        &self,
+        kernel: &ValueKernel,
+        arrays: &[ArrayRef],
+        rows: usize,
+    ) -> std::result::Result<ArrayRef, SqlError> {
+        let mut values = Vec::with_capacity(rows);
+        let mut row_values = Vec::with_capacity(arrays.len());
+        let (mut long_bytes, mut all_bytes) = (0, 0_usize);
+        for row in 0..rows {
+            running::check()?;
+            row_values.clear();
+            for (array, sql_type) in arrays.iter().zip(&self.arguments) {
+                row_values.push(Datum::read(array.as_ref() as &dyn Array, sql_type, row)?);
+            }
+            let value = kernel(&row_values)?;
+            // As a value, and once more in the column.
+            long_bytes += 2 * value.heap_bytes();
+            all_bytes += value.heap_bytes();
+            // A column of the engine holds no more.
+            if all_bytes > i32::MAX as usize {
+                return Err(SqlError::out_of_memory());
+            }
+            if long_bytes >= COUNTED_BYTES {
+                running::take(std::mem::take(&mut long_bytes))?;
+            }
+            value.check(&self.result)?;
+            values.push(value);
+        }
+        if self.result_type == DataType::Boolean {
+            return Ok(Datum::array(&values, &SqlType::Bit));
+        }
+        Ok(Datum::array(&values, &self.result))
+    }
+}
+
+/// The T-SQL error inside an error of the engine, or 596 with the engine's own text.
+pub fn sql_error_of(error: &DataFusionError) -> SqlError {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = source {
+        if let Some(found) = current.downcast_ref::<SqlError>() {
+            return found.clone();
+        }
+        if let Some(DataFusionError::External(inner)) = current.downcast_ref::<DataFusionError>()
+            && let Some(found) = inner.downcast_ref::<SqlError>()
+        {
+            return found.clone();
+        }
+        if let Some(shared) = current.downcast_ref::<Arc<DataFusionError>>() {
+            return sql_error_of(shared);
+        }
+        if let Some(DataFusionError::Shared(shared)) = current.downcast_ref::<DataFusionError>() {
+            return sql_error_of(shared);
+        }
+        source = current.source();
+    }
+    if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
+        return SqlError::out_of_memory();
+    }
+    SqlError::internal(error.strip_backtrace())
+}

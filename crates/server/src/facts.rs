@@ -1,0 +1,285 @@
+//! What functions such as DB_NAME, OBJECT_ID and GETDATE know, frozen for one statement.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use query::facts::now;
+use query::{Datum, Typed};
+use tds::SqlType;
+
+use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
+use crate::functions;
+use crate::session::{FinishedLoad, KeptText, OpenSession, UpdatedColumns};
+use crate::sql_error::SqlError;
+use crate::storage::{DatabaseFigures, Figures};
+use crate::tsql::ast::ObjectName;
+use crate::tsql::parse_object_name;
+
+/// Reads the tables when a function first asks for them.
+type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
+/// The same for modules.
+type ModuleReader = Box<dyn Fn() -> Vec<Arc<Module>> + Send + Sync>;
+
+/// Finds the databases' figures when a view first asks for them.
+type FiguresReader = Box<dyn Fn() -> Option<DatabaseFigures> + Send + Sync>;
+
+/// The key-value pairs of a session.
+#[derive(Debug, Clone, Default)]
+pub struct SessionContext(HashMap<String, (Datum, SqlType, bool)>);
+
+impl SessionContext {
+    /// A key's value and type.
+    pub fn get(&self, key: &str) -> Option<(Datum, SqlType)> {
+        self.0.get(&key.to_lowercase()).map(|(value, sql_type, _)| (value.clone(), sql_type.clone()))
+    }
+
+    /// Sets a key, for good if `read_only`. Errors: 15664 for a key that was set for good.
+    pub fn set(
+        &mut self,
+        key: &str,
+        value: Datum,
+        sql_type: SqlType,
+        read_only: bool,
+    ) -> Result<(), SqlError> {
+        if self.0.get(&key.to_lowercase()).is_some_and(|(_, _, read_only)| *read_only) {
+            return Err(SqlError::new(
+                15664,
+                16,
+                1,
+                format!(
+                    "Cannot set key '{key}' in the session context. The key has been set as read_only for this session."
+                ),
+            ));
+        }
+        self.0.insert(key.to_lowercase(), (value, sql_type, read_only));
+        Ok(())
+    }
+}
+
+/// A statement's view of server, session and catalogue.
+pub struct Facts {
+    /// Current database.
+    pub database: String,
+    /// All databases.
+    pub directory: Arc<Directory>,
+    /// Login name.
+    pub login: String,
+    /// Client's host name.
+    pub host: String,
+    /// Client's application name.
+    pub application: String,
+    /// Server's name.
+    pub server: String,
+    /// Session id.
+    pub spid: u16,
+    /// Who is logged in, this session included.
+    pub(crate) sessions: Box<dyn Fn() -> Vec<OpenSession> + Send + Sync>,
+    /// `max degree of parallelism`.
+    pub(crate) max_dop: u16,
+    /// The texts that are kept parsed.
+    pub(crate) kept_texts: Box<dyn Fn() -> Vec<KeptText> + Send + Sync>,
+    /// Loads that ended last.
+    pub(crate) loads: Box<dyn Fn() -> Vec<FinishedLoad> + Send + Sync>,
+    /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
+    pub now: i64,
+    /// Identity value of the last INSERT of this scope.
+    pub scope_identity: Option<i64>,
+    /// Rows of the last statement.
+    pub row_count: i64,
+    /// Depth of transactions.
+    pub transaction_count: i64,
+    /// The isolation level asked for, as sys.dm_exec_sessions numbers it.
+    pub isolation_level: u8,
+    /// Whether columns defined now keep blanks and zeros at the end of their values.
+    pub ansi_padding: bool,
+    /// `@@OPTIONS`.
+    pub options: i64,
+    /// What sp_set_session_context has set.
+    pub session_context: Arc<SessionContext>,
+    /// CURSOR_STATUS by scope (`global`, `local`, `variable`) and name in lower case.
+    pub cursors: Vec<(&'static str, String, i64)>,
+    /// The last rowversion value given out.
+    pub row_version: u64,
+    /// DATEFIRST: 1 for Monday to 7 for Sunday.
+    pub date_first: u8,
+    /// What SET CONTEXT_INFO has set.
+    pub context_info: Option<Vec<u8>>,
+    /// The error that a CATCH block handles.
+    pub error: Option<SqlError>,
+    /// Last identity values by `object_id`.
+    pub identities: Box<dyn Fn(i32) -> Option<i64> + Send + Sync>,
+    /// Reads views, procedures, functions, sequences and synonyms.
+    pub module_reader: ModuleReader,
+    /// In a trigger: the columns that were assigned.
+    pub(crate) updated: Option<Arc<UpdatedColumns>>,
+    /// Triggers that run, the innermost last.
+    pub(crate) triggers: Vec<i32>,
+    /// Reads types of users.
+    pub type_reader: Box<dyn Fn() -> Vec<UserType> + Send + Sync>,
+    /// Takes the figures of a store of pages.
+    pub figures_reader: FiguresReader,
+    figures: OnceLock<Option<DatabaseFigures>>,
+    tables: OnceLock<Vec<Arc<TableDefinition>>>,
+    modules: OnceLock<Vec<Arc<Module>>>,
+    types: OnceLock<Vec<UserType>>,
+    reader: TableReader,
+}
+
+impl std::fmt::Debug for Facts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facts")
+            .field("database", &self.database)
+            .field("spid", &self.spid)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Facts {
+    /// Facts without a session: for expressions that may know nothing (tests, stored expressions).
+    pub fn new(database: &str, directory: Arc<Directory>, reader: TableReader) -> Facts {
+        Facts {
+            database: database.to_string(),
+            directory,
+            login: "sa".to_string(),
+            host: String::new(),
+            application: String::new(),
+            server: "bulkwire".to_string(),
+            spid: 51,
+            sessions: Box::new(Vec::new),
+            max_dop: 0,
+            kept_texts: Box::new(Vec::new),
+            loads: Box::new(Vec::new),
+            now: now(),
+            scope_identity: None,
+            row_count: 0,
+            transaction_count: 0,
+            isolation_level: 2,
+            ansi_padding: true,
+            options: 5432,
+            session_context: Arc::default(),
+            cursors: Vec::new(),
+            row_version: 0,
+            date_first: 7,
+            context_info: None,
+            error: None,
+            identities: Box::new(|_| None),
+            module_reader: Box::new(Vec::new),
+            updated: None,
+            triggers: Vec::new(),
+            type_reader: Box::new(Vec::new),
+            figures_reader: Box::new(|| None),
+            figures: OnceLock::new(),
+            tables: OnceLock::new(),
+            modules: OnceLock::new(),
+            types: OnceLock::new(),
+            reader,
+        }
+    }
+
+    /// All tables, temporary ones included.
+    pub fn tables(&self) -> &[Arc<TableDefinition>] {
+        self.tables.get_or_init(|| (self.reader)())
+    }
+
+    /// All views, procedures, functions, sequences and synonyms.
+    pub fn modules(&self) -> &[Arc<Module>] {
+        self.modules.get_or_init(|| (self.module_reader)())
+    }
+
+    /// All types of users.
+    pub fn types(&self) -> &[UserType] {
+        self.types.get_or_init(|| (self.type_reader)())
+    }
+
+    /// The user's type of the current database that a text such as `dbo.t` names.
+    pub fn type_named(&self, text: &str) -> Option<&UserType> {
+        let name = parse_object_name(text).ok()?;
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let database = name.database.as_deref().unwrap_or(&self.database);
+        self.types().iter().find(|found| {
+            same_name(&found.database, database)
+                && same_name(&found.schema, schema)
+                && same_name(&found.name, &name.name)
+        })
+    }
+
+    /// The figures of a database, as of when this is first asked; None: it keeps no pages, or it is tempdb, whose tables are kept in pages
+    /// only if they are not temporary.
+    pub fn figures(&self, database: &str) -> Option<&Figures> {
+        self.databases()?.of(database)
+    }
+
+    /// Those of all databases that have some.
+    pub fn all_figures(&self) -> impl Iterator<Item = &Figures> {
+        self.databases().into_iter().flat_map(DatabaseFigures::all)
+    }
+
+    fn databases(&self) -> Option<&DatabaseFigures> {
+        self.figures.get_or_init(|| (self.figures_reader)()).as_ref()
+    }
+
+    /// The current database.
+    pub fn current(&self) -> Option<&DatabaseEntry> {
+        self.directory.database(&self.database)
+    }
+
+    /// The table that a text such as `[dbo].[t]` or `tempdb..#t` names.
+    pub fn find(&self, text: &str) -> Option<Arc<TableDefinition>> {
+        let name = parse_object_name(text).ok()?;
+        self.find_name(&name)
+    }
+
+    /// The table of a name.
+    pub fn find_name(&self, name: &ObjectName) -> Option<Arc<TableDefinition>> {
+        let database =
+            if name.is_temporary() { "tempdb" } else { name.database.as_deref().unwrap_or(&self.database) };
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        self.tables()
+            .iter()
+            .find(|table| {
+                same_name(&table.database, database)
+                    && same_name(&table.schema, schema)
+                    && same_name(&table.name, &name.name)
+            })
+            .cloned()
+    }
+
+    /// The table of an id.
+    pub fn by_id(&self, object_id: i64) -> Option<Arc<TableDefinition>> {
+        self.tables().iter().find(|table| i64::from(table.object_id) == object_id).cloned()
+    }
+
+    /// When the session logged in.
+    pub fn login_moment(&self) -> Datum {
+        let sessions = (self.sessions)();
+        let own = sessions.iter().find(|session| session.spid == self.spid);
+        Datum::Moment(own.map_or(self.now, |session| session.since))
+    }
+
+    /// The moment of the statement.
+    pub fn now_moment(&self) -> Datum {
+        Datum::Moment(self.now)
+    }
+}
+
+impl query::Facts for Facts {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn date_first(&self) -> u8 {
+        self.date_first
+    }
+
+    fn options(&self) -> i64 {
+        self.options
+    }
+
+    fn row_version(&self) -> u64 {
+        self.row_version
+    }
+
+    fn function(self: Arc<Self>, name: &str, arguments: &[Typed]) -> Result<Option<Typed>, SqlError> {
+        functions::bind(name, arguments, &self)
+    }
+}

@@ -1,0 +1,507 @@
+//! Functions that look something up in the catalogue.
+
+use std::sync::Arc;
+
+use tds::SqlType;
+
+use crate::catalogue::{ColumnDefinition, TableDefinition, same_name, views};
+use crate::facts::Facts;
+use crate::sql_error::SqlError;
+use crate::tsql::parse_object_name;
+use query::functions::{long_text, name_type, strict, take};
+use query::system_types::{max_length, precision, scale, type_id_of_name, type_name_of_id};
+use query::{Datum, Typed};
+
+pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
+    let int = SqlType::Int;
+    let known = |value: Datum, sql_type: SqlType| Typed::constant(value, sql_type).map(Some);
+    match name {
+        "OBJECT_ID" => {
+            let kind = match arguments.get(1).and_then(|kind| kind.constant.clone()) {
+                Some(Datum::Text(kind)) => Some(kind.trim().to_ascii_uppercase()),
+                Some(_) => return known(Datum::Null, int),
+                None => None,
+            };
+            let key = format!("OBJECT_ID_{}", kind.as_deref().unwrap_or_default());
+            lookup(&key, &first(name, arguments)?, long_text(), int, facts, move |facts, value| {
+                let (id, letters) = object_id(facts, value.as_text()?)?;
+                kind.as_deref().is_none_or(|kind| kind == letters).then_some(Datum::Int(i64::from(id)))
+            })
+        }
+        "OBJECT_NAME" | "OBJECT_SCHEMA_NAME" => {
+            let wants_name = name == "OBJECT_NAME";
+            lookup(name, &first(name, arguments)?, int, name_type(), facts, move |facts, value| {
+                let id = value.as_int()?;
+                let (schema, object) = match views::view_of_id(id) {
+                    Some((schema, view)) => (schema.to_string(), view.to_string()),
+                    None => {
+                        let of_table = facts.tables().iter().find_map(|table| {
+                            let object =
+                                table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
+                            Some((table.schema.clone(), object.name.to_string()))
+                        });
+                        let module = || {
+                            let mut modules = facts.modules().iter().map(|module| &module.definition);
+                            let module = modules.find(|module| i64::from(module.object_id) == id)?;
+                            Some((module.schema.clone(), module.name.clone()))
+                        };
+                        of_table.or_else(module)?
+                    }
+                };
+                Some(Datum::Text(if wants_name { object } else { schema }))
+            })
+        }
+        "SCHEMA_NAME" if arguments.is_empty() => known(Datum::Text("dbo".to_string()), name_type()),
+        "SCHEMA_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
+            let schemas = &facts.current()?.schemas;
+            let schema = schemas.iter().find(|schema| Some(i64::from(schema.id)) == value.as_int())?;
+            Some(Datum::Text(schema.name.clone()))
+        }),
+        "SCHEMA_ID" if arguments.is_empty() => known(Datum::Int(1), int),
+        "SCHEMA_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
+            Some(Datum::Int(i64::from(facts.current()?.schema(value.as_text()?)?.id)))
+        }),
+        "TYPE_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
+            let id = value.as_int()?;
+            let own = facts.types().iter().filter(|found| same_name(&found.database, &facts.database));
+            let name = type_name_of_id(id).map(str::to_string);
+            let own = own.into_iter().find(|found| i64::from(found.id) == id);
+            name.or_else(|| Some(own?.name.clone())).map(Datum::Text)
+        }),
+        "TYPE_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
+            let name = value.as_text()?;
+            let id = type_id_of_name(name).or_else(|| Some(facts.type_named(name)?.id));
+            id.map(|id| Datum::Int(i64::from(id)))
+        }),
+        "TYPEPROPERTY" => {
+            pair(name, arguments, (name_type(), name_type()), int, facts, |_, sql_type, property| {
+                let sql_type: SqlType = sql_type.as_text()?.parse().ok()?;
+                Some(Datum::Int(match property.as_text()?.to_ascii_lowercase().as_str() {
+                    "precision" if sql_type.is_character() || sql_type.is_binary() => characters(&sql_type),
+                    "precision" => i64::from(precision(&sql_type)),
+                    "scale" => i64::from(scale(&sql_type)),
+                    "allowsnull" => 1,
+                    "usesansitrim" => 1,
+                    "ownerid" => 4,
+                    _ => return None,
+                }))
+            })
+        }
+        "COL_LENGTH" => {
+            let result = SqlType::SmallInt;
+            pair(name, arguments, (name_type(), name_type()), result, facts, |facts, table, column| {
+                let table = facts.find(table.as_text()?)?;
+                let column = column_of(&table, column.as_text()?)?;
+                Some(Datum::Int(i64::from(max_length(&column.sql_type))))
+            })
+        }
+        "COL_NAME" => {
+            pair(name, arguments, (int.clone(), int), name_type(), facts, |facts, table, column| {
+                let table = facts.by_id(table.as_int()?)?;
+                let wanted = column.as_int();
+                let column = table.columns.iter().find(|column| Some(i64::from(column.id)) == wanted)?;
+                Some(Datum::Text(column.name.clone()))
+            })
+        }
+        "INDEX_COL" => three(
+            name,
+            arguments,
+            [name_type(), SqlType::Int, SqlType::Int],
+            name_type(),
+            facts,
+            |facts, table, index, ordinal| {
+                let table = facts.find(table.as_text()?)?;
+                let index =
+                    indexes(&table).into_iter().find(|found| Some(i64::from(found.id)) == index.as_int())?;
+                let ordinal = usize::try_from(ordinal.as_int()?).ok()?.checked_sub(1)?;
+                Some(Datum::Text(index.columns.get(ordinal)?.0.clone()))
+            },
+        ),
+        "INDEXPROPERTY" => three(
+            name,
+            arguments,
+            [SqlType::Int, name_type(), name_type()],
+            SqlType::Int,
+            facts,
+            |facts, table, index, property| {
+                let table = facts.by_id(table.as_int()?)?;
+                let wanted = index.as_text()?;
+                let index = indexes(&table).into_iter().find(|index| same_name(index.name, wanted))?;
+                Some(Datum::Int(match property.as_text()?.to_ascii_lowercase().as_str() {
+                    "indexid" => i64::from(index.id),
+                    "isunique" => i64::from(index.unique),
+                    "isclustered" => i64::from(index.clustered),
+                    "isdisabled"
+                    | "ishypothetical"
+                    | "isfulltextkey"
+                    | "isstatistics"
+                    | "isautostatistics"
+                    | "ispadindex"
+                    | "indexfillfactor"
+                    | "isrowlockdisallowed"
+                    | "ispagelockdisallowed" => 0,
+                    "indexdepth" => 1,
+                    _ => return None,
+                }))
+            },
+        ),
+        "COLUMNPROPERTY" => three(
+            name,
+            arguments,
+            [SqlType::Int, name_type(), name_type()],
+            SqlType::Int,
+            facts,
+            |facts, table, column, property| {
+                let table = facts.by_id(table.as_int()?)?;
+                column_property(&table, column_of(&table, column.as_text()?)?, property.as_text()?)
+                    .map(Datum::Int)
+            },
+        ),
+        "OBJECTPROPERTY" | "OBJECTPROPERTYEX" => {
+            pair(name, arguments, (int.clone(), name_type()), int, facts, |facts, object, property| {
+                let id = object.as_int()?;
+                let property = property.as_text()?.to_ascii_lowercase();
+                if views::view_of_id(id).is_some() {
+                    return system_view_property(&property).map(Datum::Int);
+                }
+                let table = facts
+                    .tables()
+                    .iter()
+                    .find(|t| t.objects().iter().any(|o| i64::from(o.object_id) == id))?;
+                if i64::from(table.object_id) == id {
+                    return table_property(facts, table, &property).map(Datum::Int);
+                }
+                let object = table.objects().into_iter().find(|o| i64::from(o.object_id) == id)?;
+                constraint_property(facts, table, object.letters, &property).map(Datum::Int)
+            })
+        }
+        "OBJECT_DEFINITION" => lookup(name, arguments, int, long_text(), facts, |facts, value| {
+            let id = value.as_int()?;
+            facts.tables().iter().find_map(|table| {
+                let check = table.checks.iter().find(|check| i64::from(check.object_id) == id);
+                let default = || {
+                    let mut defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
+                    defaults.find(|default| i64::from(default.object_id) == id).map(|d| d.definition())
+                };
+                let text =
+                    check.map(|check| crate::catalogue::definition_text(&check.text)).or_else(default)?;
+                Some(Datum::Text(text))
+            })
+        }),
+        "IDENT_CURRENT" | "IDENT_SEED" | "IDENT_INCR" => {
+            let which = name.to_string();
+            let result = SqlType::Numeric { precision: 38, scale: 0 };
+            lookup(name, arguments, name_type(), result, facts, move |facts, value| {
+                let table = facts.find(value.as_text()?)?;
+                let (_, identity) = table.identity()?;
+                let number = match which.as_str() {
+                    "IDENT_SEED" => identity.seed,
+                    "IDENT_INCR" => identity.increment,
+                    _ => (facts.identities)(table.object_id).unwrap_or(identity.seed),
+                };
+                Some(Datum::Decimal(i128::from(number)))
+            })
+        }
+        "HAS_PERMS_BY_NAME" => {
+            let class = arguments.get(1).and_then(|class| class.constant.clone());
+            let of_object =
+                matches!(&class, Some(Datum::Text(class)) if class.eq_ignore_ascii_case("object"));
+            let Some(securable) = arguments.first().filter(|_| arguments.len() >= 3) else {
+                return Err(SqlError::argument_count("has_perms_by_name", 3));
+            };
+            if !of_object || securable.untyped_null {
+                return known(Datum::Int(1), int);
+            }
+            lookup(name, std::slice::from_ref(securable), long_text(), int, facts, |facts, value| {
+                object_id(facts, value.as_text()?).map(|_| Datum::Int(1))
+            })
+        }
+        "STATS_DATE" => known(Datum::Null, SqlType::DateTime),
+        "FILEGROUP_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
+            let wanted = value.as_int()?;
+            let groups = facts.figures(&facts.database).map(|figures| figures.engine().file_groups());
+            match groups {
+                Some(groups) => {
+                    let found = groups.into_iter().find(|group| i64::from(group.id) == wanted);
+                    found.map(|group| Datum::Text(group.name))
+                }
+                None => (wanted == 1).then(|| Datum::Text("PRIMARY".to_owned())),
+            }
+        }),
+        "FILEGROUP_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
+            let wanted = value.as_text()?;
+            let groups = facts.figures(&facts.database).map(|figures| figures.engine().file_groups());
+            match groups {
+                Some(groups) => {
+                    let found = groups.into_iter().find(|group| group.name.eq_ignore_ascii_case(wanted));
+                    found.map(|group| Datum::Int(i64::from(group.id)))
+                }
+                None => wanted.eq_ignore_ascii_case("PRIMARY").then_some(Datum::Int(1)),
+            }
+        }),
+        "FULLTEXTSERVICEPROPERTY" => known(Datum::Int(0), int),
+        _ => Ok(None),
+    }
+}
+
+fn first(name: &str, arguments: &[Typed]) -> Result<[Typed; 1], SqlError> {
+    let first = arguments.first().filter(|_| arguments.len() <= 2).cloned();
+    Ok([first.ok_or_else(|| SqlError::argument_count(&name.to_lowercase(), 1))?])
+}
+
+/// The `object_id` of a name and its letters: a table, a constraint of one, or a system view.
+fn object_id(facts: &Facts, text: &str) -> Option<(i32, &'static str)> {
+    if let Some(table) = facts.find(text) {
+        return Some((table.object_id, "U"));
+    }
+    if let Some(view) = views::view_id(text) {
+        return Some((view, "V"));
+    }
+    let name = parse_object_name(text).ok()?;
+    let database = name.database.as_deref().unwrap_or(&facts.database);
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let module = facts.modules().iter().map(|module| &module.definition).find(|module| {
+        same_name(&module.database, database)
+            && same_name(&module.schema, schema)
+            && same_name(&module.name, &name.name)
+    });
+    if let Some(module) = module {
+        return Some((module.object_id, module.kind.letters()));
+    }
+    let mut tables = facts
+        .tables()
+        .iter()
+        .filter(|table| same_name(&table.database, database) && same_name(&table.schema, schema));
+    tables.find_map(|table| {
+        let object = table.object_named(&name.name)?;
+        Some((object.object_id, object.letters))
+    })
+}
+
+/// An index by its name and number.
+struct NamedIndex<'t> {
+    name: &'t str,
+    id: i32,
+    unique: bool,
+    clustered: bool,
+    columns: &'t [(String, bool)],
+}
+
+fn indexes(table: &TableDefinition) -> Vec<NamedIndex<'_>> {
+    let keys = table.keys.iter().map(|key| NamedIndex {
+        name: &key.name,
+        id: key.index_id,
+        unique: true,
+        clustered: key.clustered,
+        columns: &key.columns,
+    });
+    let indexes = table.indexes.iter().map(|index| NamedIndex {
+        name: &index.name,
+        id: index.index_id,
+        unique: index.unique,
+        clustered: index.clustered,
+        columns: &index.columns,
+    });
+    keys.chain(indexes).collect()
+}
+
+fn column_of<'t>(table: &'t TableDefinition, name: &str) -> Option<&'t ColumnDefinition> {
+    table.columns.iter().find(|column| same_name(&column.name, name))
+}
+
+/// Length in characters; -1 for (max).
+fn characters(sql_type: &SqlType) -> i64 {
+    let bytes = i64::from(max_length(sql_type));
+    if sql_type.is_unicode() && bytes > 0 { bytes / 2 } else { bytes }
+}
+
+fn column_property(table: &TableDefinition, column: &ColumnDefinition, property: &str) -> Option<i64> {
+    let in_text = column.sql_type.is_character() || column.sql_type.is_binary();
+    Some(match property.to_ascii_lowercase().as_str() {
+        "isidentity" => i64::from(column.identity.is_some()),
+        "iscomputed" => i64::from(column.computed.is_some()),
+        "isdeterministic" | "isprecise" if column.computed.is_some() => 1,
+        "allowsnull" => i64::from(column.nullable),
+        "columnid" | "ordinal" => i64::from(column.id),
+        "isprimarykey" => {
+            let mut keys = table.keys.iter().filter(|key| key.primary);
+            i64::from(keys.any(|key| key.columns.iter().any(|(name, _)| same_name(name, &column.name))))
+        }
+        "isrowguidcol"
+        | "ishidden"
+        | "issparse"
+        | "iscolumnset"
+        | "generatedalwaystype"
+        | "isfulltextindexed"
+        | "isindexable"
+        | "isidnotforrepl"
+        | "isoutparam"
+        | "iscursortype"
+        | "isxmlindexable"
+        | "fulltexttypecolumn" => 0,
+        "systemdatatype" | "userdataaccess" | "systemdataaccess" => 0,
+        "usesansitrim" if in_text => 1,
+        "precision" if in_text => characters(&column.sql_type),
+        "precision" => i64::from(precision(&column.sql_type)),
+        "scale" if column.sql_type.is_character() || column.sql_type.is_binary() => return None,
+        "scale" => i64::from(scale(&column.sql_type)),
+        "charmaxlen" if in_text => characters(&column.sql_type),
+        _ => return None,
+    })
+}
+
+fn schema_number(facts: &Facts, table: &TableDefinition) -> i64 {
+    let database = facts.directory.database(&table.database);
+    database.and_then(|database| database.schema(&table.schema)).map_or(1, |schema| i64::from(schema.id))
+}
+
+fn table_property(facts: &Facts, table: &TableDefinition, property: &str) -> Option<i64> {
+    Some(match property {
+        "isusertable" | "istable" | "isansinullson" | "isquotedidenton" | "ownerid" => 1,
+        "schemaid" => schema_number(facts, table),
+        "tablehasidentity" => i64::from(table.identity().is_some()),
+        "tablehasprimarykey" => i64::from(table.keys.iter().any(|key| key.primary)),
+        "tablehasuniquecnst" => i64::from(table.keys.iter().any(|key| !key.primary)),
+        "tablehasclustindex" => i64::from(table.is_clustered()),
+        "tablehasindex" => i64::from(!table.keys.is_empty() || !table.indexes.is_empty()),
+        "tablehasnonclustindex" => i64::from(indexes(table).iter().any(|index| !index.clustered)),
+        "tablehascheckcnst" => i64::from(!table.checks.is_empty()),
+        "tablehasdefaultcnst" => i64::from(table.columns.iter().any(|column| column.default.is_some())),
+        "tablehasforeignkey" => i64::from(!table.foreign_keys.is_empty()),
+        "tablehasforeignref" => {
+            let refers = |other: &Arc<TableDefinition>| {
+                other
+                    .foreign_keys
+                    .iter()
+                    .any(|key| same_name(&key.table, &table.name) && same_name(&key.schema, &table.schema))
+            };
+            i64::from(facts.tables().iter().any(refers))
+        }
+        "tablehastextimage" => i64::from(table.columns.iter().any(|column| {
+            let plain = matches!(column.sql_type, SqlType::Text | SqlType::NText | SqlType::Image);
+            plain || column.sql_type.is_plp()
+        })),
+        "tablehastimestamp" => {
+            i64::from(table.columns.iter().any(|column| column.sql_type == SqlType::RowVersion))
+        }
+        "tablehasinserttrigger"
+        | "tablehasupdatetrigger"
+        | "tablehasdeletetrigger"
+        | "tableisfake"
+        | "tableismemoryoptimized"
+        | "tabletemporaltype"
+        | "tablehasrowguidcol"
+        | "tablehascolumnset" => 0,
+        other => absent(other)?,
+    })
+}
+
+fn constraint_property(facts: &Facts, table: &TableDefinition, letters: &str, property: &str) -> Option<i64> {
+    Some(match property {
+        "isconstraint" => 1,
+        "isprimarykey" => i64::from(letters == "PK"),
+        "isuniquecnst" => i64::from(letters == "UQ"),
+        "ischeckcnst" => i64::from(letters == "C"),
+        "isdefaultcnst" => i64::from(letters == "D"),
+        "isforeignkey" => i64::from(letters == "F"),
+        "ownerid" => 1,
+        "schemaid" => schema_number(facts, table),
+        "cnstisdisabled" | "cnstisnotrepl" => 0,
+        "isusertable" | "istable" => 0,
+        other => absent(other)?,
+    })
+}
+
+fn system_view_property(property: &str) -> Option<i64> {
+    Some(match property {
+        "isview" | "ismsshipped" | "issystemtable" => 1,
+        "isusertable" | "istable" => 0,
+        "schemaid" | "ownerid" => 4,
+        other => absent(other)?,
+    })
+}
+
+/// Properties of kinds of object that are not at hand.
+fn absent(property: &str) -> Option<i64> {
+    matches!(
+        property,
+        "isview"
+            | "isprocedure"
+            | "istrigger"
+            | "isscalarfunction"
+            | "istablefunction"
+            | "isinlinefunction"
+            | "ismsshipped"
+            | "isschemabound"
+            | "issystemtable"
+            | "isencrypted"
+            | "isconstraint"
+            | "isprimarykey"
+            | "isuniquecnst"
+            | "ischeckcnst"
+            | "isdefaultcnst"
+            | "isforeignkey"
+            | "isindexed"
+            | "isrule"
+            | "isdefault"
+            | "isextendedproc"
+            | "isreplproc"
+            | "isqueue"
+    )
+    .then_some(0)
+}
+
+type Find<const N: usize> = dyn Fn(&Facts, &[Datum; N]) -> Option<Datum> + Send + Sync;
+
+fn find<const N: usize>(
+    name: &str,
+    arguments: &[Typed],
+    types: [SqlType; N],
+    result: SqlType,
+    facts: &Arc<Facts>,
+    find: Box<Find<N>>,
+) -> Result<Option<Typed>, SqlError> {
+    let values: [Typed; N] = take(name, arguments)?;
+    let facts = Arc::clone(facts);
+    strict(name, values.into_iter().zip(types).collect(), result, move |values| {
+        let values = <&[Datum; N]>::try_from(values).ok();
+        Ok(values.and_then(|values| find(&facts, values)).unwrap_or(Datum::Null))
+    })
+    .map(Some)
+}
+
+/// A function of one value that may find nothing: NULL then.
+pub(super) fn lookup(
+    name: &str,
+    arguments: &[Typed],
+    argument: SqlType,
+    result: SqlType,
+    facts: &Arc<Facts>,
+    look: impl Fn(&Facts, &Datum) -> Option<Datum> + Send + Sync + 'static,
+) -> Result<Option<Typed>, SqlError> {
+    find(name, arguments, [argument], result, facts, Box::new(move |facts, [value]| look(facts, value)))
+}
+
+/// The same of two values.
+pub(super) fn pair(
+    name: &str,
+    arguments: &[Typed],
+    types: (SqlType, SqlType),
+    result: SqlType,
+    facts: &Arc<Facts>,
+    look: impl Fn(&Facts, &Datum, &Datum) -> Option<Datum> + Send + Sync + 'static,
+) -> Result<Option<Typed>, SqlError> {
+    let types = [types.0, types.1];
+    find(name, arguments, types, result, facts, Box::new(move |facts, [a, b]| look(facts, a, b)))
+}
+
+fn three(
+    name: &str,
+    arguments: &[Typed],
+    types: [SqlType; 3],
+    result: SqlType,
+    facts: &Arc<Facts>,
+    look: impl Fn(&Facts, &Datum, &Datum, &Datum) -> Option<Datum> + Send + Sync + 'static,
+) -> Result<Option<Typed>, SqlError> {
+    find(name, arguments, types, result, facts, Box::new(move |facts, [a, b, c]| look(facts, a, b, c)))
+}

@@ -1,0 +1,48 @@
+//! Scans of the storage as queries read them.
+
+use arrow::array::RecordBatch;
+use query::RowScan;
+
+use super::error::store_error;
+use crate::sql_error::SqlError;
+use crate::storage::Scan;
+
+/// A scan whose errors are T-SQL's.
+#[derive(Debug)]
+pub(crate) struct QueryScan(Scan);
+
+impl QueryScan {
+    /// The storage's own scan.
+    pub fn into_inner(self) -> Scan {
+        self.0
+    }
+}
+
+impl From<Scan> for QueryScan {
+    fn from(scan: Scan) -> Self {
+        QueryScan(scan)
+    }
+}
+
+impl Iterator for QueryScan {
+    type Item = Result<RecordBatch, SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map_err(store_error))
+    }
+}
+
+impl RowScan for QueryScan {
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn partitions(self: Box<Self>, parts: usize) -> Vec<Box<dyn RowScan>> {
+        let parts = self.0.partitions(parts).into_iter();
+        parts.map(|part| -> Box<dyn RowScan> { Box::new(QueryScan(part)) }).collect()
+    }
+}
