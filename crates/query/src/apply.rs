@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Column, DataFusionError, Result, ScalarValue};
 use datafusion::datasource::provider_as_source;
-use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
@@ -25,7 +25,7 @@ use futures::StreamExt;
 
 use super::again::Again;
 use super::correlated::{outer_names, physical_plan, with_placeholders};
-use super::parameters::{OuterRow, Parameters};
+use super::parameters::{OuterRow, Parameters, state_of};
 use super::pause::WORK_SPAN;
 use tsql::SqlError;
 
@@ -146,14 +146,6 @@ impl TableProvider for ApplyTable {
         )?;
         Ok(Arc::new(plan))
     }
-}
-
-/// The state of a planning session.
-pub(super) fn state_of(session: &dyn Session) -> Result<&SessionState> {
-    session
-        .as_any()
-        .downcast_ref::<SessionState>()
-        .ok_or_else(|| DataFusionError::Internal("a session of another kind".to_string()))
 }
 
 struct ApplyPartition {

@@ -17,9 +17,8 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use tds::SqlType;
 
 use super::Datum;
-use super::apply::state_of;
-use super::bind::OutputColumn;
-use super::parameters::Parameters;
+use super::output_column::OutputColumn;
+use super::parameters::{Parameters, state_of};
 use super::provider::{external, projected, read_once};
 use tsql::SqlError;
 

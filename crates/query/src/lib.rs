@@ -23,6 +23,7 @@ mod json_modify;
 pub mod key_range;
 mod like;
 pub mod memory;
+mod output_column;
 mod parallel;
 mod parameters;
 mod pause;

@@ -8,6 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef};
+use datafusion::catalog::Session;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::execution::SessionState;
@@ -206,4 +207,12 @@ impl ScalarUDFImpl for OuterValue {
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
         self.value().map(ColumnarValue::Scalar)
     }
+}
+
+/// The state of a planning session.
+pub(super) fn state_of(session: &dyn Session) -> Result<&SessionState> {
+    session
+        .as_any()
+        .downcast_ref::<SessionState>()
+        .ok_or_else(|| DataFusionError::Internal("a session of another kind".to_string()))
 }

@@ -17,9 +17,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use parking_lot::Mutex;
 
-use super::apply::state_of;
 use super::key_range::{KeyRange, KeyedTable};
-use super::parameters::{Parameters, for_some_row, for_this_row, looks_out};
+use super::parameters::{Parameters, for_some_row, for_this_row, looks_out, state_of};
 use super::seek::{is_seekable, seek};
 use crate::running;
 use tsql::SqlError;

@@ -17,9 +17,8 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use parking_lot::Mutex;
 
 use super::again::Again;
-use super::apply::state_of;
 use super::correlated::physical_plan;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, state_of};
 use super::pause::WORK_SPAN;
 use tsql::SqlError;
 

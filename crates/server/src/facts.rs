@@ -12,7 +12,7 @@ use crate::functions;
 use crate::session::{FinishedLoad, KeptText, OpenSession, UpdatedColumns};
 use crate::sql_error::SqlError;
 use crate::storage::{DatabaseFigures, Figures};
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 use crate::tsql::parse_object_name;
 
 /// Reads the tables when a function first asks for them.

@@ -1,7 +1,7 @@
 //! Statements of administrators: ALTER DATABASE, CHECKPOINT, BACKUP LOG, DBCC, KILL.
 
-use super::ast::ObjectName;
 use super::expression::Expr;
+use super::names::ObjectName;
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,21 +63,6 @@ pub enum DatabaseChange {
     ReadCommittedSnapshot(bool),
     /// Read, and without effect here.
     Other,
-}
-
-/// What stands for the default file group.
-pub const DEFAULT_GROUP: &str = "default";
-
-/// A file group as `ON` names it; None: the default one.
-pub type WrittenGroup = Option<String>;
-
-/// Where the pages of a table go; None: to the default file group.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct FileGroups {
-    /// Of its rows (`ON`), and of indexes that name none.
-    pub rows: Option<String>,
-    /// Of its large values (`TEXTIMAGE_ON`); None: where its rows go.
-    pub large_values: Option<String>,
 }
 
 /// What is said of a file.

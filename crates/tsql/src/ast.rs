@@ -2,13 +2,15 @@
 
 use tds::SqlType;
 
-use super::administration::{Administration, FileGroups, WrittenGroup};
+use super::administration::Administration;
 use super::bulk_file::{BulkInsert, FileHints};
 use super::cursor::CursorStatement;
 use super::expression::Expr;
+use super::file_group::{FileGroups, WrittenGroup};
 use super::hints::TableHints;
 use super::index::{AlterIndex, CreateIndex, DataCompression, IndexSettings};
-use super::query::{CommonTable, Query, SelectItem, TableSource, Top};
+use super::names::ObjectName;
+use super::query::{CommonTable, Query, QueryBody, SelectItem, TableSource, Top};
 use super::user_type::CreateType;
 use crate::sql_error::SqlError;
 
@@ -21,55 +23,6 @@ pub struct Statement {
     pub line: u32,
     /// What it does.
     pub kind: StatementKind,
-}
-
-/// `server.database.schema.name`, later parts first to be given; a middle part may be empty (`db..t`).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ObjectName {
-    /// Database part, if written and not empty.
-    pub database: Option<String>,
-    /// Schema part, if written and not empty.
-    pub schema: Option<String>,
-    /// The name itself.
-    pub name: String,
-}
-
-impl ObjectName {
-    /// A one-part name.
-    pub fn bare(name: impl Into<String>) -> Self {
-        ObjectName { database: None, schema: None, name: name.into() }
-    }
-
-    /// Whether it names a temporary object.
-    pub fn is_temporary(&self) -> bool {
-        self.name.starts_with('#')
-    }
-
-    /// Whether it names a `##` object, which all sessions see.
-    pub fn is_global(&self) -> bool {
-        self.name.starts_with("##")
-    }
-
-    /// Whether it names a `#` object of the session's own.
-    pub fn is_session_own(&self) -> bool {
-        self.is_temporary() && !self.is_global()
-    }
-
-    /// Whether it names a table variable.
-    pub fn is_variable(&self) -> bool {
-        self.name.starts_with('@')
-    }
-}
-
-impl std::fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (&self.database, &self.schema) {
-            (Some(database), Some(schema)) => write!(f, "{database}.{schema}.{}", self.name),
-            (Some(database), None) => write!(f, "{database}..{}", self.name),
-            (None, Some(schema)) => write!(f, "{schema}.{}", self.name),
-            (None, None) => f.write_str(&self.name),
-        }
-    }
 }
 
 /// Every statement that the parser knows.
@@ -305,6 +258,26 @@ pub enum InsertSource {
     DefaultValues,
     /// EXECUTE: every result that the call gives.
     Execute(Box<StatementKind>),
+}
+
+impl Insert {
+    /// Whether it is a load of a file that fires no trigger.
+    pub fn ignores_triggers(&self) -> bool {
+        self.from_file.ignore_triggers && self.reads_file()
+    }
+
+    /// Whether its rows are those of a SELECT with OPENROWSET(BULK …) in its FROM.
+    pub fn reads_file(&self) -> bool {
+        fn reads_file(source: &TableSource) -> bool {
+            match source {
+                TableSource::BulkRowset { .. } => true,
+                TableSource::Join { left, right, .. } => reads_file(left) || reads_file(right),
+                _ => false,
+            }
+        }
+        let InsertSource::Query(query) = &self.source else { return false };
+        matches!(&query.body, QueryBody::Select(select) if select.from.iter().any(reads_file))
+    }
 }
 
 /// OUTPUT clauses: items over `inserted` and `deleted`.

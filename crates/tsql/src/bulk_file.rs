@@ -1,7 +1,6 @@
 //! What BULK INSERT and OPENROWSET(BULK …) say about a file.
 
-use super::ast::{Insert, InsertSource, ObjectName};
-use super::query::{QueryBody, TableSource};
+use super::names::ObjectName;
 
 /// BULK INSERT.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,25 +146,5 @@ impl FileHints {
             (self.ignore_triggers, "IGNORE_TRIGGERS"),
         ];
         hints.into_iter().find_map(|(given, name)| given.then_some(name))
-    }
-}
-
-impl Insert {
-    /// Whether it is a load of a file that fires no trigger.
-    pub fn ignores_triggers(&self) -> bool {
-        self.from_file.ignore_triggers && self.reads_file()
-    }
-
-    /// Whether its rows are those of a SELECT with OPENROWSET(BULK …) in its FROM.
-    pub fn reads_file(&self) -> bool {
-        fn reads_file(source: &TableSource) -> bool {
-            match source {
-                TableSource::BulkRowset { .. } => true,
-                TableSource::Join { left, right, .. } => reads_file(left) || reads_file(right),
-                _ => false,
-            }
-        }
-        let InsertSource::Query(query) = &self.source else { return false };
-        matches!(&query.body, QueryBody::Select(select) if select.from.iter().any(reads_file))
     }
 }

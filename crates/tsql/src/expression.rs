@@ -2,7 +2,7 @@
 
 use tds::SqlType;
 
-use super::ast::ObjectName;
+use super::names::ObjectName;
 use super::query::{OrderItem, Query};
 
 /// The variable that stands for DEFAULT among arguments: no variable of T-SQL has a name without its sign.

@@ -1,7 +1,7 @@
 //! Indexes as written: CREATE and ALTER INDEX, and the options of indexes, keys and tables.
 
-use super::administration::WrittenGroup;
-use super::ast::ObjectName;
+use super::file_group::WrittenGroup;
+use super::names::ObjectName;
 
 /// CREATE INDEX.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,6 +7,7 @@ pub mod ast;
 pub mod bulk_file;
 pub mod cursor;
 pub mod expression;
+pub mod file_group;
 pub mod for_clause;
 pub mod hints;
 pub mod index;
@@ -19,7 +20,7 @@ pub mod query;
 pub mod sql_error;
 pub mod user_type;
 
-pub use names::same_name;
+pub use names::{ObjectName, same_name};
 pub use parser::{parse_batch, parse_declarations, parse_expression, parse_object_name};
 pub use sql_error::SqlError;
 

@@ -2,7 +2,8 @@
 
 use tds::SqlType;
 
-use super::ast::{CreateTable, Declaration, ObjectName, Statement};
+use super::ast::{CreateTable, Declaration, Statement};
+use super::names::ObjectName;
 use super::query::Query;
 
 /// The words for what is kept as text or by name alone.

@@ -1,6 +1,55 @@
-//! Names compare without regard to case, as under the server's default collation.
+//! Names of objects; they compare without regard to case, as under the server's default collation.
 
 /// Whether two names are the same.
 pub fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
+}
+
+/// `server.database.schema.name`, later parts first to be given; a middle part may be empty (`db..t`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ObjectName {
+    /// Database part, if written and not empty.
+    pub database: Option<String>,
+    /// Schema part, if written and not empty.
+    pub schema: Option<String>,
+    /// The name itself.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// A one-part name.
+    pub fn bare(name: impl Into<String>) -> Self {
+        ObjectName { database: None, schema: None, name: name.into() }
+    }
+
+    /// Whether it names a temporary object.
+    pub fn is_temporary(&self) -> bool {
+        self.name.starts_with('#')
+    }
+
+    /// Whether it names a `##` object, which all sessions see.
+    pub fn is_global(&self) -> bool {
+        self.name.starts_with("##")
+    }
+
+    /// Whether it names a `#` object of the session's own.
+    pub fn is_session_own(&self) -> bool {
+        self.is_temporary() && !self.is_global()
+    }
+
+    /// Whether it names a table variable.
+    pub fn is_variable(&self) -> bool {
+        self.name.starts_with('@')
+    }
+}
+
+impl std::fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.database, &self.schema) {
+            (Some(database), Some(schema)) => write!(f, "{database}.{schema}.{}", self.name),
+            (Some(database), None) => write!(f, "{database}..{}", self.name),
+            (None, Some(schema)) => write!(f, "{schema}.{}", self.name),
+            (None, None) => f.write_str(&self.name),
+        }
+    }
 }

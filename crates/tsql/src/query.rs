@@ -2,12 +2,12 @@
 
 use tds::SqlType;
 
-use super::administration::WrittenGroup;
-use super::ast::ObjectName;
 use super::bulk_file::BulkRowset;
 use super::expression::{Expr, FunctionCall};
+use super::file_group::WrittenGroup;
 use super::for_clause::ForClause;
 use super::hints::TableHints;
+use super::names::ObjectName;
 
 /// A whole query: WITH, body, ORDER BY, OFFSET.
 #[derive(Debug, Clone, PartialEq)]

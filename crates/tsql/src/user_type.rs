@@ -2,7 +2,8 @@
 
 use tds::SqlType;
 
-use super::ast::{CreateTable, ObjectName};
+use super::ast::CreateTable;
+use super::names::ObjectName;
 
 /// CREATE TYPE.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,8 +11,8 @@ use super::super::types::{as_decimal, is_integer};
 use super::super::{Datum, FunctionRows, TableFunction, convert};
 use super::long_text;
 use crate::running;
+use tsql::ObjectName;
 use tsql::SqlError;
-use tsql::ast::ObjectName;
 use tsql::query::JsonColumn;
 
 /// Texts from here on are counted in the memory of the request.

@@ -14,8 +14,8 @@ use super::names::same_name;
 use super::row_filter::RowFilter;
 use super::trigger::Trigger;
 use crate::sql_error::{KeyKind, SqlError};
-use crate::tsql::administration::FileGroups;
 use crate::tsql::ast::ReferentialAction;
+use crate::tsql::file_group::FileGroups;
 use crate::tsql::index::DataCompression;
 
 pub use tsql::DEFAULT_COLLATION;

@@ -20,7 +20,8 @@ use crate::engine::{Binder, SerialReason};
 use crate::sql_error::SqlError;
 use crate::storage::{Database, StrungForm, StrungRows, ValueForm};
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
-use crate::tsql::ast::{BulkHints, InsertBulk, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::{BulkHints, InsertBulk};
 
 /// What a load with FIRE_TRIGGERS leaves for the triggers.
 pub(super) struct BulkFires {

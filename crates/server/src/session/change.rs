@@ -195,7 +195,7 @@ impl Session {
     }
 
     fn referenced(&self, table: &TableDefinition, key: &ForeignKey) -> Result<Option<OpenTable>, SqlError> {
-        let name = crate::tsql::ast::ObjectName {
+        let name = tsql::ObjectName {
             database: Some(table.database.clone()),
             schema: Some(key.schema.clone()),
             name: key.table.clone(),

@@ -5,7 +5,8 @@ use super::interpreter::Frame;
 use super::work::OpenTable;
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{ObjectName, ReferentialAction};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::ReferentialAction;
 
 /// A FOREIGN KEY clause with its own columns spelled out.
 pub(super) struct ForeignKeyClause<'c> {

@@ -8,7 +8,7 @@ use crate::catalogue::{Directory, UserType, same_name};
 use crate::engine::is_case_sensitive;
 use crate::sql_error::SqlError;
 use crate::storage::{Database, PagedDatabases};
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 
 /// The first user database has the number after those that every server has.
 const SYSTEM_ID_LAST: i32 = 4;

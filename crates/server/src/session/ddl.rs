@@ -13,8 +13,9 @@ use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
 use crate::sql_error::SqlError;
 use crate::storage::Reads;
 use crate::table::{InputRows, keys_in_memory};
-use crate::tsql::administration::DEFAULT_GROUP;
-use crate::tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, ObjectName, StatementKind};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, StatementKind};
+use crate::tsql::file_group::DEFAULT_GROUP;
 
 /// Columns of a table.
 const COLUMNS_MAX: usize = 1024;

@@ -13,8 +13,8 @@ use crate::catalogue::{
 use crate::engine::{Binder, Scope};
 use crate::sql_error::SqlError;
 use crate::table::scope_of;
-use crate::tsql::administration::WrittenGroup;
 use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
+use crate::tsql::file_group::WrittenGroup;
 use crate::tsql::index::IndexSettings;
 
 impl Session {

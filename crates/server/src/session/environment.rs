@@ -15,7 +15,8 @@ use crate::facts::Facts;
 use crate::session::work::{OpenTable, QueryScan, store_error, waiting};
 use crate::sql_error::SqlError;
 use crate::storage::Reads;
-use crate::tsql::ast::{ModuleBody, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::ModuleBody;
 use crate::tsql::bulk_file::BulkRowset;
 use crate::tsql::hints::TableHints;
 

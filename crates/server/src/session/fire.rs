@@ -12,7 +12,8 @@ use super::output::Output;
 use super::work::{Place, VariableAccess, VariableTable};
 use crate::catalogue::{TableDefinition, Trigger};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{ModuleBody, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::ModuleBody;
 
 /// What fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

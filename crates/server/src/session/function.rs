@@ -20,7 +20,8 @@ use crate::catalogue::{Module, ModuleDefinition};
 use crate::engine::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
 use crate::running;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Declaration, ModuleBody, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::{Declaration, ModuleBody};
 
 /// Functions within functions (SQL Server's limit is 32 too).
 const NESTING_MAX: u32 = 32;

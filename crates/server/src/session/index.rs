@@ -6,7 +6,7 @@ use super::work::OpenTable;
 use crate::catalogue::{Index, IndexOptions, TableDefinition, same_name};
 use crate::sql_error::SqlError;
 use crate::storage::holds_key;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 use crate::tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
 
 impl Session {

@@ -15,7 +15,8 @@ use super::work::VariableTable;
 use crate::catalogue::{Default, TableDefinition, Trigger, same_name};
 use crate::sql_error::SqlError;
 use crate::table::InputRows;
-use crate::tsql::ast::{Assignment, Delete, Insert, InsertSource, ObjectName, Update};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::{Assignment, Delete, Insert, InsertSource, Update};
 use crate::tsql::expression::{Expr, Literal};
 use crate::tsql::query::{Query, Select, SelectItem, TableSource};
 

@@ -9,7 +9,8 @@ use tds::rpc::{ProcId, Procedure, RpcRequest};
 use tds::transaction_request::TransactionRequest;
 
 use super::{Request, Session};
-use crate::tsql::ast::{Execute, Insert, InsertSource, ObjectName, SetOption, Statement, StatementKind};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::{Execute, Insert, InsertSource, SetOption, Statement, StatementKind};
 use crate::tsql::expression::{Expr, Literal};
 use crate::tsql::parse_batch;
 use crate::tsql::query::{Query, QueryBody, SelectItem, TableSource};

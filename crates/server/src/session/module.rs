@@ -15,8 +15,9 @@ use crate::catalogue::{
 };
 use crate::engine::OutputColumn;
 use crate::sql_error::SqlError;
+use crate::tsql::ObjectName;
 use crate::tsql::ast::{
-    CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, ObjectName, Statement, StatementKind,
+    CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, Statement, StatementKind,
 };
 use crate::tsql::query::{Query, QueryBody, SelectItem};
 

@@ -18,7 +18,8 @@ use crate::catalogue::{TableDefinition, same_name};
 use crate::engine::{Binder, BoundQuery, JoinedRows, OutputColumn, exact_schema};
 use crate::sql_error::SqlError;
 use crate::table::InputRows;
-use crate::tsql::ast::{ObjectName, Output as OutputClause, OutputInto};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::{Output as OutputClause, OutputInto};
 use crate::tsql::expression::Expr;
 use crate::tsql::query::SelectItem;
 

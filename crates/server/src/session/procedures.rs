@@ -33,7 +33,8 @@ use crate::catalogue::views::View;
 use crate::engine::convert::display;
 use crate::engine::{Datum, OutputColumn};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{Execute, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::Execute;
 use crate::tsql::expression::Expr;
 use crate::tsql::parse_declarations;
 

@@ -19,9 +19,9 @@ use crate::engine::{Binder, BoundQuery, Datum, Streams, exact_schema, without_em
 use crate::sql_error::SqlError;
 use crate::storage::ScannedRows;
 use crate::table::InputRows;
-use crate::tsql::administration::WrittenGroup;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 use crate::tsql::expression::Expr;
+use crate::tsql::file_group::WrittenGroup;
 use crate::tsql::query::{Query, QueryBody, Select, SelectItem};
 
 impl Session {

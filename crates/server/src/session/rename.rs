@@ -5,7 +5,7 @@ use super::interpreter::Frame;
 use super::work::{OpenTable, key_of, place_of};
 use crate::catalogue::{ModuleKind, TableDefinition, same_name};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 use crate::tsql::expression::Expr;
 use crate::tsql::{parse_expression, parse_object_name};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::sql_error::SqlError;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 
 /// The options that change what the server does. Those that it cannot follow are [refused](Settings::switch).
 #[derive(Debug, Clone)]

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 use super::light::light_tables;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{ObjectName, Statement};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::Statement;
 use crate::tsql::parse_batch;
 
 /// Texts in each of the two generations.

@@ -15,7 +15,8 @@ use crate::engine::Datum;
 use crate::engine::convert::convert;
 use crate::sql_error::SqlError;
 use crate::table::InputRows;
-use crate::tsql::ast::{Declaration, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::Declaration;
 
 /// Rows of one batch on their way into the parameter's table.
 const BATCH_ROWS: usize = 16 << 10;

@@ -18,7 +18,8 @@ use crate::engine::{
 use crate::sql_error::SqlError;
 use crate::storage::{Reads, RowLocator};
 use crate::table::keys_in_memory;
-use crate::tsql::ast::{ModuleBody, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::ModuleBody;
 use crate::tsql::bulk_file::BulkRowset;
 use crate::tsql::expression::Expr;
 use crate::tsql::hints::{TableHint, TableHints};

@@ -4,7 +4,7 @@ use super::Session;
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ModuleDefinition, ModuleKind, TableDefinition, Trigger, same_name};
 use crate::sql_error::SqlError;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 use crate::tsql::module::TriggerEvents;
 
 /// What a trigger is of.

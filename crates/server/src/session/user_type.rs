@@ -11,7 +11,8 @@ use super::work::{Place, VariableTable};
 use crate::catalogue::{TableDefinition, USER_TYPE_ID_FIRST, UserType, UserTypeKind, same_name};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{AlterAction, ColumnClause, Declaration, ObjectName, StatementKind};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::{AlterAction, ColumnClause, Declaration, StatementKind};
 use crate::tsql::parse_object_name;
 use crate::tsql::user_type::{CreateType, TypeBody, name_of_type};
 

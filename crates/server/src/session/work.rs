@@ -33,7 +33,7 @@ use crate::catalogue::{
 use crate::sql_error::SqlError;
 use crate::storage::{Database, RowLocator, Savepoint, Transaction};
 use crate::table::TableKeys;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 
 /// Which store a table is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

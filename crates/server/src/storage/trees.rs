@@ -12,7 +12,7 @@ use super::columns::{kind_of_column, stored_value};
 use crate::catalogue::{
     ColumnTest, DEFAULT_COLLATION, IndexOptions, RowFilter, TableDefinition, UniqueKey, relations,
 };
-use crate::tsql::administration::FileGroups;
+use crate::tsql::file_group::FileGroups;
 use crate::tsql::index::DataCompression;
 
 /// The trees of a table, and how its rows are compressed.

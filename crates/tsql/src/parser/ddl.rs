@@ -1,11 +1,11 @@
 //! CREATE and ALTER.
 
 use super::{Parsed, Parser};
-use crate::administration::{DEFAULT_GROUP, FileGroups, WrittenGroup};
 use crate::ast::{
     AlterAction, ColumnClause, ConstraintClause, ConstraintKind, CreateTable, ReferentialAction, SourceText,
     StatementKind,
 };
+use crate::file_group::{DEFAULT_GROUP, FileGroups, WrittenGroup};
 use crate::index::IndexSettings;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;

@@ -2,12 +2,11 @@
 
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
-use crate::ast::{
-    Assignment, Delete, Insert, InsertSource, ObjectName, Output, OutputInto, StatementKind, Update,
-};
+use crate::ast::{Assignment, Delete, Insert, InsertSource, Output, OutputInto, StatementKind, Update};
 use crate::expression::Expr;
 use crate::hints::TableHint;
 use crate::lexer::TokenKind;
+use crate::names::ObjectName;
 use crate::query::{CommonTable, Top};
 use crate::sql_error::SqlError;
 

@@ -27,10 +27,11 @@ mod turn;
 mod types;
 mod user_type;
 
-use super::ast::{Declaration, ObjectName, Statement};
+use super::ast::{Declaration, Statement};
 use super::expression::{Expr, Window};
 use super::keywords::is_reserved;
 use super::lexer::{Token, TokenKind, tokenize};
+use super::names::ObjectName;
 use crate::sql_error::SqlError;
 
 /// Result of every parsing function.

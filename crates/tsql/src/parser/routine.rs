@@ -2,9 +2,10 @@
 
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
-use crate::ast::{Argument, CreateTable, Declaration, Execute, ObjectName, SetOption, StatementKind};
+use crate::ast::{Argument, CreateTable, Declaration, Execute, SetOption, StatementKind};
 use crate::expression::{Expr, Literal};
 use crate::lexer::TokenKind;
+use crate::names::ObjectName;
 use crate::sql_error::SqlError;
 
 impl Parser<'_> {

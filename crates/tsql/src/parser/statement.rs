@@ -1,8 +1,9 @@
 //! The statement dispatcher, blocks and control of flow.
 
 use super::{Parsed, Parser};
-use crate::ast::{ModuleWord, ObjectName, Statement, StatementKind};
+use crate::ast::{ModuleWord, Statement, StatementKind};
 use crate::lexer::TokenKind;
+use crate::names::ObjectName;
 use crate::sql_error::SqlError;
 
 /// The words that cannot stand inside a statement that is skipped: they begin another, or end a block.

@@ -12,7 +12,7 @@ use crate::facts::Facts;
 use crate::session::work::waiting;
 use crate::sql_error::SqlError;
 use crate::storage::{Figures, LOG_FILE_ID, file_id};
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 
 /// `sys.dm_io_virtual_file_stats`.
 const FILE_STATS: &str = "

@@ -10,7 +10,8 @@ use crate::catalogue::{
 use crate::engine::Datum;
 use crate::engine::convert::convert;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::{ModuleWord, ObjectName};
+use crate::tsql::ObjectName;
+use crate::tsql::ast::ModuleWord;
 use tds::SqlType;
 
 const WITH_VALUE: &[&str] = &[

@@ -12,7 +12,7 @@ use crate::catalogue::views::View;
 use crate::catalogue::{Index, Module, TableDefinition, definition_text};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 use crate::tsql::parse_object_name;
 
 /// sp_help without a name.

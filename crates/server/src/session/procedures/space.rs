@@ -13,7 +13,7 @@ use crate::catalogue::views::{View, index_rows, space_of};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
 use crate::storage::Figures;
-use crate::tsql::ast::ObjectName;
+use crate::tsql::ObjectName;
 use crate::tsql::parse_object_name;
 
 const SPACE_USED: Signature = Signature {
