@@ -48,6 +48,7 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo clippy --manifest-path clients/race/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
 	python3 scripts/check_licences.py
 	python3 scripts/check_house_rules.py
+	python3 scripts/check_structure.py
 	$(VENV)/bin/ruff check clients scripts --config clients/pyproject.toml
 	$(VENV)/bin/ruff format --check clients scripts --config clients/pyproject.toml
 
