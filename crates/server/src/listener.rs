@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use guesses::Guesses;
@@ -80,12 +80,12 @@ pub(crate) struct Front {
 /// What all connections of a server share.
 pub(crate) struct Shared {
     front: Arc<Front>,
+    /// Removed when the last connection and the server have ended, while the data directory is still this server's.
+    _spill_directory: SpillDirectory,
     pub instance: Arc<Instance>,
     /// Where requests run, apart from the threads that serve sockets.
     pub work: Handle,
     connections: AtomicUsize,
-    /// Removed when the last connection and the server have ended.
-    _spill_directory: SpillDirectory,
 }
 
 /// First session id of a user on a real server; lower ones are its own tasks.
@@ -104,6 +104,10 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 const STOP_TIME_MAX: Duration = Duration::from_millis(800);
 /// How long the last checkpoint is waited for beside such a request.
 const CHECKPOINT_TIME_MAX: Duration = Duration::from_millis(800);
+/// How long stopping waits until such a request has let go of the data directory.
+const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
+/// From one look at its locks to the next.
+const RELEASE_PAUSE: Duration = Duration::from_millis(2);
 
 impl Deref for Shared {
     type Target = Front;
@@ -173,7 +177,9 @@ impl Server {
         });
         let (stop, stopped) = watch::channel(false);
         let task = runtime.spawn(accept(listener, Arc::clone(&shared), stopped));
-        Ok(RunningServer { address: local, shared, stop, runtimes: Some((runtime, work)), task: Some(task) })
+        let _released = Released(shared.options.data.clone());
+        let runtimes = Some((runtime, work));
+        Ok(RunningServer { address: local, shared, stop, runtimes, task: Some(task), _released })
     }
 }
 
@@ -185,6 +191,21 @@ pub struct RunningServer {
     /// For sockets, and for requests.
     runtimes: Option<(Runtime, Runtime)>,
     task: Option<tokio::task::JoinHandle<()>>,
+    /// Dropped last.
+    _released: Released,
+}
+
+/// Dropped when nobody in this process holds a data directory any more, so that it can be opened again at once.
+struct Released(DataLocation);
+
+impl Drop for Released {
+    fn drop(&mut self) {
+        let DataLocation::Directory { path, .. } = &self.0 else { return };
+        let started = Instant::now();
+        while Database::is_held(path) && started.elapsed() < RELEASE_TIME_MAX {
+            thread::sleep(RELEASE_PAUSE);
+        }
+    }
 }
 
 impl RunningServer {
@@ -234,6 +255,8 @@ impl RunningServer {
             let (ended, checkpoint) = mpsc::channel::<()>();
             thread::spawn(move || {
                 let _ = shared.instance.store().checkpoint();
+                // Before its end is told: whoever waits for it takes the data directory to be free.
+                drop(shared);
                 drop(ended);
             });
             let _ = match all_ended {

@@ -385,6 +385,34 @@ fn stopping_ends_loads_and_waits_and_commits_no_half() {
     assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM u"), 0);
 }
 
+/// Whoever starts other programs at that moment gives them its open files until they are other programs.
+#[test]
+fn a_data_directory_is_free_when_its_server_has_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = DataLocation::Directory { path: folder.path().to_owned(), sync: false };
+    let started = std::sync::atomic::AtomicBool::new(true);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while started.load(std::sync::atomic::Ordering::Relaxed) {
+                let exe = std::env::current_exe().unwrap();
+                let output = std::process::Command::new(exe).arg("--list").output().unwrap();
+                assert!(output.status.success());
+            }
+        });
+        for round in 0..12 {
+            let server = start(limits(), data.clone());
+            let mut client = connect(&server);
+            let tokens =
+                client.batch(&format!("CREATE DATABASE d{round}; CREATE TABLE d{round}..t (id int)"));
+            assert_no_error(&tokens);
+            client.batch("BEGIN TRAN; CREATE TABLE ##left (id int)");
+            send(&mut connect(&server), "SELECT COUNT(*) FROM sys.objects a, sys.objects b, sys.objects c");
+            server.stop();
+        }
+        started.store(false, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
 #[test]
 fn a_chain_of_operators_too_long_for_the_stack_is_refused() {
     let server = server();

@@ -31,8 +31,9 @@ const OBJECT_ID_FIRST: i32 = 581_577_110;
 
 /// One server's data and everything derived from it.
 pub struct Instance {
-    store: Database,
+    /// Dropped before the store: its temporary files lie in the data directory.
     engine: Engine,
+    store: Database,
     name: String,
     next_object_id: AtomicI32,
     next_descriptor: AtomicU64,

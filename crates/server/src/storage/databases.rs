@@ -55,13 +55,13 @@ pub struct PagedDatabases {
 struct Shared {
     host: Host,
     options: EngineOptions,
-    /// None: everything is in memory.
-    folders: Option<Box<dyn Folders>>,
     master: PagedDatabase,
     stores: RwLock<Stores>,
     next: AtomicU32,
     /// What every database is held to that has nothing else said of it.
     limits: RwLock<Option<ResourceLimits>>,
+    /// None: everything is in memory. Dropped last: who gets the directory's lock may remove files of the databases in it.
+    folders: Option<Box<dyn Folders>>,
 }
 
 #[derive(Debug, Default)]

@@ -29,6 +29,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::engine::{EngineError, EngineOptions};
+use store::storage::DirectoryStorage;
 use store::{LockMode, MemoryQuota, StoreError, TableId, TableInfo};
 
 pub use altering::AlteredTable;
@@ -189,6 +190,13 @@ impl Database {
                 Ok(PagedDatabases::open_in(Box::new(folders), options)?.into())
             }
         }
+    }
+
+    /// Whether somebody holds a lock of this directory, or of a database in it.
+    pub fn is_held(directory: &Path) -> bool {
+        let entries = std::fs::read_dir(directory).into_iter().flatten();
+        DirectoryStorage::is_held(directory)
+            || entries.flatten().any(|entry| DirectoryStorage::is_held(&entry.path()))
     }
 
     /// A database in memory of a form.

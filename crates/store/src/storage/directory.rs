@@ -3,22 +3,17 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use super::{AppendFile, ReadFile, Storage};
 
 const LOCK_FILE: &str = "lock";
-/// How long a directory is waited for that somebody else has.
-const LOCK_WAIT: Duration = Duration::from_secs(2);
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A directory, held by an exclusive lock on its `lock` file for as long as this value lives.
 #[derive(Debug)]
 pub struct DirectoryStorage {
     directory: PathBuf,
-    // The lock goes with the file handle, also when the process is killed.
-    _lock: File,
+    // The lock goes with the file handle when the process is killed.
+    lock: File,
 }
 
 /// Why a directory could not be taken.
@@ -31,7 +26,7 @@ pub enum OpenDirectoryError {
 }
 
 impl DirectoryStorage {
-    /// Creates the directory if it is missing and locks it, after a short wait for who has it.
+    /// Creates the directory if it is missing and locks it.
     pub fn open(directory: &Path) -> Result<Self, OpenDirectoryError> {
         create_directory(directory).map_err(OpenDirectoryError::Io)?;
         let lock = OpenOptions::new()
@@ -41,16 +36,24 @@ impl DirectoryStorage {
             .write(true)
             .open(directory.join(LOCK_FILE))
             .map_err(OpenDirectoryError::Io)?;
-        let started = Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return Ok(Self { directory: directory.to_owned(), _lock: lock }),
-                // Who had it may be about to end.
-                Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_WAIT => thread::sleep(LOCK_PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(OpenDirectoryError::InUse),
-                Err(TryLockError::Error(error)) => return Err(OpenDirectoryError::Io(error)),
-            }
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { directory: directory.to_owned(), lock }),
+            Err(TryLockError::WouldBlock) => Err(OpenDirectoryError::InUse),
+            Err(TryLockError::Error(error)) => Err(OpenDirectoryError::Io(error)),
         }
+    }
+
+    /// Whether somebody holds the lock of a directory, if it has one.
+    pub fn is_held(directory: &Path) -> bool {
+        let lock = OpenOptions::new().read(true).write(true).open(directory.join(LOCK_FILE));
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+}
+
+impl Drop for DirectoryStorage {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a child that another thread has just forked has a copy of the handle until it is another program.
+        let _ = self.lock.unlock();
     }
 }
 
