@@ -17,7 +17,7 @@ use super::super::collation::{is_lossy, key};
 use super::super::convert::{length_limit, text_length, type_name};
 use super::super::typed::{Typed, call};
 use super::super::types::{as_decimal, bounded_decimal, is_integer};
-use super::scope::{outer, reference};
+use super::scope::{InnerAggregates, outer, reference};
 use super::{Binder, Scope};
 use tsql::SqlError;
 use tsql::expression::{Expr as Ast, FunctionCall};
@@ -56,12 +56,21 @@ pub(super) fn is_aggregate(name: &str) -> bool {
 
 /// Whether an expression contains an aggregate of the query whose FROM is `scope`, rather than of a query around it.
 pub(super) fn has_own_aggregate(expr: &Ast, scope: &Scope<'_>) -> bool {
-    contains_aggregate(expr, &|call| outer_grouping(call, scope).is_none())
+    contains_aggregate(expr, &|call| matches!(owner(call, scope), Owner::Query))
 }
 
-/// The scope around a query to which an aggregate belongs: the nearest grouped one that has all columns of its
-/// arguments, if the query itself has none of them.
-fn outer_grouping<'s>(call: &FunctionCall, scope: &Scope<'s>) -> Option<&'s Scope<'s>> {
+/// Whose an aggregate is.
+enum Owner<'s> {
+    /// The query's that it stands in.
+    Query,
+    /// A grouped query's around it.
+    Around(&'s Scope<'s>),
+    /// That of a query around it that is not grouped, or not yet.
+    Ungrouped,
+}
+
+/// An aggregate belongs to the nearest query around it that has all columns of its arguments, if the query itself has none of them.
+fn owner<'s>(call: &FunctionCall, scope: &Scope<'s>) -> Owner<'s> {
     let mut columns: Vec<Vec<String>> = Vec::new();
     for argument in &call.arguments {
         argument.clone().rewrite(&mut |part| {
@@ -73,17 +82,26 @@ fn outer_grouping<'s>(call: &FunctionCall, scope: &Scope<'s>) -> Option<&'s Scop
     }
     let own = scope.grouping.map_or(scope, |grouping| grouping.below);
     if columns.is_empty() || columns.iter().any(|path| own.has_column(path)) {
-        return None;
+        return Owner::Query;
     }
     let mut around = scope.parent;
     while let Some(outer) = around {
         let below = outer.grouping.map_or(outer, |grouping| grouping.below);
-        if columns.iter().all(|path| below.has_column(path)) {
-            return outer.grouping.is_some().then_some(outer);
+        if !columns.iter().all(|path| below.has_column(path)) {
+            around = outer.parent;
+            continue;
         }
-        around = outer.parent;
+        return match (outer.grouping, outer.inner_aggregates) {
+            (Some(_), _) => Owner::Around(outer),
+            (None, InnerAggregates::Own) => Owner::Query,
+            (None, InnerAggregates::Refused) => Owner::Ungrouped,
+            (None, InnerAggregates::Group(wanted)) => {
+                wanted.set(true);
+                Owner::Ungrouped
+            }
+        };
     }
-    None
+    Owner::Query
 }
 
 /// Whether an expression contains an aggregate, whosever it is.
@@ -259,12 +277,16 @@ impl Binder<'_> {
 
     /// An aggregate of the query being bound.
     pub(super) fn aggregate_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-        if let Some(around) = outer_grouping(call, scope) {
-            // Computed by the query around this one, in which it is one value for each group.
-            let (value, result) = self.aggregate_column(call, around)?;
-            return finished(outer(value), result, &call.name);
-        }
-        if scope.grouping.is_none() {
+        let own = match owner(call, scope) {
+            Owner::Around(around) => {
+                // Computed by the query around this one, in which it is one value for each group.
+                let (value, result) = self.aggregate_column(call, around)?;
+                return finished(outer(value), result, &call.name);
+            }
+            Owner::Query => scope.grouping.is_some(),
+            Owner::Ungrouped => false,
+        };
+        if !own {
             return Err(SqlError::new(
                 147,
                 15,

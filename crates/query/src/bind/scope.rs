@@ -1,5 +1,7 @@
 //! Which names an expression can see.
 
+use std::cell::Cell;
+
 use datafusion::common::Column;
 use datafusion::logical_expr::Expr;
 
@@ -33,6 +35,20 @@ pub struct Scope<'p> {
     pub(super) grouping: Option<&'p super::aggregate::Grouping<'p>>,
     /// Windows may be used, and are collected here.
     pub(super) windows: Option<&'p super::window::Windows>,
+    /// Without grouping: what an aggregate of these columns is that stands in a query inside.
+    pub(super) inner_aggregates: InnerAggregates<'p>,
+}
+
+/// What an aggregate in a query inside is, if all its columns are of this scope.
+#[derive(Clone, Copy, Default)]
+pub(super) enum InnerAggregates<'p> {
+    /// One of the query inside.
+    #[default]
+    Own,
+    /// One of this query, which is to be bound again as a grouped one: this tells it so.
+    Group(&'p Cell<bool>),
+    /// Error 147.
+    Refused,
 }
 
 impl<'p> Scope<'p> {
@@ -43,7 +59,7 @@ impl<'p> Scope<'p> {
 
     /// A scope of columns.
     pub fn of(columns: Vec<ScopeColumn>, parent: Option<&'p Scope<'p>>) -> Scope<'p> {
-        Scope { columns, parent, grouping: None, windows: None }
+        Scope { columns, parent, grouping: None, windows: None, inner_aggregates: InnerAggregates::Own }
     }
 
     /// The value of a name. Errors: 207, 209, 4104.

@@ -1,6 +1,6 @@
 //! SELECT, set operators, ORDER BY, TOP and OFFSET.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use datafusion::logical_expr::expr::{Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, WindowFunctionDefinition, lit};
@@ -13,7 +13,7 @@ use super::super::rows_as_text::TextColumn;
 use super::super::typed::{Typed, call, constant_of};
 use super::aggregate::{Grouping, first_by_key, has_own_aggregate};
 use super::for_clause::is_nested;
-use super::scope::{natural_name, reference};
+use super::scope::{InnerAggregates, natural_name, reference};
 use super::window::Windows;
 use super::{Binder, BoundQuery, OutputColumn, Scope, ScopeColumn, plan_error};
 use tsql::SqlError;
@@ -137,8 +137,10 @@ impl Binder<'_> {
     ) -> Result<BoundQuery, SqlError> {
         self.count_select()?;
         let source = self.from(&select.from, parent)?;
-        let scope = Scope::of(source.columns, parent);
+        let (plain_windows, wanted) = (Windows::default(), Cell::new(false));
+        let mut scope = Scope::of(source.columns, parent);
         let mut plan = source.plan;
+        scope.inner_aggregates = InnerAggregates::Refused;
         if let Some(filter) = &select.filter {
             let filter = self.condition(filter, &scope)?;
             plan = LogicalPlanBuilder::from(plan)
@@ -151,12 +153,18 @@ impl Binder<'_> {
             || select.having.is_some()
             || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_own_aggregate(expr, &scope)))
             || query.order_by.iter().any(|item| has_own_aggregate(&item.expr, &scope));
-        let windows = Windows::default();
         if !aggregated {
-            let mut scope = scope;
-            scope.windows = Some(&windows);
-            return self.project(select, query, plan, &scope, &windows);
+            scope.windows = Some(&plain_windows);
+            scope.inner_aggregates = InnerAggregates::Group(&wanted);
+            let bound = self.list_and_order(select, query, &scope);
+            // Unless an aggregate in a subquery makes it a grouped query.
+            if !wanted.get() {
+                let (items, hidden) = bound?;
+                return self.finish(select, query, plan, items, hidden, &plain_windows);
+            }
+            scope.windows = None;
         }
+        let windows = Windows::default();
         let sets = select.grouping_sets.as_deref().filter(|_| !select.group_by.is_empty());
         let mut keys = self.group_keys(&select.group_by, &scope)?;
         for (_, above) in keys.iter_mut().filter(|_| sets.is_some()) {
@@ -223,9 +231,20 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         windows: &Windows,
     ) -> Result<BoundQuery, SqlError> {
+        let (items, hidden) = self.list_and_order(select, query, scope)?;
+        self.finish(select, query, plan, items, hidden, windows)
+    }
+
+    /// The select list, and what ORDER BY has beside it.
+    fn list_and_order(
+        &self,
+        select: &Select,
+        query: &Query,
+        scope: &Scope<'_>,
+    ) -> Result<(Vec<Item>, Vec<Result<usize, Typed>>), SqlError> {
         let items = self.items(&select.items, scope)?;
         let hidden = self.order_values(query, &items, scope)?;
-        self.finish(select, query, plan, items, hidden, windows)
+        Ok((items, hidden))
     }
 
     fn items(&self, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {

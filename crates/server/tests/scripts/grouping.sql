@@ -78,3 +78,33 @@ SELECT amount, SUM(amount) OVER (w ROWS UNBOUNDED PRECEDING) FROM sales WHERE ye
 SELECT SUM(amount) OVER nosuch FROM sales
 ----
 error 5364: Window 'nosuch' is undefined.
+
+-- An aggregate in a subquery belongs to the query whose columns it is of, and makes it a grouped one.
+SELECT (SELECT MAX(v) FROM (VALUES (MIN(amount)), (AVG(year))) AS g(v)) AS most, (SELECT SUM(s.amount)) AS total FROM sales AS s
+----
+2020 | 31
+
+SELECT TOP (1) (SELECT COUNT(s.product) + x FROM (SELECT 100 AS x) AS one) FROM sales AS s ORDER BY (SELECT MAX(s.amount))
+----
+104
+
+SELECT region, (SELECT SUM(amount)) FROM sales
+----
+error 8120
+
+SELECT amount FROM sales AS s WHERE amount = (SELECT MAX(s.amount))
+----
+error 147
+
+SELECT amount FROM sales AS s WHERE amount = (SELECT MAX(i.amount) FROM sales AS i WHERE i.year = s.year) ORDER BY 1
+----
+4
+16
+
+SELECT (SELECT MAX(i.amount) FROM sales AS i WHERE i.year = s.year) AS most FROM sales AS s ORDER BY amount
+----
+4
+4
+4
+16
+16
