@@ -220,3 +220,51 @@ fn the_server_reads_files_below_its_bulk_directory() {
     let refused = fixture.run(&["load", "t", text(&file), "--server-side"]);
     assert!(refused.code == 1 && refused.stderr.contains("Msg "), "{}", refused.stderr);
 }
+
+#[test]
+fn clr_types_come_back_from_text_by_every_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = Fixture::with(|options| options.bulk_directories = vec![folder.path().to_owned()]);
+    let columns = "id int NOT NULL, node hierarchyid NULL, shape geometry NULL, spot geography NULL";
+    fixture.sql(&format!("CREATE TABLE s ({columns}); CREATE TABLE t ({columns})"));
+    fixture.sql(
+        "INSERT s VALUES (1, '/1/2.5/', 'POLYGON ((0 0, 2 0, 2 2, 0 0))', 'POINT (10 50)'), (2, NULL, NULL, NULL)",
+    );
+    let csv = folder.path().join("s.csv");
+    fixture.ok(&["export", "s", text(&csv)]);
+    let characters = folder.path().join("s.txt");
+    fixture.ok(&["bcp", "s", "out", text(&characters), "-c"]);
+    let expected = "1,/1/2.5/,\"POLYGON ((0 0, 2 0, 2 2, 0 0))\",POINT (10 50)\n2,,,\n";
+    let loads = || {
+        let rows =
+            fixture.rows("SELECT id, node.ToString(), shape.STAsText(), spot.STAsText() FROM t ORDER BY id");
+        fixture.sql("TRUNCATE TABLE t");
+        rows
+    };
+    fixture.ok(&["load", "t", text(&csv)]);
+    assert_eq!(loads(), expected);
+    fixture.ok(&["load", "t", text(&csv), "--server-side"]);
+    assert_eq!(loads(), expected);
+    fixture.sql(&format!("BULK INSERT t FROM '{}'", text(&characters)));
+    assert_eq!(loads(), expected);
+    // A rowset has the types of its format file: text there is converted as text is.
+    let format = folder.path().join("t.fmt");
+    fixture.ok(&["bcp", "t", "format", "nul", "-c", "-f", text(&format)]);
+    let rowset = |columns: &str| {
+        let (file, format) = (text(&characters), text(&format));
+        format!("INSERT t SELECT {columns} FROM OPENROWSET(BULK '{file}', FORMATFILE = '{format}') AS f")
+    };
+    let bytes = "id, CONVERT(varbinary(max), node, 2), CONVERT(varbinary(max), shape, 2), CONVERT(varbinary(max), spot, 2)";
+    fixture.sql(&rowset(bytes));
+    assert_eq!(loads(), expected);
+    std::fs::write(&characters, "1\t/1/2.5/\tPOLYGON ((0 0, 2 0, 2 2, 0 0))\tPOINT (10 50)\n2\t\t\t\n")
+        .unwrap();
+    fixture.sql(&rowset("*"));
+    assert_eq!(loads(), expected);
+    // Text that is no bytes is a bad row.
+    std::fs::write(&csv, "id,node,shape,spot\n1,,POINT (1 2),\n").unwrap();
+    for words in [&["load", "t", text(&csv)][..], &["load", "t", text(&csv), "--server-side"]] {
+        let refused = fixture.run(words);
+        assert!(refused.code == 1 && refused.stderr.contains("shape"), "{}", refused.stderr);
+    }
+}

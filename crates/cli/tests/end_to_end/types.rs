@@ -43,6 +43,9 @@ const TYPES: &[(&str, &[&str])] = &[
     ("text", &["'text'"]),
     ("ntext", &["N'ntéxt'"]),
     ("image", &["0x0102"]),
+    ("hierarchyid", &["'/1/2.5/'", "'/'"]),
+    ("geometry", &["'LINESTRING (0 0, 1 1, 2 0)'"]),
+    ("geography", &["'POINT (10 50)'"]),
 ];
 
 fn table(fixture: &Fixture, name: &str, filled: bool) {

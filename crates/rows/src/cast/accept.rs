@@ -139,7 +139,6 @@ pub(crate) fn accept(
         },
         (Family::Text, SqlType::RowVersion) | (Family::Nested, SqlType::SqlVariant) => None,
         (Family::Text, target) if is_text(target) => Some(Natural),
-        (Family::Text, SqlType::Udt { .. }) => None,
         (Family::Text, _) => Some(Converted),
         (Family::Bytes(_), SqlType::SqlVariant) => Some(Natural),
         (_, SqlType::SqlVariant) => Some(Converted),
