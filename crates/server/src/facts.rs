@@ -88,6 +88,8 @@ pub struct Facts {
     pub row_count: i64,
     /// Depth of transactions.
     pub transaction_count: i64,
+    /// An error has made the transaction uncommittable.
+    pub is_uncommittable: bool,
     /// The isolation level asked for, as sys.dm_exec_sessions numbers it.
     pub isolation_level: u8,
     /// Whether columns defined now keep blanks and zeros at the end of their values.
@@ -153,6 +155,7 @@ impl Facts {
             scope_identity: None,
             row_count: 0,
             transaction_count: 0,
+            is_uncommittable: false,
             isolation_level: 2,
             ansi_padding: true,
             options: 5432,

@@ -168,7 +168,10 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             };
             known(Datum::Int(count as i64), int)
         }
-        "XACT_STATE" => known(Datum::Int(i64::from(facts.transaction_count > 0)), SqlType::SmallInt),
+        "XACT_STATE" => {
+            let state = if facts.is_uncommittable { -1 } else { i64::from(facts.transaction_count > 0) };
+            known(Datum::Int(state), SqlType::SmallInt)
+        }
         "ROWCOUNT_BIG" => known(Datum::Int(facts.row_count), SqlType::BigInt),
         "SCOPE_IDENTITY" => known(
             facts.scope_identity.map_or(Datum::Null, |value| Datum::Decimal(i128::from(value))),

@@ -108,7 +108,7 @@ impl Session {
         &mut self,
         change: impl FnOnce(&mut Session, &mut Directory) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        let mark = self.work.start_statement()?;
+        let mark = self.work.start_change()?;
         let result = self.work.directory_to_change().and_then(|mut directory| {
             change(self, &mut directory)?;
             self.work.set_directory(&directory)

@@ -44,7 +44,7 @@ impl Session {
         }
         let resolved = resolve_statement(self, statement)?;
         let statement = resolved.as_ref().unwrap_or(statement);
-        let mark = self.work.start_statement()?;
+        let mark = self.work.start_change()?;
         let result = self.define_inside(statement, frame);
         self.work.end_statement(&mark, result.is_ok())?;
         result

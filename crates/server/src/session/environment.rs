@@ -63,7 +63,7 @@ impl Environment for SessionEnvironment<'_> {
             let reads = self.session.start_reading(&table, hints)?;
             if hints.changes_reading() || self.session.locks_what_it_reads() {
                 // It may have waited for whoever has changed the table itself.
-                table = self.session.writable(name)?;
+                table = self.session.opened(name)?;
             }
             return Ok(bound_table(self.session, &table, reads));
         }
@@ -178,6 +178,7 @@ impl Session {
         facts.scope_identity = self.last.scope_identity;
         facts.row_count = self.last.rows;
         facts.transaction_count = i64::from(self.work.depth());
+        facts.is_uncommittable = self.work.is_doomed();
         facts.isolation_level = self.settings.isolation_level;
         facts.ansi_padding = self.settings.ansi_padding;
         facts.options = self.settings.options();

@@ -95,6 +95,7 @@ impl Session {
             };
             output.send(Response::Done(done)).await;
         }
+        self.end_uncommittable(&mut output).await;
         // What was read by what is no statement: names that were looked up, cursors that were opened.
         self.renew_reads();
         self.seat.note_request(false);

@@ -15,6 +15,9 @@ use crate::sql_error::SqlError;
 use crate::tsql::ObjectName;
 use crate::tsql::ast::ModuleBody;
 
+/// 3616: a trigger has caught an error, which has made the transaction uncommittable all the same.
+pub(super) const ERROR_IN_TRIGGER: i32 = 3616;
+
 /// What fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
@@ -287,7 +290,7 @@ async fn run(
         .collect();
     let depth = session.work.depth();
     let database = std::mem::replace(&mut session.database, table.database.clone());
-    // An error in a trigger undoes the transaction.
+    // An error in a trigger takes the transaction with it.
     let aborts = std::mem::replace(&mut session.settings.abort_transaction, true);
     session.trigger_stack.push(trigger.object_id);
     let flow = Box::pin(session.run_statements(statements, &mut inner, output)).await;
@@ -297,6 +300,10 @@ async fn run(
     match flow? {
         // The client knows why.
         Flow::Stop => Err(SqlError::cancelled()),
+        _ if session.work.is_doomed() => {
+            let text = "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";
+            Err(SqlError::new(ERROR_IN_TRIGGER, 16, 1, text))
+        }
         _ if session.work.depth() < depth => {
             let text = "The transaction ended in the trigger. The batch has been aborted.";
             Err(SqlError::new(3609, 16, 1, text))

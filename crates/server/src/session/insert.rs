@@ -17,6 +17,7 @@ use super::output::{CapturedResult, Output};
 use super::output_clause::{RowSet, Shown};
 use super::parallel::Placing;
 use super::response::command;
+use super::uncommittable::uncommittable;
 use super::work::{OpenTable, Place};
 use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, Datum, Scope, SerialReason, Streams};
@@ -164,6 +165,15 @@ impl Session {
     /// The table of a name that rows go to. Errors: 208, 10700 and 286 for what may only be read.
     pub(super) fn writable(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
         super::table_argument::check_writable(self, name)?;
+        let table = self.opened(name)?;
+        if self.work.is_doomed() && table.place != Place::Variable {
+            return Err(uncommittable());
+        }
+        Ok(table)
+    }
+
+    /// The table of a name, as rows of it may be locked.
+    pub(super) fn opened(&self, name: &ObjectName) -> Result<OpenTable, SqlError> {
         match self.work.find(name, &self.database)? {
             Some(table) => {
                 self.check_snapshot(&table)?;

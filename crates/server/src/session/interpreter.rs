@@ -11,7 +11,7 @@ use tds::SqlType;
 use super::Session;
 use super::cursor::Cursors;
 use super::environment::SessionEnvironment;
-use super::fire::UpdatedColumns;
+use super::fire::{self, UpdatedColumns};
 use super::isolation;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
@@ -215,13 +215,12 @@ impl Session {
         // What ends a transaction by itself, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that to whoever calls it.
         let aborts =
             self.settings.abort_transaction && !matches!(statement.kind, StatementKind::RaisError { .. });
-        if (error.ends_transaction() || (aborts && error.class > 10))
-            && let Some(descriptor) = self.work.rollback()
+        let is_tried = frame.tries > 0 && error.class < 20;
+        if error.ends_transaction() || error.number == fire::ERROR_IN_TRIGGER || (aborts && error.class > 10)
         {
-            self.application_locks.end_transaction();
-            output.send(Response::Change(SessionChange::TransactionRolledBack(descriptor))).await;
+            self.lose_transaction(&error, is_tried, output).await;
         }
-        if frame.tries > 0 && error.class < 20 {
+        if is_tried {
             return Err(error);
         }
         let ends = error.ends_batch() || aborts;

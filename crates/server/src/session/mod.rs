@@ -53,6 +53,7 @@ mod text_size;
 mod transaction;
 mod tries;
 mod trigger;
+mod uncommittable;
 mod user_type;
 pub(crate) mod work;
 

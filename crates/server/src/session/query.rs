@@ -277,7 +277,7 @@ impl Session {
             self.work.make_temporary();
         }
         let clock = self.load_clock("SELECT INTO");
-        let mark = self.work.start_statement()?;
+        let mark = self.work.start_change()?;
         let result = self.create_from(query, into, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (table, writing) = result?;

@@ -20,7 +20,7 @@ impl Session {
         frame: &Frame,
     ) -> Result<(), SqlError> {
         let parsed = parse_object_name(name).map_err(|_| self.nothing_named(name, kind))?;
-        let mark = self.work.start_statement()?;
+        let mark = self.work.start_change()?;
         let result = match kind.map(str::to_ascii_uppercase).as_deref() {
             Some("COLUMN") => self.rename_column(&parsed, new, name, frame),
             Some("INDEX") => self.rename_index(&parsed, new, name),

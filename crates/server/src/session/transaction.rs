@@ -7,6 +7,7 @@ use super::interpreter::Frame;
 use super::isolation::level;
 use super::output::Output;
 use super::response::{DoneKind, Response, SessionChange, command};
+use super::uncommittable::uncommittable;
 use crate::sql_error::SqlError;
 use crate::tsql::ast::StatementKind;
 
@@ -56,6 +57,7 @@ impl Session {
                     false => None,
                 }
                 .unwrap_or_else(|| name.clone());
+                self.check_committable()?;
                 self.work.save(&name)?;
                 command::END_TRANSACTION
             }
@@ -72,7 +74,12 @@ impl Session {
         }
     }
 
+    fn check_committable(&self) -> Result<(), SqlError> {
+        if self.work.is_doomed() { Err(uncommittable()) } else { Ok(()) }
+    }
+
     async fn commit(&mut self, output: &mut Output) -> Result<(), SqlError> {
+        self.check_committable()?;
         if let Some(descriptor) = self.work.commit()? {
             self.application_locks.end_transaction();
             output.send(Response::Change(SessionChange::TransactionCommitted(descriptor))).await;
@@ -86,9 +93,13 @@ impl Session {
         }
         // A name that is no savepoint's is the transaction's own.
         if let Some(name) = name
-            && self.work.rollback_to(name)?
+            && self.work.has_savepoint(name)
         {
-            return Ok(());
+            if self.work.is_doomed() {
+                let text = "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
+                return Err(SqlError::new(3931, 16, 1, text));
+            }
+            return self.work.rollback_to(name);
         }
         if let Some(descriptor) = self.work.rollback() {
             self.application_locks.end_transaction();

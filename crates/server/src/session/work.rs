@@ -27,6 +27,7 @@ pub(crate) use variables::{VariableAccess, VariableTable};
 
 use super::Instance;
 use super::placement::Placement;
+use super::uncommittable::uncommittable;
 use crate::catalogue::{
     DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
 };
@@ -121,6 +122,8 @@ pub(crate) struct Work {
     savepoints: Vec<(String, Mark)>,
     /// Whether a statement outside of a transaction is running.
     in_statement: bool,
+    /// The transaction can only be rolled back.
+    doomed: bool,
     lock_timeout: Duration,
     /// Ends waits for locks.
     interrupt: Arc<AtomicBool>,
@@ -158,6 +161,7 @@ impl Work {
             descriptor: 0,
             savepoints: Vec::new(),
             in_statement: false,
+            doomed: false,
             lock_timeout: Duration::MAX,
             interrupt: Arc::default(),
             keys: KeptKeys::default(),
@@ -280,6 +284,7 @@ impl Work {
     pub fn rollback(&mut self) -> Option<u64> {
         let had = self.depth > 0;
         self.depth = 0;
+        self.doomed = false;
         self.savepoints.clear();
         // Undoing cannot fail: dropping a transaction leaves no trace.
         let _ = self.close(false);
@@ -294,18 +299,39 @@ impl Work {
         Ok(())
     }
 
-    /// ROLLBACK to a savepoint; false if there is none of that name.
-    pub fn rollback_to(&mut self, name: &str) -> Result<bool, SqlError> {
+    /// Leaves a transaction that can only be rolled back; with `undo` what it did and its locks go at once.
+    pub fn doom(&mut self, undo: bool) {
+        self.doomed = true;
+        if undo {
+            self.savepoints.clear();
+            // Undoing cannot fail: dropping a transaction leaves no trace.
+            let _ = self.close(false);
+            self.open();
+        }
+    }
+
+    /// Whether the transaction can only be rolled back.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed
+    }
+
+    /// Whether there is a savepoint of this name.
+    pub fn has_savepoint(&self, name: &str) -> bool {
+        self.savepoints.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+    }
+
+    /// ROLLBACK to a savepoint, if there is one of that name.
+    pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let Some(position) = self.savepoints.iter().rposition(|(own, _)| own.eq_ignore_ascii_case(name))
         else {
-            return Ok(false);
+            return Ok(());
         };
         self.savepoints.truncate(position + 1);
         self.keys.lock().clear();
-        if let Some((_, mark)) = self.savepoints.last() {
-            self.return_to(mark)?;
+        match self.savepoints.last() {
+            Some((_, mark)) => self.return_to(mark),
+            None => Ok(()),
         }
-        Ok(true)
     }
 
     /// Before a bulk load: like a statement whose end comes on another thread.
@@ -333,6 +359,11 @@ impl Work {
         }
         self.open_variables();
         self.mark()
+    }
+
+    /// The same for a statement that changes more than rows. Errors: 3930.
+    pub fn start_change(&mut self) -> Result<Mark, SqlError> {
+        if self.doomed { Err(uncommittable()) } else { self.start_statement() }
     }
 
     /// Table variables have a transaction for each statement.

@@ -112,3 +112,51 @@ error 2627
 SAVE TRAN x
 ----
 error 628: Cannot issue SAVE TRANSACTION when there is no active transaction.
+
+-- What would end the transaction leaves it uncommittable where a TRY catches it: it can be read in and rolled back.
+SET XACT_ABORT ON
+BEGIN TRAN
+BEGIN TRY
+    INSERT k VALUES (20)
+    SAVE TRAN s
+    SELECT 1 / 0
+END TRY
+BEGIN CATCH
+    DECLARE @kept TABLE (n int)
+    INSERT @kept SELECT id FROM k WHERE id = 20
+    SELECT ERROR_NUMBER(), XACT_STATE(), @@TRANCOUNT, (SELECT n FROM @kept)
+    ROLLBACK
+    SELECT XACT_STATE(), @@TRANCOUNT
+END CATCH
+SET XACT_ABORT OFF
+SELECT COUNT(*) FROM k WHERE id = 20
+----
+affected 1
+affected 1
+8134 | -1 | 1 | 20
+0 | 0
+0
+
+SET XACT_ABORT ON
+BEGIN TRAN
+SAVE TRAN s
+BEGIN TRY SELECT 1 / 0 END TRY BEGIN CATCH PRINT 'caught' END CATCH
+SET XACT_ABORT OFF
+INSERT k VALUES (20)
+CREATE TABLE made (a int)
+COMMIT
+ROLLBACK TRAN s
+SELECT @@TRANCOUNT
+----
+info: caught
+error 3930
+error 3930
+error 3930
+error 3931
+1
+error 3998: Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.
+
+SELECT XACT_STATE(), @@TRANCOUNT; SELECT COUNT(*) FROM k WHERE id = 20
+----
+0 | 0
+0

@@ -356,3 +356,40 @@ SELECT COUNT(*) FROM people
 ----
 affected 3
 9
+
+-- An error in a trigger leaves the transaction uncommittable for the TRY that catches it.
+CREATE TABLE watched (n int)
+----
+
+CREATE TRIGGER watching ON watched AFTER INSERT AS SELECT 1 / 0
+----
+
+BEGIN TRAN
+BEGIN TRY INSERT watched VALUES (1) END TRY
+BEGIN CATCH
+    SELECT ERROR_NUMBER(), XACT_STATE(), @@TRANCOUNT
+    ROLLBACK
+END CATCH
+SELECT COUNT(*), @@TRANCOUNT FROM watched
+----
+8134 | -1 | 1
+0 | 0
+
+BEGIN TRY INSERT watched VALUES (1) END TRY
+BEGIN CATCH SELECT ERROR_NUMBER(), XACT_STATE(), @@TRANCOUNT END CATCH
+SELECT COUNT(*) FROM watched
+----
+8134 | 0 | 0
+0
+
+ALTER TRIGGER watching ON watched AFTER INSERT AS BEGIN TRY SELECT 1 / 0 END TRY BEGIN CATCH PRINT XACT_STATE() END CATCH
+----
+
+INSERT watched VALUES (1); SELECT 'not reached'
+----
+info: -1
+error 3616
+
+SELECT COUNT(*), @@TRANCOUNT FROM watched
+----
+0 | 0

@@ -78,7 +78,7 @@ impl Session {
         let mut definition = table.definition.as_ref().clone();
         if let (Some(column), Reseeding::At(_)) = (definition.columns.get_mut(position), reseeding) {
             column.identity = Some(Identity { reseeded: Some(last), ..identity });
-            let mark = self.work.start_statement()?;
+            let mark = self.work.start_change()?;
             let result = self.redefine(table, &definition);
             self.work.end_statement(&mark, result.is_ok())?;
             result?;

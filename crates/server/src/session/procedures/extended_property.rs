@@ -162,7 +162,7 @@ impl Session {
                 }
             }
         };
-        let mark = self.work.start_statement()?;
+        let mark = self.work.start_change()?;
         let result = self
             .property_owner(&levels, &database, procedure)
             .and_then(|(keeper, owner)| self.change_properties(&keeper, &database, |own| change(own, owner)));
