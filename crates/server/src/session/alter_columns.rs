@@ -12,11 +12,11 @@ use tds::{Length, SqlType};
 use super::Session;
 use super::interpreter::Frame;
 use super::rename::uses_column;
-use super::work::{OpenTable, Place, store_error};
-use crate::catalogue::{ColumnDefinition, TableDefinition, same_name, store_key};
+use super::work::{OpenTable, store_error};
+use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
 use crate::engine::Datum;
 use crate::sql_error::SqlError;
-use crate::storage::{ColumnSource, Reads};
+use crate::storage::ColumnSource;
 use crate::table::{InputRows, TableWriter, WriteOptions};
 use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 
@@ -244,24 +244,6 @@ impl Session {
         };
         let properties = definition.to_properties().map_err(SqlError::internal)?;
         let access = self.work.access(table.place);
-        if !self.work.in_pages(table.place) {
-            let mut batches = Vec::new();
-            for batch in (self.work.opener(table, Reads::Latest))(None, None).map_err(store_error)? {
-                batches.push(rows.made(&batch.map_err(store_error)?)?);
-            }
-            let TableDefinition { database, schema, name, .. } = definition;
-            let key = match table.place {
-                Place::Temporary => store_key("tempdb", "dbo", name),
-                _ => store_key(database, schema, name),
-            };
-            access.write_keyed(definition, |transaction| {
-                transaction.drop_table(table.id)?;
-                let id = transaction.create_table(&key, definition.arrow_schema(), properties)?;
-                batches.iter().try_for_each(|batch| transaction.append(id, batch))?;
-                transaction.settle()
-            })?;
-            return rows.writer.finish();
-        }
         let sources = rows.sources.clone();
         let started = access.write_keyed(definition, |transaction| match transaction.pages() {
             Some(pages) => pages.start_altering(table.id, definition.arrow_schema(), &properties, sources),

@@ -14,7 +14,7 @@ use super::interpreter::Frame;
 use super::loads::{LoadClock, Writing};
 use super::output::Output;
 use super::response::Response;
-use super::work::{BulkWork, OpenTable, Place};
+use super::work::{BulkWork, OpenTable};
 use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, SerialReason};
 use crate::sql_error::SqlError;
@@ -179,7 +179,7 @@ impl Session {
             declared: target.types,
             finished: false,
             clock: self.load_clock(command),
-            in_pages: matches!(self.instance.store(), Database::Pages(_)) && table.place == Place::Shared,
+            in_pages: matches!(self.instance.store(), Database::Pages(_)),
             kept,
         })
     }

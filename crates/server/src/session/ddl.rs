@@ -23,16 +23,6 @@ const COLUMNS_MAX: usize = 1024;
 impl Session {
     /// Runs a statement that changes what exists, within a transaction of its own unless one is open.
     pub(super) async fn define(&mut self, statement: &StatementKind, frame: &Frame) -> Result<(), SqlError> {
-        if let StatementKind::CreateTable(create) = statement
-            && create.name.is_session_own()
-        {
-            self.work.make_temporary();
-        }
-        if let StatementKind::CreateModule(create) = statement
-            && create.name.is_session_own()
-        {
-            self.work.make_temporary();
-        }
         match statement {
             StatementKind::CreateDatabase { name, collation } => {
                 return self.create_database(name, collation.as_deref());
@@ -180,7 +170,7 @@ impl Session {
             drop_triggers(self, &definition.schema, &definition.database, &definition.triggers)?;
             self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
             self.work.forget_keys(table.definition.object_id);
-            self.instance.set_identity(table.definition.object_id, None);
+            self.instance.forget_table(table.id);
         }
         Ok(())
     }

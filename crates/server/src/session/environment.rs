@@ -120,7 +120,7 @@ impl Environment for SessionEnvironment<'_> {
         });
         let Some((module, returns)) = found else { return Err(SqlError::invalid_object(&name.to_string())) };
         let instance = Arc::clone(&self.session.instance);
-        let key = super::work::key_of(&real, &self.session.database);
+        let key = self.session.work.key_of(&real, &self.session.database);
         let decimal = returns.is_decimal();
         let kernel = move |_: &[Datum]| {
             let value = instance.next_of_sequence(&module.definition, &key)?;

@@ -253,8 +253,8 @@ pub(super) async fn fire(session: &mut Session, frame: &Frame, output: &mut Outp
                 break;
             }
         }
-        session.work.drop_variable(&inserted)?;
-        session.work.drop_variable(&deleted)?;
+        session.work.drop_variable(&inserted);
+        session.work.drop_variable(&deleted);
         result?;
     }
     // @@IDENTITY is that of the triggers, if they have inserted something.

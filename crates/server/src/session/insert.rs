@@ -351,7 +351,7 @@ impl Session {
             None => None,
         };
         let (rows, identity) = (writer.rows, writer.last_identity);
-        let writing = match how.filter(|_| table.place == Place::Shared) {
+        let writing = match how.filter(|_| table.place != Place::Variable) {
             Some((degree, serial)) => Some(Writing { rows, degree, serial, logging: writer.take_logging()? }),
             None => None,
         };

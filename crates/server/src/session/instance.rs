@@ -37,6 +37,7 @@ pub struct Instance {
     name: String,
     next_object_id: AtomicI32,
     next_descriptor: AtomicU64,
+    next_temporary: AtomicU64,
     row_version: AtomicU64,
     identities: Mutex<HashMap<i32, i64>>,
     definitions: Mutex<HashMap<TableId, (String, Arc<TableDefinition>)>>,
@@ -84,6 +85,7 @@ impl Instance {
             name: "bulkwire".to_string(),
             next_object_id: AtomicI32::new(OBJECT_ID_FIRST),
             next_descriptor: AtomicU64::new(1),
+            next_temporary: AtomicU64::new(1),
             row_version: AtomicU64::new(2000),
             identities: Mutex::new(HashMap::new()),
             definitions: Mutex::new(HashMap::new()),
@@ -126,9 +128,9 @@ impl Instance {
         }
     }
 
-    /// A new store for temporary tables or table variables, counted in the server's memory.
-    pub(super) fn temporary_store(&self) -> Database {
-        store::Database::in_memory_within(Arc::new(StoreQuota(Arc::clone(self.engine.memory())))).into()
+    /// A number that no other session's temporary objects have.
+    pub(super) fn new_temporary_number(&self) -> u64 {
+        self.next_temporary.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Over a store in memory.
@@ -260,9 +262,14 @@ impl Instance {
         Ok(Some(module))
     }
 
-    /// The same of a table of a session's own store, whose ids are no other's.
-    pub(super) fn own_module(&self, info: &TableInfo) -> Result<Option<Module>, SqlError> {
-        ModuleDefinition::json_of(&info.properties).map(|json| read_module(info, json)).transpose()
+    /// Forgets what was noted of a table that is dropped, or a module.
+    pub(super) fn forget_table(&self, id: TableId) {
+        self.modules.lock().remove(&id);
+        let known = self.definitions.lock().remove(&id);
+        if let Some((_, definition)) = known {
+            self.keys.forget(definition.object_id);
+            self.set_identity(definition.object_id, None);
+        }
     }
 
     /// An `object_id` that nothing has.

@@ -187,7 +187,7 @@ fn taken(session: &mut Session, filled: Result<u64, SqlError>) -> Result<(Variab
     match filled {
         Ok(rows) => Ok((table, rows)),
         Err(error) => {
-            session.work.drop_variable(&table)?;
+            session.work.drop_variable(&table);
             Err(error)
         }
     }

@@ -667,8 +667,8 @@ impl Session {
                 }
                 match (&self.settings.identity_insert, on) {
                     (Some(other), true)
-                        if super::work::key_of(other, &self.database)
-                            != super::work::key_of(table, &self.database) =>
+                        if self.work.key_of(other, &self.database)
+                            != self.work.key_of(table, &self.database) =>
                     {
                         return Err(SqlError::new(
                             8107,

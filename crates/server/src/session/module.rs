@@ -9,7 +9,7 @@ use super::Session;
 use super::interpreter::Frame;
 use super::trigger::{attach_trigger, detach_trigger, drop_triggers};
 use super::user_type::{Declared, check_parameters, declared_type, describe_declarations};
-use super::work::{Place, key_of, place_of};
+use super::work::{Place, place_of};
 use crate::catalogue::{
     ColumnDefinition, Module, ModuleDefinition, ModuleKind, ParameterDefinition, same_name,
 };
@@ -195,11 +195,12 @@ impl Session {
         }
         let properties = definition.to_properties().map_err(SqlError::internal)?;
         let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
-        let key = key_of(name, &self.database);
+        let key = self.work.key_of(name, &self.database);
         let place = place_of(name);
         let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
+        self.work.note_module(place);
         if name.is_global() {
-            self.work.note_global(&name.name, id);
+            self.work.note_global(id);
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ impl Session {
     /// How many tasks may write the rows of a query into a table; or why it is one.
     pub(super) fn degree(&self, query: &Query, table: &OpenTable) -> Result<usize, SerialReason> {
         let definition = &table.definition;
-        if table.place != Place::Shared || !matches!(self.instance.store(), Database::Pages(_)) {
+        if table.place == Place::Variable || !matches!(self.instance.store(), Database::Pages(_)) {
             return Err(SerialReason::Storage);
         }
         let indexed = !definition.keys.is_empty() || !definition.indexes.is_empty();

@@ -273,16 +273,13 @@ impl Session {
             output.done(kind, command::SELECT, None).await;
             return Ok(());
         }
-        if into.table.is_session_own() {
-            self.work.make_temporary();
-        }
         let clock = self.load_clock("SELECT INTO");
         let mark = self.work.start_change()?;
         let result = self.create_from(query, into, frame).await;
         self.work.end_statement(&mark, result.is_ok())?;
         let (table, writing) = result?;
         let rows = writing.rows;
-        if table.place == Place::Shared {
+        if table.place != Place::Variable {
             self.note_load(clock.finished(&table.definition, writing), output).await;
         }
         self.last.rows = rows as i64;
@@ -412,14 +409,14 @@ impl Session {
         {
             return Err(SqlError::object_exists(&name.name));
         }
-        let key = super::work::key_of(name, &self.database);
+        let key = self.work.key_of(name, &self.database);
         let properties = definition.to_properties().map_err(SqlError::internal)?;
         let schema = definition.arrow_schema();
         let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
         if place == Place::Temporary {
             self.work.note_temporary(&definition);
         } else if name.is_global() {
-            self.work.note_global(&name.name, id);
+            self.work.note_global(id);
         }
         Ok(OpenTable { place, id, definition: Arc::new(definition), rows: 0 })
     }

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::interpreter::Frame;
-use super::work::{OpenTable, key_of, place_of};
+use super::work::{OpenTable, place_of};
 use crate::catalogue::{ModuleKind, TableDefinition, same_name};
 use crate::sql_error::SqlError;
 use crate::tsql::ObjectName;
@@ -84,7 +84,7 @@ impl Session {
         }
         if let Some((id, module)) = module(&name.name)? {
             let renamed = ObjectName { name: new.to_string(), ..name.clone() };
-            let key = key_of(&renamed, &self.database);
+            let key = self.work.key_of(&renamed, &self.database);
             let mut definition = module.definition.clone();
             // The text stays as it was written, as in SQL Server.
             definition.name = new.to_string();
@@ -120,7 +120,7 @@ impl Session {
         tables: &[OpenTable],
     ) -> Result<(), SqlError> {
         let renamed = ObjectName { name: new.to_string(), ..name.clone() };
-        let key = key_of(&renamed, &self.database);
+        let key = self.work.key_of(&renamed, &self.database);
         let mut definition = table.definition.as_ref().clone();
         definition.name = new.to_string();
         let refers = |key: &crate::catalogue::ForeignKey| {

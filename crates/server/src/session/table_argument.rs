@@ -43,7 +43,7 @@ pub(super) fn receive_table(
     match (filled, made) {
         (Ok(()), Some(made)) => Ok(Some(made)),
         (Err(error), Some(made)) => {
-            session.work.drop_variable(&made)?;
+            session.work.drop_variable(&made);
             Err(error)
         }
         (result, None) => result.and(Err(SqlError::internal("a table-valued parameter without a table"))),
@@ -241,11 +241,8 @@ pub(super) fn parameter_type(
 }
 
 /// Drops the tables of a remote call.
-pub(super) fn drop_received(session: &Session, arguments: &[Argument]) -> Result<(), SqlError> {
-    arguments
-        .iter()
-        .filter_map(|argument| argument.table.as_ref())
-        .try_for_each(|table| session.work.drop_variable(table))
+pub(super) fn drop_received(session: &Session, arguments: &[Argument]) {
+    session.work.drop_variables(arguments.iter().filter_map(|argument| argument.table.as_ref()));
 }
 
 /// 10700 for a table-valued parameter, 286 for `inserted` and `deleted`: neither may be changed.

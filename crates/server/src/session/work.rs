@@ -1,11 +1,11 @@
-//! A session's transaction over the server's store and its own temporary tables.
+//! A session's transaction over the server's databases, and that of its table variables.
 
 mod access;
 mod error;
-mod global;
 mod locks;
 mod query_scan;
 mod reads;
+mod temporary;
 mod variables;
 
 use std::sync::Arc;
@@ -19,31 +19,29 @@ use store::{LockMode, StoreError, TableId, TableInfo};
 pub(crate) use access::{BulkWork, WorkAccess};
 use access::{KeptKeys, return_to};
 pub(crate) use error::{keyed_error, store_error};
-use global::GlobalObjects;
 pub(crate) use query_scan::QueryScan;
 use reads::StatementReads;
+use temporary::{TemporaryObjects, global_key, own_key, place_of_key};
 use variables::TableScope;
 pub(crate) use variables::{VariableAccess, VariableTable};
 
 use super::Instance;
 use super::placement::Placement;
 use super::uncommittable::uncommittable;
-use crate::catalogue::{
-    DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
-};
+use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, UserType, store_key};
 use crate::sql_error::SqlError;
 use crate::storage::{Database, RowLocator, Savepoint, Transaction};
 use crate::table::TableKeys;
 use crate::tsql::ObjectName;
 
-/// Which store a table is in.
+/// Whose a table is, and which transaction changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The server's.
+    /// Everybody's.
     Shared,
-    /// The session's temporary tables.
+    /// A `#` object of the session, in tempdb.
     Temporary,
-    /// Its table variables, which no ROLLBACK undoes.
+    /// A table variable, in tempdb, which no ROLLBACK undoes.
     Variable,
 }
 
@@ -60,17 +58,16 @@ pub(crate) struct OpenTable {
     pub rows: u64,
 }
 
-/// The open transactions of both stores.
+/// The session's open transaction, and that of the statement for table variables.
 #[derive(Default)]
 pub(crate) struct Pair {
     shared: Option<Transaction>,
-    temporary: Option<Transaction>,
     variables: Option<Transaction>,
     /// Where the request runs.
     placement: Placement,
     /// A statement has left out rows whose keys were there already.
     ignored: bool,
-    /// The transaction of the server's store is there for the locks of a statement that reads.
+    /// The transaction is there for the locks of a statement that reads.
     opened_to_read: bool,
 }
 
@@ -82,16 +79,14 @@ impl Pair {
 
     fn at(&self, place: Place) -> Option<&Transaction> {
         match place {
-            Place::Shared => self.shared.as_ref(),
-            Place::Temporary => self.temporary.as_ref(),
+            Place::Shared | Place::Temporary => self.shared.as_ref(),
             Place::Variable => self.variables.as_ref(),
         }
     }
 
     fn at_mut(&mut self, place: Place) -> Option<&mut Transaction> {
         match place {
-            Place::Shared => self.shared.as_mut(),
-            Place::Temporary => self.temporary.as_mut(),
+            Place::Shared | Place::Temporary => self.shared.as_mut(),
             Place::Variable => self.variables.as_mut(),
         }
     }
@@ -103,8 +98,6 @@ pub(crate) type SharedPair = Arc<Mutex<Pair>>;
 /// The session's work.
 pub(crate) struct Work {
     instance: Arc<Instance>,
-    temporary: Option<Database>,
-    variables: Option<Database>,
     /// What batches and procedures that run have declared, the innermost last.
     scopes: Vec<Arc<TableScope>>,
     pair: SharedPair,
@@ -133,24 +126,19 @@ pub(crate) struct Work {
     session: u16,
     /// The transaction is a statement's and its triggers': no client was told of it.
     quiet: bool,
-    /// `##` objects that it has made.
-    globals: GlobalObjects,
+    /// What it has made in tempdb.
+    temporary: TemporaryObjects,
 }
 
-/// A point of both transactions to go back to.
-pub(crate) struct Mark {
-    shared: Option<Savepoint>,
-    temporary: Option<Savepoint>,
-}
+/// A point of the session's transaction to go back to; `None`: there was none.
+pub(crate) struct Mark(Option<Savepoint>);
 
 impl Work {
     /// No transaction.
     pub fn new(instance: Arc<Instance>) -> Work {
         Work {
-            globals: GlobalObjects::new(Arc::clone(&instance)),
+            temporary: TemporaryObjects::new(Arc::clone(&instance)),
             instance,
-            temporary: None,
-            variables: None,
             scopes: Vec::new(),
             pair: SharedPair::default(),
             outer: None,
@@ -369,9 +357,18 @@ impl Work {
     /// Table variables have a transaction for each statement.
     fn open_variables(&mut self) {
         let mut pair = self.pair.lock();
-        if pair.variables.is_none() {
-            pair.variables = self.variables.as_ref().map(Database::begin);
+        if pair.variables.is_none() && self.temporary.has_variables() {
+            pair.variables = Some(self.new_transaction());
         }
+    }
+
+    /// A transaction under the session's settings.
+    fn new_transaction(&self) -> Transaction {
+        let mut transaction = self.instance.store().begin();
+        transaction.set_lock_timeout(self.lock_timeout);
+        transaction.set_interrupt(Arc::clone(&self.interrupt));
+        transaction.set_session(self.session);
+        transaction
     }
 
     /// After it.
@@ -397,34 +394,27 @@ impl Work {
     fn open(&mut self) {
         let mut pair = self.pair.lock();
         if self.outer.is_none() {
-            let mut transaction = self.instance.store().begin();
-            transaction.set_lock_timeout(self.lock_timeout);
-            transaction.set_interrupt(Arc::clone(&self.interrupt));
-            transaction.set_session(self.session);
+            let mut transaction = self.new_transaction();
             if let Some(pages) = transaction.pages().filter(|_| self.is_snapshot) {
                 pages.keep_reads(true);
             }
             pair.shared = Some(transaction);
             pair.opened_to_read = false;
         }
-        pair.temporary = self.temporary.as_ref().map(Database::begin);
     }
 
     fn close(&mut self, commit: bool) -> Result<(), SqlError> {
         self.is_snapshot = false;
-        let (transactions, placement) = {
+        let (shared, variables, placement) = {
             let mut pair = self.pair.lock();
-            ([pair.shared.take(), pair.temporary.take(), pair.variables.take()], pair.placement.clone())
+            (pair.shared.take(), pair.variables.take(), pair.placement.clone())
         };
-        for transaction in transactions.into_iter().flatten() {
-            // Without files a commit is quick wherever it runs.
-            if commit && self.instance.is_on_disk() {
-                waiting(|| transaction.commit()).map_err(store_error)?;
-            } else if commit {
-                placement.waiting(|| transaction.commit()).map_err(store_error)?;
-            } else {
-                transaction.rollback();
-            }
+        let commits = || commit_both(shared, variables);
+        // Without files a commit is quick wherever it runs; otherwise dropping the transactions undoes them.
+        match (commit, self.instance.is_on_disk()) {
+            (true, true) => waiting(commits).map_err(store_error)?,
+            (true, false) => placement.waiting(commits).map_err(store_error)?,
+            (false, _) => {}
         }
         for (object_id, keys) in self.keys.lock().drain() {
             if commit {
@@ -466,25 +456,11 @@ impl Work {
 
     fn mark(&self) -> Result<Mark, SqlError> {
         let mut pair = self.pair.lock();
-        Ok(Mark {
-            shared: pair.shared.as_mut().map(Transaction::savepoint).transpose().map_err(store_error)?,
-            temporary: pair
-                .temporary
-                .as_mut()
-                .map(Transaction::savepoint)
-                .transpose()
-                .map_err(store_error)?,
-        })
+        pair.shared.as_mut().map(Transaction::savepoint).transpose().map(Mark).map_err(store_error)
     }
 
     fn return_to(&self, mark: &Mark) -> Result<(), SqlError> {
-        return_to(&self.pair, mark)?;
-        let mut pair = self.pair.lock();
-        if pair.temporary.is_some() && mark.temporary.is_none() {
-            // Temporary tables began after the mark: all of it goes.
-            pair.temporary = self.temporary.as_ref().map(Database::begin);
-        }
-        Ok(())
+        return_to(&self.pair, mark)
     }
 
     /// A batch or procedure begins: it sees no table variable but its own.
@@ -495,9 +471,7 @@ impl Work {
     /// It ends: its table variables go, and a procedure's temporary tables.
     pub fn leave_scope(&mut self) -> Result<(), SqlError> {
         let Some(scope) = self.scopes.pop() else { return Ok(()) };
-        if scope.own_tables().next().is_some() {
-            self.drop_variables(scope.own_tables())?;
-        }
+        self.drop_variables(scope.own_tables());
         if self.scopes.is_empty() || scope.temporary.is_empty() {
             return Ok(());
         }
@@ -505,7 +479,10 @@ impl Work {
         let result = scope.temporary.iter().try_for_each(|(name, object_id)| {
             let table = self.find(&ObjectName::bare(name.clone()), "")?;
             match table.filter(|table| table.definition.object_id == *object_id) {
-                Some(table) => self.write(table.place, |transaction| transaction.drop_table(table.id)),
+                Some(table) => {
+                    self.instance.forget_table(table.id);
+                    self.write(table.place, |transaction| transaction.drop_table(table.id))
+                }
                 None => Ok(()),
             }
         });
@@ -515,32 +492,32 @@ impl Work {
 
     /// Notes a temporary table, for the end of the procedure that has made it.
     pub fn note_temporary(&mut self, definition: &TableDefinition) {
+        self.temporary.note_own();
         if let Some(scope) = self.scopes.last_mut() {
             Arc::make_mut(scope).temporary.push((definition.name.clone(), definition.object_id));
         }
     }
 
+    /// Notes an object of tempdb that is no table, which goes with the session.
+    pub fn note_module(&mut self, place: Place) {
+        if place == Place::Temporary {
+            self.temporary.note_own();
+        }
+    }
+
     /// Notes a `##` object, which goes with the session.
-    pub fn note_global(&mut self, name: &str, id: TableId) {
-        self.globals.add(name, id);
+    pub fn note_global(&mut self, id: TableId) {
+        self.temporary.add_global(id);
     }
 
     /// All temporary objects go.
     pub fn drop_temporary(&mut self) {
-        self.globals.clear();
-        self.pair.lock().temporary = None;
-        self.temporary = None;
+        self.temporary.clear();
     }
 
-    /// Makes the store of temporary tables.
-    pub fn make_temporary(&mut self) {
-        if self.temporary.is_none() {
-            self.temporary = Some(self.instance.temporary_store());
-        }
-        let mut pair = self.pair.lock();
-        if pair.shared.is_some() && pair.temporary.is_none() {
-            pair.temporary = self.temporary.as_ref().map(Database::begin);
-        }
+    /// The store's name of an object. `database` is the current one.
+    pub fn key_of(&self, name: &ObjectName, database: &str) -> String {
+        key_of(name, database, self.temporary.number())
     }
 
     /// The table of a name. `database` is the current one.
@@ -552,8 +529,7 @@ impl Work {
     pub fn view(&self) -> WorkView {
         WorkView {
             instance: Arc::clone(&self.instance),
-            temporary: self.temporary.clone(),
-            variables: self.variables.clone(),
+            number: self.temporary.number(),
             scope: self.scopes.last().cloned().unwrap_or_default(),
             pair: self.pair(),
             outer: self.outer.clone(),
@@ -618,7 +594,8 @@ impl Work {
 
     /// Whether tables of a place are kept in pages: their keys are trees, their rows change where they lie.
     pub fn in_pages(&self, place: Place) -> bool {
-        place == Place::Shared && matches!(self.instance.store(), Database::Pages(_))
+        let _ = place;
+        matches!(self.instance.store(), Database::Pages(_))
     }
 
     /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
@@ -636,8 +613,8 @@ impl Work {
 #[derive(Clone)]
 pub(crate) struct WorkView {
     instance: Arc<Instance>,
-    temporary: Option<Database>,
-    variables: Option<Database>,
+    /// That of the session's names in tempdb.
+    number: u64,
     scope: Arc<TableScope>,
     pair: SharedPair,
     outer: Option<SharedPair>,
@@ -654,7 +631,7 @@ impl WorkView {
         } else if name.is_variable() {
             return Ok(None);
         } else {
-            (place_of(name), key_of(name, database))
+            (place_of(name), key_of(name, database, self.number))
         };
         let Some(info) = self.info(place, &key) else { return Ok(None) };
         self.opened(place, &info)
@@ -669,12 +646,9 @@ impl WorkView {
         if name.is_variable() {
             return Ok(None);
         }
-        let place = place_of(name);
-        let Some(info) = self.info(place, &key_of(name, database)) else { return Ok(None) };
-        let module = match place {
-            Place::Shared => self.instance.module(&info)?,
-            _ => self.instance.own_module(&info)?.map(Arc::new),
-        };
+        let key = key_of(name, database, self.number);
+        let Some(info) = self.info(place_of(name), &key) else { return Ok(None) };
+        let module = self.instance.module(&info)?;
         Ok(module.map(|module| (info.id, module)))
     }
 
@@ -685,18 +659,17 @@ impl WorkView {
 
     /// All types of users.
     pub fn user_types(&self) -> Vec<UserType> {
-        self.shared_infos().iter().filter_map(|info| UserType::of(&info.properties)).collect()
+        self.infos().iter().filter_map(|info| UserType::of(&info.properties)).collect()
     }
 
     /// All modules.
     pub fn modules(&self) -> Result<Vec<Arc<Module>>, SqlError> {
-        let (shared, own) = (self.shared_infos(), self.temporary_infos());
-        let shared = shared.iter().filter_map(|info| self.instance.module(info).transpose());
-        let own = own.iter().filter_map(|info| self.instance.own_module(info).transpose());
-        shared.chain(own.map(|module| module.map(Arc::new))).collect()
+        let infos = self.infos();
+        let visible = infos.iter().filter(|info| place_of_key(&info.name, self.number).is_some());
+        visible.filter_map(|info| self.instance.module(info).transpose()).collect()
     }
 
-    fn shared_infos(&self) -> Vec<TableInfo> {
+    fn infos(&self) -> Vec<TableInfo> {
         if let Some(transaction) = &self.pair.lock().shared {
             return transaction.tables();
         }
@@ -706,15 +679,6 @@ impl WorkView {
             return transaction.tables();
         }
         self.committed_infos()
-    }
-
-    fn temporary_infos(&self) -> Vec<TableInfo> {
-        let pair = self.pair.lock();
-        match (&pair.temporary, &self.temporary) {
-            (Some(transaction), _) => transaction.tables(),
-            (None, Some(store)) => store.snapshot().tables(),
-            (None, None) => Vec::new(),
-        }
     }
 
     /// What a store says of a name.
@@ -729,32 +693,23 @@ impl WorkView {
         }
         match (pair.at(place), place) {
             (Some(transaction), _) => transaction.table(key),
-            (None, Place::Shared) => self.committed_info(key),
-            (None, Place::Temporary) => self.temporary.as_ref()?.snapshot().table(key),
-            (None, Place::Variable) => self.variables.as_ref()?.snapshot().table(key),
+            (None, Place::Shared | Place::Temporary) => self.committed_info(key),
+            // Other statements of a function's body may have changed it since the calling one began to read.
+            (None, Place::Variable) => self.instance.store().snapshot().table(key),
         }
     }
 
     fn opened(&self, place: Place, info: &TableInfo) -> Result<Option<OpenTable>, SqlError> {
-        let definition = match place {
-            Place::Shared => self.instance.definition(info)?,
-            Place::Temporary if ModuleDefinition::json_of(&info.properties).is_some() => None,
-            Place::Temporary | Place::Variable => {
-                let definition =
-                    serde_json::from_str::<TableDefinition>(&info.properties).map_err(SqlError::internal)?;
-                Some(Arc::new(definition))
-            }
-        };
+        let definition = self.instance.definition(info)?;
         Ok(definition.map(|definition| OpenTable { place, id: info.id, definition, rows: info.rows }))
     }
 
     /// All tables, temporary ones included.
     pub fn tables(&self) -> Result<Vec<OpenTable>, SqlError> {
-        let shared = self.shared_infos();
-        let temporary = self.temporary_infos();
-        let mut tables = Vec::with_capacity(shared.len() + temporary.len());
-        for (place, infos) in [(Place::Shared, shared), (Place::Temporary, temporary)] {
-            for info in &infos {
+        let infos = self.infos();
+        let mut tables = Vec::with_capacity(infos.len());
+        for info in &infos {
+            if let Some(place) = place_of_key(&info.name, self.number) {
                 tables.extend(self.opened(place, info)?);
             }
         }
@@ -762,18 +717,28 @@ impl WorkView {
     }
 }
 
-/// Which store an object of a name is in, unless it is a table variable.
+/// Whose an object of a name is, unless it is a table variable.
 pub(crate) fn place_of(name: &ObjectName) -> Place {
     if name.is_session_own() { Place::Temporary } else { Place::Shared }
 }
 
-/// The store's name of a table.
-pub(crate) fn key_of(name: &ObjectName, database: &str) -> String {
+/// The store's name of an object. `number` is that of the session's names in tempdb.
+fn key_of(name: &ObjectName, database: &str, number: u64) -> String {
+    if name.is_session_own() {
+        return own_key(&name.name, number);
+    }
     if name.is_temporary() {
-        return store_key("tempdb", "dbo", &name.name);
+        return global_key(&name.name);
     }
     let database = name.database.as_deref().unwrap_or(database);
     store_key(database, name.schema.as_deref().unwrap_or("dbo"), &name.name)
+}
+
+/// Commits the session's transaction and that of its table variables. What may fail for want of space in the latter comes first.
+fn commit_both(shared: Option<Transaction>, variables: Option<Transaction>) -> Result<(), StoreError> {
+    let mut variables = variables;
+    variables.as_mut().map_or(Ok(()), Transaction::insert_waiting)?;
+    shared.into_iter().chain(variables).try_for_each(Transaction::commit)
 }
 
 /// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime.

@@ -31,6 +31,8 @@ const CONTROL: &str = "control";
 const LOCK: &str = "lock";
 const MASTER: &str = "master";
 const TEMPDB: &str = "tempdb";
+/// Log that tempdb keeps at most between two checkpoints.
+const TEMPDB_LOG_BYTES: u64 = 64 << 20;
 /// Those that every server has, with the folders that are called like them.
 const SYSTEM: [&str; 2] = ["model", "msdb"];
 
@@ -176,8 +178,12 @@ impl PagedDatabases {
 
     fn open_one(&self, name: &str, folder: &str, must_exist: bool) -> Result<(), EngineError> {
         let shared = &self.shared;
+        let options = match name {
+            TEMPDB => temporary_options(shared.options),
+            _ => shared.options,
+        };
         let engine = match &shared.folders {
-            None => Engine::in_memory_within(&shared.host, shared.options)?,
+            None => Engine::in_memory_within(&shared.host, options)?,
             Some(folders) => {
                 let volume = folders.open(folder, folder != TEMPDB)?;
                 let names = volume.list().map_err(|source| failed("list", source))?;
@@ -189,7 +195,7 @@ impl PagedDatabases {
                     folders.unmark(folder).map_err(|source| failed("unmark", source))?;
                 }
                 let decided = |global| shared.master.engine().has_decided(global);
-                Engine::open_within(&shared.host, volume, shared.options, &decided)?
+                Engine::open_within(&shared.host, volume, options, &decided)?
             }
         };
         let folder = shared.folders.as_ref().map(|_| folder);
@@ -365,6 +371,15 @@ impl PagedDatabases {
         if let Some(folders) = &self.shared.folders {
             folders.remove(folder).ok();
         }
+    }
+}
+
+/// tempdb outlives nothing: commits do not wait for its log, which is given up early.
+fn temporary_options(options: EngineOptions) -> EngineOptions {
+    EngineOptions {
+        is_temporary: true,
+        checkpoint_log_bytes: options.checkpoint_log_bytes.min(TEMPDB_LOG_BYTES),
+        ..options
     }
 }
 

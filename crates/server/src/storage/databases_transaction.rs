@@ -43,6 +43,11 @@ impl PagedSnapshots {
         self.databases.all().iter().flat_map(|database| self.of(database).tables()).collect()
     }
 
+    /// The tables of one database.
+    pub fn tables_of(&self, database: &str) -> Vec<TableInfo> {
+        self.databases.database(database).map_or_else(Vec::new, |database| self.of(&database).tables())
+    }
+
     /// The table of this name.
     pub fn table(&self, name: &str) -> Option<TableInfo> {
         self.of(&self.databases.of_table(name)?).table(name)
@@ -375,6 +380,11 @@ impl PagedTransactions {
     /// Ends the adding of rows by one statement. Errors: keys that are there already, rows that are not in the order that was promised.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         self.parts.values_mut().try_for_each(|part| part.transaction.settle())
+    }
+
+    /// Puts all rows that wait for the commit into their tables.
+    pub fn insert_all_waiting(&mut self) -> Result<(), StoreError> {
+        self.parts.values_mut().try_for_each(|part| part.transaction.insert_all_waiting())
     }
 
     /// Marks a point to go back to.

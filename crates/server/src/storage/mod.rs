@@ -297,6 +297,14 @@ impl Snapshot {
         }
     }
 
+    /// The tables of one database.
+    pub fn tables_of(&self, database: &str) -> Vec<TableInfo> {
+        match self {
+            Snapshot::Segments(snapshot) => snapshot.tables(),
+            Snapshot::Pages(snapshot) => snapshot.tables_of(database),
+        }
+    }
+
     /// The table of this name.
     pub fn table(&self, name: &str) -> Option<TableInfo> {
         match self {
@@ -536,6 +544,14 @@ impl Transaction {
                 table: table.0.to_string(),
                 reason: "rows in pages are not replaced as a whole".to_owned(),
             }),
+        }
+    }
+
+    /// Puts all rows that wait for the commit into their tables.
+    pub fn insert_waiting(&mut self) -> Result<(), StoreError> {
+        match self {
+            Transaction::Segments(_) => Ok(()),
+            Transaction::Pages(own) => own.insert_all_waiting(),
         }
     }
 

@@ -158,6 +158,11 @@ impl Forms {
         form
     }
 
+    /// The table is about to go.
+    pub fn forget(&self, object: u32) {
+        self.forms.lock().remove(&object);
+    }
+
     pub fn put(&self, table: &Table, form: Arc<TableForm>) {
         let columns = Arc::clone(&table.layout.schema);
         let known = KnownForm { columns, properties: table.properties.clone(), form };

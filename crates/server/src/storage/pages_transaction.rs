@@ -364,6 +364,12 @@ impl PagedTransaction {
         }
     }
 
+    /// Puts all rows that wait for the commit into their tables.
+    pub fn insert_all_waiting(&mut self) -> Result<(), StoreError> {
+        self.settle()?;
+        Ok(self.open()?.insert_all_pending_now()?)
+    }
+
     /// An error of the engine with the values of a duplicate key as T-SQL knows them. `trees` has the key.
     pub(super) fn in_exact_form(&self, table: &Table, trees: &TableTrees, error: EngineError) -> StoreError {
         let EngineError::DuplicateKey { index, is_constraint, key, values } = error else {
@@ -395,6 +401,7 @@ impl PagedTransaction {
     pub fn drop_table(&mut self, table: TableId) -> Result<(), StoreError> {
         self.settle()?;
         let table = self.alone(table)?;
+        self.forms.forget(table.object);
         Ok(self.open()?.drop_table(&table.name)?)
     }
 

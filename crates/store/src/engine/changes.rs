@@ -54,6 +54,14 @@ impl Transaction {
         })
     }
 
+    /// Inserts the rows of all tables that wait for the commit now.
+    pub fn insert_all_pending_now(&mut self) -> Result<(), EngineError> {
+        let waiting: Vec<u32> = self.work.pending.keys().copied().collect();
+        let names = waiting.into_iter().filter_map(|object| Some(self.table_of(object)?.name.clone()));
+        let names: Vec<String> = names.collect();
+        names.iter().try_for_each(|name| self.insert_pending(name))
+    }
+
     /// Removes the rows with these keys, a batch of the key columns, from a clustered table. Of a key that is not unique, all rows go.
     pub fn delete_keys(&mut self, name: &str, keys: &RecordBatch) -> Result<(), EngineError> {
         let object = self.beside(name)?;

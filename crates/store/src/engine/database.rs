@@ -83,6 +83,8 @@ pub struct EngineOptions {
     pub data_limit_bytes: Option<u64>,
     /// Log rate and processor time that the database is held to; None: it is not.
     pub resource_limits: Option<ResourceLimits>,
+    /// What is committed need not be there after the process has ended: a commit does not wait for the log to be written.
+    pub is_temporary: bool,
 }
 
 impl Default for EngineOptions {
@@ -98,6 +100,7 @@ impl Default for EngineOptions {
             version_memory_bytes: 64 << 20,
             data_limit_bytes: None,
             resource_limits: None,
+            is_temporary: false,
         }
     }
 }
@@ -519,6 +522,13 @@ impl Shared {
             given_up.units.into_iter().try_for_each(|unit| self.allocator.release_unit(unit))?;
         }
         Ok(())
+    }
+
+    /// Forgets what was noted of a table that is gone.
+    pub fn forget_table(&self, object: u32) {
+        self.pager.note_tree(object, false);
+        self.room.forget_table(object);
+        self.compression.lock().retain(|unit, _| unit.object != object);
     }
 
     /// Adds to a table's counts of compressed pages.

@@ -27,7 +27,10 @@ pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> 
     // Everybody in the same order, so that commits do not wait for each other in a circle.
     transactions.sort_by_key(|transaction| transaction.shared.number);
     let ready = transactions.into_iter().map(Transaction::ready).collect::<Result<Vec<_>, _>>()?;
-    let (mut changed, unchanged): (Vec<_>, Vec<_>) = ready.into_iter().partition(Ready::has_changes);
+    let (changed, unchanged): (Vec<_>, Vec<_>) = ready.into_iter().partition(Ready::has_changes);
+    // Nobody asks after the next opening what became of temporary parts: they follow the others.
+    let (temporary, mut changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(Ready::is_temporary);
+    let unchanged = temporary.into_iter().chain(unchanged);
     if changed.len() < 2 {
         return changed.into_iter().chain(unchanged).try_for_each(|part| part.commit().map(drop));
     }
@@ -60,7 +63,7 @@ pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> 
     if result.is_ok() {
         deciding.decisions.committed(global, parts);
     }
-    unchanged.into_iter().try_for_each(|part| part.commit().map(drop)).and(result)
+    unchanged.map(Ready::commit).fold(Ok(()), |all, one| all.and(one.map(drop))).and(result)
 }
 
 /// What a coordinator has decided and not forgotten.

@@ -84,6 +84,11 @@ impl Room {
         self.units.lock().remove(&unit);
     }
 
+    /// The table is gone.
+    pub fn forget_table(&self, object: u32) {
+        self.units.lock().retain(|unit, _| unit.object != object);
+    }
+
     /// Asks the PFS for pages of a unit that are certain to have so many bytes free, if it may know any. Whether there are some.
     pub fn search(&self, pager: &Pager, unit: &Unit, bytes: usize) -> Result<bool, EngineError> {
         let degrees = maps::FULLNESS_WITH_ROOM.iter().take_while(|free| **free >= bytes).count();

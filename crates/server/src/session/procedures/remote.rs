@@ -24,14 +24,11 @@ impl Session {
             return self.refuse(error, DoneKind::Procedure, output).await;
         }
         let result = self.called(&call, &mut arguments, output).await;
-        let dropped = drop_received(self, &arguments);
+        drop_received(self, &arguments);
         if output.stopped() {
             return;
         }
-        let sent = result.and_then(|outcome| {
-            dropped?;
-            Ok((returned(&call, &arguments, &outcome)?, outcome))
-        });
+        let sent = result.and_then(|outcome| Ok((returned(&call, &arguments, &outcome)?, outcome)));
         match sent {
             Ok((values, outcome)) => {
                 output.send(Response::ReturnStatus(outcome.status)).await;

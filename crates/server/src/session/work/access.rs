@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use store::{StoreError, TableId};
 
-use super::{Mark, Pair, Place, SharedPair, keyed_error, store_error, waiting};
+use super::{Mark, Pair, Place, SharedPair, commit_both, keyed_error, store_error, waiting};
 use crate::catalogue::TableDefinition;
 use crate::session::{FinishedLoad, Instance};
 use crate::sql_error::SqlError;
@@ -21,7 +21,7 @@ pub(crate) struct WorkAccess {
 }
 
 impl WorkAccess {
-    /// Access to one of the two stores.
+    /// Access to the transaction that changes tables of a place.
     pub fn new(pair: SharedPair, place: Place) -> WorkAccess {
         WorkAccess { pair, place }
     }
@@ -138,17 +138,13 @@ impl BulkWork {
             self.kept.lock().extend(self.keys.take());
             return Ok(());
         }
-        let Pair { shared, temporary, variables, .. } = {
+        let Pair { shared, variables, .. } = {
             let mut pair = self.pair.lock();
             let ignored = pair.ignored;
             std::mem::replace(&mut *pair, Pair { ignored, ..Pair::default() })
         };
-        for transaction in [shared, temporary, variables].into_iter().flatten() {
-            if succeeded {
-                waiting(|| transaction.commit()).map_err(store_error)?;
-            } else {
-                transaction.rollback();
-            }
+        if succeeded {
+            waiting(|| commit_both(shared, variables)).map_err(store_error)?;
         }
         if let Some((object_id, keys)) = self.keys.take().filter(|_| succeeded) {
             self.instance.keys.put(object_id, keys);
@@ -157,13 +153,10 @@ impl BulkWork {
     }
 }
 
-/// Undoes what both transactions did since the mark.
+/// Undoes what the session's transaction did since the mark.
 pub(super) fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
     let mut pair = pair.lock();
-    if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.shared) {
-        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
-    }
-    if let (Some(transaction), Some(savepoint)) = (&mut pair.temporary, &mark.temporary) {
+    if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.0) {
         transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
     }
     Ok(())

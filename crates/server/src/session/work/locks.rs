@@ -6,7 +6,7 @@ use store::{LockMode, StoreError};
 
 use super::{Mark, OpenTable, Work};
 use crate::sql_error::SqlError;
-use crate::storage::{Database, RowLocator};
+use crate::storage::RowLocator;
 use crate::table::keys_in_memory;
 
 impl Work {
@@ -71,11 +71,9 @@ impl Work {
         {
             let mut pair = self.pair.lock();
             pair.ignored = false;
-            if let Some(variables) = pair.variables.take() {
-                variables.rollback();
-            }
-            pair.variables = self.variables.as_ref().map(Database::begin);
+            drop(pair.variables.take());
         }
+        self.open_variables();
         self.return_to(mark)
     }
 }

@@ -35,6 +35,9 @@ impl Work {
             // It has changed nothing; its locks go.
             drop(pair.shared.take());
         }
+        if let Some(variables) = &mut pair.variables {
+            variables.renew_reads();
+        }
         let is_snapshot = self.is_snapshot;
         match &mut pair.shared {
             Some(Transaction::Pages(pages)) if is_snapshot => pages.keep_reads(keeps),
@@ -85,11 +88,7 @@ impl Work {
         if pair.shared.is_some() {
             return;
         }
-        let mut transaction = self.instance.store().begin();
-        transaction.set_lock_timeout(self.lock_timeout);
-        transaction.set_interrupt(Arc::clone(&self.interrupt));
-        transaction.set_session(self.session);
-        pair.shared = Some(transaction);
+        pair.shared = Some(self.new_transaction());
         pair.opened_to_read = true;
     }
 
@@ -103,11 +102,8 @@ impl Work {
         let (pair, place, id) = (self.pair(), table.place, table.id);
         let outer = self.outer.clone().filter(|_| place == Place::Shared);
         let (store, shared) = (self.instance.store().clone(), Arc::clone(&self.reads));
-        let own: Option<Snapshot> = match place {
-            Place::Shared => None,
-            Place::Temporary => self.temporary.as_ref().map(Database::snapshot),
-            Place::Variable => self.variables.as_ref().map(Database::snapshot),
-        };
+        // A function's body reads its variables as they are, not as the calling statement found them.
+        let own: Option<Snapshot> = (place == Place::Variable).then(|| store.snapshot());
         move |projection, range| {
             let mut pair = pair.lock();
             if pair.at(place).is_none()
@@ -119,8 +115,7 @@ impl Work {
             match (pair.at_mut(place), &own) {
                 (Some(transaction), _) => transaction.scan(id, projection, range, reads),
                 (None, Some(snapshot)) => snapshot.scan(id, projection, range),
-                (None, None) if place == Place::Shared => shared.of(&store).scan(id, projection, range),
-                (None, None) => Err(StoreError::NoSuchTable { table: id }),
+                (None, None) => shared.of(&store).scan(id, projection, range),
             }
         }
     }

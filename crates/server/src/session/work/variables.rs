@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
+use store::TableId;
 
+use super::temporary::{drop_objects, variable_key};
 use super::{Work, store_error};
 use crate::catalogue::TableDefinition;
 use crate::sql_error::SqlError;
@@ -18,11 +21,12 @@ pub(crate) struct TableScope {
     pub(super) temporary: Vec<(String, i32)>,
 }
 
-/// A table of the store of variables, as a scope knows it.
+/// A table variable as a scope knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VariableTable {
-    /// Its name in the store of variables.
+    /// Its name in the store.
     key: String,
+    id: TableId,
     /// The table type that it was declared with.
     pub type_id: Option<i32>,
     /// Whether statements may change it.
@@ -31,7 +35,7 @@ pub(crate) struct VariableTable {
     borrowed: bool,
 }
 
-/// What statements may do with a table of the store of variables.
+/// What statements may do with a table variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VariableAccess {
     /// Everything.
@@ -60,9 +64,9 @@ impl TableScope {
         if self.variables.is_empty() { None } else { self.variables.get(&name.to_lowercase()) }
     }
 
-    /// The names in the store of variables of those that go with the scope.
-    pub(super) fn own_tables(&self) -> impl Iterator<Item = &str> {
-        self.variables.values().filter(|table| !table.borrowed).map(|table| table.key.as_str())
+    /// Those that go with the scope.
+    pub(super) fn own_tables(&self) -> impl Iterator<Item = &VariableTable> {
+        self.variables.values().filter(|table| !table.borrowed)
     }
 }
 
@@ -92,41 +96,41 @@ impl Work {
         Ok(())
     }
 
-    /// Makes a table of the store of variables that no scope knows yet, with rows that are complete and checked.
+    /// Makes a table variable that no scope knows yet, with rows that are complete and checked.
     pub fn make_variable(
         &mut self,
         definition: &TableDefinition,
         type_id: Option<i32>,
         rows: &[RecordBatch],
     ) -> Result<VariableTable, SqlError> {
-        let store = self.variables.get_or_insert_with(|| self.instance.temporary_store());
         let properties = definition.to_properties().map_err(SqlError::internal)?;
-        let key = format!("{} {}", definition.name.to_lowercase(), definition.object_id);
-        let mut transaction = store.begin();
+        let key = variable_key(&definition.name, self.temporary.number(), definition.object_id);
+        let mut transaction = self.new_transaction();
         let id =
             transaction.create_table(&key, definition.arrow_schema(), properties).map_err(store_error)?;
         for batch in rows {
             transaction.append(id, batch).map_err(store_error)?;
         }
         transaction.commit().map_err(store_error)?;
-        Ok(VariableTable { key, type_id, access: VariableAccess::Own, borrowed: false })
+        self.temporary.add_variable(id);
+        Ok(VariableTable { key, id, type_id, access: VariableAccess::Own, borrowed: false })
     }
 
     /// Drops what [`make_variable`](Self::make_variable) has made.
-    pub fn drop_variables<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Result<(), SqlError> {
-        let Some(store) = &self.variables else { return Ok(()) };
-        let mut transaction = store.begin();
-        for key in keys {
-            if let Some(info) = transaction.table(key) {
-                transaction.drop_table(info.id).map_err(store_error)?;
-            }
+    pub fn drop_variables<'a>(&self, tables: impl Iterator<Item = &'a VariableTable>) {
+        let ids: Vec<TableId> = tables.map(|table| table.id).collect();
+        if ids.is_empty() {
+            return;
         }
-        transaction.commit().map_err(store_error)
+        // What a scan on another thread still holds goes with the session.
+        if drop_objects(&self.instance, &ids, Duration::ZERO).is_ok() {
+            ids.into_iter().for_each(|id| self.temporary.remove_variable(id));
+        }
     }
 
     /// The same for one table.
-    pub fn drop_variable(&self, table: &VariableTable) -> Result<(), SqlError> {
-        self.drop_variables(std::iter::once(table.key()))
+    pub fn drop_variable(&self, table: &VariableTable) {
+        self.drop_variables(std::iter::once(table));
     }
 
     /// Gives the innermost scope a table.

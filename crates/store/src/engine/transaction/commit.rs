@@ -30,7 +30,8 @@ impl Transaction {
         let shared = Arc::clone(&self.shared);
         // Nobody reads in it any more: what is still to be written goes beside the rows of others.
         shared.pager.versions.stop_keeping(self.id);
-        let forced = if self.forced { shared.pager.sync_files() } else { Ok(()) };
+        let forced =
+            if self.forced && !shared.options.is_temporary { shared.pager.sync_files() } else { Ok(()) };
         // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
         let turn = self.work.is_together().then(|| Turn::wait(&shared));
         let prepared = forced.and_then(|()| self.write_definitions()).and_then(|()| {
@@ -61,6 +62,11 @@ impl Ready {
         self.transaction.shared.number
     }
 
+    /// Whether nobody asks for it after the process has ended.
+    pub fn is_temporary(&self) -> bool {
+        self.shared().options.is_temporary
+    }
+
     /// Whether it has changed anything.
     pub fn has_changes(&self) -> bool {
         self.shared().pager.log_position(self.transaction.id).first != Lsn::ZERO
@@ -71,6 +77,7 @@ impl Ready {
         let shared = Arc::clone(self.shared());
         let logged = self.log_commit();
         let mut flushed = match &logged {
+            Ok(Some(_)) if self.is_temporary() => Ok(true),
             Ok(Some(ended)) => shared.pager.log.flush(ended.last).map(|()| true),
             Ok(None) => Ok(false),
             Err(error) => Err(EngineError::Shut { reason: error.to_string() }),
@@ -155,7 +162,10 @@ impl Ready {
         let tables = transaction.work.changed.iter();
         let dropped: Vec<u32> =
             tables.filter(|(_, table)| table.is_none()).map(|(object, _)| *object).collect();
-        shared.row_counts.lock().retain(|object, _| !dropped.contains(object));
+        if !dropped.is_empty() {
+            shared.row_counts.lock().retain(|object, _| !dropped.contains(object));
+            dropped.iter().for_each(|object| shared.forget_table(*object));
+        }
         let sequence = transaction.publish();
         drop(turn.take());
         shared.locks.release_all(transaction.id);
