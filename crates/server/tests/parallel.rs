@@ -64,6 +64,9 @@ async fn several_tasks_write_the_rows_that_one_writes() {
         .await;
     assert_eq!(last_load(&mut session).await, "INSERT SELECT | 12000 | 2 | NULL");
     assert_eq!(sums(&mut session, "target").await, expected);
+    ok(&mut session, "SELECT * INTO #copied FROM source OPTION (MAXDOP 3)").await;
+    assert_eq!(last_load(&mut session).await, "SELECT INTO | 12000 | 3 | NULL");
+    assert_eq!(sums(&mut session, "#copied").await, expected);
     // Joins, groups and unions are cut into partitions, too.
     ok(
         &mut session,
