@@ -56,7 +56,7 @@ pub enum SerialReason {
     Statement,
     /// The rows come over a connection or out of a file.
     OneSource,
-    /// The target is a temporary table, a table variable, or kept in segments.
+    /// The target is a table variable, or kept in segments.
     Storage,
 }
 

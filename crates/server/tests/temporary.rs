@@ -34,7 +34,8 @@ fn session(instance: &Arc<Instance>, spid: u16) -> Session {
 
 async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
     let lines = answer(session, batch).await;
-    lines.into_iter().filter(|line| !line.starts_with('[') && !line.starts_with("affected")).collect()
+    let kept = |line: &String| !["[", "affected", "status"].iter().any(|start| line.starts_with(start));
+    lines.into_iter().filter(kept).collect()
 }
 
 async fn is_done(session: &mut Session, batch: &str) {

@@ -20,7 +20,7 @@ use crate::catalogue::{
     DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
 };
 use crate::engine::Engine;
-use crate::memory::{MemoryBudget, Shares, StoreQuota};
+use crate::memory::{MemoryBudget, Shares};
 use crate::sql_error::SqlError;
 use crate::storage::Database;
 use crate::table::KeyCache;
