@@ -17,6 +17,8 @@ use crate::tsql::parse_object_name;
 
 /// Reads the tables when a function first asks for them.
 type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
+/// Finds a table by its name.
+type TableFinder = Box<dyn Fn(&ObjectName) -> Option<Arc<TableDefinition>> + Send + Sync>;
 /// The same for modules.
 type ModuleReader = Box<dyn Fn() -> Vec<Arc<Module>> + Send + Sync>;
 
@@ -118,6 +120,8 @@ pub struct Facts {
     pub(crate) triggers: Vec<i32>,
     /// Reads types of users.
     pub type_reader: Box<dyn Fn() -> Vec<UserType> + Send + Sync>,
+    /// Finds one table without reading the others.
+    pub(crate) table_finder: Option<TableFinder>,
     /// Takes the figures of a store of pages.
     pub figures_reader: FiguresReader,
     figures: OnceLock<Option<DatabaseFigures>>,
@@ -170,6 +174,7 @@ impl Facts {
             updated: None,
             triggers: Vec::new(),
             type_reader: Box::new(Vec::new),
+            table_finder: None,
             figures_reader: Box::new(|| None),
             figures: OnceLock::new(),
             tables: OnceLock::new(),
@@ -234,6 +239,9 @@ impl Facts {
 
     /// The table of a name.
     pub fn find_name(&self, name: &ObjectName) -> Option<Arc<TableDefinition>> {
+        if let Some(finder) = &self.table_finder {
+            return finder(name);
+        }
         let database =
             if name.is_temporary() { "tempdb" } else { name.database.as_deref().unwrap_or(&self.database) };
         let schema = name.schema.as_deref().unwrap_or("dbo");

@@ -44,7 +44,7 @@ async fn is_done(session: &mut Session, batch: &str) {
 
 /// Names of all tables that tempdb has, whoever's they are.
 fn tables(instance: &Instance) -> Vec<String> {
-    instance.store().snapshot().tables_of("tempdb").into_iter().map(|info| info.name).collect()
+    instance.store().snapshot().tables_of("tempdb").into_iter().map(|info| info.name.to_string()).collect()
 }
 
 const DIGITS: &str = "(VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS";

@@ -20,11 +20,11 @@ pub struct TableInfo {
     /// Stays through renames.
     pub id: TableId,
     /// Full name, unique in the database; compared byte by byte.
-    pub name: String,
+    pub name: Arc<str>,
     /// Columns in order.
     pub schema: SchemaRef,
     /// The caller's own text, kept with the table.
-    pub properties: String,
+    pub properties: Arc<str>,
     /// Number of rows.
     pub rows: u64,
     /// Bytes that the rows take: on disk for what lies in segments, in memory otherwise.
@@ -67,9 +67,9 @@ impl Table {
     pub fn info(&self) -> TableInfo {
         TableInfo {
             id: self.id,
-            name: self.name.clone(),
+            name: self.name.as_str().into(),
             schema: Arc::clone(&self.schema),
-            properties: self.properties.clone(),
+            properties: self.properties.as_str().into(),
             rows: self.pieces.iter().map(Piece::rows).sum(),
             bytes: self.pieces.iter().map(Piece::bytes).sum(),
         }

@@ -79,6 +79,11 @@ impl Transaction {
         ids.into_iter().filter_map(|id| self.view(&catalogue, id)).map(|table| table.info()).collect()
     }
 
+    /// The table of this id as this transaction sees it.
+    pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
+        self.view(&self.shared.catalogue(), table).map(|table| table.info())
+    }
+
     /// The table of this name as this transaction sees it.
     pub fn table(&self, name: &str) -> Option<TableInfo> {
         self.view_named(&self.shared.catalogue(), name).map(|table| table.info())

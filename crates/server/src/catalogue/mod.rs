@@ -10,6 +10,7 @@ mod index_options;
 mod module;
 mod names;
 mod object;
+mod references;
 mod row_filter;
 mod table;
 mod trigger;
@@ -23,6 +24,7 @@ pub use index_options::IndexOptions;
 pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, SequenceDefinition};
 pub use names::{name_key, same_name, store_key};
 pub use object::Object;
+pub use references::referenced_tables;
 pub use row_filter::{ColumnTest, FilterCondition, RowFilter, relations};
 pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,

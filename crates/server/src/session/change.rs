@@ -194,7 +194,12 @@ impl Session {
         Ok(references)
     }
 
-    fn referenced(&self, table: &TableDefinition, key: &ForeignKey) -> Result<Option<OpenTable>, SqlError> {
+    /// The table that a FOREIGN KEY refers to.
+    pub(super) fn referenced(
+        &self,
+        table: &TableDefinition,
+        key: &ForeignKey,
+    ) -> Result<Option<OpenTable>, SqlError> {
         let name = tsql::ObjectName {
             database: Some(table.database.clone()),
             schema: Some(key.schema.clone()),
@@ -209,10 +214,7 @@ impl Session {
         parent: &TableDefinition,
     ) -> Result<Vec<(OpenTable, ForeignKey)>, SqlError> {
         let mut referring = Vec::new();
-        for table in self.work.view().tables()? {
-            if table.place != Place::Shared {
-                continue;
-            }
+        for table in self.work.view().referring(parent)? {
             for key in &table.definition.foreign_keys {
                 if table.definition.refers_to(key, parent) {
                     referring.push((table.clone(), key.clone()));

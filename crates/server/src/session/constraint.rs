@@ -1,5 +1,7 @@
 //! FOREIGN KEY as declared, and constraints switched on and off.
 
+use std::sync::Arc;
+
 use super::Session;
 use super::interpreter::Frame;
 use super::work::OpenTable;
@@ -171,47 +173,71 @@ impl Session {
     /// The actions that one DELETE or UPDATE sets off must form a tree. Errors: 1785.
     fn refuse_cycles(&self, table: &TableDefinition, key: &ForeignKey) -> Result<(), SqlError> {
         let chosen: [fn(&ForeignKey) -> ReferentialAction; 2] = [|key| key.on_delete, |key| key.on_update];
-        let mut tables: Vec<TableDefinition> = self
-            .work
-            .view()
-            .tables()?
-            .into_iter()
-            .map(|open| open.definition.as_ref().clone())
-            .filter(|other| other.object_id != table.object_id && same_name(&other.database, &table.database))
-            .collect();
         let mut own = table.clone();
         own.foreign_keys.push(key.clone());
-        tables.push(own);
+        let own = Arc::new(own);
         for action in chosen {
-            if action(key) == ReferentialAction::NoAction {
+            let acts = |key: &ForeignKey| action(key) != ReferentialAction::NoAction;
+            if !acts(key) {
                 continue;
             }
-            for root in &tables {
-                let mut reached = vec![root.object_id];
-                let mut next = vec![root];
-                while let Some(parent) = next.pop() {
-                    for child in &tables {
-                        for foreign in &child.foreign_keys {
-                            if action(foreign) == ReferentialAction::NoAction
-                                || !child.refers_to(foreign, parent)
-                            {
-                                continue;
-                            }
-                            if reached.contains(&child.object_id) {
-                                return Err(SqlError::new(
-                                    1785,
-                                    16,
-                                    0,
-                                    format!(
-                                        "Introducing FOREIGN KEY constraint '{}' on table '{}' may cause cycles or multiple cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.",
-                                        key.name, table.name
-                                    ),
-                                ));
-                            }
-                            reached.push(child.object_id);
-                            next.push(child);
-                        }
+            // Only trees that the new key is in can have become something else: those of the tables above it.
+            let mut roots = vec![Arc::clone(&own)];
+            let mut seen = 0;
+            while let Some(child) = roots.get(seen).cloned() {
+                seen += 1;
+                for foreign in child.foreign_keys.iter().filter(|foreign| acts(foreign)) {
+                    if child.refers_to(foreign, &own) {
+                        continue;
                     }
+                    if let Some(parent) = self.referenced(&child, foreign)?
+                        && roots.iter().all(|known| known.object_id != parent.definition.object_id)
+                    {
+                        roots.push(parent.definition);
+                    }
+                }
+            }
+            for root in roots {
+                self.refuse_double(root, &own, key, &acts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Errors: 1785 if actions that begin at `root` reach a table twice. `own` is a table as it will be.
+    fn refuse_double(
+        &self,
+        root: Arc<TableDefinition>,
+        own: &Arc<TableDefinition>,
+        key: &ForeignKey,
+        acts: &dyn Fn(&ForeignKey) -> bool,
+    ) -> Result<(), SqlError> {
+        let mut reached = vec![root.object_id];
+        let mut next = vec![root];
+        while let Some(parent) = next.pop() {
+            let mut children: Vec<Arc<TableDefinition>> = Vec::new();
+            for table in self.work.view().referring(&parent)? {
+                if table.definition.object_id != own.object_id {
+                    children.push(table.definition);
+                }
+            }
+            children.push(Arc::clone(own));
+            for child in children {
+                let keys = child.foreign_keys.iter().filter(|key| acts(key) && child.refers_to(key, &parent));
+                for _ in keys {
+                    if reached.contains(&child.object_id) {
+                        return Err(SqlError::new(
+                            1785,
+                            16,
+                            0,
+                            format!(
+                                "Introducing FOREIGN KEY constraint '{}' on table '{}' may cause cycles or multiple cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.",
+                                key.name, own.name
+                            ),
+                        ));
+                    }
+                    reached.push(child.object_id);
+                    next.push(Arc::clone(&child));
                 }
             }
         }

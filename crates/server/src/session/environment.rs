@@ -1,5 +1,7 @@
 //! What binding asks of a session.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tds::{Collation, SqlType};
@@ -42,12 +44,13 @@ impl<'a> SessionEnvironment<'a> {
             None => self.session.database.clone(),
         };
         let tables = self.session.work.view();
+        let known = OnceCell::new();
         let rows = move |object_id: i32| {
-            let tables = tables.tables().unwrap_or_default();
-            tables
-                .iter()
-                .find(|table| table.definition.object_id == object_id)
-                .map_or(0, |table| table.rows as i64)
+            let known: &HashMap<i32, u64> = known.get_or_init(|| {
+                let tables = tables.tables().unwrap_or_default();
+                tables.into_iter().map(|table| (table.definition.object_id, table.rows)).collect()
+            });
+            known.get(&object_id).map_or(0, |rows| *rows as i64)
         };
         let context = Context { facts: &self.facts, database: &database, rows: &rows };
         match views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
@@ -192,6 +195,10 @@ impl Session {
         facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
         facts.updated = frame.trigger.clone();
         facts.triggers.clone_from(&self.trigger_stack);
+        let (finder, database) = (self.work.view(), self.database.clone());
+        facts.table_finder = Some(Box::new(move |name| {
+            Some(finder.find(name, &database).ok()??.definition).filter(|_| !name.is_variable())
+        }));
         let types = self.work.view();
         facts.type_reader = Box::new(move || types.user_types());
         let store = self.instance.store().clone();

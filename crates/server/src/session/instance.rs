@@ -22,7 +22,7 @@ use crate::catalogue::{
 use crate::engine::Engine;
 use crate::memory::{MemoryBudget, Shares};
 use crate::sql_error::SqlError;
-use crate::storage::Database;
+use crate::storage::{Database, same_text};
 use crate::table::KeyCache;
 use crate::tsql::ast::StatementKind;
 
@@ -40,12 +40,12 @@ pub struct Instance {
     next_temporary: AtomicU64,
     row_version: AtomicU64,
     identities: Mutex<HashMap<i32, i64>>,
-    definitions: Mutex<HashMap<TableId, (String, Arc<TableDefinition>)>>,
-    modules: Mutex<HashMap<TableId, (String, Arc<Module>)>>,
+    definitions: Mutex<HashMap<TableId, (Arc<str>, Arc<TableDefinition>)>>,
+    modules: Mutex<HashMap<TableId, (Arc<str>, Arc<Module>)>>,
     /// By `object_id`: values of sequences that were set aside and not given out yet.
     pub(super) sequences: Mutex<HashMap<i32, super::sequence::Reserve>>,
     /// The directory read last, and its text.
-    directory: Mutex<(String, Arc<Directory>)>,
+    directory: Mutex<(Arc<str>, Arc<Directory>)>,
     /// Who is logged in.
     sessions: Sessions,
     /// Batches parsed before.
@@ -216,11 +216,12 @@ impl Instance {
     }
 
     /// The directory that a text describes.
-    pub(super) fn directory_of(&self, text: String) -> Arc<Directory> {
+    pub(super) fn directory_of(&self, text: Arc<str>) -> Arc<Directory> {
         let mut known = self.directory.lock();
-        if known.0 != text {
-            *known = (text.clone(), Arc::new(serde_json::from_str(&text).unwrap_or_default()));
+        if !same_text(&known.0, &text) {
+            known.1 = Arc::new(serde_json::from_str(&text).unwrap_or_default());
         }
+        known.0 = text;
         Arc::clone(&known.1)
     }
 
@@ -229,12 +230,12 @@ impl Instance {
     /// Errors: 596 if the properties are none of ours.
     pub fn definition(&self, info: &TableInfo) -> Result<Option<Arc<TableDefinition>>, SqlError> {
         let module = ModuleDefinition::json_of(&info.properties).is_some();
-        if module || info.name == DIRECTORY_KEY || UserType::is_one(&info.properties) {
+        if module || *info.name == *DIRECTORY_KEY || UserType::is_one(&info.properties) {
             return Ok(None);
         }
         let mut definitions = self.definitions.lock();
         if let Some((text, definition)) = definitions.get(&info.id)
-            && *text == info.properties
+            && same_text(text, &info.properties)
         {
             return Ok(Some(Arc::clone(definition)));
         }
@@ -242,7 +243,7 @@ impl Instance {
             SqlError::internal(format!("the definition of table {} is damaged: {error}", info.name))
         })?;
         let definition = Arc::new(definition);
-        definitions.insert(info.id, (info.properties.clone(), Arc::clone(&definition)));
+        definitions.insert(info.id, (Arc::clone(&info.properties), Arc::clone(&definition)));
         Ok(Some(definition))
     }
 
@@ -253,12 +254,12 @@ impl Instance {
         let Some(json) = ModuleDefinition::json_of(&info.properties) else { return Ok(None) };
         let mut modules = self.modules.lock();
         if let Some((text, module)) = modules.get(&info.id)
-            && *text == info.properties
+            && same_text(text, &info.properties)
         {
             return Ok(Some(Arc::clone(module)));
         }
         let module = Arc::new(read_module(info, json)?);
-        modules.insert(info.id, (info.properties.clone(), Arc::clone(&module)));
+        modules.insert(info.id, (Arc::clone(&info.properties), Arc::clone(&module)));
         Ok(Some(module))
     }
 

@@ -600,9 +600,7 @@ impl Work {
 
     /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
     pub fn refresh(&self, table: &OpenTable) -> Result<OpenTable, SqlError> {
-        let info = self.write(table.place, |transaction| {
-            Ok(transaction.tables().into_iter().find(|info| info.id == table.id))
-        })?;
+        let info = self.write(table.place, |transaction| Ok(transaction.table_of(table.id)))?;
         let gone = || SqlError::invalid_object(&table.definition.qualified_name());
         let info = info.ok_or_else(gone)?;
         self.view().opened(table.place, &info)?.ok_or_else(gone)
@@ -679,6 +677,16 @@ impl WorkView {
             return transaction.tables();
         }
         self.committed_infos()
+    }
+
+    /// The tables of the server's store that may have a FOREIGN KEY to a table.
+    pub fn referring(&self, parent: &TableDefinition) -> Result<Vec<OpenTable>, SqlError> {
+        let key = store_key(&parent.database, &parent.schema, &parent.name);
+        let infos = match &self.pair.lock().shared {
+            Some(transaction) => transaction.referring(&key),
+            None => self.committed_referring(&key),
+        };
+        infos.iter().filter_map(|info| self.opened(Place::Shared, info).transpose()).collect()
     }
 
     /// What a store says of a name.

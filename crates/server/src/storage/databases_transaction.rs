@@ -53,6 +53,11 @@ impl PagedSnapshots {
         self.of(&self.databases.of_table(name)?).table(name)
     }
 
+    /// The tables with a FOREIGN KEY to the table of this name.
+    pub fn referring(&self, name: &str) -> Vec<TableInfo> {
+        self.databases.of_table(name).map(|database| self.of(&database).referring(name)).unwrap_or_default()
+    }
+
     /// Reads a table, or a range of a key of it.
     pub fn scan(
         &self,
@@ -198,6 +203,23 @@ impl PagedTransactions {
             None => database.snapshot().tables(),
         });
         tables.collect()
+    }
+
+    /// The table of this id as this transaction sees it.
+    pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
+        match self.parts.get(&number_of(table)) {
+            Some(part) => part.transaction.table_of(table),
+            None => self.databases.of_id(table)?.snapshot().table_of(table),
+        }
+    }
+
+    /// The tables with a FOREIGN KEY to the table of this name as this transaction sees them.
+    pub fn referring(&self, name: &str) -> Vec<TableInfo> {
+        let Some(database) = self.databases.of_table(name) else { return Vec::new() };
+        match self.parts.get(&database.number()) {
+            Some(part) => part.transaction.referring(name),
+            None => database.snapshot().referring(name),
+        }
     }
 
     /// The table of this name as this transaction sees it.

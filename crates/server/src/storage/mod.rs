@@ -45,6 +45,7 @@ pub use figures::{DatabaseFigures, Figures, IndexPages, LOG_FILE_ID, file_id, in
 pub use folders::{DirectoryFolders, Folders, MARK};
 pub use page_rows::{CellPrefix, PageCell, PageRows, ScannedRows};
 pub use pages::PagedDatabase;
+pub(crate) use pages::same_text;
 pub use scan::{LocatedScan, Scan};
 pub use side_writer::SideWriter;
 pub use store::engine::{ColumnSource, RowLocator};
@@ -313,6 +314,14 @@ impl Snapshot {
         }
     }
 
+    /// The tables that may have a FOREIGN KEY to the table of this name: of pages they do.
+    pub fn referring(&self, name: &str) -> Vec<TableInfo> {
+        match self {
+            Snapshot::Segments(snapshot) => snapshot.tables(),
+            Snapshot::Pages(snapshot) => snapshot.referring(name),
+        }
+    }
+
     /// Reads a table: all columns, or those of `projection`, by index from 0 and in that order. A range of a key may be read alone; segments
     /// have no keys and give all rows.
     pub fn scan(
@@ -391,6 +400,22 @@ impl Transaction {
         match self {
             Transaction::Segments(own) => own.table(name),
             Transaction::Pages(own) => own.table(name),
+        }
+    }
+
+    /// The table of this id as this transaction sees it.
+    pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
+        match self {
+            Transaction::Segments(own) => own.table_of(table),
+            Transaction::Pages(own) => own.table_of(table),
+        }
+    }
+
+    /// The tables that may have a FOREIGN KEY to the table of this name as this transaction sees them: of pages they do.
+    pub fn referring(&self, name: &str) -> Vec<TableInfo> {
+        match self {
+            Transaction::Segments(own) => own.tables(),
+            Transaction::Pages(own) => own.referring(name),
         }
     }
 

@@ -8,7 +8,7 @@ use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use store::engine::catalogue::Table;
 use store::engine::page::PAGE_BYTES;
-use store::engine::{self, Engine, EngineOptions};
+use store::engine::{self, Engine, EngineOptions, References};
 use store::{StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
@@ -17,7 +17,7 @@ use super::owners::Owners;
 use super::pages_transaction::PagedTransaction;
 use super::scan::{OpenRows, PagedScan, Scan};
 use super::text_order::TEXT_ORDER;
-use crate::catalogue::TableDefinition;
+use crate::catalogue::{TableDefinition, referenced_tables};
 use query::KeyRange;
 
 /// One of a server's databases. Clones share it.
@@ -97,6 +97,18 @@ impl PagedSnapshot {
         self.snapshot.table(name).map(|table| info(table, 0, &self.forms))
     }
 
+    /// The table of this id.
+    pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
+        self.snapshot.table_of(object_of(table)).map(|table| info(table, 0, &self.forms))
+    }
+
+    /// The tables with a FOREIGN KEY to the table of this name.
+    pub fn referring(&self, name: &str) -> Vec<TableInfo> {
+        let mut tables: Vec<&Arc<Table>> = self.snapshot.referring(name).collect();
+        tables.sort_unstable_by_key(|table| table.object);
+        tables.into_iter().map(|table| info(table, 0, &self.forms)).collect()
+    }
+
     /// Reads a table, or a range of a key of it.
     pub fn scan(
         &self,
@@ -112,9 +124,18 @@ impl PagedSnapshot {
     }
 }
 
-/// The options with the order of text in keys, without which no key may have text.
+/// The options with the order of text in keys, without which no key may have text, and with what tables refer to.
 pub(super) fn with_order(options: EngineOptions) -> EngineOptions {
-    EngineOptions { text_order: Some(TEXT_ORDER), ..options }
+    EngineOptions {
+        text_order: Some(TEXT_ORDER),
+        references: Some(References { read: referenced_tables }),
+        ..options
+    }
+}
+
+/// Whether two texts are the same; copies of one are not compared.
+pub(crate) fn same_text(one: &Arc<str>, other: &Arc<str>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
 }
 
 /// The forms of tables of a database that were used, as their definitions were last seen: a transaction, or a snapshot, may have others.
@@ -128,7 +149,7 @@ pub(super) struct Forms {
 #[derive(Debug)]
 struct KnownForm {
     columns: SchemaRef,
-    properties: String,
+    properties: Arc<str>,
     form: Arc<TableForm>,
 }
 
@@ -142,7 +163,7 @@ impl Forms {
     pub fn of(&self, table: &Table) -> Arc<TableForm> {
         if let Some(known) = self.forms.lock().get(&table.object)
             && Arc::ptr_eq(&known.columns, &table.layout.schema)
-            && known.properties == table.properties
+            && same_text(&known.properties, &table.properties)
         {
             return Arc::clone(&known.form);
         }
@@ -165,7 +186,7 @@ impl Forms {
 
     pub fn put(&self, table: &Table, form: Arc<TableForm>) {
         let columns = Arc::clone(&table.layout.schema);
-        let known = KnownForm { columns, properties: table.properties.clone(), form };
+        let known = KnownForm { columns, properties: Arc::clone(&table.properties), form };
         self.forms.lock().insert(table.object, known);
     }
 }
@@ -183,9 +204,9 @@ pub(super) fn bytes_of(table: &Table) -> u64 {
 pub(super) fn info(table: &Table, waiting: u64, forms: &Forms) -> TableInfo {
     TableInfo {
         id: forms.id_of(table.object),
-        name: table.name.clone(),
+        name: Arc::clone(&table.name),
         schema: Arc::clone(&forms.of(table).schema),
-        properties: table.properties.clone(),
+        properties: Arc::clone(&table.properties),
         rows: table.rows + waiting,
         bytes: bytes_of(table),
     }

@@ -111,6 +111,17 @@ impl PagedTransaction {
         self.inner.as_ref()?.table(name).map(|table| self.info(&table))
     }
 
+    /// The table of this id, likewise.
+    pub fn table_of(&self, table: TableId) -> Option<TableInfo> {
+        self.inner.as_ref()?.table_of(object_of(table)).map(|table| self.info(&table))
+    }
+
+    /// The tables with a FOREIGN KEY to the table of this name, likewise.
+    pub fn referring(&self, name: &str) -> Vec<TableInfo> {
+        let tables = self.inner.iter().flat_map(|inner| inner.referring(name));
+        tables.map(|table| self.info(&table)).collect()
+    }
+
     /// From now on all statements read what the first of them reads (SNAPSHOT), or each what is committed when it begins.
     pub fn keep_reads(&mut self, keeps: bool) {
         if let Some(inner) = &mut self.inner {

@@ -9,6 +9,7 @@ use super::index::{Index, Tree};
 use super::kind::Kind;
 use super::layout::{Column, Layout};
 use super::page::{PageId, RowId, UnitId};
+use super::table_map::{References, TableMap};
 
 /// Object id of the catalogue's own heap.
 pub const CATALOGUE: u32 = 1;
@@ -54,9 +55,11 @@ pub struct Table {
     /// Its id, never used again.
     pub object: u32,
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// The caller's own text.
-    pub properties: String,
+    pub properties: Arc<str>,
+    /// Names of tables that the text refers to.
+    pub refers_to: Arc<[String]>,
     /// The form of its rows.
     pub layout: Arc<Layout>,
     /// Rows.
@@ -150,8 +153,8 @@ impl Table {
     /// A new table without extents.
     pub(crate) fn new(
         object: u32,
-        name: String,
-        properties: String,
+        name: &str,
+        (properties, references): (&str, Option<References>),
         layout: Layout,
         mut unit: impl FnMut(UnitId) -> Result<Unit, EngineError>,
     ) -> Result<Self, EngineError> {
@@ -160,10 +163,11 @@ impl Table {
             unit(UnitKind::Overflow.id(object))?,
             unit(UnitKind::Large.id(object))?,
         ];
-        Ok(Self {
+        let mut table = Self {
             object,
-            name,
-            properties,
+            name: name.into(),
+            properties: Arc::default(),
+            refers_to: Arc::default(),
             layout: Arc::new(layout),
             rows: 0,
             clustered: None,
@@ -171,7 +175,21 @@ impl Table {
             next_index: 2,
             units,
             definition: Vec::new(),
-        })
+        };
+        table.set_properties(properties, references);
+        Ok(table)
+    }
+
+    /// Gives it another text.
+    pub(crate) fn set_properties(&mut self, text: &str, references: Option<References>) {
+        if *self.properties == *text {
+            return;
+        }
+        self.properties = text.into();
+        let names = references.map(|references| (references.read)(text)).unwrap_or_default();
+        if *self.refers_to != *names {
+            self.refers_to = names.into();
+        }
     }
 }
 
@@ -200,18 +218,23 @@ pub(crate) struct TakenPage {
 pub struct Catalogue {
     /// Number of the last commit in it.
     pub sequence: u64,
-    pub(crate) tables: BTreeMap<u32, Arc<Table>>,
+    pub(crate) tables: TableMap,
 }
 
 impl Catalogue {
     /// The table of this name.
     pub fn named(&self, name: &str) -> Option<&Arc<Table>> {
-        self.tables().find(|table| table.name == name)
+        self.tables.named(name).filter(|table| table.object != CATALOGUE)
     }
 
     /// All tables but the catalogue's own, in the order of their creation.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.tables.values().filter(|table| table.object != CATALOGUE)
+        self.tables.tables().filter(|table| table.object != CATALOGUE)
+    }
+
+    /// The tables whose text refers to a name, in no order.
+    pub fn referring(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.referring(name)
     }
 }
 

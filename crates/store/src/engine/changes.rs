@@ -58,7 +58,7 @@ impl Transaction {
     pub fn insert_all_pending_now(&mut self) -> Result<(), EngineError> {
         let waiting: Vec<u32> = self.work.pending.keys().copied().collect();
         let names = waiting.into_iter().filter_map(|object| Some(self.table_of(object)?.name.clone()));
-        let names: Vec<String> = names.collect();
+        let names: Vec<Arc<str>> = names.collect();
         names.iter().try_for_each(|name| self.insert_pending(name))
     }
 
@@ -192,7 +192,7 @@ impl Transaction {
     }
 
     fn reader(&self, table: Arc<Table>) -> Result<(PageReader, Arc<Table>), EngineError> {
-        let (view, table) = match self.work.changed.contains_key(&table.object) {
+        let (view, table) = match self.work.changed.contains(table.object) {
             true => (View::Current, table),
             false => {
                 let (snapshot, table) = self.snapshot_of(table)?;

@@ -111,7 +111,7 @@ impl<'a> Check<'a> {
                     let reason = format!("an extent outside of file group {}", table.unit(kind).group);
                     self.find(FindingKind::Allocation, Some(&table.name), extent.extent.page(0), reason);
                 }
-                if let Some(other) = self.owners.insert(extent.extent, table.name.clone()) {
+                if let Some(other) = self.owners.insert(extent.extent, table.name.to_string()) {
                     self.find(
                         FindingKind::Allocation,
                         Some(&table.name),
@@ -272,7 +272,7 @@ impl<'a> Check<'a> {
     /// One page of a table: its header, its space, its rows, its PFS entry.
     fn unit_page(&mut self, table: &Table, kind: UnitKind, id: PageId) -> Option<Arc<Page>> {
         let unit = table.unit(kind).id;
-        let name = Some(table.name.as_str());
+        let name = Some(&*table.name);
         let page = match self.shared.pager.cache.read(id) {
             Ok(page) => page,
             Err(error) => {

@@ -192,7 +192,7 @@ impl<'a> HeapWriter<'a> {
     fn named(&self, error: EngineError) -> EngineError {
         match error {
             EngineError::UpdateConflict { .. } => {
-                EngineError::UpdateConflict { table: self.table.name.clone() }
+                EngineError::UpdateConflict { table: self.table.name.to_string() }
             }
             other => other,
         }
@@ -296,7 +296,7 @@ impl<'a> HeapWriter<'a> {
             }
         }
         match is_changed {
-            true => Err(EngineError::RowsChanged { table: self.table.name.clone() }),
+            true => Err(EngineError::RowsChanged { table: self.table.name.to_string() }),
             false => Ok(()),
         }
     }

@@ -41,6 +41,7 @@ use super::recovery;
 use super::room::Room;
 use super::scan::{PageReader, Scan, View};
 use super::sort;
+use super::table_map::{References, TableMap};
 use super::transaction::{Transaction, Turns};
 use super::version_file;
 use super::versions::Versions;
@@ -77,6 +78,8 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// Orders text of keys that have a collation; None: no key may have one.
     pub text_order: Option<TextOrder>,
+    /// Which tables the text of a table refers to; None: [`referring`](Snapshot::referring) finds none.
+    pub references: Option<References>,
     /// Bytes of pages that are kept in memory as they were, for snapshots; more go to a file.
     pub version_memory_bytes: usize,
     /// What all data files together may take; None: no limit.
@@ -97,6 +100,7 @@ impl Default for EngineOptions {
             recovery_model: RecoveryModel::default(),
             lock_timeout: Duration::MAX,
             text_order: None,
+            references: None,
             version_memory_bytes: 64 << 20,
             data_limit_bytes: None,
             resource_limits: None,
@@ -257,7 +261,7 @@ impl Engine {
         volume.sync_directory().map_err(io("sync"))?;
         let mut units = Vec::new();
         let layout = catalogue_layout()?;
-        let table = Table::new(CATALOGUE, "sys.objects".to_owned(), String::new(), layout, |id| {
+        let table = Table::new(CATALOGUE, "sys.objects", ("", None), layout, |id| {
             let owner = Owner { table: "sys.objects", index: None };
             let unit = allocator.create_unit(NO_TRANSACTION, id, PRIMARY, owner)?;
             units.push(unit.first_iam);
@@ -275,10 +279,9 @@ impl Engine {
         };
         allocator.publish_units(NO_TRANSACTION);
         let shared = Shared::new(host, volume, options, pager, allocator, &control);
-        shared.catalogue.write().clone_from(&Arc::new(Catalogue {
-            sequence: 0,
-            tables: BTreeMap::from([(CATALOGUE, Arc::new(table))]),
-        }));
+        let mut tables = TableMap::default();
+        tables.put(CATALOGUE, Some(Arc::new(table)));
+        *shared.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
         let engine = Self { shared: Arc::new(shared) };
         engine.checkpoint()?;
         Ok(engine)
@@ -545,10 +548,9 @@ impl Shared {
     fn load_catalogue(self: &Arc<Self>) -> Result<(), EngineError> {
         let first = self.catalogue_iam;
         // Its other units were created next to it and are empty.
-        let mut table =
-            Table::new(CATALOGUE, "sys.objects".to_owned(), String::new(), catalogue_layout()?, |id| {
-                Ok(Unit { id, group: PRIMARY, first_iam: PageId::NONE, extents: Arc::default() })
-            })?;
+        let mut table = Table::new(CATALOGUE, "sys.objects", ("", None), catalogue_layout()?, |id| {
+            Ok(Unit { id, group: PRIMARY, first_iam: PageId::NONE, extents: Arc::default() })
+        })?;
         let unit = self.allocator.load_unit(table.unit(UnitKind::InRow).id, PRIMARY, first)?;
         *table.unit_mut(UnitKind::InRow) = unit;
         let counts = self.row_counts.lock().clone();
@@ -560,14 +562,15 @@ impl Shared {
         while let Some(batch) = scan.next_with_addresses() {
             rows.push(batch?);
         }
-        let mut tables = BTreeMap::from([(CATALOGUE, table)]);
+        let mut tables = TableMap::default();
+        tables.put(CATALOGUE, Some(table));
         for definition in Definition::read(&rows)? {
             let object = definition.object;
             let rows = counts.get(&object).copied().unwrap_or(0);
             let table = self.load_table(definition, rows)?;
             self.pager.note_tree(object, table.clustered.is_some());
             self.next_object.fetch_max(object + 1, Ordering::AcqRel);
-            tables.insert(object, Arc::new(table));
+            tables.put(object, Some(Arc::new(table)));
         }
         *self.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
         Ok(())
@@ -580,7 +583,8 @@ impl Shared {
         let key = clustered.as_ref().map(|(_, definition)| definition);
         let layout = Tree::table_layout(definition.columns, key)?.with_compression(definition.compression)?;
         let mut units = definition.units.into_iter();
-        let mut table = Table::new(object, definition.name, definition.properties, layout, |id| {
+        let properties = (definition.properties.as_str(), self.options.references);
+        let mut table = Table::new(object, &definition.name, properties, layout, |id| {
             let StoredUnit { first_iam, group } = units.next().unwrap_or_default();
             self.allocator.load_unit(id, group, first_iam)
         })?;
@@ -642,7 +646,12 @@ impl Snapshot {
 
     /// The table of this id.
     pub fn table_of(&self, object: u32) -> Option<&Arc<Table>> {
-        self.held.catalogue.tables.get(&object)
+        self.held.catalogue.tables.get(object)
+    }
+
+    /// The tables whose text refers to a name.
+    pub fn referring(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
+        self.held.catalogue.referring(name)
     }
 
     /// The table of this name, or error 208.

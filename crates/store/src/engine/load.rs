@@ -436,8 +436,8 @@ impl Transaction {
         self.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         let mut rows = filled.rows as u64;
-        match self.work.changed.get_mut(&table.object) {
-            Some(Some(table)) => table.attach(&filled),
+        match self.work.changed.get_mut(table.object) {
+            Some(table) => table.attach(&filled),
             _ => {
                 self.forget_copy(table.object);
                 let entry = self.work.filled.entry(table.object).or_default();

@@ -87,6 +87,7 @@ mod shrink;
 mod sort;
 mod split;
 mod stored;
+mod table_map;
 pub mod transaction;
 mod tree;
 mod version_file;
@@ -127,4 +128,5 @@ pub use record::{
     LengthPrefix, LyingRows, LyingValue, StrungForm, StrungRows, ValueContent, ValueForm, ValuePlace,
 };
 pub use scan::{Scan, ScannedRows};
+pub use table_map::References;
 pub use transaction::{Savepoint, Transaction};

@@ -113,7 +113,7 @@ impl OrderedScan {
     ) -> Result<Self, EngineError> {
         let index = match index {
             Some(name) => Some(table.index(name).cloned().ok_or_else(|| EngineError::NoSuchIndex {
-                table: table.name.clone(),
+                table: table.name.to_string(),
                 index: name.to_owned(),
             })?),
             None => None,

@@ -30,6 +30,7 @@ use super::lock::LockMode;
 use super::log::Operation;
 use super::lsn::Lsn;
 use super::page::{ExtentId, PageId, RowId, UnitId};
+use super::table_map::{Chunked, TableMap};
 pub(super) use commit::Ready;
 pub(crate) use commit::Turns;
 pub(crate) use leftover::{Leftover, Leftovers};
@@ -59,7 +60,7 @@ pub struct Transaction {
     interrupt: Option<Arc<AtomicBool>>,
     claims: Claims,
     /// Tables held together with others as this transaction has made them, each with the committed one that it was made of.
-    copies: BTreeMap<u32, (Arc<Table>, Table)>,
+    copies: BTreeMap<u32, (Arc<Table>, Arc<Table>)>,
     /// What a statement reads.
     pinned: Option<Snapshot>,
     /// All statements read the same.
@@ -73,15 +74,15 @@ pub struct Transaction {
 /// What a rollback to a savepoint restores in memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
-    /// Tables held alone, as this transaction has made them; None: dropped.
-    pub changed: BTreeMap<u32, Option<Table>>,
+    /// Tables held alone, as this transaction has made them, or dropped.
+    pub changed: TableMap,
     /// What was added to tables held together with others.
     pub filled: BTreeMap<u32, Filled>,
     /// Units with the extents and pages that the commit gives up.
-    given_up: Vec<(Unit, Vec<ExtentId>)>,
-    given_up_units: Vec<Unit>,
+    given_up: Chunked<Arc<(Unit, Vec<ExtentId>)>, 6>,
+    given_up_units: Chunked<Unit, 6>,
     /// Tables whose definitions the commit writes.
-    pub redefined: BTreeSet<u32>,
+    pub redefined: Chunked<(), 6>,
     /// Rows that the commit inserts, in tables held together with others.
     pub pending: BTreeMap<u32, Vec<RecordBatch>>,
 }
@@ -136,30 +137,38 @@ impl Transaction {
     /// The table of this name as this transaction sees it, without the rows that wait for its commit.
     pub fn table(&self, name: &str) -> Option<Arc<Table>> {
         let catalogue = self.catalogue();
-        let mut changed = self.work.changed.values().flatten();
-        let changed = changed.find(|table| table.object != CATALOGUE && table.name == name);
+        let changed = self.work.changed.named(name).filter(|table| table.object != CATALOGUE);
         if let Some(table) = changed {
-            return Some(Arc::new(table.clone()));
+            return Some(Arc::clone(table));
         }
-        let committed =
-            catalogue.named(name).filter(|table| !self.work.changed.contains_key(&table.object))?;
+        let committed = catalogue.named(name).filter(|table| !self.work.changed.contains(table.object))?;
         Some(self.with_filled(committed))
     }
 
     /// The table of this id, likewise.
     pub fn table_of(&self, object: u32) -> Option<Arc<Table>> {
-        match self.work.changed.get(&object) {
-            Some(changed) => changed.clone().map(Arc::new),
-            None => self.catalogue().tables.get(&object).map(|table| self.with_filled(table)),
+        match self.work.changed.entry(object) {
+            Some(changed) => changed.cloned(),
+            None => self.catalogue().tables.get(object).map(|table| self.with_filled(table)),
         }
+    }
+
+    /// The tables whose text refers to a name, as this transaction sees them, in the order of their creation.
+    pub fn referring(&self, name: &str) -> Vec<Arc<Table>> {
+        let catalogue = self.catalogue();
+        let committed = catalogue.referring(name).filter(|table| !self.work.changed.contains(table.object));
+        let committed = committed.map(|table| self.with_filled(table));
+        let mut all: Vec<Arc<Table>> = self.work.changed.referring(name).cloned().chain(committed).collect();
+        all.sort_unstable_by_key(|table| table.object);
+        all
     }
 
     /// All tables as this transaction sees them, in the order of their creation.
     pub fn tables(&self) -> Vec<Arc<Table>> {
         let catalogue = self.catalogue();
-        let committed = catalogue.tables.keys();
-        let own = self.work.changed.keys().filter(|object| !catalogue.tables.contains_key(object));
-        let all: BTreeSet<u32> = committed.chain(own).copied().collect();
+        let committed = catalogue.tables.entries().map(|(object, _)| object);
+        let own = self.work.changed.entries().map(|(object, _)| object);
+        let all: BTreeSet<u32> = committed.chain(own).collect();
         all.into_iter().filter(|object| *object != CATALOGUE).filter_map(|id| self.table_of(id)).collect()
     }
 
@@ -167,7 +176,7 @@ impl Transaction {
         if let Some((base, copy)) = self.copies.get(&committed.object)
             && Arc::ptr_eq(base, committed)
         {
-            return Arc::new(copy.clone());
+            return Arc::clone(copy);
         }
         let mut table = Arc::clone(committed);
         if let Some(filled) = self.work.filled.get(&committed.object) {
@@ -244,13 +253,14 @@ impl Transaction {
         self.lock_in(object, LockMode::SchM)?;
         self.guarded(|this| {
             let (shared, id) = (Arc::clone(&this.shared), this.id);
-            let table = Table::new(object, name.to_owned(), properties.to_owned(), layout, |unit| {
+            let properties = (properties, shared.options.references);
+            let table = Table::new(object, name, properties, layout, |unit| {
                 let large = unit == UnitKind::Large.id(object);
                 let group = if large { placed.large_values } else { placed.rows };
                 shared.allocator.create_unit(id, unit, group, Owner { table: name, index: None })
             })?;
             this.set_working(table);
-            this.work.redefined.insert(object);
+            this.work.redefined.insert(u64::from(object), ());
             this.plant(object, key)
         })
     }
@@ -280,17 +290,18 @@ impl Transaction {
     /// The commit writes the definition of a table anew.
     pub(super) fn redefine(&mut self, object: u32) -> Result<(), EngineError> {
         self.share_catalogue()?;
-        self.work.redefined.insert(object);
+        self.work.redefined.insert(u64::from(object), ());
         Ok(())
     }
 
     /// The working copy of a table that this transaction has alone.
     pub(super) fn working(&self, object: u32) -> Result<Table, EngineError> {
-        self.work.changed.get(&object).cloned().flatten().ok_or_else(|| no_table(&object.to_string()))
+        let table = self.work.changed.get(object).ok_or_else(|| no_table(&object.to_string()))?;
+        Ok(Table::clone(table))
     }
 
     pub(super) fn set_working(&mut self, table: Table) {
-        self.work.changed.insert(table.object, Some(table));
+        self.work.changed.put(table.object, Some(Arc::new(table)));
     }
 
     /// Gives a table another name and other properties.
@@ -302,11 +313,13 @@ impl Transaction {
             self.lock_name(name)?;
             self.claim_name(new_name)?;
         }
-        if let Some(Some(table)) = self.work.changed.get_mut(&object) {
-            table.name = new_name.to_owned();
-            table.properties = properties.to_owned();
+        let mut table = self.working(object)?;
+        if *table.name != *new_name {
+            table.name = new_name.into();
         }
-        self.work.redefined.insert(object);
+        table.set_properties(properties, self.shared.options.references);
+        self.set_working(table);
+        self.work.redefined.insert(u64::from(object), ());
         Ok(())
     }
 
@@ -315,11 +328,11 @@ impl Transaction {
         let object = self.alone_in(name, LockMode::SchM)?;
         self.share_catalogue()?;
         self.lock_name(name)?;
-        let table = self.work.changed.insert(object, None).flatten().ok_or_else(|| no_table(name))?;
+        let table = self.work.changed.put(object, None).ok_or_else(|| no_table(name))?;
         self.work.pending.remove(&object);
-        self.work.redefined.insert(object);
+        self.work.redefined.insert(u64::from(object), ());
         self.give_up_extents(table.all_units());
-        self.work.given_up_units.extend(table.all_units().cloned());
+        table.all_units().for_each(|unit| self.work.given_up_units.push(unit.clone()));
         Ok(())
     }
 
@@ -363,7 +376,7 @@ impl Transaction {
     /// Checks the structure of one table, which nobody changes meanwhile (it is locked in S). Errors: 208, and those of locks.
     pub fn check_table(&mut self, object: u32) -> Result<Vec<Finding>, EngineError> {
         self.lock(object, LockMode::S)?;
-        let table = self.catalogue().tables.get(&object).cloned();
+        let table = self.catalogue().tables.get(object).cloned();
         let table = table.ok_or_else(|| EngineError::NoSuchTable { name: object.to_string() })?;
         Ok(check::check_table(&self.shared, &table))
     }
@@ -371,14 +384,14 @@ impl Transaction {
     /// Checks the structure of the whole database, with every table held alone.
     pub fn check_database(&mut self) -> Result<Vec<Finding>, EngineError> {
         self.lock_everything()?;
-        let tables: Vec<Arc<Table>> = self.catalogue().tables.values().cloned().collect();
+        let tables: Vec<Arc<Table>> = self.catalogue().tables.tables().cloned().collect();
         check::check(&self.shared, &tables)
     }
 
     /// Holds every table alone, and lets nobody make another, until the transaction ends.
     pub fn lock_everything(&mut self) -> Result<(), EngineError> {
         self.lock_alone(CATALOGUE)?;
-        let objects: Vec<u32> = self.catalogue().tables.keys().copied().collect();
+        let objects: Vec<u32> = self.catalogue().tables.tables().map(|table| table.object).collect();
         objects.into_iter().try_for_each(|object| self.lock_alone(object))
     }
 
@@ -425,10 +438,10 @@ impl Transaction {
 
     /// Everything that may still fail before the commit record.
     fn prepare(&self) -> Result<(), EngineError> {
-        for (unit, extents) in &self.work.given_up {
+        for (unit, extents) in self.work.given_up.iter().map(|(_, given_up)| &**given_up) {
             self.shared.allocator.log_free(self.id, unit, extents)?;
         }
-        for unit in &self.work.given_up_units {
+        for (_, unit) in self.work.given_up_units.iter() {
             for page in self.shared.allocator.iam_pages(unit) {
                 self.shared.allocator.log_free_page(self.id, page)?;
             }
@@ -440,16 +453,19 @@ impl Transaction {
     fn write_definitions(&mut self) -> Result<(), EngineError> {
         let redefined = std::mem::take(&mut self.work.redefined);
         let catalogue = self.catalogue();
-        if let (false, Some(heap)) = (redefined.is_empty(), catalogue.tables.get(&CATALOGUE)) {
-            self.work.changed.insert(CATALOGUE, Some((**heap).clone()));
+        if let (false, Some(heap)) = (redefined.is_empty(), catalogue.tables.get(CATALOGUE)) {
+            self.work.changed.put(CATALOGUE, Some(Arc::clone(heap)));
         }
-        for object in redefined {
-            let table = self.work.changed.get(&object).cloned().flatten();
-            let old = catalogue.tables.get(&object).map_or(&[][..], |table| &table.definition);
+        for object in redefined.iter().map(|(object, ())| object as u32) {
+            let table = self.work.changed.get(object).cloned();
+            let old = catalogue.tables.get(object).map_or(&[][..], |table| &table.definition);
             self.delete_rows(CATALOGUE, old)?;
-            if let Some(mut table) = table {
-                table.definition = self.insert_rows(CATALOGUE, &definition::rows_of(&table)?)?;
-                self.work.changed.insert(object, Some(table));
+            if let Some(table) = table {
+                let rows = self.insert_rows(CATALOGUE, &definition::rows_of(&table)?)?;
+                drop(table);
+                if let Some(table) = self.work.changed.get_mut(object) {
+                    table.definition = rows;
+                }
             }
         }
         Ok(())
@@ -463,10 +479,11 @@ impl Transaction {
     }
 
     fn row_differences(&self, catalogue: &Catalogue) -> Vec<(u32, i64)> {
-        let committed = |object: &u32| catalogue.tables.get(object).map_or(0, |table| table.rows as i64);
-        let changed = self.work.changed.iter().map(|(object, table)| {
-            (*object, table.as_ref().map_or(0, |table| table.rows as i64) - committed(object))
-        });
+        let committed = |object: u32| catalogue.tables.get(object).map_or(0, |table| table.rows as i64);
+        let changed =
+            self.work.changed.entries().map(|(object, table)| {
+                (object, table.map_or(0, |table| table.rows as i64) - committed(object))
+            });
         let filled = self.work.filled.iter().map(|(object, filled)| (*object, filled.rows));
         changed.chain(filled).filter(|(_, difference)| *difference != 0).collect()
     }
@@ -477,22 +494,23 @@ impl Transaction {
         let mut next = (**current).clone();
         next.sequence += 1;
         for (object, filled) in &work.filled {
-            if let Some(table) = next.tables.get_mut(object) {
-                Arc::make_mut(table).attach(filled);
+            if let Some(table) = next.tables.get_mut(*object) {
+                table.attach(filled);
             }
         }
-        for (object, table) in work.changed {
+        for (object, table) in work.changed.entries() {
             match table {
-                Some(table) => next.tables.insert(object, Arc::new(table)),
-                None => next.tables.remove(&object),
-            };
+                Some(table) => drop(next.tables.put(object, Some(Arc::clone(table)))),
+                None => next.tables.remove(object),
+            }
         }
         let sequence = next.sequence;
         self.shared.pager.versions.commit(self.id, sequence);
         *current = Arc::new(next);
         drop(current);
-        let extents: Vec<ExtentId> = work.given_up.into_iter().flat_map(|(_, extents)| extents).collect();
-        let units: Vec<UnitId> = work.given_up_units.iter().map(|unit| unit.id).collect();
+        let extents: Vec<ExtentId> =
+            work.given_up.iter().flat_map(|(_, given_up)| given_up.1.iter().copied()).collect();
+        let units: Vec<UnitId> = work.given_up_units.iter().map(|(_, unit)| unit.id).collect();
         if !extents.is_empty() || !units.is_empty() {
             self.shared.given_up.lock().push(GivenUp { sequence, extents, units });
         }
@@ -553,7 +571,7 @@ impl Transaction {
         for unit in units {
             if !unit.extents.is_empty() {
                 let extents = unit.extents.iter().map(|extent| extent.extent).collect();
-                self.work.given_up.push((unit.clone(), extents));
+                self.work.given_up.push(Arc::new((unit.clone(), extents)));
             }
         }
     }
@@ -576,7 +594,7 @@ impl Transaction {
         change: impl FnOnce(&mut HeapWriter<'_>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let Self { shared, id, work, allocated, .. } = self;
-        let table = work.changed.get_mut(&object).and_then(Option::as_mut);
+        let table = work.changed.get_mut(object);
         let table = table.ok_or_else(|| no_table(&object.to_string()))?;
         change(&mut HeapWriter { shared, transaction: *id, table, allocated, beside: None })
     }
@@ -627,15 +645,15 @@ impl Transaction {
     /// Makes the working copy of a table.
     fn work_on(&mut self, object: u32) -> Result<(), EngineError> {
         self.copies.remove(&object);
-        if !self.work.changed.contains_key(&object)
-            && let Some(table) = self.catalogue().tables.get(&object)
+        if !self.work.changed.contains(object)
+            && let Some(table) = self.catalogue().tables.get(object)
         {
             self.check_unchanged(object)?;
-            let mut table = (**table).clone();
+            let mut table = Arc::clone(table);
             if let Some(filled) = self.work.filled.remove(&object) {
-                table.attach(&filled);
+                Arc::make_mut(&mut table).attach(&filled);
             }
-            self.work.changed.insert(object, Some(table));
+            self.work.changed.put(object, Some(table));
         }
         Ok(())
     }

@@ -103,7 +103,7 @@ fn twin_of(engine: &Engine, model: &Model) -> Engine {
         for index in &table.indexes {
             transaction.create_index(name, &index.tree.definition).unwrap();
         }
-        transaction.insert(name, &batch(&model[name])).unwrap();
+        transaction.insert(name, &batch(&model[&**name])).unwrap();
     }
     transaction.commit().unwrap();
     twin

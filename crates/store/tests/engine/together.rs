@@ -101,7 +101,7 @@ fn tables_are_made_side_by_side_and_names_belong_to_one() {
     // Until the renaming is committed the old name is taken too.
     assert!(matches!(two.create_table("a", columns(), ""), Err(EngineError::Lock(_))));
     let names = |transaction: &bulkwire_store::engine::Transaction| -> Vec<String> {
-        transaction.tables().iter().map(|table| table.name.clone()).collect()
+        transaction.tables().iter().map(|table| table.name.to_string()).collect()
     };
     assert_eq!((names(&one), names(&two)), (vec!["c".to_owned()], vec!["b".to_owned()]));
     two.bulk_load("b", &[rows(0..10)]).unwrap();
@@ -118,7 +118,7 @@ fn tables_are_made_side_by_side_and_names_belong_to_one() {
     let engine = Engine::open_on(Arc::new(volume), options()).unwrap();
     let snapshot = engine.snapshot();
     let mut tables: Vec<(&str, &str, u64)> =
-        snapshot.tables().map(|table| (table.name.as_str(), table.properties.as_str(), table.rows)).collect();
+        snapshot.tables().map(|table| (&*table.name, &*table.properties, table.rows)).collect();
     tables.sort_unstable();
     assert_eq!(tables, [("b", "again", 0), ("c", "renamed", 1)]);
 }

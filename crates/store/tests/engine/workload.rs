@@ -82,7 +82,7 @@ pub fn contents(engine: &Engine) -> Model {
                 ordered.sort();
                 assert_eq!(ordered, rows, "rows of a tree of {}", table.name);
             }
-            (table.name.clone(), rows)
+            (table.name.to_string(), rows)
         })
         .collect()
 }

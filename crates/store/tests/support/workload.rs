@@ -50,7 +50,7 @@ pub fn contents(database: &Database) -> Model {
         let rows = rows_of(snapshot.scan(table.id, None).unwrap());
         assert_eq!(table.rows, rows.len() as u64);
         assert_eq!(snapshot.table(&table.name).unwrap().id, table.id);
-        (table.name, (table.properties, rows))
+        (table.name.to_string(), (table.properties.to_string(), rows))
     });
     tables.collect()
 }
@@ -61,7 +61,7 @@ pub fn transaction_contents(transaction: &Transaction) -> Model {
         let rows = rows_of(transaction.scan(table.id, None).unwrap());
         assert_eq!(table.rows, rows.len() as u64);
         assert_eq!(transaction.table(&table.name).unwrap().id, table.id);
-        (table.name, (table.properties, rows))
+        (table.name.to_string(), (table.properties.to_string(), rows))
     });
     tables.collect()
 }

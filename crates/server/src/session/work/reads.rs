@@ -140,6 +140,10 @@ impl WorkView {
         self.reads.of(self.instance.store()).tables()
     }
 
+    pub(super) fn committed_referring(&self, key: &str) -> Vec<TableInfo> {
+        self.reads.of(self.instance.store()).referring(key)
+    }
+
     pub(super) fn committed_info(&self, key: &str) -> Option<TableInfo> {
         self.reads.of(self.instance.store()).table(key)
     }

@@ -21,7 +21,7 @@ impl Transaction {
         self.check()?;
         let table = self.table(name).ok_or_else(|| no_table(name))?;
         let object = table.object;
-        if self.work.changed.contains_key(&object) {
+        if self.work.changed.contains(object) {
             return Ok(object);
         }
         let held = self.shared.locks.held(self.id, &Resource::Object(object));
@@ -48,10 +48,10 @@ impl Transaction {
         object: u32,
         change: impl FnOnce(&mut HeapWriter<'_>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        if self.work.changed.contains_key(&object) {
+        if self.work.changed.contains(object) {
             return self.with_heap(object, change);
         }
-        let committed = self.catalogue().tables.get(&object).cloned();
+        let committed = self.catalogue().tables.get(object).cloned();
         let base = committed.ok_or_else(|| no_table(&object.to_string()))?;
         let Self {
             shared,
@@ -69,8 +69,8 @@ impl Transaction {
         let known = copies.remove(&object).filter(|(known, _)| Arc::ptr_eq(known, &base));
         let mut table = known.map_or_else(
             || {
-                let mut table = Table::clone(&base);
-                table.attach(filled);
+                let mut table = Arc::clone(&base);
+                Arc::make_mut(&mut table).attach(filled);
                 table
             },
             |(_, table)| table,
@@ -84,7 +84,13 @@ impl Transaction {
             cost: 0,
         };
         let beside = Some(Beside { claims, filled, request });
-        let done = change(&mut HeapWriter { shared, transaction: *id, table: &mut table, allocated, beside });
+        let done = change(&mut HeapWriter {
+            shared,
+            transaction: *id,
+            table: Arc::make_mut(&mut table),
+            allocated,
+            beside,
+        });
         let filled = work.filled.entry(object).or_default();
         filled.rows += table.rows as i64 - rows as i64;
         copies.insert(object, (base, table));
@@ -145,10 +151,10 @@ impl Transaction {
     pub(super) fn check_unchanged(&self, object: u32) -> Result<(), EngineError> {
         let Some(base) = self.base.as_ref().filter(|_| object != CATALOGUE) else { return Ok(()) };
         let catalogue = self.catalogue();
-        let now = catalogue.tables.get(&object);
+        let now = catalogue.tables.get(object);
         match (base.table_of(object), now) {
             (Some(then), Some(now)) if !Arc::ptr_eq(then, now) => {
-                Err(EngineError::UpdateConflict { table: now.name.clone() })
+                Err(EngineError::UpdateConflict { table: now.name.to_string() })
             }
             _ => Ok(()),
         }
@@ -228,7 +234,7 @@ impl Transaction {
             };
             return match then.filter(is_same) {
                 Some(then) => Ok((snapshot.clone(), self.with_filled(then))),
-                None => Err(EngineError::DefinitionChanged { table: table.name.clone() }),
+                None => Err(EngineError::DefinitionChanged { table: table.name.to_string() }),
             };
         }
         // Others may have committed since the table was looked up: it is to be the one that the snapshot has.

@@ -159,12 +159,10 @@ impl Ready {
         if changed {
             count(&shared.counters.write_transactions, 1);
         }
-        let tables = transaction.work.changed.iter();
-        let dropped: Vec<u32> =
-            tables.filter(|(_, table)| table.is_none()).map(|(object, _)| *object).collect();
-        if !dropped.is_empty() {
-            shared.row_counts.lock().retain(|object, _| !dropped.contains(object));
-            dropped.iter().for_each(|object| shared.forget_table(*object));
+        let dropped = transaction.work.changed.entries().filter(|(_, table)| table.is_none());
+        for (object, _) in dropped {
+            shared.row_counts.lock().remove(&object);
+            shared.forget_table(object);
         }
         let sequence = transaction.publish();
         drop(turn.take());
