@@ -13,6 +13,7 @@ mod clr;
 mod collation;
 pub mod convert;
 mod correlated;
+mod date_format;
 pub mod datum;
 pub mod facts;
 mod function_table;
@@ -57,6 +58,7 @@ pub use datafusion::logical_expr::Expr as BoundExpr;
 
 pub use cancellation::{Cancellation, StopOnDrop};
 pub use collation::{is_case_sensitive, text_key};
+pub use date_format::DateFormat;
 pub use datum::Datum;
 pub use facts::Facts;
 pub use function_table::{FunctionRows, RowsKernel, TableFunction};

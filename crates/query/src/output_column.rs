@@ -17,6 +17,8 @@ pub struct OutputColumn {
     pub flags: ColumnFlags,
     /// Base table (`schema.name`) and column it comes from unchanged.
     pub source: Option<(String, String)>,
+    /// The table's ROWGUIDCOL.
+    pub row_guid: bool,
 }
 
 impl OutputColumn {
@@ -29,6 +31,7 @@ impl OutputColumn {
             nullable,
             flags: ColumnFlags(ColumnFlags::COMPUTED),
             source: None,
+            row_guid: false,
         }
     }
 

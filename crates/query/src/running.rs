@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use parking_lot::Mutex;
 
 use crate::Cancellation;
+use crate::date_format::{DateFormat, SharedDateFormat};
 use crate::memory::{MemoryBudget, Reservation};
 use tsql::SqlError;
 
@@ -21,6 +22,8 @@ pub struct Running {
     memory: Arc<MemoryBudget>,
     /// What its statements hold until they end.
     held: Arc<Mutex<Reservation>>,
+    /// How the statement that runs reads dates.
+    dates: Arc<SharedDateFormat>,
 }
 
 /// A piece of a request's work between two pauses. What it takes of memory is given back at its end: by then somebody else has
@@ -51,7 +54,9 @@ impl Running {
     /// A request that `cancellation` stops.
     pub fn new(cancellation: &Cancellation, memory: &Arc<MemoryBudget>) -> Running {
         let held = Arc::new(Mutex::new(Reservation::new(memory)));
-        Running { cancellation: cancellation.clone(), memory: Arc::clone(memory), held }
+        // What begins within a statement reads dates as that does.
+        let dates = Arc::new(SharedDateFormat::new(date_format()));
+        Running { cancellation: cancellation.clone(), memory: Arc::clone(memory), held, dates }
     }
 
     /// What stops it.
@@ -98,6 +103,20 @@ impl<F: Future> Future for Steps<F> {
 /// The request that this thread works for.
 pub fn current() -> Option<Running> {
     STEP.with_borrow(|step| step.as_ref().map(|step| step.running.clone()))
+}
+
+/// How the statement that runs reads dates.
+pub fn date_format() -> DateFormat {
+    STEP.with_borrow(|step| step.as_ref().map(|step| step.running.dates.get()).unwrap_or_default())
+}
+
+/// How the statement reads dates that begins.
+pub fn set_date_format(format: DateFormat) {
+    STEP.with_borrow(|step| {
+        if let Some(step) = step {
+            step.running.dates.set(format);
+        }
+    });
 }
 
 /// Errors: 3617 if the request is to stop.

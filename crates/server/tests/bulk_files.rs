@@ -207,3 +207,30 @@ async fn a_load_can_be_cancelled() {
     let count = rows[0][0].clone().unwrap();
     assert!(count == "0" || count == "400000", "{count}");
 }
+
+/// Whoever opened them might wait for ever.
+#[cfg(unix)]
+#[tokio::test]
+async fn pipes_and_devices_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", path("device")).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    fs::create_dir(path("folder")).unwrap();
+    fs::write(path("rows"), "1\n").unwrap();
+    let mut session = session(folder.path().to_owned());
+    run(&mut session, "CREATE TABLE one (n int)").await;
+    for name in ["pipe", "device", "socket", "folder", "/dev/zero", "/dev/stdin"] {
+        for statement in [
+            format!("BULK INSERT one FROM '{name}'"),
+            format!("BULK INSERT one FROM 'rows' WITH (FORMATFILE = '{name}')"),
+            format!("SELECT * FROM OPENROWSET(BULK '{name}', SINGLE_BLOB) AS f"),
+            format!("SELECT * FROM OPENROWSET(BULK 'rows', FORMATFILE = '{name}') AS f"),
+        ] {
+            assert_eq!(run(&mut session, &statement).await.1, [4861], "{statement}");
+        }
+    }
+    let (rows, errors) = run(&mut session, "SELECT CAST(COUNT(*) AS varchar(9)) AS n FROM one").await;
+    assert_eq!((rows, errors), (vec![vec![Some("0".to_owned())]], Vec::new()));
+}

@@ -448,6 +448,8 @@ pub struct ColumnClause {
     pub collation: Option<String>,
     /// IDENTITY(seed, increment).
     pub identity: Option<(i64, i64)>,
+    /// ROWGUIDCOL.
+    pub row_guid: bool,
     /// DEFAULT and its constraint's name.
     pub default: Option<(Option<String>, SourceText)>,
     /// WITH VALUES: the default is also for the rows that there are.

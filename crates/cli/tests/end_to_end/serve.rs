@@ -147,3 +147,25 @@ fn the_request_log_shows_requests_and_how_they_ended_but_no_password() {
         assert!(!log.contains(secret), "{log}");
     }
 }
+
+#[test]
+fn a_log_that_nobody_reads_does_not_stop_the_server() {
+    let fixture = Fixture::new();
+    let mut process = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
+        .args(["serve", "--in-memory", "--port", "0", "--log-requests"])
+        .env("BULKWIRE_SERVER_PASSWORD", PASSWORD)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = format!("{}?Encrypt=Off", line.trim().strip_prefix("listening on ").unwrap());
+    // Far more than a pipe holds: each request is written with its text.
+    let long = format!("SELECT '{}' AS n", "x".repeat(2000));
+    let script = fixture.file("long.sql", format!("{long}\nGO 2000\nSELECT 42 AS answer\n"));
+    let ran = fixture.run_with(&url, PASSWORD, &["query", "--file", text(&script), "--output", "csv"], "");
+    assert!(ran.code == 0 && ran.stdout.ends_with("42\n"), "{}", ran.stderr);
+    process.kill().unwrap();
+    process.wait().unwrap();
+}

@@ -85,6 +85,10 @@ impl<'p> Scope<'p> {
             };
             return Ok(self.columns.iter().find(identity));
         }
+        if name.eq_ignore_ascii_case("$ROWGUID") {
+            let row_guid = |column: &&ScopeColumn| column.output.row_guid && column.is_of(qualifier);
+            return Ok(self.columns.iter().find(row_guid));
+        }
         let mut matches = self
             .columns
             .iter()

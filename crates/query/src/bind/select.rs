@@ -298,6 +298,10 @@ impl Binder<'_> {
             _ => None,
         };
         let output = match base {
+            // `$IDENTITY` and `$ROWGUID` stand for the column's own name.
+            Some(base) if alias.is_none() && name.starts_with('$') && base.name != name => {
+                OutputColumn { nullable: value.nullable, ..base }
+            }
             Some(base) => OutputColumn { name, nullable: value.nullable, ..base },
             None => OutputColumn {
                 collation: value.collation,

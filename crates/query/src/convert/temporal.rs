@@ -5,6 +5,8 @@ use tds::SqlType;
 
 use super::super::datum::{DAYS_MAX, DAYS_TO_1900, Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use super::{refused, type_name};
+use crate::date_format::with_day_before_month;
+use crate::running;
 use tsql::SqlError;
 
 /// Converts a value that is not NULL.
@@ -83,10 +85,19 @@ pub fn round_to(ticks: i64, scale: u8) -> i64 {
 }
 
 fn from_text(text: &str, from: &SqlType, to: &SqlType, style: i32) -> Result<Datum, SqlError> {
-    let day_first = matches!(style, 3 | 4 | 5 | 103 | 104 | 105 | 13 | 113);
-    let order = if day_first { DateOrder::DayMonthYear } else { DateOrder::MonthDayYear };
+    let order = match style {
+        0 | 100 => running::date_format().order(),
+        3 | 4 | 5 | 103 | 104 | 105 | 13 | 113 => DateOrder::DayMonthYear,
+        _ => DateOrder::MonthDayYear,
+    };
     let options = ParseOptions { allow_rounding: true, drop_time_zone: true, date_order: Some(order) };
     let trimmed = text.trim_matches(' ');
+    // The two old types read a date after the year as it stands elsewhere; the others do not.
+    let is_old = matches!(to, SqlType::DateTime | SqlType::SmallDateTime);
+    let turned = (is_old && style == 0 && order == DateOrder::DayMonthYear)
+        .then(|| with_day_before_month(trimmed))
+        .flatten();
+    let trimmed = turned.as_deref().unwrap_or(trimmed);
     if trimmed.is_empty() {
         // An empty text is 1900-01-01 00:00.
         return place(DAYS_TO_1900 * TICKS_PER_DAY, 0, to).ok_or_else(|| out_of_range(from, to));

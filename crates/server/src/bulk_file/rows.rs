@@ -153,6 +153,14 @@ impl FileRows {
                 Some(column)
             })
             .collect();
+        let dates = query::running::date_format();
+        if dates.is_day_first() && targets.iter().any(|column| column.sql_type().is_temporal()) {
+            let what = format!(
+                "A bulk load from a file into a column of dates under SET DATEFORMAT {}",
+                dates.name()
+            );
+            return Err(SqlError::unsupported(&what).into());
+        }
         let schema = match &source {
             Source::Host(reader) => reader.schema(),
             Source::Csv { reader, projection, .. } => reader

@@ -79,6 +79,9 @@ pub struct ColumnDefinition {
     /// IDENTITY.
     #[serde(default)]
     pub identity: Option<Identity>,
+    /// ROWGUIDCOL.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub row_guid: bool,
     /// DEFAULT.
     #[serde(default)]
     pub default: Option<Default>,

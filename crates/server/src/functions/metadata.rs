@@ -319,6 +319,7 @@ fn column_property(table: &TableDefinition, column: &ColumnDefinition, property:
     let in_text = column.sql_type.is_character() || column.sql_type.is_binary();
     Some(match property.to_ascii_lowercase().as_str() {
         "isidentity" => i64::from(column.identity.is_some()),
+        "isrowguidcol" => i64::from(column.row_guid),
         "iscomputed" => i64::from(column.computed.is_some()),
         "isdeterministic" | "isprecise" if column.computed.is_some() => 1,
         "allowsnull" => i64::from(column.nullable),
@@ -327,8 +328,7 @@ fn column_property(table: &TableDefinition, column: &ColumnDefinition, property:
             let mut keys = table.keys.iter().filter(|key| key.primary);
             i64::from(keys.any(|key| key.columns.iter().any(|(name, _)| same_name(name, &column.name))))
         }
-        "isrowguidcol"
-        | "ishidden"
+        "ishidden"
         | "issparse"
         | "iscolumnset"
         | "generatedalwaystype"
@@ -359,6 +359,7 @@ fn table_property(facts: &Facts, table: &TableDefinition, property: &str) -> Opt
     Some(match property {
         "isusertable" | "istable" | "isansinullson" | "isquotedidenton" | "ownerid" => 1,
         "schemaid" => schema_number(facts, table),
+        "tablehasrowguidcol" => i64::from(table.columns.iter().any(|column| column.row_guid)),
         "tablehasidentity" => i64::from(table.identity().is_some()),
         "tablehasprimarykey" => i64::from(table.keys.iter().any(|key| key.primary)),
         "tablehasuniquecnst" => i64::from(table.keys.iter().any(|key| !key.primary)),
@@ -390,7 +391,6 @@ fn table_property(facts: &Facts, table: &TableDefinition, property: &str) -> Opt
         | "tableisfake"
         | "tableismemoryoptimized"
         | "tabletemporaltype"
-        | "tablehasrowguidcol"
         | "tablehascolumnset" => 0,
         other => absent(other)?,
     })

@@ -107,8 +107,17 @@ impl Session {
             }
             None => None,
         };
+        if clause.row_guid {
+            if sql_type != SqlType::UniqueIdentifier {
+                return Err(SqlError::unsupported("ROWGUIDCOL of another type than uniqueidentifier"));
+            }
+            if table.columns.iter().any(|column| column.row_guid) {
+                return Err(SqlError::new(8196, 16, 1, "Duplicate column specified as ROWGUIDCOL."));
+            }
+        }
         table.columns.push(ColumnDefinition {
             id: table.next_column_id(),
+            row_guid: clause.row_guid,
             name: clause.name.clone(),
             collation: clause
                 .collation

@@ -223,6 +223,7 @@ fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable
             nullable: column.nullable,
             flags: tds::ColumnFlags(column.wire().flags.0 & !tds::ColumnFlags::NULLABLE),
             source: Some((definition.qualified_name(), column.name.clone())),
+            row_guid: column.row_guid,
         })
         .collect();
     let keyed =

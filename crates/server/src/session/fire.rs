@@ -14,6 +14,7 @@ use crate::catalogue::{TableDefinition, Trigger};
 use crate::sql_error::SqlError;
 use crate::tsql::ObjectName;
 use crate::tsql::ast::ModuleBody;
+use crate::tsql::module::TriggerEvents;
 
 /// 3616: a trigger has caught an error, which has made the transaction uncommittable all the same.
 pub(super) const ERROR_IN_TRIGGER: i32 = 3616;
@@ -61,15 +62,20 @@ pub struct UpdatedColumns {
 /// A table's triggers that an event fires now: not those that are disabled, and not the one that runs, which does not fire itself.
 pub(super) fn firing(session: &Session, triggers: &[Trigger], event: Event, instead: bool) -> Vec<Trigger> {
     let running = session.trigger_stack.last();
-    let fires = |trigger: &&Trigger| {
-        let asked = match event {
-            Event::Insert => trigger.events.insert,
-            Event::Update => trigger.events.update,
-            Event::Delete => trigger.events.delete,
-        };
-        asked && trigger.instead == instead && !trigger.disabled && running != Some(&trigger.object_id)
+    let of = |events: TriggerEvents| match event {
+        Event::Insert => events.insert,
+        Event::Update => events.update,
+        Event::Delete => events.delete,
     };
-    triggers.iter().filter(fires).cloned().collect()
+    let fires = |trigger: &&Trigger| {
+        of(trigger.events)
+            && trigger.instead == instead
+            && !trigger.disabled
+            && running != Some(&trigger.object_id)
+    };
+    let mut firing: Vec<Trigger> = triggers.iter().filter(fires).cloned().collect();
+    firing.sort_by_key(|trigger| (!of(trigger.first), of(trigger.last)));
+    firing
 }
 
 /// Whether any AFTER trigger of a table fires.

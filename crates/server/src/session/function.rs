@@ -116,6 +116,8 @@ impl Session {
             settings: super::settings::Settings {
                 isolation_level: self.settings.isolation_level,
                 lock_timeout_ms: self.settings.lock_timeout_ms,
+                date_format: self.settings.date_format,
+                date_first: self.settings.date_first,
                 ..super::settings::Settings::new(true)
             },
             database: module.definition.database.clone(),

@@ -15,7 +15,6 @@ use super::fire::{self, UpdatedColumns};
 use super::isolation;
 use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
-use super::settings::check_locale;
 use super::user_type::{Declared, declared_type, definition_of_type};
 use super::work::VariableTable;
 use crate::engine::convert::{convert, display};
@@ -168,6 +167,9 @@ struct Raised<'a> {
     line: u32,
 }
 
+/// 207.
+const INVALID_COLUMN: i32 = 207;
+
 type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>> + Send + 'a>>;
 
 impl Session {
@@ -178,16 +180,34 @@ impl Session {
         frame: &mut Frame,
         output: &mut Output,
     ) -> Result<Flow, SqlError> {
-        for statement in statements {
+        let mut rest = statements.iter();
+        while let Some(statement) = rest.next() {
             if output.stopped() {
                 return Ok(Flow::Stop);
             }
             match self.guarded(statement, frame, output).await? {
                 Flow::Next => {}
+                Flow::Stop if self.last.error == INVALID_COLUMN => {
+                    self.name_other_columns(rest.as_slice(), frame, output).await;
+                    return Ok(Flow::Stop);
+                }
                 other => return Ok(other),
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// After a name that is no column: what the queries that follow name wrongly is told, too, since the whole batch is to be put right.
+    async fn name_other_columns(&mut self, rest: &[Statement], frame: &Frame, output: &mut Output) {
+        for statement in rest {
+            let StatementKind::Query(query) = &statement.kind else { continue };
+            if let Err(error) = self.bind(query, frame)
+                && error.number == INVALID_COLUMN
+            {
+                let error = error.at_line(statement.line).in_procedure(&frame.procedure);
+                self.refuse(error, frame.done_kind(), output).await;
+            }
+        }
     }
 
     /// Runs one statement and deals with its error.
@@ -199,6 +219,7 @@ impl Session {
     ) -> Result<Flow, SqlError> {
         self.renew_reads();
         let held = running::held();
+        running::set_date_format(self.settings.date_format);
         let result = self.statement(statement, frame, output).await;
         running::release(held);
         self.renew_reads();
@@ -626,7 +647,8 @@ impl Session {
                             size => size,
                         };
                     }
-                    ("LANGUAGE" | "DATEFORMAT", _) => check_locale(name, &display(&value, &sql_type))?,
+                    ("LANGUAGE", _) => self.settings.set_language(&display(&value, &sql_type))?,
+                    ("DATEFORMAT", _) => self.settings.set_date_format(&display(&value, &sql_type))?,
                     ("ROWCOUNT", Some(rows)) => self.settings.row_count = u64::try_from(rows).unwrap_or(0),
                     ("DATEFIRST", day) => {
                         let day = day.filter(|day| (1..=7).contains(day)).ok_or_else(|| {

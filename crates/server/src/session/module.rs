@@ -312,6 +312,7 @@ impl Session {
 
 fn column_definition(index: usize, name: &str, column: &OutputColumn) -> ColumnDefinition {
     ColumnDefinition {
+        row_guid: false,
         id: index as i32 + 1,
         name: name.to_string(),
         sql_type: column.sql_type.clone(),

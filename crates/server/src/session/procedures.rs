@@ -93,6 +93,7 @@ const NAMES: &[&str] = &[
     "sp_rename",
     "sp_server_info",
     "sp_set_session_context",
+    "sp_settriggerorder",
     "sp_spaceused",
     "sp_special_columns",
     "sp_special_columns_100",
@@ -302,6 +303,10 @@ impl Session {
                 Ok(Outcome::plain())
             }
             "sp_tableoption" => Ok(Outcome::plain()),
+            "sp_settriggerorder" => {
+                triggers::set_trigger_order(self, arguments)?;
+                Ok(Outcome::plain())
+            }
             "sp_addextendedproperty" | "sp_updateextendedproperty" | "sp_dropextendedproperty" => {
                 self.extended_property(name, database, arguments)?;
                 Ok(Outcome::plain())

@@ -306,6 +306,7 @@ impl Session {
                 ));
             }
             columns.push(ColumnDefinition {
+                row_guid: false,
                 id: index as i32 + 1,
                 name: column.name.clone(),
                 sql_type: column.sql_type.clone(),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use query::DateFormat;
+
 use crate::sql_error::SqlError;
 use crate::tsql::ObjectName;
 
@@ -44,6 +46,8 @@ pub(super) struct Settings {
     pub isolation_level: u8,
     /// DATEFIRST: 1 for weeks that begin on Monday, to 7 for Sunday.
     pub date_first: u8,
+    /// DATEFORMAT: how dates of digits are read.
+    pub date_format: DateFormat,
     /// STATISTICS BULK: loads are told of.
     pub statistics_bulk: bool,
     /// CONTEXT_INFO: 128 bytes.
@@ -79,6 +83,7 @@ impl Settings {
             identity_insert: None,
             isolation_level: 2,
             date_first: 7,
+            date_format: DateFormat::default(),
             statistics_bulk: false,
             context_info: None,
         }
@@ -137,17 +142,22 @@ impl Settings {
     }
 }
 
-/// Whether a language, or an order of dates, is one that the server speaks. Errors: 2741 for no order, 40515 for all others.
-pub(super) fn check_locale(name: &str, value: &str) -> Result<(), SqlError> {
-    let lower = value.to_lowercase();
-    match (name, lower.as_str()) {
-        ("LANGUAGE", "us_english" | "english") | ("DATEFORMAT", "mdy") => Ok(()),
-        ("DATEFORMAT", "dmy" | "ymd" | "ydm" | "myd" | "dym") | ("LANGUAGE", _) => {
-            Err(SqlError::unsupported(&format!("SET {name} {value}")))
+impl Settings {
+    /// SET DATEFORMAT. Errors: 2741 for no order.
+    pub fn set_date_format(&mut self, name: &str) -> Result<(), SqlError> {
+        let format = DateFormat::named(name).ok_or_else(|| {
+            SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{name}' is invalid."))
+        })?;
+        self.date_format = format;
+        Ok(())
+    }
+
+    /// SET LANGUAGE, with its order of dates and its first day of the week. Errors: 40515 for one that the server does not speak.
+    pub fn set_language(&mut self, name: &str) -> Result<(), SqlError> {
+        if !matches!(name.to_lowercase().as_str(), "us_english" | "english") {
+            return Err(SqlError::unsupported(&format!("SET LANGUAGE {name}")));
         }
-        _ => {
-            let text = format!("SET DATEFORMAT date order '{value}' is invalid.");
-            Err(SqlError::new(2741, 16, 1, text))
-        }
+        (self.date_format, self.date_first) = (DateFormat::default(), 7);
+        Ok(())
     }
 }

@@ -96,6 +96,9 @@ pub(super) fn attach_trigger(
         instead,
         events,
         disabled: false,
+        // ALTER TRIGGER takes its place from it.
+        first: TriggerEvents::default(),
+        last: TriggerEvents::default(),
     };
     if let Some(triggers) = parent.triggers_mut() {
         match triggers.iter_mut().find(|known| known.object_id == made.object_id) {
@@ -224,5 +227,44 @@ pub(super) fn switch_triggers(
             }
         }
     }
+    parent.keep(session)
+}
+
+/// sp_settriggerorder. `first`: First or Last, else None. Errors: 15125 for a trigger that the event does not fire, 15130 if another has the place,
+/// 15133 for INSTEAD OF.
+pub(super) fn order_trigger(
+    session: &mut Session,
+    trigger: &ModuleDefinition,
+    table: &ObjectName,
+    event: (&str, fn(&mut TriggerEvents) -> &mut bool),
+    first: Option<bool>,
+) -> Result<(), SqlError> {
+    let (event, of) = event;
+    let mut parent = parent(session, table)?;
+    let triggers = parent.triggers_mut().map(Vec::as_mut_slice).unwrap_or_default();
+    let name = &trigger.name;
+    let taken = triggers.iter_mut().any(|other| {
+        let place = match first {
+            Some(true) => &mut other.first,
+            Some(false) => &mut other.last,
+            None => return false,
+        };
+        *of(place) && other.object_id != trigger.object_id
+    });
+    let Some(own) = triggers.iter_mut().find(|own| own.object_id == trigger.object_id) else { return Ok(()) };
+    if own.instead {
+        let text = format!("INSTEAD OF trigger '{name}' cannot be associated with an order.");
+        return Err(SqlError::new(15133, 16, 1, text));
+    }
+    if !*of(&mut own.events) {
+        return Err(SqlError::new(15125, 16, 1, format!("Trigger '{name}' is not a trigger for '{event}'.")));
+    }
+    if taken {
+        let place = if first == Some(true) { "first" } else { "last" };
+        let text = format!("There already exists a '{place}' trigger for '{event}'.");
+        return Err(SqlError::new(15130, 16, 1, text));
+    }
+    *of(&mut own.first) = first == Some(true);
+    *of(&mut own.last) = first == Some(false);
     parent.keep(session)
 }

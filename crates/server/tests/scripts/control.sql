@@ -161,3 +161,13 @@ CREATE TABLE #left (n int); SET DATEFIRST 3; SET LOCK_TIMEOUT 77; BEGIN TRAN
 EXEC sp_reset_connection; SELECT @@TRANCOUNT, @@DATEFIRST, @@LOCK_TIMEOUT, OBJECT_ID('tempdb..#left')
 ----
 0 | 7 | -1 | NULL
+
+-- A name that is no column ends the batch; the queries behind it tell theirs.
+SELECT 1 AS before SELECT no_a FROM sys.objects SELECT 2 AS never
+SELECT no_b FROM sys.objects SELECT name FROM nosuch IF 1 = 1 SELECT no_c FROM sys.objects
+SELECT no_d FROM sys.tables
+----
+1
+error 207: Invalid column name 'no_a'.
+error 207: Invalid column name 'no_b'.
+error 207: Invalid column name 'no_d'.

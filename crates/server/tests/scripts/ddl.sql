@@ -173,3 +173,30 @@ DROP INDEX ix ON t
 DROP INDEX ix ON t
 ----
 error 3701
+
+CREATE TABLE guided (n int, id uniqueidentifier ROWGUIDCOL NOT NULL DEFAULT '00112233-4455-6677-8899-AABBCCDDEEFF')
+INSERT guided (n) VALUES (1)
+SELECT $ROWGUID FROM guided
+SELECT g.$rowguid AS other, COLUMNPROPERTY(OBJECT_ID('guided'), 'id', 'IsRowGuidCol'), OBJECTPROPERTY(OBJECT_ID('guided'), 'TableHasRowGuidCol') FROM guided AS g WHERE $ROWGUID IS NOT NULL
+SELECT name, is_rowguidcol FROM sys.columns WHERE object_id = OBJECT_ID('guided') ORDER BY column_id
+----
+affected 1
+[id uniqueidentifier]
+00112233-4455-6677-8899-AABBCCDDEEFF
+[other uniqueidentifier,  int,  int]
+00112233-4455-6677-8899-AABBCCDDEEFF | 1 | 1
+[name nvarchar(128) null, is_rowguidcol bit]
+n | 0
+id | 1
+
+CREATE TABLE twice (a uniqueidentifier ROWGUIDCOL, b uniqueidentifier ROWGUIDCOL)
+----
+error 8196
+
+CREATE TABLE wrong (a int ROWGUIDCOL)
+----
+error 40515
+
+SELECT $ROWGUID FROM sys.objects
+----
+error 207

@@ -393,3 +393,56 @@ error 3616
 SELECT COUNT(*), @@TRANCOUNT FROM watched
 ----
 0 | 0
+
+CREATE TABLE turns (n int)
+----
+
+CREATE TRIGGER one ON turns AFTER INSERT AS PRINT 'one'
+----
+
+CREATE TRIGGER two ON turns AFTER INSERT, UPDATE AS PRINT 'two'
+----
+
+CREATE TRIGGER three ON turns AFTER INSERT AS PRINT 'three'
+----
+
+EXEC sp_settriggerorder 'dbo.three', 'First', 'INSERT'
+EXEC sp_settriggerorder @triggername = one, @order = 'last', @stmttype = 'insert'
+INSERT turns VALUES (1)
+SELECT OBJECT_NAME(object_id), is_first, is_last FROM sys.trigger_events WHERE OBJECT_NAME(object_id) IN ('one', 'two', 'three') AND type = 1 ORDER BY 1
+----
+info: three
+info: two
+info: one
+affected 1
+one | 0 | 1
+three | 1 | 0
+two | 0 | 0
+
+EXEC sp_settriggerorder 'two', 'First', 'INSERT'
+----
+error 15130: There already exists a 'first' trigger for 'INSERT'.
+
+EXEC sp_settriggerorder 'one', 'First', 'UPDATE'
+----
+error 15125: Trigger 'one' is not a trigger for 'UPDATE'.
+
+EXEC sp_settriggerorder 'nosuch', 'First', 'UPDATE'
+----
+error 15165
+
+EXEC sp_settriggerorder 'one', 'Second', 'UPDATE'
+----
+error 15600
+
+-- ALTER takes the place.
+ALTER TRIGGER three ON turns AFTER INSERT AS PRINT 'three'
+----
+
+EXEC sp_settriggerorder 'one', 'None', 'INSERT'
+INSERT turns VALUES (1)
+----
+info: one
+info: two
+info: three
+affected 1

@@ -236,15 +236,51 @@ abcd | ab | 0x01020304 | abcdef
 4096
 6
 
-SET DATEFORMAT mdy
-SET LANGUAGE us_english
-SET DATEFORMAT dmy
 SET LANGUAGE Deutsch
 SET DATEFORMAT x
 ----
 error 40515
-error 40515
 error 2741: SET DATEFORMAT date order 'x' is invalid.
+
+-- Only the old types read a date after its year as DATEFORMAT has it, and not in ISO 8601 with a T.
+SET DATEFORMAT dmy
+SELECT CAST('05/04/2024' AS date), CAST('05.04.2024 10:11' AS datetime), CONVERT(smalldatetime, '05-04-2024'), CAST('05/04/2024' AS datetime2(0))
+SELECT CAST('2024-05-04' AS date), CAST('2024-05-04' AS datetime2(0)), CAST('2024-05-04T10:00:00' AS datetime), CAST('20240504' AS datetime), {d '2024-05-04'}
+SELECT CAST('2024-05-04' AS datetime), CAST('2024/05/04 10:11' AS datetime), CAST('2024.05.04' AS smalldatetime), CONVERT(datetime, '2024-05-04', 120)
+SELECT CONVERT(date, '05/04/2024', 101), CONVERT(date, '05/04/2024', 103), ISDATE('12/31/2024'), ISDATE('31/12/2024'), TRY_CAST('12/31/2024' AS date)
+SELECT CAST('2024-05-31' AS datetime)
+----
+2024-04-05 | Apr  5 2024 10:11AM | Apr  5 2024 12:00AM | 2024-04-05 00:00:00
+2024-05-04 | 2024-05-04 00:00:00 | May  4 2024 10:00AM | May  4 2024 12:00AM | May  4 2024 12:00AM
+Apr  5 2024 12:00AM | Apr  5 2024 10:11AM | Apr  5 2024 12:00AM | May  4 2024 12:00AM
+2024-05-04 | 2024-04-05 | 0 | 1 | NULL
+error 242
+
+CREATE FUNCTION dbo.read_date(@text varchar(20)) RETURNS date AS BEGIN RETURN @text END
+----
+
+-- What runs within the statement reads as it does; a scope's own order ends with it, and goes on to the next batch of a session.
+SELECT dbo.read_date('05/04/2024')
+EXEC('SET DATEFORMAT mdy SELECT CAST(''05/04/2024'' AS date)')
+SELECT CAST('05/04/2024' AS date) FROM (VALUES (1), (2)) AS two(n) WHERE '04/05/2024' < CAST('2024-05-05' AS date)
+----
+2024-04-05
+2024-05-04
+2024-04-05
+2024-04-05
+
+SET DATEFORMAT ymd
+SELECT CAST('05/04/2024' AS date), CAST('2024-05-04' AS datetime)
+SET DATEFORMAT ydm
+SELECT CAST('05/04/2024' AS date), CAST('2024-05-04' AS datetime), CAST('2024-05-04' AS date)
+SELECT date_format, date_first FROM sys.dm_exec_sessions WHERE session_id = @@SPID
+SET LANGUAGE us_english
+SELECT CAST('05/04/2024' AS date), date_format FROM sys.dm_exec_sessions WHERE session_id = @@SPID
+----
+2024-05-04 | May  4 2024 12:00AM
+2024-04-05 | Apr  5 2024 12:00AM | 2024-05-04
+ydm | 7
+2024-05-04 | mdy
 
 SET ANSI_WARNINGS OFF
 ----

@@ -170,6 +170,7 @@ impl Parser<'_> {
             nullable: None,
             collation: None,
             identity: None,
+            row_guid: false,
             default: None,
             with_values: false,
             constraints: Vec::new(),
@@ -199,10 +200,11 @@ impl Parser<'_> {
                 column.collation = Some(self.collation()?);
             } else if self.accept_word("IDENTITY") {
                 column.identity = Some(self.identity()?);
+            } else if self.accept_word("ROWGUIDCOL") {
+                column.row_guid = true;
             } else if self.is_word("GENERATED") && self.is_word_ahead(1, "ALWAYS") {
                 return Err(SqlError::unsupported("GENERATED ALWAYS AS ROW").at_line(self.line()));
             } else if self.accept_words(&["NOT", "FOR", "REPLICATION"])
-                || self.accept_word("ROWGUIDCOL")
                 || self.accept_word("SPARSE")
                 || self.accept_word("FILESTREAM")
                 || self.accept_word("HIDDEN")

@@ -73,12 +73,14 @@ impl Parser<'_> {
         }
         let inner = self.expression()?;
         self.expect_symbol("}")?;
-        let sql_type = match word.as_str() {
-            "d" | "ts" | "t" => SqlType::DateTime,
-            "guid" => SqlType::UniqueIdentifier,
+        // Dates of an escape are written in one way, whatever SET DATEFORMAT says.
+        let canonical = || Some(Box::new(Expr::Literal(Literal::Integer("121".to_owned()))));
+        let (sql_type, style) = match word.as_str() {
+            "d" | "ts" | "t" => (SqlType::DateTime, canonical()),
+            "guid" => (SqlType::UniqueIdentifier, None),
             _ => return Err(SqlError::syntax(&word).at_line(self.line())),
         };
-        Ok(Expr::Cast { value: Box::new(inner), sql_type, style: None, lenient: false })
+        Ok(Expr::Cast { value: Box::new(inner), sql_type, style, lenient: false })
     }
 
     fn odbc_function(&mut self) -> Parsed<Expr> {

@@ -92,6 +92,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 ("collation_name", collation.map_or(Datum::Null, |name| text(&name.to_string()))),
                 ("is_nullable", bit(column.nullable)),
                 ("is_ansi_padded", bit(knows_padding(&column.sql_type) && !column.ansi_padding_off)),
+                ("is_rowguidcol", bit(column.row_guid)),
                 ("is_identity", bit(column.identity.is_some())),
                 ("is_computed", bit(column.computed.is_some())),
                 ("default_object_id", int(column.default.as_ref().map_or(0, |default| default.object_id))),

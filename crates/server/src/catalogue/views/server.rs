@@ -431,6 +431,8 @@ fn sessions(context: &Context<'_>, view: &mut View) {
         ("last_request_start_time", facts.now_moment()),
         ("transaction_isolation_level", int(facts.isolation_level)),
         ("ansi_padding", bit(facts.ansi_padding)),
+        ("date_format", text(query::running::date_format().name())),
+        ("date_first", int(facts.date_first)),
         ("row_count", int(facts.row_count)),
         ("original_login_name", text(&facts.login)),
         ("database_id", facts.current().map_or(Datum::Null, |database| int(database.id))),

@@ -46,16 +46,19 @@ pub(super) fn triggers(context: &Context<'_>, view: &mut View) {
 pub(super) fn trigger_events(context: &Context<'_>, view: &mut View) {
     for (definition, trigger) in of(context) {
         let events = trigger.events;
-        for (fires, number, name) in
-            [(events.insert, 1, "INSERT"), (events.update, 2, "UPDATE"), (events.delete, 3, "DELETE")]
-        {
+        let (first, last) = (trigger.first, trigger.last);
+        for (fires, number, name, first, last) in [
+            (events.insert, 1, "INSERT", first.insert, last.insert),
+            (events.update, 2, "UPDATE", first.update, last.update),
+            (events.delete, 3, "DELETE", first.delete, last.delete),
+        ] {
             if fires {
                 view.add([
                     ("object_id", int(definition.object_id)),
                     ("type", int(number)),
                     ("type_desc", text(name)),
-                    ("is_first", bit(false)),
-                    ("is_last", bit(false)),
+                    ("is_first", bit(first)),
+                    ("is_last", bit(last)),
                 ]);
             }
         }

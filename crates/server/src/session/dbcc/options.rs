@@ -21,7 +21,7 @@ impl Session {
         let mut options = vec![
             ("textsize", settings.text_size.to_string()),
             ("language", "us_english".to_string()),
-            ("dateformat", "mdy".to_string()),
+            ("dateformat", settings.date_format.name().to_string()),
             ("datefirst", settings.date_first.to_string()),
             ("lock_timeout", settings.lock_timeout_ms.to_string()),
         ];

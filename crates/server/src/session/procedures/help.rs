@@ -44,7 +44,7 @@ const TABLE: &str = "IF EXISTS (SELECT * FROM sys.identity_columns WHERE object_
     FROM sys.identity_columns WHERE object_id = @id \
     ELSE SELECT N'No identity column defined.' AS [Identity], CAST(NULL AS numeric(38,0)) AS Seed, \
     CAST(NULL AS numeric(38,0)) AS Increment, CAST(NULL AS int) AS [Not For Replication]; \
-    SELECT N'No rowguidcol column defined.' AS [RowGuidCol]; \
+    SELECT ISNULL((SELECT name FROM sys.columns WHERE object_id = @id AND is_rowguidcol = 1), N'No rowguidcol column defined.') AS [RowGuidCol]; \
     SELECT s.name AS Data_located_on_filegroup FROM sys.data_spaces s JOIN sys.indexes i ON i.data_space_id = s.data_space_id \
     WHERE i.object_id = @id AND i.index_id < 2";
 

@@ -1,11 +1,15 @@
-//! sp_helptrigger.
+//! sp_helptrigger and sp_settriggerorder.
 
 use super::Argument;
 use super::parameters::Signature;
 use super::shown::Shown;
 use crate::catalogue::views::View;
 use crate::engine::Datum;
+use crate::session::Session;
+use crate::session::trigger::order_trigger;
 use crate::sql_error::SqlError;
+use crate::tsql::ObjectName;
+use crate::tsql::module::{ModuleBody, TriggerEvents};
 use crate::tsql::parse_object_name;
 
 const HELP_TRIGGER: Signature =
@@ -62,4 +66,57 @@ pub(super) fn help_trigger(shown: &Shown, arguments: &[Argument]) -> Result<View
         }
     }
     Ok(view)
+}
+
+const SET_TRIGGER_ORDER: Signature = Signature {
+    name: "sp_settriggerorder",
+    parameters: &["@triggername", "@order", "@stmttype", "@namespace"],
+    required: 3,
+};
+
+/// sp_settriggerorder. Errors: 15165 if there is no such trigger, 15600 for arguments that mean nothing, 40515 for triggers of a database or the
+/// server, and those of the trigger itself.
+pub(super) fn set_trigger_order(session: &mut Session, arguments: &[Argument]) -> Result<(), SqlError> {
+    let parameters = SET_TRIGGER_ORDER.bind(arguments)?;
+    if parameters.text(3).is_some() {
+        return Err(SqlError::unsupported("sp_settriggerorder of a DDL or logon trigger"));
+    }
+    let invalid = || {
+        let text = "An invalid parameter or option was specified for procedure 'sp_settriggerorder'.";
+        SqlError::new(15600, 15, 1, text)
+    };
+    let word = |at: usize| parameters.text(at).map(|word| word.trim().to_ascii_uppercase());
+    let first = match word(1).as_deref() {
+        Some("FIRST") => Some(true),
+        Some("LAST") => Some(false),
+        Some("NONE") => None,
+        _ => return Err(invalid()),
+    };
+    let event: (&str, fn(&mut TriggerEvents) -> &mut bool) = match word(2).as_deref() {
+        Some("INSERT") => ("INSERT", |events| &mut events.insert),
+        Some("UPDATE") => ("UPDATE", |events| &mut events.update),
+        Some("DELETE") => ("DELETE", |events| &mut events.delete),
+        _ => return Err(invalid()),
+    };
+    let written = parameters.text(0).unwrap_or_default();
+    let missing = || {
+        let text = format!("Could not find object '{written}' or you do not have permission.");
+        SqlError::new(15165, 16, 1, text)
+    };
+    let name = parse_object_name(&written).map_err(|_| missing())?;
+    let database = name.database.clone().unwrap_or_else(|| session.database.clone());
+    let found = session.work.find_module(&name, &database)?;
+    let (_, module) = found.filter(|(_, found)| found.definition.parent_id != 0).ok_or_else(missing)?;
+    let Some(ModuleBody::Trigger { table, .. }) = module.statement.as_ref().map(|create| &create.body) else {
+        return Err(missing());
+    };
+    let table = ObjectName {
+        database: Some(module.definition.database.clone()),
+        schema: table.schema.clone().or_else(|| Some(module.definition.schema.clone())),
+        name: table.name.clone(),
+    };
+    let mark = session.work.start_change()?;
+    let result = order_trigger(session, &module.definition, &table, event, first);
+    session.work.end_statement(&mark, result.is_ok())?;
+    result
 }

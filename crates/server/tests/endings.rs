@@ -1,0 +1,146 @@
+//! How sessions and statements end that are stopped from outside: KILL, errors that end a connection, attentions, logins that come too early.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod client;
+mod form;
+mod served;
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use bulkwire_server::storage::Form;
+use bulkwire_server::{DataLocation, EncryptionPolicy, Password, Server, ServerOptions};
+use client::Client;
+use served::*;
+use tds::token::Token;
+
+fn spid(client: &mut Client) -> i32 {
+    scalar(client, "SELECT CAST(@@SPID AS int)")
+}
+
+/// Waits for a session to be gone: KILL only tells it.
+fn gone(admin: &mut Client, spid: i32) {
+    while scalar(admin, &format!("SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id = {spid}")) > 0 {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn kill_ends_an_idle_session() {
+    let server = server_with_table(3);
+    let (mut idle, mut admin) = (connect(&server), connect(&server));
+    let id = spid(&mut idle);
+    assert_no_error(&admin.batch(&format!("KILL {id}")));
+    gone(&mut admin, id);
+    assert_closed(&mut idle.socket);
+    assert_eq!(error_numbers(&admin.batch(&format!("KILL {id}"))), [6106]);
+    let own = spid(&mut admin);
+    assert_eq!(error_numbers(&admin.batch(&format!("KILL {own}"))), [6104]);
+    assert_eq!(error_numbers(&admin.batch(&format!("BEGIN TRAN; KILL {own}"))), [6115]);
+}
+
+#[test]
+fn kill_rolls_back_a_session_in_a_transaction() {
+    let server = server_with_table(3);
+    let (mut holder, mut admin) = (connect(&server), connect(&server));
+    let id = spid(&mut holder);
+    holder.batch("BEGIN TRAN; UPDATE t SET id = id + 10; CREATE TABLE made (a int)");
+    assert_no_error(&admin.batch(&format!("KILL {id}")));
+    gone(&mut admin, id);
+    assert_closed(&mut holder.socket);
+    // Nothing holds a lock any more.
+    assert_no_error(&admin.batch("SET LOCK_TIMEOUT 0; UPDATE t SET id = id + 1"));
+    assert_eq!(scalar(&mut admin, "SELECT MAX(id) FROM t"), 3);
+    assert_eq!(scalar(&mut admin, "SELECT COUNT(OBJECT_ID('made'))"), 0);
+}
+
+#[test]
+fn kill_ends_a_statement_with_its_error() {
+    let server = server_with_table(3);
+    let (mut waiting, mut admin) = (connect(&server), connect(&server));
+    let id = spid(&mut waiting);
+    send(&mut waiting, "BEGIN TRAN; UPDATE t SET id = 7; WAITFOR DELAY '00:10:00'");
+    assert_no_error(&admin.batch(&format!("KILL {id}")));
+    assert_eq!(error_numbers(&waiting.answer()), [596]);
+    assert_closed(&mut waiting.socket);
+    assert_eq!(scalar(&mut admin, "SELECT MAX(id) FROM t"), 2);
+}
+
+#[test]
+fn an_error_of_severity_20_ends_the_connection_after_it_is_sent() {
+    let server = server();
+    for severity in [20, 25] {
+        let mut client = connect(&server);
+        assert_eq!(error_numbers(&client.batch(&format!("RAISERROR('no log', {severity}, 1)"))), [2754]);
+        let tokens =
+            client.batch(&format!("RAISERROR('the end of %d', {severity}, 3, 7) WITH LOG; SELECT 1"));
+        let errors: Vec<_> = tokens
+            .iter()
+            .filter_map(|token| if let Token::Error(error) = token { Some(error) } else { None })
+            .collect();
+        let said = errors.iter().find(|error| error.number == 50_000).expect("the message itself");
+        assert_eq!((said.class, said.state, said.message.as_str()), (severity, 3, "the end of 7"));
+        assert!(!tokens.iter().any(|token| matches!(token, Token::ColMetaData(_))), "{tokens:?}");
+        assert_closed(&mut client.socket);
+    }
+    // In reach of a TRY, too.
+    let mut client = connect(&server);
+    let tokens =
+        client.batch("BEGIN TRY RAISERROR('x', 20, 1) WITH LOG END TRY BEGIN CATCH SELECT 1 END CATCH");
+    assert!(error_numbers(&tokens).contains(&50_000), "{tokens:?}");
+    assert_closed(&mut client.socket);
+}
+
+#[test]
+fn an_attention_ends_a_statement_that_is_being_planned() {
+    let server = server_with_table(3);
+    let mut client = connect(&server);
+    let item = "(SELECT MAX(i.id) FROM t AS i JOIN t AS j ON i.id = j.id WHERE i.id < o.id)";
+    let items = vec![item; 600].join(", ");
+    send(&mut client, &format!("SELECT {items} FROM t AS o"));
+    send_attention(&mut client);
+    // No column was described yet: the statement had not been planned.
+    let tokens = client.answer();
+    assert!(!tokens.iter().any(|token| matches!(token, Token::ColMetaData(_))), "{tokens:?}");
+    assert_no_error(&tokens);
+    client.answer();
+    assert_eq!(count(&mut client), 3);
+}
+
+/// The journal is a pipe that nobody writes to: opening the data waits.
+#[cfg(unix)]
+#[test]
+fn a_login_while_databases_recover_is_refused_with_922() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    assert!(Command::new("mkfifo").arg(&journal).status().unwrap().success());
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let options = ServerOptions {
+        listen: port,
+        data: DataLocation::Directory { path: folder.path().to_owned(), sync: false },
+        storage: Some(Form::Segments),
+        init: Vec::new(),
+        user: "sa".into(),
+        password: Password::new("pw"),
+        certificate: None,
+        encryption: EncryptionPolicy::Optional,
+        bulk_directories: Vec::new(),
+        discard: false,
+        log_requests: false,
+        limits: limits(),
+    };
+    let opening = thread::spawn(move || Server::start(options).map(drop));
+    let refused = loop {
+        if std::net::TcpStream::connect(port).is_ok() {
+            break Client::connect(port).log_in(&login());
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(error_numbers(&refused), [922, 18456], "{refused:?}");
+    // An empty journal is none: the server does not start.
+    drop(fs::OpenOptions::new().write(true).open(&journal).unwrap());
+    assert!(opening.join().unwrap().is_err());
+}
