@@ -1,5 +1,6 @@
 //! Who owns which extent: GAM, SGAM, IAM and PFS pages, and a picture of the free extents in memory.
 
+mod data_file;
 mod marks;
 mod removal;
 mod space;
@@ -8,109 +9,17 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::catalogue::TakenPage;
 use super::error::{EngineError, wants_space};
-use super::figures::{DataFileSpace, WaitType};
+use super::figures::WaitType;
 use super::log::Change;
 use super::lsn::Lsn;
 use super::maps;
 use super::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageType, UnitId};
 use super::pager::{NO_TRANSACTION, Pager};
+use super::unit::{ExtentUse, Owner, Run, Unit, runs};
+pub use data_file::DataFileSpace;
 use marks::Marks;
 use space::{FIRST_EXTENTS, FileSpace, LEAST_EXTENTS, State};
-
-/// Neighbouring extents of one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
-    /// The first of them.
-    pub first: ExtentId,
-    /// How many.
-    pub count: u32,
-}
-
-impl Run {
-    /// The extents one by one.
-    pub fn extents(self) -> impl Iterator<Item = ExtentId> {
-        (0..self.count).map(move |index| ExtentId { extent: self.first.extent + index, ..self.first })
-    }
-}
-
-/// Extents in rising order as runs, each of which lies in one interval of every map if no extent is one of maps.
-fn runs(extents: impl IntoIterator<Item = ExtentId>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    for extent in extents {
-        match runs.last_mut() {
-            Some(Run { first, count })
-                if first.file == extent.file && first.extent + *count == extent.extent =>
-            {
-                *count += 1;
-            }
-            _ => runs.push(Run { first: extent, count: 1 }),
-        }
-    }
-    runs
-}
-
-/// An extent of a table and which of its pages are in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExtentUse {
-    /// The extent.
-    pub extent: ExtentId,
-    /// Bit i: page i is in use.
-    pub used: u8,
-}
-
-impl ExtentUse {
-    /// The pages in use.
-    pub fn pages(self) -> impl Iterator<Item = PageId> {
-        (0..EXTENT_PAGES)
-            .filter(move |index| self.used & (1 << index) != 0)
-            .map(move |index| self.extent.page(index))
-    }
-}
-
-/// An allocation unit: the extents of one kind of pages of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
-    /// Whose pages they are.
-    pub id: UnitId,
-    /// The file group that new extents come from.
-    pub group: u16,
-    /// Where its IAM chain starts.
-    pub first_iam: PageId,
-    /// Its extents in the order of the file numbers and positions in which they were given.
-    pub extents: Arc<Vec<ExtentUse>>,
-}
-
-impl Unit {
-    /// Pages in use.
-    pub fn pages(&self) -> u64 {
-        self.extents.iter().map(|extent| u64::from(extent.used.count_ones())).sum()
-    }
-
-    /// Notes that a page is in use.
-    pub(crate) fn take(&mut self, taken: TakenPage) {
-        let (extent, used) = (taken.page.extent(), 1 << (taken.page.page % EXTENT_PAGES));
-        let extents = Arc::make_mut(&mut self.extents);
-        let known = match taken.is_first {
-            true => None,
-            false => extents.iter_mut().rev().find(|known| known.extent == extent),
-        };
-        match known {
-            Some(known) => known.used |= used,
-            None => extents.push(ExtentUse { extent, used }),
-        }
-    }
-}
-
-/// Whom an allocation is for, as error 1105 names it.
-#[derive(Debug, Clone, Copy)]
-pub struct Owner<'a> {
-    /// The table.
-    pub table: &'a str,
-    /// The index of it, if it is for one.
-    pub index: Option<&'a str>,
-}
 
 /// What came of making a file longer.
 enum Growth {

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::allocation::Owner;
 use super::build::Fill;
-use super::catalogue::{Table, UnitKind};
+use super::catalogue::Table;
 use super::compress::Compression;
 use super::error::EngineError;
 use super::index::{Index, IndexDefinition, RowLocator, Tree};
@@ -16,6 +15,8 @@ use super::lock::LockMode;
 use super::ordered::{KeySpan, OrderedScan};
 use super::scan::{PageReader, Scan, View};
 use super::transaction::Transaction;
+use super::unit::Owner;
+use super::unit::UnitKind;
 
 /// How a table or an index is written anew.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

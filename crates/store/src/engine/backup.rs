@@ -18,7 +18,7 @@ use super::control::Control;
 use super::database::{Engine, RecoveryModel, Shared};
 use super::error::EngineError;
 use super::figures::WaitType;
-use super::file_groups::FileLayout;
+use super::file_layout::FileLayout;
 use super::files;
 use super::log::LogScan;
 use super::lsn::Lsn;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use arrow::array::{BinaryArray, RecordBatch};
 
-use super::allocation::{ExtentUse, Run};
 use super::block::{PageBlock, fill_limit_bytes, is_within};
 use super::catalogue::{Filled, Table};
 use super::database::Shared;
@@ -19,6 +18,7 @@ use super::page::{self, CAPACITY_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page
 use super::record::BoundBatch;
 use super::rows;
 use super::tree::{PageKeys, damaged};
+use super::unit::{ExtentUse, Run};
 
 /// Leaves that are written at once: 1 MB.
 const BLOCK_PAGES: usize = 128;

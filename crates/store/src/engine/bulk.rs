@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::allocation::{ExtentUse, Run};
 use super::block::PageBlock;
-use super::catalogue::{Filled, Table, UnitKind};
+use super::catalogue::{Filled, Table};
 use super::database::Shared;
 use super::error::EngineError;
 use super::figures::count;
@@ -14,6 +13,8 @@ use super::fragments::{FragmentWriter, write_pages};
 use super::large::LargeValueWriter;
 use super::page::{self, EXTENT_PAGES, ExtentId, PageId, RowId};
 use super::record::{BoundBatch, Records, RowStringer, StrungForm, StrungRows};
+use super::unit::UnitKind;
+use super::unit::{ExtentUse, Run};
 
 /// Extents of rows that are written at once: 1 MB.
 const BLOCK_EXTENTS: u32 = 16;

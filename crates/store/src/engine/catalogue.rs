@@ -3,51 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::allocation::{ExtentUse, Owner, Unit};
 use super::error::EngineError;
 use super::index::{Index, Tree};
 use super::kind::Kind;
 use super::layout::{Column, Layout};
-use super::page::{PageId, RowId, UnitId};
+use super::page::{RowId, UnitId};
 use super::table_map::{References, TableMap};
-
-/// Object id of the catalogue's own heap.
-pub const CATALOGUE: u32 = 1;
-
-/// Which of a table's allocation units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum UnitKind {
-    /// Rows.
-    InRow,
-    /// Values that were moved out of long rows.
-    Overflow,
-    /// Large values.
-    Large,
-    /// Rows of the nonclustered index with this number.
-    Index(u16),
-}
-
-impl UnitKind {
-    /// Those that every table has.
-    pub const ALL: [Self; 3] = [Self::InRow, Self::Overflow, Self::Large];
-
-    pub(crate) fn id(self, object: u32) -> UnitId {
-        let index = match self {
-            Self::Index(id) => 256 + 4 * id,
-            of_table => 256 + of_table.place() as u16,
-        };
-        UnitId { object, index }
-    }
-
-    /// Its place among the units that every table has.
-    pub(crate) fn place(self) -> usize {
-        match self {
-            Self::InRow | Self::Index(_) => 0,
-            Self::Overflow => 1,
-            Self::Large => 2,
-        }
-    }
-}
+use super::unit::{CATALOGUE, ExtentUse, Owner, TakenPage, Unit, UnitKind};
 
 /// A table as of one commit, or as one transaction sees it.
 #[derive(Debug, Clone)]
@@ -200,17 +162,6 @@ pub struct Filled {
     pub(crate) extents: BTreeMap<UnitKind, Vec<ExtentUse>>,
     pub(crate) pages: Vec<TakenPage>,
     pub(crate) rows: i64,
-}
-
-/// A page that is in use from now on.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TakenPage {
-    /// Whose it is.
-    pub kind: UnitKind,
-    /// The page.
-    pub page: PageId,
-    /// It is the first of an extent that the unit did not have.
-    pub is_first: bool,
 }
 
 /// All tables as of one commit.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
-use super::catalogue::{Table, UnitKind};
+use super::catalogue::Table;
 use super::compress::{self, Compression, PageInformation};
 use super::database::Shared;
 use super::error::EngineError;
@@ -18,6 +18,7 @@ use super::page::{
 use super::record::{self, BoundBatch, RecordType, RowGatherer, no_large_values, record_type};
 use super::stored::{PageRows, StoredRow};
 use super::tree;
+use super::unit::UnitKind;
 
 /// Entries of an index in no order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::EngineError;
-use super::file_groups::FileLayout;
+use super::file_layout::FileLayout;
 use super::lsn::Lsn;
 use super::page::PageId;
 use super::volume::Volume;

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch};
 use arrow::datatypes::Int32Type;
 
-use super::allocation::Unit;
 use super::catalogue::{Table, catalogue_layout};
 use super::compress::Compression;
 use super::error::EngineError;
-use super::file_groups::PRIMARY;
+use super::file_layout::PRIMARY;
 use super::index::IndexDefinition;
 use super::index_filter;
 use super::key::KeyColumn;
 use super::layout::Column;
 use super::page::{PageId, RowId};
+use super::unit::Unit;
 use crate::codec::{CodecError, Reader, Writer};
 
 /// Bytes of a definition in one row.

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 
 use super::error::EngineError;
 use super::figures::{FileIo, IoCounts, WaitType, Waits};
-use super::file_groups::{DataFileDefinition, FileLayout};
+use super::file_layout::{DataFileDefinition, FileLayout};
 use super::log::WRITE_BEHIND_BYTES;
 use super::page::{self, EXTENT_BYTES, PAGE_BYTES, Page, PageId};
 use super::volume::{Volume, VolumeFile};

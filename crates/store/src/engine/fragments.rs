@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::allocation::{ExtentUse, Run};
-use super::catalogue::{Table, UnitKind};
+use super::catalogue::Table;
 use super::database::Shared;
 use super::error::EngineError;
 use super::figures::count;
@@ -12,6 +11,8 @@ use super::large::FragmentSink;
 use super::lsn::Lsn;
 use super::maps;
 use super::page::{self, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageType, RowId};
+use super::unit::UnitKind;
+use super::unit::{ExtentUse, Run};
 
 /// Full pages of fragments that are kept before they are written.
 const FRAGMENT_PAGES: usize = 64;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::allocation::Unit;
-use super::catalogue::{Table, TakenPage, UnitKind};
+use super::catalogue::Table;
 use super::claims::Beside;
 use super::compress::Compression;
 use super::database::Shared;
@@ -14,6 +13,8 @@ use super::maps;
 use super::page::{EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES, STUB_BYTES};
 use super::record;
 use super::tree;
+use super::unit::Unit;
+use super::unit::{TakenPage, UnitKind};
 
 /// Changes one table for one transaction, which holds it alone or [beside](Beside) others.
 #[derive(Debug)]

@@ -6,8 +6,6 @@ use arrow::array::{ArrayRef, BinaryArray, BooleanArray, RecordBatch, RecordBatch
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::Schema;
 
-use super::allocation::Unit;
-use super::catalogue::UnitKind;
 use super::compress::Compression;
 use super::error::EngineError;
 use super::index_filter::{Filter, FilterTerm};
@@ -16,6 +14,8 @@ use super::kind::Kind;
 use super::layout::{Column, Layout};
 use super::page::{Page, PageId, PageType, RowId, UnitId};
 use super::stored::StoredRow;
+use super::unit::Unit;
+use super::unit::UnitKind;
 
 /// What is declared of a clustered key or a nonclustered index.
 #[derive(Debug, Clone, PartialEq, Eq)]

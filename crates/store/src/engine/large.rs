@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use super::catalogue::UnitKind;
 use super::error::EngineError;
 use super::page::{Page, PageId, PageType, RowId};
 use super::record::{
     FRAGMENT_HEADER_BYTES, LargeUse, LargeValueSink, LargeValueSource, RecordType, record_type,
 };
+use super::unit::UnitKind;
 
 /// Bytes of data in one fragment.
 pub const FRAGMENT_BYTES: usize = 8040;

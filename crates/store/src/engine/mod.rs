@@ -54,6 +54,7 @@ mod definition;
 pub mod error;
 pub mod figures;
 pub mod file_groups;
+pub mod file_layout;
 pub mod files;
 mod finding;
 mod fragments;
@@ -90,6 +91,8 @@ mod stored;
 mod table_map;
 pub mod transaction;
 mod tree;
+mod tree_writer;
+pub mod unit;
 mod version_file;
 pub mod versions;
 pub mod volume;
@@ -105,7 +108,7 @@ pub use figures::{
     AllocationUnitSpace, Counters, DataFileSpace, FileIo, LogReuseWait, LogSpace, PageStatistics, ScanDetail,
     WaitCount, WaitType,
 };
-pub use file_groups::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
+pub use file_layout::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
 pub use finding::{Finding, FindingKind};
 pub use global::commit_together;
 pub use governor::{ResourceLimits, ResourceSample, ServiceTier};

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
 use super::buffer::BufferCache;
-use super::catalogue::CATALOGUE;
 use super::error::EngineError;
 use super::figures::{WaitType, Waits};
 use super::files::DataFiles;
 use super::log::{Change, FormatRecord, Log, LogContext, LogPlace, LogRecord, Operation, Space};
 use super::lsn::Lsn;
 use super::page::{self, PAGE_BYTES, Page, PageId};
+use super::unit::CATALOGUE;
 use super::versions::Versions;
 
 /// Where a transaction stands in the log.

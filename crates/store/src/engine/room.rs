@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use super::allocation::Unit;
 use super::error::EngineError;
 use super::maps;
 use super::page::{PageId, UnitId};
 use super::pager::Pager;
+use super::unit::Unit;
 
 /// Pages of a unit that are remembered.
 const MOST_PAGES: usize = 1024;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 
-use super::allocation::ExtentUse;
-use super::catalogue::{Table, UnitKind};
+use super::catalogue::Table;
 use super::database::{Shared, Snapshot};
 use super::error::EngineError;
 use super::figures::WaitType;
@@ -17,6 +16,8 @@ use super::lock::Resource;
 use super::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, PageType, RowId};
 use super::record::{BatchBuilder, ExpectedSizes, LyingRows, RowGatherer};
 use super::tree;
+use super::unit::ExtentUse;
+use super::unit::UnitKind;
 
 /// Which state of the pages a scan reads.
 #[derive(Debug, Clone)]

@@ -188,9 +188,9 @@ impl TableMap {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::allocation::Unit;
+    use super::super::unit::Unit;
     use super::super::catalogue::catalogue_layout;
-    use super::super::file_groups::PRIMARY;
+    use super::super::file_layout::PRIMARY;
     use super::super::page::PageId;
     use super::*;
 

@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 
-use super::allocation::{Owner, Unit};
-use super::catalogue::{CATALOGUE, Catalogue, Filled, Table, UnitKind};
+use super::catalogue::{Catalogue, Filled, Table};
 use super::check;
 use super::claims::Claims;
 use super::compress::Compression;
@@ -21,7 +20,7 @@ use super::database::{GivenUp, RecoveryModel, Shared, Snapshot};
 use super::definition;
 use super::error::EngineError;
 use super::figures::count;
-use super::file_groups::Placement;
+use super::file_layout::Placement;
 use super::finding::Finding;
 use super::heap::HeapWriter;
 use super::index::{IndexDefinition, Tree};
@@ -31,6 +30,8 @@ use super::log::Operation;
 use super::lsn::Lsn;
 use super::page::{ExtentId, PageId, RowId, UnitId};
 use super::table_map::{Chunked, TableMap};
+use super::unit::{CATALOGUE, UnitKind};
+use super::unit::{Owner, Unit};
 pub(super) use commit::Ready;
 pub(crate) use commit::Turns;
 pub(crate) use leftover::{Leftover, Leftovers};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Int32Array, RecordBatch, StringArray};
-use bulkwire_store::engine::catalogue::UnitKind;
+use bulkwire_store::engine::unit::UnitKind;
 use bulkwire_store::engine::{
     Column, Compression, Engine, EngineOptions, IndexDefinition, Kind, LogContext, LogOperation,
     LogReuseWait, Lsn, PageStatistics, RecoveryModel, ResourceLimits, ScanDetail, WaitType,

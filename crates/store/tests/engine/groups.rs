@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use bulkwire_store::engine::catalogue::{Table, UnitKind};
+use bulkwire_store::engine::catalogue::Table;
+use bulkwire_store::engine::unit::UnitKind;
 use bulkwire_store::engine::volume::Volume;
 use bulkwire_store::engine::{
     Compression, DataFileOptions, Engine, EngineError, FileGrowth, IndexDefinition, Placement, RecoveryModel,

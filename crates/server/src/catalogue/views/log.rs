@@ -204,7 +204,7 @@ impl<'f> UnitNames<'f> {
     /// Name and partition.
     fn of(&self, unit: UnitId) -> (String, Option<i64>) {
         let unknown = || ("Unknown Alloc Unit".to_string(), None);
-        if unit.object == store::engine::catalogue::CATALOGUE {
+        if unit.object == store::engine::unit::CATALOGUE {
             return ("sys.objects".to_string(), None);
         }
         let Some(table) = self.figures.table_of(unit.object) else { return unknown() };

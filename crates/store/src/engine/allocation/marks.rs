@@ -7,7 +7,8 @@ use super::super::log::Change;
 use super::super::maps;
 use super::super::page::ExtentId;
 use super::super::pager::NO_TRANSACTION;
-use super::{Allocator, Run, runs};
+use super::super::unit::{Run, runs};
+use super::Allocator;
 
 /// Extents that are written past the log while a backup is taken.
 #[derive(Debug, Default)]

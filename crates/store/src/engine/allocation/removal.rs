@@ -6,8 +6,9 @@ use super::super::error::EngineError;
 use super::super::log::Change;
 use super::super::maps;
 use super::super::page::{EXTENT_PAGES, ExtentId, PageId, UnitId};
+use super::super::unit::{Run, runs};
 use super::space::{FIRST_EXTENTS, FileSpace};
-use super::{Allocator, Run, State, file_size, runs, size_record};
+use super::{Allocator, State, file_size, size_record};
 
 /// What the allocator knew of a file that it gives nothing more of.
 #[derive(Debug)]

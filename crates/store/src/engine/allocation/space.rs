@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::super::file_groups::FileGrowth;
+use super::super::file_layout::FileGrowth;
 use super::super::lsn::Lsn;
 use super::super::page::{EXTENT_BYTES, ExtentId, PageId, UnitId};
-use super::Run;
+use super::super::unit::Run;
 
 /// Extents that a file has at least.
 pub const LEAST_EXTENTS: u32 = 16;

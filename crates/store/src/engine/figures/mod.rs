@@ -8,13 +8,14 @@ mod pages;
 mod space;
 mod waits;
 
+pub use super::allocation::DataFileSpace;
 pub use counters::Counters;
 pub(crate) use counters::{CounterCells, count};
 pub use io::FileIo;
 pub(crate) use io::IoCounts;
 pub(in crate::engine) use pages::levels;
 pub use pages::{PageStatistics, ScanDetail};
-pub use space::{AllocationUnitSpace, DataFileSpace, LogReuseWait, LogSpace};
+pub use space::{AllocationUnitSpace, LogReuseWait, LogSpace};
 pub use waits::{WaitCount, WaitType, Waits};
 
 use super::buffer::CacheCounts;

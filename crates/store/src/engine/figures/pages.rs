@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::super::allocation::Unit;
-use super::super::catalogue::UnitKind;
 use super::super::database::Snapshot;
 use super::super::error::EngineError;
 use super::super::index::Tree;
@@ -11,6 +9,8 @@ use super::super::page::{CAPACITY_BYTES, EXTENT_PAGES, Page, PageId, UnitId};
 use super::super::record::{RecordType, record_type};
 use super::super::scan::PageReader;
 use super::super::tree;
+use super::super::unit::Unit;
+use super::super::unit::UnitKind;
 
 /// How much is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

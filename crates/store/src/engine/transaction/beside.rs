@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::super::catalogue::{CATALOGUE, Table};
+use super::super::catalogue::Table;
 use super::super::claims::Beside;
 use super::super::database::Snapshot;
 use super::super::heap::HeapWriter;
@@ -12,6 +12,7 @@ use super::super::index::RowLocator;
 use super::super::lock::{LockMode, Request, Resource};
 use super::super::ordered::tree_of;
 use super::super::tree::{descend, keys_of};
+use super::super::unit::CATALOGUE;
 use super::{EngineError, Transaction, no_table};
 
 impl Transaction {
