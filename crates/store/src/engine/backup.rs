@@ -15,14 +15,16 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::control::Control;
-use super::database::{Engine, RecoveryModel, Shared};
+use super::database::Engine;
 use super::error::EngineError;
 use super::figures::WaitType;
 use super::file_layout::FileLayout;
 use super::files;
 use super::log::LogScan;
 use super::lsn::Lsn;
+use super::options::RecoveryModel;
 use super::page::{ExtentId, Page, PageId};
+use super::shared::Shared;
 use super::volume::Volume;
 use crate::codec::{Reader, Writer};
 use stream::{BLOCK, Copy, END, FILE, FILES, PAGE, Sink, Source, damaged};

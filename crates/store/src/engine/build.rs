@@ -8,7 +8,6 @@ use arrow::array::{BinaryArray, RecordBatch};
 
 use super::block::{PageBlock, fill_limit_bytes, is_within};
 use super::catalogue::{Filled, Table};
-use super::database::Shared;
 use super::error::EngineError;
 use super::fragments::{FragmentWriter, write_pages};
 use super::index::Tree;
@@ -17,6 +16,7 @@ use super::log::Change;
 use super::page::{self, CAPACITY_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, SLOT_BYTES};
 use super::record::BoundBatch;
 use super::rows;
+use super::shared::Shared;
 use super::tree::{PageKeys, damaged};
 use super::unit::{ExtentUse, Run};
 

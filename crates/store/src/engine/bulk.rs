@@ -6,13 +6,13 @@ use arrow::array::RecordBatch;
 
 use super::block::PageBlock;
 use super::catalogue::{Filled, Table};
-use super::database::Shared;
 use super::error::EngineError;
 use super::figures::count;
 use super::fragments::{FragmentWriter, write_pages};
 use super::large::LargeValueWriter;
 use super::page::{self, EXTENT_PAGES, ExtentId, PageId, RowId};
 use super::record::{BoundBatch, Records, RowStringer, StrungForm, StrungRows};
+use super::shared::Shared;
 use super::unit::UnitKind;
 use super::unit::{ExtentUse, Run};
 
@@ -152,7 +152,7 @@ impl HeapLoad {
         if self.block.is_empty() {
             return Ok(());
         }
-        self.shared.governor.pace(&self.shared, None);
+        self.shared.governor.pace(&self.shared.pager.log, None);
         let Self { block, shared, table, transaction, fragments, filled, minimally_logged, waiting, .. } =
             self;
         let unit = table.unit(UnitKind::InRow);

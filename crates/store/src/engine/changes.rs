@@ -144,7 +144,7 @@ impl Transaction {
         self.update_located(name, &locators, batch)
     }
 
-    /// Reads a clustered table in the order of its key; see [`Snapshot::ordered_scan`](super::database::Snapshot::ordered_scan).
+    /// Reads a clustered table in the order of its key; see [`Snapshot::ordered_scan`](super::snapshot::Snapshot::ordered_scan).
     pub fn ordered_scan(
         &self,
         name: &str,
@@ -155,7 +155,7 @@ impl Transaction {
         self.span_scan(name, None, projection, &[KeySpan::between(from, to)])
     }
 
-    /// Reads a table through one of its nonclustered indexes; see [`Snapshot::index_scan`](super::database::Snapshot::index_scan).
+    /// Reads a table through one of its nonclustered indexes; see [`Snapshot::index_scan`](super::snapshot::Snapshot::index_scan).
     pub fn index_scan(
         &self,
         name: &str,
@@ -167,7 +167,7 @@ impl Transaction {
         self.span_scan(name, Some(index), projection, &[KeySpan::between(from, to)])
     }
 
-    /// Reads spans of a tree; see [`Snapshot::span_scan`](super::database::Snapshot::span_scan).
+    /// Reads spans of a tree; see [`Snapshot::span_scan`](super::snapshot::Snapshot::span_scan).
     pub fn span_scan(
         &self,
         name: &str,

@@ -5,8 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use super::catalogue::Table;
-use super::compress::{self, Compression, PageInformation};
-use super::database::Shared;
+use super::compress::{Compression, PageInformation};
 use super::error::EngineError;
 use super::finding::{Finding, FindingKind};
 use super::large::{self, FragmentSource, LargeValueReader};
@@ -14,8 +13,10 @@ use super::layout::Layout;
 use super::maps;
 use super::page::{
     CAPACITY_BYTES, EXTENT_PAGES, ExtentId, Page, PageId, PageType, RowId, SLOT_BYTES, UnitId,
+    information_bytes,
 };
 use super::record::{self, BoundBatch, RecordType, RowGatherer, no_large_values, record_type};
+use super::shared::Shared;
 use super::stored::{PageRows, StoredRow};
 use super::tree;
 use super::unit::UnitKind;
@@ -312,7 +313,7 @@ impl<'a> Check<'a> {
         }
         let used: usize = places.iter().map(|(_, length)| length).sum::<usize>()
             + SLOT_BYTES * usize::from(page.slot_count())
-            + compress::information::size(page.bytes()).unwrap_or(0);
+            + information_bytes(page.bytes()).unwrap_or(0);
         if used + page.free_bytes() != CAPACITY_BYTES {
             self.find(
                 FindingKind::PageLayout,

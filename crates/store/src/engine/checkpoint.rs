@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use super::control::Control;
-use super::database::{RecoveryModel, Shared};
 use super::error::EngineError;
 use super::figures::count;
 use super::lsn::Lsn;
+use super::options::RecoveryModel;
 use super::pager::LogPosition;
+use super::shared::Shared;
 
 /// What the last checkpoint has left to the next.
 #[derive(Debug)]

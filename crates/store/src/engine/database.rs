@@ -1,115 +1,44 @@
 //! A database: a directory of data files and a log, opened by one process at a time.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
-
-use arrow::array::RecordBatch;
-use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::Ordering;
 
 use super::allocation::Allocator;
 use super::backup;
 use super::buffer::BufferCache;
 use super::catalogue::{Catalogue, Table, catalogue_layout};
-use super::checkpoint::CheckpointState;
-use super::claims::Latches;
 use super::compress::CompressionCounts;
 use super::control::Control;
 use super::definition::{Definition, StoredUnit};
 use super::error::EngineError;
-use super::figures::{CounterCells, Waits, count};
+use super::figures::{Waits, count};
 use super::file_layout::{FileLayout, PRIMARY};
 pub use super::files::file_name as data_file_name;
 use super::files::{self, DataFiles};
 use super::finding::Finding;
-use super::global::Decisions;
-use super::governor::{Governor, ResourceLimits};
 use super::host::Host;
 use super::index::{Index, Tree};
-use super::key::TextOrder;
-use super::lock::{LockSpace, LockTable};
 use super::log::{Log, LogOptions, LogScan, file_number};
 use super::lsn::Lsn;
 use super::memory::MemoryVolume;
-use super::ordered::{KeySpan, OrderedScan};
-use super::page::{ExtentId, PageId, UnitId};
+pub use super::options::{EngineOptions, RecoveryModel};
+use super::page::PageId;
 use super::pager::{NO_TRANSACTION, Pager};
 use super::progress::Teller;
 use super::recovery;
-use super::room::Room;
 use super::scan::{PageReader, Scan, View};
+use super::shared::Shared;
+pub use super::snapshot::Snapshot;
 use super::sort;
-use super::table_map::{References, TableMap};
-use super::transaction::{Transaction, Turns};
+use super::table_map::TableMap;
+use super::transaction::Transaction;
 use super::unit::{CATALOGUE, UnitKind};
 use super::unit::{Owner, Unit};
 use super::version_file;
 use super::versions::Versions;
 use super::volume::{DirectoryVolume, Volume};
 use crate::storage::OpenDirectoryError;
-
-/// What of a bulk load is logged, and when the log is given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum RecoveryModel {
-    /// Everything is logged.
-    Full = 1,
-    /// Bulk operations log extents only; the map of minimally logged extents says what a log backup would have to copy.
-    BulkLogged = 2,
-    /// Bulk operations log extents only, and the log is given up at each checkpoint.
-    #[default]
-    Simple = 3,
-}
-
-/// How a database is run.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineOptions {
-    /// Bytes of pages kept in memory.
-    pub cache_bytes: usize,
-    /// Sizes of the log.
-    pub log: LogOptions,
-    /// A checkpoint is made when so much log was written since the last.
-    pub checkpoint_log_bytes: u64,
-    /// Number of data files of a new database, filled in proportion.
-    pub files: u16,
-    /// Recovery model of a new database.
-    pub recovery_model: RecoveryModel,
-    /// How long changes wait for their locks.
-    pub lock_timeout: Duration,
-    /// Orders text of keys that have a collation; None: no key may have one.
-    pub text_order: Option<TextOrder>,
-    /// Which tables the text of a table refers to; None: [`referring`](Snapshot::referring) finds none.
-    pub references: Option<References>,
-    /// Bytes of pages that are kept in memory as they were, for snapshots; more go to a file.
-    pub version_memory_bytes: usize,
-    /// What all data files together may take; None: no limit.
-    pub data_limit_bytes: Option<u64>,
-    /// Log rate and processor time that the database is held to; None: it is not.
-    pub resource_limits: Option<ResourceLimits>,
-    /// What is committed need not be there after the process has ended: a commit does not wait for the log to be written.
-    pub is_temporary: bool,
-}
-
-impl Default for EngineOptions {
-    fn default() -> Self {
-        Self {
-            cache_bytes: 256 << 20,
-            log: LogOptions::default(),
-            checkpoint_log_bytes: 256 << 20,
-            files: 1,
-            recovery_model: RecoveryModel::default(),
-            lock_timeout: Duration::MAX,
-            text_order: None,
-            references: None,
-            version_memory_bytes: 64 << 20,
-            data_limit_bytes: None,
-            resource_limits: None,
-            is_temporary: false,
-        }
-    }
-}
 
 /// Log that a database in memory keeps at most between two checkpoints.
 const MEMORY_LOG_BYTES: u64 = 4 << 20;
@@ -120,50 +49,6 @@ pub const MEMORY_CACHE_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone)]
 pub struct Engine {
     pub(super) shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Shared {
-    /// That of no other database that this process has opened.
-    pub number: u64,
-    pub volume: Arc<dyn Volume>,
-    pub options: EngineOptions,
-    pub pager: Arc<Pager>,
-    pub allocator: Allocator,
-    pub locks: LockTable,
-    pub catalogue: RwLock<Arc<Catalogue>>,
-    pub next_transaction: AtomicU64,
-    pub next_object: AtomicU32,
-    /// Number of the next temporary file of a sort.
-    pub next_sort: AtomicU64,
-    /// Rows of each table as far as commits are in the log: what a checkpoint notes.
-    pub row_counts: Mutex<BTreeMap<u32, u64>>,
-    /// Extents and pages that committed transactions gave up, and until which commit snapshots may read them.
-    pub given_up: Mutex<Vec<GivenUp>>,
-    /// Extents of undone loads, and what must be durable before anybody else is given them.
-    undone: Mutex<Vec<(Lsn, Vec<ExtentId>)>>,
-    /// Whose turn it is to commit what others may change at the same time.
-    pub turns: Turns,
-    pub counters: CounterCells,
-    /// Held by the one that backs up the log.
-    pub backups: Mutex<()>,
-    /// What it has decided for several databases.
-    pub(super) decisions: Decisions,
-    pub governor: Governor,
-    pub catalogue_iam: PageId,
-    pub recovery_model: AtomicU8,
-    pub checkpoint: Mutex<CheckpointState>,
-    /// Pages that were tried and kept compressed, by table, since the database was opened.
-    compression: Mutex<BTreeMap<UnitId, CompressionCounts>>,
-    pub room: Room,
-    pub latches: Latches,
-}
-
-#[derive(Debug)]
-pub(crate) struct GivenUp {
-    pub sequence: u64,
-    pub extents: Vec<ExtentId>,
-    pub units: Vec<UnitId>,
 }
 
 impl Engine {
@@ -445,108 +330,7 @@ fn cache_of(
     }
 }
 
-/// Numbers of databases that this process has opened.
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
-
 impl Shared {
-    fn new(
-        host: Option<&Host>,
-        volume: Arc<dyn Volume>,
-        options: EngineOptions,
-        pager: Arc<Pager>,
-        allocator: Allocator,
-        control: &Control,
-    ) -> Self {
-        let governor = Governor::new(options.resource_limits, &pager.waits);
-        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-        let space = host.map_or_else(LockSpace::default, |host| host.locks.clone());
-        let decisions = Decisions::new(pager.log.position().file, control.decisions.iter().copied());
-        Self {
-            number,
-            volume,
-            options,
-            locks: LockTable::within(&space, number, &pager.waits),
-            decisions,
-            pager,
-            allocator,
-            catalogue: RwLock::default(),
-            next_transaction: AtomicU64::new(control.next_transaction),
-            next_object: AtomicU32::new(control.next_object),
-            next_sort: AtomicU64::new(0),
-            row_counts: Mutex::new(control.row_counts.iter().copied().collect()),
-            given_up: Mutex::default(),
-            undone: Mutex::default(),
-            turns: Turns::default(),
-            counters: CounterCells::default(),
-            backups: Mutex::default(),
-            governor,
-            catalogue_iam: control.catalogue_iam,
-            recovery_model: AtomicU8::new(control.recovery_model),
-            checkpoint: Mutex::new(CheckpointState::after(control)),
-            compression: Mutex::default(),
-            room: Room::default(),
-            latches: Latches::default(),
-        }
-    }
-
-    pub fn recovery_model(&self) -> RecoveryModel {
-        match self.recovery_model.load(Ordering::Acquire) {
-            1 => RecoveryModel::Full,
-            2 => RecoveryModel::BulkLogged,
-            _ => RecoveryModel::Simple,
-        }
-    }
-
-    /// Whether a bulk load that begins now logs only its extents.
-    pub fn is_minimally_logged(&self) -> bool {
-        self.recovery_model() != RecoveryModel::Full
-    }
-
-    /// Whether its extents are marked for the next log backup.
-    pub fn marks_minimally_logged(&self) -> bool {
-        self.recovery_model() == RecoveryModel::BulkLogged
-    }
-
-    /// Extents of an undone load that are free as soon as the undoing is durable.
-    pub fn release_when_durable(&self, undone: Lsn, extents: Vec<ExtentId>) {
-        self.undone.lock().push((undone, extents));
-    }
-
-    /// Gives extents back that no snapshot can read any more.
-    pub fn release_given_up(&self) -> Result<(), EngineError> {
-        let durable = self.pager.log.durable();
-        let undone: Vec<_> = self.undone.lock().extract_if(.., |(undone, _)| *undone < durable).collect();
-        undone.into_iter().for_each(|(_, extents)| self.allocator.release(extents));
-        let oldest = self.pager.versions.oldest_snapshot().unwrap_or(u64::MAX);
-        let free: Vec<GivenUp> = {
-            let mut given_up = self.given_up.lock();
-            given_up.extract_if(.., |given_up| given_up.sequence <= oldest).collect()
-        };
-        for given_up in free {
-            self.allocator.release(given_up.extents);
-            given_up.units.into_iter().try_for_each(|unit| self.allocator.release_unit(unit))?;
-        }
-        Ok(())
-    }
-
-    /// Forgets what was noted of a table that is gone.
-    pub fn forget_table(&self, object: u32) {
-        self.pager.note_tree(object, false);
-        self.room.forget_table(object);
-        self.compression.lock().retain(|unit, _| unit.object != object);
-    }
-
-    /// Adds to a table's counts of compressed pages.
-    pub fn note_compression(&self, unit: UnitId, counts: CompressionCounts) {
-        if counts != CompressionCounts::default() {
-            *self.compression.lock().entry(unit).or_default() += counts;
-        }
-    }
-
-    fn compression_counts(&self, unit: UnitId) -> CompressionCounts {
-        self.compression.lock().get(&unit).copied().unwrap_or_default()
-    }
-
     fn load_catalogue(self: &Arc<Self>) -> Result<(), EngineError> {
         let first = self.catalogue_iam;
         // Its other units were created next to it and are empty.
@@ -606,124 +390,5 @@ impl Shared {
         table.rows = rows;
         table.definition = definition.rows;
         Ok(table)
-    }
-}
-
-/// The database as of one commit. Blocks nobody and is blocked by nobody. Clones share it.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    held: Arc<Held>,
-}
-
-#[derive(Debug)]
-struct Held {
-    shared: Arc<Shared>,
-    catalogue: Arc<Catalogue>,
-}
-
-impl Snapshot {
-    pub(crate) fn open(shared: &Arc<Shared>) -> Self {
-        // No commit can come between the catalogue and the number.
-        let current = shared.catalogue.read();
-        shared.pager.versions.open_snapshot(|| current.sequence);
-        let catalogue = Arc::clone(&current);
-        drop(current);
-        Self { held: Arc::new(Held { shared: Arc::clone(shared), catalogue }) }
-    }
-
-    /// Number of the last commit that it contains.
-    pub fn sequence(&self) -> u64 {
-        self.held.catalogue.sequence
-    }
-
-    /// All tables.
-    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.held.catalogue.tables()
-    }
-
-    /// The table of this name.
-    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
-        self.held.catalogue.named(name)
-    }
-
-    /// The table of this id.
-    pub fn table_of(&self, object: u32) -> Option<&Arc<Table>> {
-        self.held.catalogue.tables.get(object)
-    }
-
-    /// The tables whose text refers to a name.
-    pub fn referring(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
-        self.held.catalogue.referring(name)
-    }
-
-    /// The table of this name, or error 208.
-    pub(super) fn existing(&self, name: &str) -> Result<&Arc<Table>, EngineError> {
-        self.table(name).ok_or_else(|| EngineError::NoSuchTable { name: name.to_owned() })
-    }
-
-    /// Pages as this snapshot has them.
-    pub(super) fn reader(&self) -> PageReader {
-        PageReader {
-            shared: Arc::clone(&self.held.shared),
-            view: View::Snapshot(self.clone()),
-            passes: false,
-        }
-    }
-
-    /// Reads a table: all columns, or those of `projection`, indexes from 0.
-    pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        self.scan_table(Arc::clone(self.existing(name)?), projection)
-    }
-
-    /// Reads a table of this snapshot.
-    pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        Scan::new(self.reader(), table, projection)
-    }
-
-    /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key
-    /// columns.
-    pub fn ordered_scan(
-        &self,
-        name: &str,
-        projection: Option<Vec<usize>>,
-        from: Option<&RecordBatch>,
-        to: Option<&RecordBatch>,
-    ) -> Result<OrderedScan, EngineError> {
-        self.span_scan(name, None, projection, &[KeySpan::between(from, to)])
-    }
-
-    /// Reads a table through one of its nonclustered indexes, in its order, between two keys, both included; each is a batch of one row
-    /// of the first key columns. An index that has all columns of the projection is read alone.
-    pub fn index_scan(
-        &self,
-        name: &str,
-        index: &str,
-        projection: Option<Vec<usize>>,
-        from: Option<&RecordBatch>,
-        to: Option<&RecordBatch>,
-    ) -> Result<OrderedScan, EngineError> {
-        self.span_scan(name, Some(index), projection, &[KeySpan::between(from, to)])
-    }
-
-    /// Reads spans of the clustered key (`index` None) or of a nonclustered index: the rows of all, each once, in the order of the key.
-    pub fn span_scan(
-        &self,
-        name: &str,
-        index: Option<&str>,
-        projection: Option<Vec<usize>>,
-        spans: &[KeySpan],
-    ) -> Result<OrderedScan, EngineError> {
-        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), index, projection, spans)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.shared.pager.versions.close_snapshot(self.catalogue.sequence);
-        if let Err(error) = self.shared.release_given_up()
-            && !error.wants_space()
-        {
-            self.shared.pager.log.shut(error.to_string());
-        }
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::catalogue::Table;
-use super::database::Shared;
 use super::error::EngineError;
 use super::figures::count;
 use super::large::FragmentSink;
 use super::lsn::Lsn;
 use super::maps;
 use super::page::{self, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageType, RowId};
+use super::shared::Shared;
 use super::unit::UnitKind;
 use super::unit::{ExtentUse, Run};
 

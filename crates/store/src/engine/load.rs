@@ -8,12 +8,12 @@ use arrow::array::{BinaryArray, RecordBatch};
 use super::build::{Fill, TreeBuilder};
 use super::bulk::HeapLoad;
 use super::catalogue::{Filled, Table};
-use super::database::Shared;
 use super::error::EngineError;
 use super::index::{Index, Tree};
 use super::page::{ExtentId, RowId};
 use super::record::{StrungForm, StrungRows};
 use super::rows::{self, Columns};
+use super::shared::Shared;
 use super::sort::{Sorted, Sorter};
 use super::transaction::{Leftover, Leftovers, Savepoint, Transaction, no_table};
 

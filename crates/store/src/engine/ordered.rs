@@ -13,6 +13,7 @@ use super::large::LargeValueReader;
 use super::page::{EXTENT_PAGES, Page, PageId};
 use super::record::{RowGatherer, stub_target};
 use super::scan::PageReader;
+use super::snapshot::Snapshot;
 use super::stored::PageRows;
 use super::tree;
 
@@ -278,4 +279,42 @@ pub(crate) fn tree_of(table: &Table) -> Result<Arc<Tree>, EngineError> {
         .clustered
         .clone()
         .ok_or_else(|| EngineError::Schema { reason: format!("table {:?} has no key", table.name) })
+}
+
+impl Snapshot {
+    /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key
+    /// columns.
+    pub fn ordered_scan(
+        &self,
+        name: &str,
+        projection: Option<Vec<usize>>,
+        from: Option<&RecordBatch>,
+        to: Option<&RecordBatch>,
+    ) -> Result<OrderedScan, EngineError> {
+        self.span_scan(name, None, projection, &[KeySpan::between(from, to)])
+    }
+
+    /// Reads a table through one of its nonclustered indexes, in its order, between two keys, both included; each is a batch of one row
+    /// of the first key columns. An index that has all columns of the projection is read alone.
+    pub fn index_scan(
+        &self,
+        name: &str,
+        index: &str,
+        projection: Option<Vec<usize>>,
+        from: Option<&RecordBatch>,
+        to: Option<&RecordBatch>,
+    ) -> Result<OrderedScan, EngineError> {
+        self.span_scan(name, Some(index), projection, &[KeySpan::between(from, to)])
+    }
+
+    /// Reads spans of the clustered key (`index` None) or of a nonclustered index: the rows of all, each once, in the order of the key.
+    pub fn span_scan(
+        &self,
+        name: &str,
+        index: Option<&str>,
+        projection: Option<Vec<usize>>,
+        spans: &[KeySpan],
+    ) -> Result<OrderedScan, EngineError> {
+        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), index, projection, spans)
+    }
 }

@@ -6,7 +6,6 @@
 
 use std::fmt;
 
-use super::compress::information::CHANGES;
 use super::lsn::Lsn;
 
 /// Bytes of a page.
@@ -512,7 +511,7 @@ impl Page {
     /// Where rows may begin: after the compression information, if there is any.
     fn rows_start(&self) -> usize {
         match self.is_compressed() {
-            true => HEADER_BYTES + super::compress::information::size(&self.bytes).unwrap_or(0),
+            true => HEADER_BYTES + information_bytes(&self.bytes).unwrap_or(0),
             false => HEADER_BYTES,
         }
     }
@@ -627,6 +626,23 @@ pub fn level(bytes: &[u8; PAGE_BYTES]) -> u8 {
 /// See [`Page::page_type`].
 pub fn page_type(bytes: &[u8; PAGE_BYTES]) -> Option<PageType> {
     PageType::from_byte(bytes[TYPE])
+}
+
+/// In the flags of compression information: it has a dictionary.
+pub(crate) const HAS_DICTIONARY: u8 = 4;
+/// Where compression information counts changes.
+pub(crate) const CHANGES: usize = HEADER_BYTES + 1;
+
+/// Bytes of a compressed page's information record; None: the page is not compressed, or the record runs over it.
+pub(crate) fn information_bytes(page: &[u8; PAGE_BYTES]) -> Option<usize> {
+    if !is_compressed(page) {
+        return None;
+    }
+    let flags = *page.get(HEADER_BYTES)?;
+    let at = if flags & HAS_DICTIONARY != 0 { 5 } else { 3 };
+    let size =
+        page.get(HEADER_BYTES + at..)?.first_chunk().map(|bytes| usize::from(u16::from_le_bytes(*bytes)))?;
+    (size >= 5 && HEADER_BYTES + size <= PAGE_BYTES).then_some(size)
 }
 
 /// See [`Page::is_compressed`].

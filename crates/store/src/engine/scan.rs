@@ -7,7 +7,6 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use super::catalogue::Table;
-use super::database::{Shared, Snapshot};
 use super::error::EngineError;
 use super::figures::WaitType;
 use super::index::RowLocator;
@@ -15,6 +14,8 @@ use super::large::{FragmentSource, LargeValueReader};
 use super::lock::Resource;
 use super::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, PageType, RowId};
 use super::record::{BatchBuilder, ExpectedSizes, LyingRows, RowGatherer};
+use super::shared::Shared;
+use super::snapshot::Snapshot;
 use super::tree;
 use super::unit::ExtentUse;
 use super::unit::UnitKind;
@@ -335,5 +336,22 @@ impl Iterator for Scan {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.gather(|_, _| Ok(())).transpose()
+    }
+}
+
+impl Snapshot {
+    /// Pages as this snapshot has them.
+    pub(super) fn reader(&self) -> PageReader {
+        PageReader { shared: Arc::clone(self.shared()), view: View::Snapshot(self.clone()), passes: false }
+    }
+
+    /// Reads a table: all columns, or those of `projection`, indexes from 0.
+    pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
+        self.scan_table(Arc::clone(self.existing(name)?), projection)
+    }
+
+    /// Reads a table of this snapshot.
+    pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
+        Scan::new(self.reader(), table, projection)
     }
 }

@@ -13,8 +13,8 @@ use arrow::buffer::Buffer;
 use arrow::compute::interleave;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
-use super::database::Shared;
 use super::error::EngineError;
+use super::shared::Shared;
 use super::volume::{Volume, VolumeFile};
 use crate::message::{JOURNAL_ALIGNMENT, MessageEncoder, decode_message};
 

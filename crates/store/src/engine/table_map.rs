@@ -188,10 +188,10 @@ impl TableMap {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::unit::Unit;
     use super::super::catalogue::catalogue_layout;
     use super::super::file_layout::PRIMARY;
     use super::super::page::PageId;
+    use super::super::unit::Unit;
     use super::*;
 
     fn words(text: &str) -> Vec<String> {

@@ -16,7 +16,6 @@ use super::catalogue::{Catalogue, Filled, Table};
 use super::check;
 use super::claims::Claims;
 use super::compress::Compression;
-use super::database::{GivenUp, RecoveryModel, Shared, Snapshot};
 use super::definition;
 use super::error::EngineError;
 use super::figures::count;
@@ -28,12 +27,14 @@ use super::layout::Column;
 use super::lock::LockMode;
 use super::log::Operation;
 use super::lsn::Lsn;
+use super::options::RecoveryModel;
 use super::page::{ExtentId, PageId, RowId, UnitId};
+use super::shared::{GivenUp, Shared};
+use super::snapshot::Snapshot;
 use super::table_map::{Chunked, TableMap};
 use super::unit::{CATALOGUE, UnitKind};
 use super::unit::{Owner, Unit};
 pub(super) use commit::Ready;
-pub(crate) use commit::Turns;
 pub(crate) use leftover::{Leftover, Leftovers};
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
@@ -660,7 +661,7 @@ impl Transaction {
     }
 
     pub(super) fn check(&self) -> Result<(), EngineError> {
-        self.shared.governor.pace(&self.shared, self.interrupt.as_deref());
+        self.shared.governor.pace(&self.shared.pager.log, self.interrupt.as_deref());
         match (self.failed, self.shared.pager.log.is_shut()) {
             (_, Some(reason)) => Err(EngineError::Shut { reason }),
             (true, None) => Err(EngineError::Doomed),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use super::super::database::Shared;
 use super::super::error::EngineError;
 use super::super::figures::WaitType;
 use super::super::files;
 use super::super::log::LogFileHeader;
 use super::super::lsn::Lsn;
 use super::super::page::{PAGE_BYTES, Page, PageId};
+use super::super::shared::Shared;
 use super::super::volume::{Volume, VolumeFile};
 
 /// Kinds of sections; each starts with one of these.

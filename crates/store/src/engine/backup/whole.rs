@@ -6,13 +6,14 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::super::control::Control;
-use super::super::database::{Engine, Shared};
+use super::super::database::Engine;
 use super::super::error::EngineError;
 use super::super::figures::WaitType;
 use super::super::files;
 use super::super::log::file_number;
 use super::super::lsn::Lsn;
 use super::super::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId};
+use super::super::shared::Shared;
 use super::super::volume::Volume;
 use super::stream::{BLOCK, CONTROL, Copy, END, FILE, PAGE, Sink, Source, damaged};
 use super::used_pages;

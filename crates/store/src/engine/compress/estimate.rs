@@ -4,7 +4,6 @@ use arrow::array::RecordBatch;
 
 use super::Compression;
 use crate::engine::block::PageBlock;
-use crate::engine::database::Snapshot;
 use crate::engine::error::EngineError;
 use crate::engine::figures::levels;
 use crate::engine::index::Tree;
@@ -12,6 +11,7 @@ use crate::engine::large::LargeValueReader;
 use crate::engine::layout::Layout;
 use crate::engine::page::{EXTENT_PAGES, PAGE_BYTES, UnitId};
 use crate::engine::record::{BoundBatch, LargeUse, LargeValueSink, POINTER_BYTES, RowGatherer};
+use crate::engine::snapshot::Snapshot;
 
 /// Pages that are looked at: all of a small table, and as many of a larger one, spread over it.
 pub const SAMPLE_PAGES: u64 = 5000;

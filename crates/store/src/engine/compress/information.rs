@@ -12,13 +12,10 @@ use super::grid::{Grid, GridColumn};
 use super::record::{CdRecord, is_compressed, owned};
 use super::row::ROW_BUFFER_BYTES;
 use super::writer::write_row;
-use crate::engine::page::{HEADER_BYTES, PAGE_BYTES, Page};
+use crate::engine::page::{HAS_DICTIONARY, HEADER_BYTES, PAGE_BYTES, Page, information_bytes};
 use crate::engine::record::u16_at;
 
 const HAS_ANCHORS: u8 = 2;
-const HAS_DICTIONARY: u8 = 4;
-/// Where the number of changes is.
-pub(in crate::engine) const CHANGES: usize = HEADER_BYTES + 1;
 /// Entries of a dictionary at most: a symbol is a byte.
 pub const DICTIONARY_LIMIT: usize = 256;
 
@@ -34,7 +31,7 @@ pub struct PageInformation<'p> {
 impl<'p> PageInformation<'p> {
     /// Reads it from a page. None: the page has none, or it makes no sense.
     pub fn read(page: &'p [u8; PAGE_BYTES]) -> Option<Self> {
-        let bytes = size(page)?;
+        let bytes = information_bytes(page)?;
         let all = page.get(HEADER_BYTES..HEADER_BYTES + bytes)?;
         let flags = *all.first()?;
         let anchors_end = usize::from(u16_at(all, 3)?);
@@ -245,17 +242,6 @@ impl InformationWriter {
     }
 }
 
-/// Bytes of a compressed page's information record; None: the page is not compressed, or the record runs over it.
-pub(in crate::engine) fn size(page: &[u8; PAGE_BYTES]) -> Option<usize> {
-    if !crate::engine::page::is_compressed(page) {
-        return None;
-    }
-    let flags = *page.get(HEADER_BYTES)?;
-    let at = if flags & HAS_DICTIONARY != 0 { 5 } else { 3 };
-    let size = usize::from(u16_at(page, HEADER_BYTES + at)?);
-    (size >= 5 && HEADER_BYTES + size <= PAGE_BYTES).then_some(size)
-}
-
 impl Page {
     /// The row in a slot as it is without what it shares with others of a compressed page: what keys and values are read from. None:
     /// there is none, or it cannot be read.
@@ -277,7 +263,9 @@ impl Page {
 
     /// Makes an empty page a compressed one with the same information as another, so that rows can move there as they are.
     pub fn share_information(&mut self, with: &Self) -> bool {
-        let Some(size) = size(with.bytes()).filter(|_| self.slot_count() == 0) else { return false };
+        let Some(size) = information_bytes(with.bytes()).filter(|_| self.slot_count() == 0) else {
+            return false;
+        };
         let Some(bytes) = with.bytes().get(HEADER_BYTES..HEADER_BYTES + size) else { return false };
         self.set_information(bytes)
     }

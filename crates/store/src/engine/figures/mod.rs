@@ -19,10 +19,11 @@ pub use space::{AllocationUnitSpace, LogReuseWait, LogSpace};
 pub use waits::{WaitCount, WaitType, Waits};
 
 use super::buffer::CacheCounts;
-use super::database::{Engine, Snapshot};
+use super::database::Engine;
 use super::error::EngineError;
 use super::log::{LogCount, LogFlushes, LogReader, VirtualLogFile};
 use super::lsn::Lsn;
+use super::snapshot::Snapshot;
 
 impl Engine {
     /// Log records since the database was opened, by operation and context.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::database::Snapshot;
 use super::super::error::EngineError;
 use super::super::index::Tree;
 use super::super::page::{CAPACITY_BYTES, EXTENT_PAGES, Page, PageId, UnitId};
 use super::super::record::{RecordType, record_type};
 use super::super::scan::PageReader;
+use super::super::snapshot::Snapshot;
 use super::super::tree;
 use super::super::unit::Unit;
 use super::super::unit::UnitKind;

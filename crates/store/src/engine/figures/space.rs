@@ -1,9 +1,11 @@
 //! Space: of the log, of the data files, of allocation units.
 
 use super::super::allocation::DataFileSpace;
-use super::super::database::{RecoveryModel, Shared, Snapshot};
 use super::super::error::EngineError;
+use super::super::options::RecoveryModel;
 use super::super::page::{EXTENT_PAGES, PageId, UnitId};
+use super::super::shared::Shared;
+use super::super::snapshot::Snapshot;
 use super::super::unit::Unit;
 use super::pages;
 

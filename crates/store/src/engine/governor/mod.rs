@@ -13,35 +13,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 
-use super::database::{Engine, Shared};
 use super::figures::{WaitType, Waits};
+use super::log::Log;
 use meter::{Cause, Meter};
-
-impl Engine {
-    /// Holds the database to these limits from now on; None: to none. Utilisation is counted anew.
-    pub fn set_resource_limits(&self, limits: Option<ResourceLimits>) {
-        self.shared.governor.set_limits(limits, self.shared.pager.log.written_bytes());
-    }
-
-    /// What the database is held to.
-    pub fn resource_limits(&self) -> Option<ResourceLimits> {
-        self.shared.governor.meter.lock().as_ref().map(|(meter, _)| meter.limits())
-    }
-
-    /// Utilisation of the last hour, a row for every 15 seconds, newest first (`sys.dm_db_resource_stats`); empty without limits.
-    pub fn resource_samples(&self) -> Vec<ResourceSample> {
-        let counts = self.cache_counts();
-        let memory_percent = 100.0 * counts.pages as f64 / counts.limit_pages.max(1) as f64;
-        self.shared.governor.samples(self.shared.pager.log.written_bytes(), memory_percent)
-    }
-
-    /// Counts processor time that was spent for this database elsewhere: decoding, planning, running a query.
-    pub fn charge_processor_time(&self, time: Duration) {
-        if let Some((meter, _)) = &mut *self.shared.governor.meter.lock() {
-            meter.charge_processor(time);
-        }
-    }
-}
 
 /// Delays work whose database has used more than its share.
 #[derive(Debug)]
@@ -68,15 +42,28 @@ impl Governor {
         governor
     }
 
-    fn set_limits(&self, limits: Option<ResourceLimits>, log_written_bytes: u64) {
+    /// Holds the database to these limits from now on.
+    pub fn set_limits(&self, limits: Option<ResourceLimits>, log_written_bytes: u64) {
         let now = self.start.elapsed();
         *self.meter.lock() =
             limits.map(|limits| (Meter::new(limits, now, SystemTime::now()), log_written_bytes));
         self.on.store(limits.is_some(), Ordering::Release);
     }
 
+    /// What the database is held to.
+    pub fn limits(&self) -> Option<ResourceLimits> {
+        self.meter.lock().as_ref().map(|(meter, _)| meter.limits())
+    }
+
+    /// Counts processor time that was spent elsewhere.
+    pub fn charge_processor(&self, time: Duration) {
+        if let Some((meter, _)) = &mut *self.meter.lock() {
+            meter.charge_processor(time);
+        }
+    }
+
     /// Waits until the database may go on: what it logged, and what this thread computed since it was last here, is paid for.
-    pub fn pace(&self, shared: &Shared, interrupt: Option<&AtomicBool>) {
+    pub fn pace(&self, log: &Log, interrupt: Option<&AtomicBool>) {
         if !self.on.load(Ordering::Acquire) {
             return;
         }
@@ -86,7 +73,7 @@ impl Governor {
         }
         let start = Instant::now();
         let mut cause = None;
-        while let Some((delay, because)) = self.delay(shared.pager.log.written_bytes()) {
+        while let Some((delay, because)) = self.delay(log.written_bytes()) {
             cause = Some(because);
             if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Acquire)) {
                 break;
@@ -111,7 +98,8 @@ impl Governor {
         meter.delay(self.start.elapsed())
     }
 
-    fn samples(&self, log_written_bytes: u64, memory_percent: f64) -> Vec<ResourceSample> {
+    /// Utilisation of the last hour, newest first.
+    pub fn samples(&self, log_written_bytes: u64, memory_percent: f64) -> Vec<ResourceSample> {
         self.delay(log_written_bytes);
         match &mut *self.meter.lock() {
             Some((meter, _)) => meter.samples(self.start.elapsed(), memory_percent),

@@ -6,11 +6,11 @@ use arrow::array::RecordBatch;
 
 use super::super::catalogue::Table;
 use super::super::claims::Beside;
-use super::super::database::Snapshot;
 use super::super::heap::HeapWriter;
 use super::super::index::RowLocator;
 use super::super::lock::{LockMode, Request, Resource};
 use super::super::ordered::tree_of;
+use super::super::snapshot::Snapshot;
 use super::super::tree::{descend, keys_of};
 use super::super::unit::CATALOGUE;
 use super::{EngineError, Transaction, no_table};

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
-
-use super::super::database::Shared;
 use super::super::figures::count;
 use super::super::log::{Log, Operation};
 use super::super::lsn::Lsn;
 use super::super::pager::LogPosition;
+use super::super::shared::Shared;
+use super::super::turns::Turn;
 use super::{EngineError, Transaction};
 
 impl Transaction {
@@ -33,7 +32,7 @@ impl Transaction {
         let forced =
             if self.forced && !shared.options.is_temporary { shared.pager.sync_files() } else { Ok(()) };
         // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
-        let turn = self.work.is_together().then(|| Turn::wait(&shared));
+        let turn = self.work.is_together().then(|| Turn::wait(&shared.turns));
         let prepared = forced.and_then(|()| self.write_definitions()).and_then(|()| {
             self.insert_all_pending()?;
             self.prepare()
@@ -169,35 +168,5 @@ impl Ready {
         shared.locks.release_all(transaction.id);
         shared.after_commit();
         sequence
-    }
-}
-
-/// Whether a commit is under way that changes what others may change at the same time.
-#[derive(Debug, Default)]
-pub(crate) struct Turns {
-    taken: Mutex<bool>,
-    free: Condvar,
-}
-
-/// The right to be that commit, until it is dropped.
-#[derive(Debug)]
-struct Turn(Arc<Shared>);
-
-impl Turn {
-    fn wait(shared: &Arc<Shared>) -> Turn {
-        let mut taken = shared.turns.taken.lock();
-        while *taken {
-            shared.turns.free.wait(&mut taken);
-        }
-        *taken = true;
-        drop(taken);
-        Turn(Arc::clone(shared))
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        *self.0.turns.taken.lock() = false;
-        self.0.turns.free.notify_one();
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::super::database::Shared;
 use super::super::page::ExtentId;
+use super::super::shared::Shared;
 use super::{Savepoint, Transaction};
 
 /// What one writer has left.

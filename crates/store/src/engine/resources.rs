@@ -1,0 +1,36 @@
+//! What a database is held to, how it used it, and what its locks are: figures that need the open database.
+
+use std::time::Duration;
+
+use super::database::Engine;
+use super::governor::{ResourceLimits, ResourceSample};
+use super::lock::LockRow;
+
+impl Engine {
+    /// Holds the database to these limits from now on; None: to none. Utilisation is counted anew.
+    pub fn set_resource_limits(&self, limits: Option<ResourceLimits>) {
+        self.shared.governor.set_limits(limits, self.shared.pager.log.written_bytes());
+    }
+
+    /// What the database is held to.
+    pub fn resource_limits(&self) -> Option<ResourceLimits> {
+        self.shared.governor.limits()
+    }
+
+    /// Utilisation of the last hour, a row for every 15 seconds, newest first (`sys.dm_db_resource_stats`); empty without limits.
+    pub fn resource_samples(&self) -> Vec<ResourceSample> {
+        let counts = self.cache_counts();
+        let memory_percent = 100.0 * counts.pages as f64 / counts.limit_pages.max(1) as f64;
+        self.shared.governor.samples(self.shared.pager.log.written_bytes(), memory_percent)
+    }
+
+    /// Counts processor time that was spent for this database elsewhere: decoding, planning, running a query.
+    pub fn charge_processor_time(&self, time: Duration) {
+        self.shared.governor.charge_processor(time);
+    }
+
+    /// Locks that are held or waited for (`sys.dm_tran_locks`), with whom each waiter waits for (`blocking_session_id`).
+    pub fn locks(&self) -> Vec<LockRow> {
+        self.shared.locks.rows()
+    }
+}
