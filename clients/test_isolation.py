@@ -21,7 +21,6 @@ from isolation.checker import Anomaly, check, excluded
 from isolation.service import ROLLED_BACK, Service, number_of, results
 from isolation.workload import Runner, Workload
 
-
 SECONDS = float(os.environ.get("BULKWIRE_ISOLATION_SECONDS", "0"))
 TRANSACTIONS = 20_000
 LISTS, REGISTERS, GROUPS = ("append", "read"), ("replace", "read"), ("add", "find")

@@ -1,6 +1,7 @@
 """bulkwire's client against a TDS server that others wrote: what it accepts, and what it refuses and why.
 
-docs/other-servers.md reports the same. The server is the crate `iridium_server`, started by `iridium/`.
+docs/other-servers.md reports the same. The servers are the crates `iridium_server` (`iridium/` starts it) and
+`mssql-mock-tds` (`rust/` does).
 """
 
 from __future__ import annotations
@@ -191,3 +192,129 @@ def test_the_stream_is_read_as_it_was_meant(server, tmp_path):
         "2|NULL|NULL|NULL|NULL|NULL",
         "-3|0|-1|0|NULL|z",
     ]
+
+
+@dataclasses.dataclass(frozen=True)
+class MockServer(OtherServer):
+    """Microsoft's mock, which knows the statements of `rust/src/mock_server.rs` alone."""
+
+    process: subprocess.Popen[str] = dataclasses.field(kw_only=True)
+
+    @property
+    def pinned(self) -> str:
+        """Accepts its certificate and no other."""
+        return f"ServerCertificate={self.certificate}"
+
+    def ask(
+        self, sql: str, options: str, user: str = "sa:Any-1@", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """What `bulkwire query` makes of a statement, with these options of the URL."""
+        return subprocess.run(
+            [self.binaries / "bulkwire", "query", sql, "--output", "csv"]
+            + ["--url", f"mssql://{user}{self.host}:{self.port}/master?{options}"],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def answers(self, options: str) -> bool:
+        """Whether a connection with these options gets an answer."""
+        return self.ask("SELECT 1", options).stdout.splitlines()[1:] == ["1"]
+
+
+@contextlib.contextmanager
+def mocked(binaries: pathlib.Path, folder: pathlib.Path, *arguments: str) -> Iterator[MockServer]:
+    """A mock of its own."""
+    process = subprocess.Popen(
+        [*programs.rust(), "mock-server", folder, *arguments], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        ready = READY.match(process.stdout.readline())
+        assert ready, "the server did not start"
+        certificate = folder / "certificate.pem"
+        yield MockServer("127.0.0.1", int(ready[1]), "sa", "Any-1", binaries, certificate, process=process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def mock(binaries, tmp_path_factory) -> Iterator[MockServer]:
+    """A mock without TLS."""
+    with mocked(binaries, tmp_path_factory.mktemp("mock"), "none") as server:
+        yield server
+
+
+def test_the_mock_without_tls_gets_a_password_only_if_that_is_asked_for(mock):
+    assert mock.answers("Encrypt=Off")
+    for encryption in ("Optional", "Mandatory"):
+        refused = mock.ask("SELECT 1", f"Encrypt={encryption}&TrustServerCertificate=true")
+        assert refused.returncode == 1
+        assert "Encrypt=Off" in refused.stderr
+
+
+def test_the_mock_is_reached_over_tls_within_tds(binaries, tmp_path):
+    with mocked(binaries, tmp_path, "tls") as mock:
+        for encryption in ("Mandatory", "Optional"):
+            assert mock.answers(f"Encrypt={encryption}&{mock.pinned}")
+            assert mock.answers(f"Encrypt={encryption}&TrustServerCertificate=true")
+        assert "certificate is not accepted" in mock.ask("SELECT 1", "Encrypt=Mandatory").stderr
+        assert "requires encryption" in mock.ask("SELECT 1", "Encrypt=Off").stderr
+        assert "TLS handshake" in mock.ask("SELECT 1", f"Encrypt=Strict&{mock.pinned}").stderr
+
+
+def test_the_mock_is_reached_over_tds_within_tls(binaries, tmp_path):
+    with mocked(binaries, tmp_path, "strict") as mock:
+        assert mock.answers(f"Encrypt=Strict&{mock.pinned}")
+        assert "certificate is not accepted" in mock.ask("SELECT 1", "Encrypt=Strict").stderr
+        other = tmp_path / "other"
+        other.mkdir()
+        with mocked(binaries, other, "strict") as stranger:
+            assert "not the one" in mock.ask("SELECT 1", f"Encrypt=Strict&{stranger.pinned}").stderr
+        assert mock.ask("SELECT 1", f"Encrypt=Mandatory&{mock.pinned}").returncode == 1
+
+
+def test_the_mock_sends_its_clients_elsewhere(binaries, tmp_path, mock):
+    with mocked(binaries, tmp_path, "none", str(mock.port)) as gateway:
+        rows = gateway.ask("SELECT CAST(1 AS BIGINT), 2, 3", "Encrypt=Off").stdout.splitlines()[1:]
+        assert rows == ["1,2,3"]
+
+
+def test_the_mock_gets_the_access_token(binaries, tmp_path):
+    with mocked(binaries, tmp_path, "tls") as mock:
+        ran = mock.ask("SELECT 1", mock.pinned, user="", BULKWIRE_ACCESS_TOKEN="tøken")
+        assert ran.returncode == 0, ran.stderr
+        assert mock.process.stdout.readline() == "login token=tøken\n"
+
+
+def test_values_of_the_mock(mock):
+    ran = mock.ask("SELECT every type", "Encrypt=Off")
+    assert ran.returncode == 0, ran.stderr
+    header, row = ran.stdout.splitlines()
+    assert header == "tiny,small,large,text,long,narrow,bytes"
+    assert row == "255,-32768,-9223372036854775808,zwölf,a\U0001f680,cé€,0x01FF00"
+
+
+def test_answers_of_the_mock_that_are_no_rows(mock):
+    unknown = mock.ask("SELECT unknown", "Encrypt=Off")
+    assert (unknown.returncode, unknown.stdout, unknown.stderr) == (0, "", "")
+    assert "Msg 1222" in mock.ask("SELECT refused", "Encrypt=Off").stderr
+    after = mock.ask("SELECT after an error", "Encrypt=Off")
+    assert (after.returncode, after.stdout) == (1, "n\n1\n")
+    assert "Msg 50000" in after.stderr
+    among = mock.ask("SELECT among messages", "Encrypt=Off")
+    assert (among.returncode, among.stdout) == (0, "n\n1\n")
+    assert among.stderr == "a message between the columns and the rows\n"
+
+
+def test_answers_of_the_mock_that_break_the_protocol(mock):
+    assert "unpaired surrogate" in mock.ask("SELECT half a pair", "Encrypt=Off").stderr
+    assert "NULL in a column that is NOT NULL" in mock.ask("SELECT nothing", "Encrypt=Off").stderr
+
+
+def test_the_mock_hears_an_attention(mock):
+    slow = mock.ask("SELECT slowly", "Encrypt=Off&Command Timeout=1")
+    assert slow.returncode == 1
+    assert "time-out" in slow.stderr

@@ -1,4 +1,4 @@
-//! Drives tiberius and mssql-tds against the embedded server and prints one JSON line per check.
+//! Drives tiberius and mssql-tds against the embedded server and prints one JSON line per check. With `mock-server` it is a server itself.
 //!
 //! The first argument is the client, `tiberius` or `mssql-tds`; further ones name the checks to run, all without one. The
 //! endpoint comes from BULKWIRE_HOST, BULKWIRE_PORT, BULKWIRE_USER, BULKWIRE_PASSWORD and BULKWIRE_CERTIFICATE (a PEM file), a
@@ -6,6 +6,7 @@
 
 mod cell;
 mod environment;
+mod mock_server;
 mod mssql_tds_client;
 mod tiberius_client;
 
@@ -27,6 +28,12 @@ macro_rules! checks {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [verb, folder, encryption, redirect @ ..] = words.as_slice()
+        && verb == "mock-server"
+    {
+        return mock_server::serve(folder, encryption, redirect.first().map(String::as_str)).await;
+    }
     let environment = Environment::read()?;
     let mut arguments = std::env::args().skip(1);
     let checks: Vec<(&str, Run)> = match arguments.next().as_deref() {
