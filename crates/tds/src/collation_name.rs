@@ -83,7 +83,7 @@ fn from_sql_name(name: &str) -> Option<Collation> {
 /// Every collation with what its name says in words, as `sys.fn_helpcollations` lists them.
 pub fn collations() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    for designator in WINDOWS {
+    for designator in WINDOWS.iter().filter(|designator| !DEPRECATED.contains(&designator.name)) {
         for version in designator.versions {
             for style in styles(*version) {
                 let name = format!("{}{}_{style}", designator.name, version_suffix(*version).unwrap_or(""));
@@ -225,7 +225,10 @@ const fn windows(name: &'static str, lcid: u32, versions: &'static [u8]) -> Wind
     Windows { name, lcid, versions }
 }
 
-/// What `sys.fn_helpcollations` lists, and four deprecated designators that old databases still have.
+/// Designators that old databases still have, and `sys.fn_helpcollations` does not list.
+const DEPRECATED: &[&str] = &["Hindi", "Korean_Wansung_Unicode", "Lithuanian_Classic", "Macedonian"];
+
+/// What `sys.fn_helpcollations` lists, and the deprecated designators.
 const WINDOWS: &[Windows] = &[
     windows("Albanian", 0x041C, &[0, 2]),
     windows("Arabic", 0x0401, &[0, 2]),

@@ -1,5 +1,6 @@
 //! The functions that know the session, the server and the catalogue.
 
+mod collation_property;
 mod metadata;
 mod system;
 

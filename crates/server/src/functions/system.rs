@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tds::{Length, SqlType};
 
+use super::collation_property;
 use super::metadata::{lookup, pair};
 use crate::catalogue::{same_name, views};
 use crate::facts::Facts;
@@ -92,10 +93,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
                 Some(Datum::Text(value.to_string()))
             },
         ),
-        "COLLATIONPROPERTY" => {
-            let [collation, property] = take(name, arguments)?;
-            collation_property(&collation, &property).map(Some)
-        }
+        "COLLATIONPROPERTY" => collation_property::bind(name, arguments, facts),
         "HAS_DBACCESS" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
             facts.directory.database(value.as_text()?).map(|_| Datum::Int(1))
         }),
@@ -294,28 +292,6 @@ fn server_property(property: &str, facts: &Facts) -> Result<Typed, SqlError> {
         "sqlcharsetname" => text("iso_1"),
         "sqlsortordername" => text("nocase_iso"),
         _ => Typed::constant(Datum::Null, name_type()),
-    }
-}
-
-fn collation_property(collation: &Typed, property: &Typed) -> Result<Typed, SqlError> {
-    let (Some(Datum::Text(name)), Some(Datum::Text(property))) = (&collation.constant, &property.constant)
-    else {
-        return Err(SqlError::unsupported("COLLATIONPROPERTY of computed names"));
-    };
-    let Some(collation) = tds::Collation::from_name(name) else {
-        return Typed::constant(Datum::Null, SqlType::Int);
-    };
-    let number = |value: u32| Typed::constant(Datum::Int(i64::from(value)), SqlType::Int);
-    match property.to_ascii_lowercase().as_str() {
-        "tdscollation" => Typed::constant(
-            Datum::Binary(collation.to_bytes().to_vec()),
-            SqlType::VarBinary { length: Length::Units(5) },
-        ),
-        "lcid" => number(collation.lcid()),
-        "codepage" => number(u32::from(collation.code_page().number())),
-        "version" => number(u32::from(collation.version())),
-        "comparisonstyle" => number(0x30001),
-        _ => Typed::constant(Datum::Null, SqlType::Int),
     }
 }
 

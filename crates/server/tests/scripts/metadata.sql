@@ -72,3 +72,26 @@ NULL
 SET CONTEXT_INFO 0x0102; SELECT SUBSTRING(CONTEXT_INFO(), 1, 3), DATALENGTH(CONTEXT_INFO())
 ----
 0x010200 | 128
+
+-- COLLATIONPROPERTY of names that are computed
+SELECT COLLATIONPROPERTY(name, 'LCID') AS lcid, COLLATIONPROPERTY(name, 'CodePage') AS page, COLLATIONPROPERTY(name, 'Version') AS version, COLLATIONPROPERTY(name, 'ComparisonStyle') AS style, COLLATIONPROPERTY(name, 'SortId') AS sort_id, COLLATIONPROPERTY(name, 'TdsCollation') AS wire FROM (VALUES (N'Polish_100_CS_AI'), (N'Latin1_General_BIN2'), (N'SQL_Latin1_General_CP1_CI_AS'), (N'Hindi_CI_AS'), (N'Latin1_General_100_CI_AS_SC_UTF8'), (N'nosuch'), (NULL)) AS v (name)
+----
+[lcid int null, page int null, version int null, style int null, sort_id int null, wire varbinary(5) null]
+1045 | 1250 | 2 | 196610 | 0 | 0x1504E02000
+1033 | 1252 | 0 | 0 | 0 | 0x0904000200
+1033 | 1252 | 0 | 196609 | 52 | 0x0904D00034
+1081 | 0 | 0 | 196609 | 0 | 0x3904D00000
+1033 | 65001 | 2 | 196609 | 0 | 0x0904D02400
+NULL | NULL | NULL | NULL | NULL | NULL
+NULL | NULL | NULL | NULL | NULL | NULL
+
+SELECT COLLATIONPROPERTY('Latin1_General_CI_AS', property) AS value FROM (VALUES ('CodePage'), ('TDSCollation'), ('nosuch')) AS v (property)
+----
+[value sql_variant null]
+1252
+0x0904D00000
+NULL
+
+SELECT COUNT(*) AS n FROM fn_helpcollations() WHERE COLLATIONPROPERTY(name, 'CodePage') = 874 AND COLLATIONPROPERTY(name, 'SortId') = 0 AND name LIKE 'Thai%BIN2'
+----
+2
