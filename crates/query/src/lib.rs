@@ -15,6 +15,7 @@ pub mod convert;
 mod correlated;
 mod date_format;
 pub mod datum;
+mod extreme;
 pub mod facts;
 mod function_table;
 pub mod functions;

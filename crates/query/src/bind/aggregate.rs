@@ -325,8 +325,12 @@ impl Binder<'_> {
             let expr = aggregate(engine_aggregates::count::count_udaf(), vec![lit(1_i64)], false, Vec::new());
             return Ok(numbers(expr, bigint, count_type));
         }
-        let first =
-            call.arguments.first().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?;
+        let wanted = if call.name == "STRING_AGG" { 2 } else { 1 };
+        let wrong_count = || SqlError::argument_count(&call.name.to_lowercase(), wanted);
+        let first = call.arguments.first().ok_or_else(wrong_count)?;
+        if call.arguments.len() != wanted {
+            return Err(wrong_count());
+        }
         let value = self.value(first, scope)?;
         let sql_type = value.sql_type.clone();
         let value_collation = value.collation;

@@ -19,6 +19,7 @@ use super::super::Datum;
 use super::super::arithmetic::checked_float;
 use super::super::collation::{is_lossy, key};
 use super::super::datum::data_type;
+use super::super::extreme::extreme;
 use super::super::percentile::percentile;
 use super::super::scalar::Scalar;
 use super::super::typed::{Typed, call_with};
@@ -253,10 +254,12 @@ impl Binder<'_> {
                 let inner = FunctionCall { over: None, ..call.clone() };
                 let first =
                     inner.arguments.first().map(|argument| self.value(argument, scope)).transpose()?;
-                if matches!(name, "MIN" | "MAX") && first.as_ref().is_some_and(is_lossy) {
-                    return Err(SqlError::unsupported("MIN or MAX of text with OVER"));
-                }
                 let Aggregate { expr, value_type, result, collation } = self.aggregate_of(&inner, scope)?;
+                if let Some(value) = first.filter(|value| matches!(name, "MIN" | "MAX") && is_lossy(value)) {
+                    let function = WindowFunctionDefinition::AggregateUDF(extreme(name == "MAX"));
+                    let arguments = vec![value.expr.clone(), key(&value)];
+                    return Ok(Called { function, arguments, value_type, result, collation });
+                }
                 let Expr::AggregateFunction(aggregate) = expr else {
                     return Err(SqlError::internal("an aggregate that is none"));
                 };
