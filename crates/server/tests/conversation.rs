@@ -103,6 +103,19 @@ fn a_cancelled_statement_ends_with_the_error_bit_before_the_acknowledgement() {
     assert_eq!(statement.status, DoneStatus::ERROR);
 }
 
+/// Drivers put a connection away for the bit of its own.
+#[test]
+fn an_error_of_severity_20_ends_the_batch_and_the_connection() {
+    let server = server_with_table(3);
+    let mut client = connect(&server);
+    let tokens = client.batch("RAISERROR('fatal', 20, 1) WITH LOG DELETE t");
+    assert_eq!(error_numbers(&tokens), [50000], "{tokens:?}");
+    let Some(Token::Done(statement)) = tokens.last() else { panic!("{tokens:?}") };
+    assert_eq!(statement.status, DoneStatus::SERVER_ERROR);
+    assert!(matches!(client.socket.read(&mut [0]), Ok(0) | Err(_)));
+    assert_eq!(count(&mut connect(&server)), 3);
+}
+
 /// Their columns are datetimes and not nullable; the clock knows more digits, and of other sessions little is known.
 #[test]
 fn every_session_is_listed_whole() {

@@ -134,8 +134,9 @@ impl Conversation {
     /// Answers with an error after which the connection is closed.
     async fn fail(&mut self, error: SqlError) -> Result<(), ConnectionError> {
         let message = self.shared.instance.server_message(error);
+        let status = if message.is_fatal() { DoneStatus::SERVER_ERROR } else { DoneStatus::ERROR };
         self.writer.tokens(|w| Token::Error(message).encode(w, self.version))?;
-        self.done(DoneStatus::ERROR, 0).await.map(drop)
+        self.done(status, 0).await.map(drop)
     }
 
     /// The session, for something that may take it to another thread.

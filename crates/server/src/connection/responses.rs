@@ -140,8 +140,8 @@ impl ResponseEncoder {
         writer: &mut ResponseWriter<W>,
     ) -> Result<bool, ConnectionError> {
         if self.held.is_none() {
-            self.held =
-                Some((DoneKind::Statement, Done { status: DoneStatus::FINAL, command: 0, row_count: 0 }));
+            let status = if self.fatal { DoneStatus::SERVER_ERROR } else { DoneStatus::FINAL };
+            self.held = Some((DoneKind::Statement, Done { status, command: 0, row_count: 0 }));
         }
         self.release(writer, false)?;
         writer.finish().await?;
@@ -167,14 +167,16 @@ impl ResponseEncoder {
 
     fn hold(&mut self, done: &StatementDone) {
         self.answer.rows += done.count.unwrap_or(0);
+        self.fatal |= done.fatal;
         let mut status = DoneStatus::FINAL;
-        if done.error {
+        if self.fatal {
+            status = status | DoneStatus::SERVER_ERROR;
+        } else if done.error {
             status = status | DoneStatus::ERROR;
         }
         if done.count.is_some() {
             status = status | DoneStatus::COUNT;
         }
-        self.fatal |= done.fatal;
         let row_count = done.count.unwrap_or(0);
         self.held = Some((done.kind, Done { status, command: done.command, row_count }));
         self.plan = None;
