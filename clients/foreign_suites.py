@@ -113,6 +113,8 @@ def _make_database(server: Endpoint) -> None:
 
 def _run_pytest(which: Run, server: Endpoint, folder: pathlib.Path) -> Score:
     report = folder / f"{which}.xml"
+    # Alembic's writes beside its configuration.
+    place = shutil.copytree(SUITES / which.suite.lower(), folder / "suite")
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", "setup.cfg", "--rootdir", ".", "--confcutdir", "."]
         + [
@@ -123,7 +125,7 @@ def _run_pytest(which: Run, server: Endpoint, folder: pathlib.Path) -> Score:
             _sqlalchemy_url(which, server),
         ]
         + ["test_suite.py"],
-        cwd=SUITES / which.suite.lower(),
+        cwd=place,
         capture_output=True,
         text=True,
         timeout=RUN_TIMEOUT_SECONDS,
@@ -199,16 +201,16 @@ def _run_go(which: Run, server: Endpoint) -> Score:
 def _go_sources() -> pathlib.Path:
     """The module as its zip holds it, where its tests can be built."""
     found = subprocess.run(
-        ["go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", "github.com/microsoft/go-mssqldb"],
+        ["go", "mod", "download", "-json", "github.com/microsoft/go-mssqldb"],
         cwd=HERE / "go_mssqldb",
         capture_output=True,
         text=True,
         check=True,
     )
-    module, version = found.stdout.split()
-    sources = CACHE / "suites" / f"go-mssqldb-{version}"
+    module = json.loads(found.stdout)
+    sources = CACHE / "suites" / f"go-mssqldb-{module['Version']}"
     if not (sources / "go.mod").exists():
-        shutil.copytree(module, sources, dirs_exist_ok=True)
+        shutil.copytree(module["Dir"], sources, dirs_exist_ok=True)
         for path in (sources, *sources.rglob("*")):
             path.chmod(path.stat().st_mode | 0o200)
     return sources
@@ -219,8 +221,9 @@ def page(scores: dict[Run, Score]) -> str:
     lines = [
         "# Other people's test suites",
         "",
-        "`make suites` runs these suites, unmodified and pinned, against the embedded server. It fails when",
-        "a test fails that is not listed here, and when one passes that is, and prints this page.",
+        "`make test` runs these suites, unmodified and pinned, against the embedded server; `make suites`",
+        "runs them alone. They fail when a test fails that is not listed here, and when one passes that is.",
+        "`BULKWIRE_WRITE_PAGES=1 make suites` writes this page.",
         "",
         "| Suite | Driver | Passed | Excluded | Skipped by the suite |",
         "|---|---|---:|---:|---:|",
@@ -250,5 +253,5 @@ def _version(suite: str) -> str:
     if suite == "go-mssqldb":
         wanted = re.search(r"go-mssqldb v(\S+)", (HERE / "go_mssqldb" / "go.mod").read_text(encoding="utf-8"))
         return wanted[1]
-    pinned = "\n".join((folder / "requirements.txt").read_text(encoding="utf-8") for folder in (HERE, SUITES))
+    pinned = (HERE / "requirements.txt").read_text(encoding="utf-8")
     return re.search(rf"^{suite.lower()}==(\S+)$", pinned, re.MULTILINE)[1]

@@ -19,8 +19,6 @@ from conftest import serve
 from foreign_suites import RUNS, Run, Score
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "compatibility.md"
-# `make suites` asks for them: they take ten minutes.
-pytestmark = pytest.mark.skipif(not os.environ.get("BULKWIRE_SUITES"), reason="run by make suites")
 
 # Two processors, and a suite waits for its server half of the time.
 RUNS_AT_ONCE = 3
