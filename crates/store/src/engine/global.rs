@@ -57,7 +57,12 @@ pub fn commit_together(coordinator: &Engine, transactions: Vec<Transaction>) -> 
     if result.is_ok() {
         deciding.decisions.committed(global, parts);
     }
-    unchanged.map(Ready::commit).fold(Ok(()), |all, one| all.and(one.map(drop))).and(result)
+    // Each is committed, whatever becomes of the others.
+    let mut others = Ok(());
+    for part in unchanged {
+        others = others.and(part.commit().map(drop));
+    }
+    others.and(result)
 }
 
 impl Shared {
