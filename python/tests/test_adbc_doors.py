@@ -1,5 +1,11 @@
 """The ways by which other people's programs find the ADBC driver, and what they ask it of tables."""
 
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
 import adbc_driver_manager
 import bulkwire.adbc
 import polars as pl
@@ -36,6 +42,23 @@ def test_a_manifest_names_the_driver(bulkwire_server, tmp_path, monkeypatch):
         with dbapi.connect(**keywords, autocommit=True) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT 42 AS n")
             assert cursor.fetchall() == [(42,)]
+
+
+def test_a_manifest_written_into_an_environment_is_found_there(bulkwire_server, tmp_path):
+    venv.create(tmp_path / "environment", with_pip=False)
+    python = tmp_path / "environment" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    # The packages of this environment, as if they were installed there.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+    def run(*words):
+        return subprocess.run([python, *words], env=environment, check=True, capture_output=True, text=True).stdout
+
+    written = Path(run("-m", "bulkwire.adbc").strip())
+    assert written == tmp_path / "environment" / "etc" / "adbc" / "drivers" / "bulkwire.toml"
+    script = "import sys; from adbc_driver_manager import dbapi; url = sys.argv[1]"
+    script += "\nc = dbapi.connect(driver='bulkwire', uri=url, autocommit=True)"
+    script += "\nwith c, c.cursor() as cursor:\n    cursor.execute('SELECT 42 AS n'); print(cursor.fetchall())"
+    assert run("-c", script, bulkwire_server.url) == "[(42,)]\n"
 
 
 def test_statistics_count_rows(adbc, database):

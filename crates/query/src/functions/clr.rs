@@ -76,6 +76,9 @@ pub fn static_method(type_name: &str, method: &str, arguments: Vec<Typed>) -> Re
 /// `value.method(…)` and `value.Property`. Errors: 6506 for what the type does not have, 258 for values without methods.
 pub fn value_method(value: Typed, method: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
     let Some(clr) = ClrType::of(&value.sql_type) else {
+        if value.sql_type == SqlType::Xml {
+            return Err(SqlError::unsupported(&format!("The method {method}() of xml")));
+        }
         let name = super::super::convert::type_name(&value.sql_type);
         return Err(SqlError::new(258, 15, 1, format!("Cannot call methods on {name}.")));
     };

@@ -49,3 +49,35 @@ error 4121
 SELECT int::Parse('1')
 ----
 error 243
+
+-- xml has no methods: what names one is refused.
+CREATE TABLE documents (x xml)
+INSERT documents VALUES ('<a>1</a>')
+SELECT x.value('(/a)[1]', 'int') FROM documents
+SELECT d.x.query('/a') FROM documents AS d
+SELECT 1 AS n FROM documents WHERE x.exist('/a') = 1
+DECLARE @x xml = '<a>1</a>'
+SELECT @x.value('(/a)[1]', 'int')
+SET @x.modify('delete /a')
+IF 1 = 0 SET @x.modify('delete /a') ELSE SELECT 2 AS n
+IF 1 = 0 SELECT x.value('(/a)[1]', 'int') FROM documents
+----
+affected 1
+error 40515: The method value() of xml is not supported by this server.
+error 40515
+error 40515
+error 40515
+error 40515: The method modify() of xml is not supported by this server.
+2
+
+SELECT n.c FROM documents CROSS APPLY x.nodes('/a') AS n(c)
+----
+error 40515: The method nodes() of xml is not supported by this server.
+
+DECLARE @x xml SELECT n.c FROM @x.nodes('/a') AS n(c)
+----
+error 40515
+
+UPDATE documents SET x.modify('delete /a')
+----
+error 40515

@@ -171,3 +171,33 @@ SELECT no_d FROM sys.tables
 error 207: Invalid column name 'no_a'.
 error 207: Invalid column name 'no_b'.
 error 207: Invalid column name 'no_d'.
+
+-- Whom nothing can be granted to is told; no statement behind is taken for a part of this one.
+GRANT SELECT, INSERT (a) ON SCHEMA::dbo TO public, guest WITH GRANT OPTION SELECT 1 AS n
+REVOKE GRANT OPTION FOR EXECUTE FROM public CASCADE SELECT 2 AS n
+GRANT SELECT ON nosuch TO somebody SELECT 3 AS n
+GRANT CONTROL TO dbo
+DENY SELECT ON nosuch TO public
+REVERT
+EXECUTE AS USER = 'somebody' WITH NO REVERT
+IF 1 = 0 DENY SELECT ON nosuch TO public
+IF 1 = 0 EXECUTE AS LOGIN = 'somebody'
+IF 1 = 0 REVERT
+IF 1 = 0 CREATE TABLE versioned (a int PRIMARY KEY) WITH (SYSTEM_VERSIONING = ON)
+SELECT 4 AS n
+CREATE TABLE versioned (a int PRIMARY KEY) WITH (SYSTEM_VERSIONING = ON)
+----
+1
+2
+error 15151: Cannot find the user 'somebody', because it does not exist or you do not have permission.
+3
+error 4624
+error 40515
+error 40515
+error 40515: EXECUTE AS is not supported by this server.
+4
+error 40515
+
+GRANT SELECT ON nosuch
+----
+error 102

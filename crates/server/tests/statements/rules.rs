@@ -256,7 +256,7 @@ pub const WIDE: &[Wide] = &[
     wide("arguments of sp_executesql", "EXEC sp_executesql N'SELECT 1', N'@a int', ", "{i}", ", ", ""),
     wide("arguments of RAISERROR", "RAISERROR('x', 10, 1, ", "{i}", ", ", ")"),
     wide("DROPs", "DROP TABLE IF EXISTS ", "n{i}", ", ", ""),
-    wide("GRANT", "GRANT SELECT ON ", "t", ", ", ""),
+    wide("GRANT", "GRANT SELECT ON ", "t", ", ", " TO public"),
     // dml, merge
     wide("INSERT rows", "INSERT u VALUES ", "({i}, {i})", ", ", ""),
     wide("INSERT expressions", "INSERT u VALUES ", "({i} + 1, ABS({i}))", ", ", ""),

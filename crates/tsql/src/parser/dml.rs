@@ -1,5 +1,6 @@
 //! INSERT, UPDATE, DELETE, and the clauses that they share with MERGE.
 
+use super::expression::xml_method;
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Assignment, Delete, Insert, InsertSource, Output, OutputInto, StatementKind, Update};
@@ -163,6 +164,9 @@ impl Parser<'_> {
         let mut name = self.name()?;
         while self.accept_symbol(".") {
             name = self.name()?;
+        }
+        if name == "modify" && self.is_symbol("(") {
+            return Err(xml_method("modify").at_line(self.line()));
         }
         let operator = self.expect_assignment()?;
         let default = operator.is_none() && self.accept_word("DEFAULT");

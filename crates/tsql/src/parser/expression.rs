@@ -34,6 +34,11 @@ fn is_value_method(name: &str) -> bool {
     VALUE_METHODS.contains(&name)
 }
 
+/// 40515: a method of xml.
+pub(crate) fn xml_method(name: &str) -> SqlError {
+    SqlError::unsupported(&format!("The method {name}() of xml"))
+}
+
 impl Parser<'_> {
     /// A condition or an expression: the binder knows which it must be.
     pub(crate) fn condition(&mut self) -> Parsed<Expr> {
@@ -442,6 +447,12 @@ impl Parser<'_> {
         Ok(function(&format!(".{name}"), arguments))
     }
 
+    /// Whether a name before parentheses is a method of xml, whose arguments are texts.
+    fn at_xml_method(&self, name: &str) -> bool {
+        matches!(name, "value" | "query" | "exist")
+            && matches!(self.kind_ahead(1), Some(TokenKind::Text { .. }))
+    }
+
     fn method_arguments(&mut self) -> Parsed<Vec<Expr>> {
         if !self.accept_symbol("(") {
             return Ok(Vec::new());
@@ -487,7 +498,7 @@ impl Parser<'_> {
             if let [column @ .., method] = parts.as_slice()
                 && !column.is_empty()
                 && !column.iter().any(|part| part.eq_ignore_ascii_case("dbo"))
-                && is_value_method(method)
+                && (is_value_method(method) || self.at_xml_method(method))
             {
                 let mut arguments = vec![Expr::Column(column.to_vec())];
                 let name = format!(".{method}");

@@ -157,6 +157,7 @@ impl Parser<'_> {
                     self.skip_parentheses()?;
                 }
             }
+            "SYSTEM_VERSIONING" => return Err(SqlError::unsupported("SYSTEM_VERSIONING").at_line(line)),
             other => return Err(not_recognized(other, statement).at_line(line)),
         }
         Ok(settings)

@@ -1,5 +1,6 @@
 //! Queries: WITH, set operators, SELECT, FROM, ORDER BY, OFFSET.
 
+use super::expression::xml_method;
 use super::grouping::name_windows;
 use super::types::TypePlace;
 use super::{Parsed, Parser};
@@ -397,11 +398,17 @@ impl Parser<'_> {
         // The old spelling of the system's functions.
         self.accept_symbol("::");
         let name = self.table_name()?;
+        if self.is_symbol(".") && self.is_word_ahead(1, "nodes") {
+            return Err(xml_method("nodes").at_line(self.line()));
+        }
         if self.is_word("FOR") && self.is_word_ahead(1, "SYSTEM_TIME") {
             return Err(SqlError::unsupported("FOR SYSTEM_TIME").at_line(self.line()));
         }
         let old = if self.at_old_hints() { Some(self.source_hints()?) } else { None };
         if self.is_symbol("(") {
+            if name.schema.is_some() && name.name == "nodes" {
+                return Err(xml_method("nodes").at_line(self.line()));
+            }
             self.advance();
             let arguments = if self.is_symbol(")") { Vec::new() } else { self.table_arguments()? };
             self.expect_symbol(")")?;

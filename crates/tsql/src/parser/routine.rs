@@ -1,5 +1,6 @@
 //! SET, DECLARE, EXEC.
 
+use super::expression::xml_method;
 use super::query::{assignment_operator, compound};
 use super::{Parsed, Parser};
 use crate::ast::{Argument, CreateTable, Declaration, Execute, SetOption, StatementKind};
@@ -13,6 +14,14 @@ impl Parser<'_> {
         self.advance();
         if let Some(TokenKind::Variable(name)) = self.kind().cloned() {
             self.advance();
+            if self.is_symbol(".") {
+                let line = self.line();
+                self.advance();
+                let method = self.name()?;
+                self.skip_parentheses()?;
+                let error = xml_method(&method).at_line(line);
+                return Ok(StatementKind::Unsupported(Box::new(error)));
+            }
             let operator = match self.kind() {
                 Some(TokenKind::Symbol(symbol)) => assignment_operator(symbol),
                 _ => None,
@@ -152,6 +161,9 @@ impl Parser<'_> {
 
     pub(crate) fn execute(&mut self) -> Parsed<StatementKind> {
         self.advance();
+        if self.is_word("AS") {
+            return self.execute_as();
+        }
         if self.accept_symbol("(") {
             let text = self.expression()?;
             self.expect_symbol(")")?;

@@ -154,6 +154,7 @@ impl Parser<'_> {
                 Ok(StatementKind::WaitForDelay(self.expression()?))
             }
             "GRANT" | "DENY" | "REVOKE" => self.permission(),
+            "REVERT" | "SETUSER" => self.other_user(),
             "OPEN" => self.open_cursor(),
             "FETCH" => self.fetch_cursor(),
             "CLOSE" => self.close_cursor(),
@@ -387,19 +388,6 @@ impl Parser<'_> {
             }
             _ => Err(self.unexpected()),
         }
-    }
-
-    /// GRANT and REVOKE: read to the end of the statement and without effect, since the one login may do everything. DENY would be a promise
-    /// that nobody keeps.
-    fn permission(&mut self) -> Parsed<StatementKind> {
-        if self.is_word("DENY") {
-            return Err(SqlError::unsupported("DENY").at_line(self.line()));
-        }
-        self.advance();
-        while !self.at_end() && !self.is_symbol(";") {
-            self.advance();
-        }
-        Ok(StatementKind::Nothing)
     }
 
     fn truncate(&mut self) -> Parsed<StatementKind> {
