@@ -67,6 +67,9 @@ struct Item {
     table: Option<String>,
 }
 
+/// The items of ORDER BY: positions in the select list, or values of their own.
+type Order = Vec<Result<usize, Typed>>;
+
 impl Binder<'_> {
     /// A query. `parent` is the scope of the query around it.
     pub fn query(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
@@ -241,7 +244,7 @@ impl Binder<'_> {
         select: &Select,
         query: &Query,
         scope: &Scope<'_>,
-    ) -> Result<(Vec<Item>, Vec<Result<usize, Typed>>), SqlError> {
+    ) -> Result<(Vec<Item>, Order), SqlError> {
         let items = self.items(&select.items, scope)?;
         let hidden = self.order_values(query, &items, scope)?;
         Ok((items, hidden))
