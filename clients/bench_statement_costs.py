@@ -1,9 +1,9 @@
-"""What statements cost before they touch many rows: planning, correlated subqueries, recursion, definitions of tables.
+"""What statements cost before they touch many rows: planning, subqueries, recursion, definitions.
 
-    python clients/bench_statement_costs.py --server BULKWIRE_SERVER [--tables 1086] [--only planning|rows|tables]
+    python clients/bench_statement_costs.py --server SERVER [--tables 1086] [--only planning|rows|tables]
 
-Figures are processor time of the server alone (its CPU clock), so that other work on the machine hardly shows.
-Each statement of a group has another text, as statements from programs have.
+Figures are processor time of the server alone (its CPU clock), so that other work on the machine hardly
+shows. Each statement of a group has another text, as statements from programs have.
 """
 
 from __future__ import annotations
@@ -124,14 +124,19 @@ def rows(server: Server) -> None:
     """Subqueries for each row, levels of recursion, values."""
     server.run("CREATE TABLE big (a int NOT NULL, b int NOT NULL)")
     for first in range(0, 4000, 1000):
-        server.run("INSERT big VALUES " + ", ".join(f"({n}, {n * 7919 % 4001})" for n in range(first, first + 1000)))
+        server.run(
+            "INSERT big VALUES " + ", ".join(f"({n}, {n * 7919 % 4001})" for n in range(first, first + 1000))
+        )
     server.run("CREATE TABLE few (a int NOT NULL)")
     server.run("INSERT few VALUES (1), (1000), (4000)")
     begin = server.cpu()
     server.run("SELECT SUM(n) FROM (SELECT (SELECT COUNT(*) FROM few x WHERE x.a < big.b) AS n FROM big) d")
     print(f"{'correlated COUNT':28}{(server.cpu() - begin) * 1e6 / 4000:9.1f} us a row")
     begin = server.cpu()
-    server.run("SELECT SUM(n) FROM (SELECT (SELECT TOP 1 x.a FROM few x WHERE x.a > big.b ORDER BY x.a) AS n FROM big) d")
+    server.run(
+        "SELECT SUM(n) FROM (SELECT (SELECT TOP 1 x.a FROM few x WHERE x.a > big.b ORDER BY x.a) AS n "
+        "FROM big) d"
+    )
     print(f"{'correlated TOP 1':28}{(server.cpu() - begin) * 1e6 / 4000:9.1f} us a row")
     levels = 32_767
     begin = server.cpu()

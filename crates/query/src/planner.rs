@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -35,10 +35,15 @@ use datafusion::physical_optimizer::limit_pushdown::LimitPushdown;
 use datafusion::physical_optimizer::output_requirements::OutputRequirements;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::physical_optimizer::update_aggr_exprs::OptimizeAggregateOrder;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
+use super::merge_joins::joined_by;
 use super::parameters::Parameters;
 use crate::running;
 use tsql::SqlError;
@@ -59,17 +64,42 @@ pub(super) fn planning_state(builder: SessionStateBuilder, config: SessionConfig
     let options = &mut config.options_mut().optimizer;
     options.max_passes = 1;
     options.enable_dynamic_filter_pushdown = false;
-    // Sources have no statistics by which joins could be turned round.
-    let physical: Vec<PhysicalRule> = vec![
-        Arc::new(OutputRequirements::new_add_mode()),
-        Arc::new(EnsureRequirements::new()),
-        Arc::new(CombinePartialFinalAggregate::new()),
-        Arc::new(OptimizeAggregateOrder::new()),
-        Arc::new(ProjectionPushdown::new()),
-        Arc::new(OutputRequirements::new_remove_mode()),
-        Arc::new(LimitPushdown::new()),
-    ];
-    builder.with_config(config).with_physical_optimizer_rules(physical).build()
+    // Rules follow when a plan is there. Sources have no statistics by which joins could be turned round.
+    builder.with_config(config).with_physical_optimizer_rules(Vec::new()).build()
+}
+
+/// The rules that can have something to do for an execution plan.
+fn physical_rules(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<PhysicalRule>> {
+    let (mut ordered, mut aggregates, mut joins, mut limits) = (false, false, false, false);
+    plan.apply(|node| {
+        // What is to be sorted, or has several partitions that are to be one.
+        ordered |= node.required_input_ordering().iter().any(Option::is_some)
+            || node.output_partitioning().partition_count() > 1
+            || node.is::<SortExec>();
+        aggregates |= node.is::<AggregateExec>();
+        joins |= node.is::<HashJoinExec>() || node.is::<NestedLoopJoinExec>() || node.is::<CrossJoinExec>();
+        limits |= node.is::<GlobalLimitExec>() || node.is::<LocalLimitExec>();
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    let mut rules: Vec<PhysicalRule> = Vec::new();
+    if ordered {
+        rules.push(Arc::new(OutputRequirements::new_add_mode()));
+        rules.push(Arc::new(EnsureRequirements::new()));
+    }
+    if aggregates {
+        rules.push(Arc::new(CombinePartialFinalAggregate::new()));
+        rules.push(Arc::new(OptimizeAggregateOrder::new()));
+    }
+    if ordered || joins {
+        rules.push(Arc::new(ProjectionPushdown::new()));
+    }
+    if ordered {
+        rules.push(Arc::new(OutputRequirements::new_remove_mode()));
+    }
+    if limits {
+        rules.push(Arc::new(LimitPushdown::new()));
+    }
+    Ok(rules)
 }
 
 /// What a plan contains, as far as rules care.
@@ -193,13 +223,29 @@ pub(super) async fn planned(state: &SessionState, plan: &LogicalPlan) -> Result<
 }
 
 fn optimized(state: &SessionState, plan: &LogicalPlan, contents: &Contents) -> Result<LogicalPlan> {
-    let mut plan = state.analyzer().execute_and_check(plan.clone(), &state.options(), |_, _| {})?;
-    for rule in contents.rules() {
-        look()?;
-        plan = Optimizer::with_rules(vec![rule]).optimize(plan, state, |_, _| {})?;
+    let plan = state.analyzer().execute_and_check(plan.clone(), &state.options(), |_, _| {})?;
+    // All at once: the engine looks at the whole plan before the first rule and after the last.
+    let mut rules = contents.rules();
+    if contents.operators > LARGE {
+        rules = rules.into_iter().flat_map(|rule| [Arc::new(Look) as Rule, rule]).collect();
     }
     look()?;
-    Ok(plan)
+    Optimizer::with_rules(rules).optimize(plan, state, |_, _| {})
+}
+
+/// Changes nothing, and ends planning that has been cancelled.
+#[derive(Debug)]
+struct Look;
+
+impl OptimizerRule for Look {
+    fn name(&self) -> &str {
+        "look"
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        look()?;
+        Ok(Transformed::no(plan))
+    }
 }
 
 async fn physical(state: &SessionState, plan: LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
@@ -207,5 +253,12 @@ async fn physical(state: &SessionState, plan: LogicalPlan) -> Result<Arc<dyn Exe
         Some(parameters) => parameters.bound_plan(plan)?,
         None => plan,
     };
-    DefaultPhysicalPlanner::default().create_physical_plan(&plan, state).await
+    look()?;
+    let plan = DefaultPhysicalPlanner::default().create_physical_plan(&plan, state).await?;
+    let mut plan = joined_by(state, plan)?;
+    for rule in physical_rules(&plan)? {
+        look()?;
+        plan = rule.optimize(plan, state.config_options())?;
+    }
+    Ok(plan)
 }

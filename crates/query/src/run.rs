@@ -5,21 +5,23 @@ use std::sync::Arc;
 
 use arrow::array::{Array, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{DFSchema, DataFusionError};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlanBuilder, lit};
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{EmptyRecordBatchStream, execute_stream};
 use datafusion::prelude::SessionConfig;
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use rows::mapping::{Form, field_for};
 use tds::SqlType;
 
 use super::bind::{BoundQuery, OutputColumn, plan_error};
 use super::correlated::physical_plan;
 use super::datum::Datum;
+use super::merge_joins::{could_merge, with_merge_joins};
 use super::pause::{with_current_pauses, with_pauses};
 use super::planner::planning_state;
 use super::scalar::sql_error_of;
@@ -90,10 +92,21 @@ impl Engine {
         check_plan(&bound.plan)?;
         let schema = exact_schema(&bound.columns);
         let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
+        let could_merge = could_merge(&plan, &bound.plan).map_err(plan_error)?;
         let running = Running::new(cancellation, &self.memory);
         let plan = with_pauses(plan, &running).map_err(plan_error)?;
         let stream = execute_stream(plan, Arc::clone(&self.context)).map_err(plan_error)?;
-        Ok(ResultStream::planned(schema, stream, cancellation))
+        let mut stream = ResultStream::planned(schema, stream, cancellation);
+        if could_merge {
+            let (state, context) = (self.state.clone(), Arc::clone(&self.context));
+            stream.again = Some(Box::new(move || {
+                Box::pin(async move {
+                    let plan = physical_plan(&with_merge_joins(&state), &bound.plan).await?;
+                    execute_stream(with_pauses(plan, &running)?, context)
+                })
+            }));
+        }
+        Ok(stream)
     }
 
     /// Starts a query that needs no planning; None for all others. It neither waits nor computes for long.
@@ -104,7 +117,8 @@ impl Engine {
     ) -> Result<Option<ResultStream>, SqlError> {
         let Some(query) = SimpleQuery::of(&bound.plan)? else { return Ok(None) };
         let schema = exact_schema(&bound.columns);
-        Ok(Some(ResultStream { schema, rows: Rows::Simple(query), cancellation: cancellation.clone() }))
+        let cancellation = cancellation.clone();
+        Ok(Some(ResultStream { schema, rows: Rows::Simple(query), cancellation, again: None }))
     }
 
     /// All rows of a query.
@@ -218,7 +232,13 @@ pub struct ResultStream {
     schema: SchemaRef,
     rows: Rows,
     cancellation: Cancellation,
+    /// Until the first rows are there: the same query in another way, if this one has no room.
+    again: Option<Again>,
 }
+
+/// Starts a query once more.
+type Again =
+    Box<dyn FnOnce() -> BoxFuture<'static, Result<SendableRecordBatchStream, DataFusionError>> + Send>;
 
 /// Where a query's rows come from.
 enum Rows {
@@ -233,7 +253,7 @@ impl ResultStream {
         stream: SendableRecordBatchStream,
         cancellation: &Cancellation,
     ) -> ResultStream {
-        ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone() }
+        ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone(), again: None }
     }
 
     /// The next rows; None at the end.
@@ -242,7 +262,20 @@ impl ResultStream {
             Rows::Simple(query) => query.next()?,
             Rows::Planned(stream) => {
                 let next = async { stream.next().await.transpose().map_err(|error| sql_error_of(&error)) };
-                self.cancellation.or(next).await?
+                let mut next = self.cancellation.or(next).await;
+                let again = self.again.take();
+                if let (Err(error), Some(again)) = (&next, again)
+                    && error.number == SqlError::out_of_memory().number
+                {
+                    // What the first way holds is given back before the other begins.
+                    *stream = Box::pin(EmptyRecordBatchStream::new(Arc::clone(&self.schema)));
+                    let second = async {
+                        *stream = again().await.map_err(plan_error)?;
+                        stream.next().await.transpose().map_err(plan_error)
+                    };
+                    next = self.cancellation.or(second).await;
+                }
+                next?
             }
         };
         let Some(batch) = next else { return Ok(None) };

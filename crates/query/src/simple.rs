@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::bind::plan_error;
+use super::grouping::Grouping;
 use super::provider::{RowScan, StoredTable};
 use super::scalar::{Scalar, sql_error_of};
 use arrow::array::{AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
@@ -18,7 +19,9 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Expr, ExprSchemable, FetchType, LogicalPlan, Operator, Projection, SkipType};
+use datafusion::logical_expr::{
+    Distinct, Expr, ExprSchemable, FetchType, LogicalPlan, Operator, Projection, SkipType,
+};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use tsql::SqlError;
 
@@ -38,8 +41,8 @@ enum Source {
     /// One row without columns, once.
     Row(Option<RecordBatch>),
     Table(Box<dyn RowScan>),
-    /// All rows, once, in their order.
-    Sorted(Option<RecordBatch>),
+    /// All rows, once, sorted or grouped.
+    Gathered(Option<RecordBatch>),
 }
 
 enum Step {
@@ -49,6 +52,7 @@ enum Step {
     Limit(usize, Option<usize>),
     /// Keys of all rows, and their order.
     Sort(Vec<(Arc<dyn PhysicalExpr>, SortOptions)>),
+    Group(Box<Grouping>),
 }
 
 impl SimpleQuery {
@@ -106,6 +110,18 @@ impl SimpleQuery {
                 self.steps.push(Step::Sort(keys));
                 Ok(simple)
             }
+            LogicalPlan::Aggregate(aggregate) => {
+                let Some(grouping) = Grouping::of(aggregate, physical)? else { return Ok(false) };
+                let simple = self.add(&aggregate.input, Vec::new())?;
+                self.steps.push(Step::Group(Box::new(grouping)));
+                Ok(simple)
+            }
+            LogicalPlan::Distinct(Distinct::All(input)) => {
+                let Some(grouping) = Grouping::distinct(input.schema()) else { return Ok(false) };
+                let simple = self.add(input, conditions)?;
+                self.steps.push(Step::Group(Box::new(grouping)));
+                Ok(simple)
+            }
             LogicalPlan::Limit(limit) => {
                 let (Ok(SkipType::Literal(skip)), Ok(FetchType::Literal(fetch))) =
                     (limit.get_skip_type(), limit.get_fetch_type())
@@ -128,32 +144,36 @@ impl SimpleQuery {
 
 /// The next rows behind the last of the steps.
 fn next_of(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
-    // All rows are there before the first of a sort can be passed on.
-    let sorted = steps.iter().rposition(|step| matches!(step, Step::Sort(_)));
-    if let Some(position) = sorted
+    // All rows are there before the first of a sort, or of a group, can be passed on.
+    let gathering = steps.iter().rposition(|step| matches!(step, Step::Sort(_) | Step::Group(_)));
+    if let Some(position) = gathering
         && let Some((before, rest)) = steps.split_at_mut_checked(position)
-        && let Some((Step::Sort(keys), after)) = rest.split_first_mut()
+        && let Some((step, after)) = rest.split_first_mut()
     {
-        if !matches!(source, Source::Sorted(_)) {
+        if !matches!(source, Source::Gathered(_)) {
             let mut batches = Vec::new();
             while let Some(batch) = next_of(source, before)? {
                 batches.push(batch);
             }
-            *source = Source::Sorted(in_order_of(keys, &batches)?);
+            *source = Source::Gathered(match step {
+                Step::Sort(keys) => in_order_of(keys, &batches)?,
+                Step::Group(grouping) => grouping.groups(&batches)?,
+                _ => None,
+            });
         }
         return passed(source, after);
     }
     passed(source, steps)
 }
 
-/// The next rows of the source that some step leaves any of. None of the steps is a sort.
+/// The next rows of the source that some step leaves any of. None of the steps needs all rows.
 fn passed(source: &mut Source, steps: &mut [Step]) -> Result<Option<RecordBatch>, SqlError> {
     loop {
         if steps.iter().any(|step| matches!(step, Step::Limit(_, Some(0)))) {
             return Ok(None);
         }
         let next = match source {
-            Source::Row(row) | Source::Sorted(row) => row.take().map(Ok::<_, SqlError>),
+            Source::Row(row) | Source::Gathered(row) => row.take().map(Ok::<_, SqlError>),
             Source::Table(scan) => scan.next(),
         };
         let Some(batch) = next else { return Ok(None) };
@@ -227,7 +247,7 @@ impl Step {
                 }
                 Ok(batch.slice(skipped, passed))
             }
-            Step::Sort(_) => Err(SqlError::internal("a sort of some rows")),
+            Step::Sort(_) | Step::Group(_) => Err(SqlError::internal("a sort or a group of some rows")),
         }
     }
 }
@@ -301,6 +321,15 @@ fn is_plain(expr: &Expr, schema: &DFSchema) -> bool {
                 && types.all(|other| other == first)
                 && case.when_then_expr.iter().all(|(when, _)| plain(when))
                 && results.into_iter().all(|result| plain(result))
+        }
+        Expr::InList(list) => {
+            let own = list.expr.get_type(schema).ok();
+            own.is_some()
+                && is_plain(&list.expr, schema)
+                && list
+                    .list
+                    .iter()
+                    .all(|value| matches!(value, Expr::Literal(..)) && value.get_type(schema).ok() == own)
         }
         Expr::ScalarFunction(call) => {
             call.func.inner().is::<Scalar>() && call.args.iter().all(|argument| is_plain(argument, schema))

@@ -265,3 +265,43 @@ fn a_busy_server_ends_when_it_is_told_to() {
     }
     drop(busy);
 }
+
+/// Bytes of one side of the join below are more than statements may hold here.
+const SMALL_LIMIT: &str = "96MB";
+
+#[test]
+fn a_join_of_more_rows_than_memory_has_room_for_gives_them_all() {
+    let mut server = ChildServer::start(&["--memory-limit", SMALL_LIMIT]);
+    let mut session = server.connect();
+    let side = "SELECT value AS k, REPLICATE('x', 200 + value % 2) AS s FROM GENERATE_SERIES(1, 400000)";
+    for join in ["JOIN", "LEFT JOIN", "FULL JOIN"] {
+        let sql = format!(
+            "DECLARE @n int, @s varchar(900) SELECT @n = COUNT(*), @s = MIN(b.s + a.s) FROM ({side}) AS a {join} ({side}) AS b ON a.k = b.k AND a.s <= b.s IF @n <> 400000 OR LEN(@s) <> 400 THROW 50000, 'wrong rows', 1"
+        );
+        assert_eq!(session.run(&sql, PATIENCE), Answer::Done, "{join}");
+    }
+    assert_eq!(session.run("SELECT 1", PATIENCE), Answer::Done);
+    assert!(server.is_alive());
+}
+
+#[test]
+fn rows_that_are_kept_for_a_cursor_or_a_table_are_counted() {
+    let mut server = ChildServer::start(&["--memory-limit", SMALL_LIMIT]);
+    let mut session = server.connect();
+    let many = "SELECT value, REPLICATE('x', 200 + value % 2) AS s FROM GENERATE_SERIES(1, 1000000)";
+    let cursor = format!("DECLARE c CURSOR STATIC GLOBAL FOR {many} OPEN c");
+    let execute =
+        format!("CREATE TABLE #t (v int, s varchar(300)) INSERT #t EXEC ('{}')", many.replace('\'', "''"));
+    for sql in [cursor, execute] {
+        let answer = session.run(&sql, PATIENCE);
+        assert!(matches!(answer, Answer::Error(701, _)), "{sql}: {answer:?}");
+    }
+    // What was kept is given back.
+    for _ in 0..10 {
+        let sql = "DECLARE c2 CURSOR STATIC LOCAL FOR SELECT value, REPLICATE('x', 100) AS s FROM GENERATE_SERIES(1, 50000) OPEN c2 DEALLOCATE c2";
+        assert_eq!(session.run(sql, PATIENCE), Answer::Done);
+        let sql = "CREATE TABLE #few (v int) INSERT #few EXEC ('SELECT value FROM GENERATE_SERIES(1, 50000)') IF @@ROWCOUNT <> 50000 THROW 50000, 'rows', 1 DROP TABLE #few";
+        assert_eq!(session.run(sql, PATIENCE), Answer::Done);
+    }
+    assert!(server.is_alive());
+}

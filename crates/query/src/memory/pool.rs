@@ -2,14 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 
 use super::MemoryBudget;
 
-/// Operators that can spill do so when so many hundredths of the budget are in use.
+/// Operators that can spill share so many hundredths of the budget.
 const SPILLING_SHARE: usize = 60;
+/// One that has more than its part spills when so many are in use, so that the others get theirs.
+const GREEDY_SHARE: usize = 40;
 /// Those that cannot fail at so many; what is left is for values and variables of other sessions.
 const HOLDING_SHARE: usize = 85;
 /// An operator that has little gets it beside others that have much.
@@ -21,12 +24,14 @@ const SMALL_PART: usize = 64;
 #[derive(Debug)]
 pub struct BudgetPool {
     budget: Arc<MemoryBudget>,
+    /// Operators that can spill.
+    spilling: AtomicUsize,
 }
 
 impl BudgetPool {
     /// Of that budget.
     pub fn new(budget: &Arc<MemoryBudget>) -> BudgetPool {
-        BudgetPool { budget: Arc::clone(budget) }
+        BudgetPool { budget: Arc::clone(budget), spilling: AtomicUsize::new(0) }
     }
 }
 
@@ -41,6 +46,14 @@ impl MemoryPool for BudgetPool {
         "budget"
     }
 
+    fn register(&self, consumer: &MemoryConsumer) {
+        self.spilling.fetch_add(usize::from(consumer.can_spill()), Ordering::Relaxed);
+    }
+
+    fn unregister(&self, consumer: &MemoryConsumer) {
+        self.spilling.fetch_sub(usize::from(consumer.can_spill()), Ordering::Relaxed);
+    }
+
     fn grow(&self, _: &MemoryReservation, additional: usize) {
         self.budget.take_anyway(additional);
     }
@@ -51,11 +64,14 @@ impl MemoryPool for BudgetPool {
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let consumer = reservation.consumer();
-        let small = reservation.size().saturating_add(additional) <= self.budget.limit() / SMALL_PART;
+        let wanted = reservation.size().saturating_add(additional);
+        let spilling = self.spilling.load(Ordering::Relaxed).max(1);
+        let part = self.budget.limit() / 100 * SPILLING_SHARE / spilling;
         let share = match consumer.can_spill() {
-            _ if small => SMALL_SHARE,
-            true => SPILLING_SHARE,
-            false => HOLDING_SHARE,
+            _ if wanted <= self.budget.limit() / SMALL_PART => SMALL_SHARE,
+            true if spilling == 1 => SPILLING_SHARE,
+            true if wanted > part => GREEDY_SHARE,
+            _ => HOLDING_SHARE,
         };
         if self.budget.try_take(additional, self.budget.limit() / 100 * share) {
             return Ok(());

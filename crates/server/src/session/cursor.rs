@@ -14,11 +14,9 @@ use parking_lot::Mutex;
 use super::Cancellation;
 use super::instance::Instance;
 use crate::engine::{BoundQuery, OutputColumn, ResultStream};
+use crate::memory::Reservation;
 use crate::sql_error::SqlError;
 use crate::tsql::cursor::CursorDeclaration;
-
-/// Memory that the rows of one scrolling cursor may take.
-const STORED_BYTES_MAX: usize = 1 << 30;
 
 /// Which rows a fetch wants, beginning with which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +54,8 @@ enum Rows {
     Stored {
         batches: Vec<RecordBatch>,
         total: u64,
+        /// What they take of the server's memory.
+        _memory: Reservation,
     },
     Running {
         stream: Mutex<ResultStream>,
@@ -88,16 +88,15 @@ impl ServerCursor {
             let rows = Rows::Running { stream: Mutex::new(stream), pending };
             return Ok(ServerCursor { columns, rows, at: 0, fetched: 0 });
         }
-        let (mut batches, mut total, mut bytes) = (Vec::new(), 0, 0_usize);
+        let (mut batches, mut total) = (Vec::new(), 0);
+        let mut memory = Reservation::new(instance.engine().memory());
         while let Some(batch) = cancellation.or(stream.next()).await? {
             total += batch.num_rows() as u64;
-            bytes = bytes.saturating_add(batch.get_array_memory_size());
-            if bytes > STORED_BYTES_MAX {
-                return Err(SqlError::out_of_memory());
-            }
+            memory.take(batch.get_array_memory_size())?;
             batches.push(batch);
         }
-        Ok(ServerCursor { columns, rows: Rows::Stored { batches, total }, at: 0, fetched: 0 })
+        let rows = Rows::Stored { batches, total, _memory: memory };
+        Ok(ServerCursor { columns, rows, at: 0, fetched: 0 })
     }
 
     /// Number of rows; None while the query runs.
@@ -120,7 +119,7 @@ impl ServerCursor {
         count: u64,
         cancellation: &Cancellation,
     ) -> Result<Vec<RecordBatch>, SqlError> {
-        let Rows::Stored { batches, total } = &self.rows else {
+        let Rows::Stored { batches, total, .. } = &self.rows else {
             return match fetch {
                 Fetch::Next => self.forward(count, cancellation).await,
                 Fetch::Relative(1) if count == 1 => self.forward(count, cancellation).await,

@@ -18,6 +18,7 @@ use super::work::waiting;
 use super::{LastStatement, Session};
 use crate::catalogue::{Module, ModuleDefinition};
 use crate::engine::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
+use crate::memory::Reservation;
 use crate::running;
 use crate::sql_error::SqlError;
 use crate::tsql::ObjectName;
@@ -144,7 +145,7 @@ impl Session {
         frame.returns = Some(scalar_type(self, returns, 1)?);
         let (sender, _receiver) = mpsc::channel(1);
         let mut output = Output::new(sender, self.cancellation.clone());
-        output.capture();
+        output.capture(Reservation::new(self.instance.engine().memory()));
         self.run_statements(statements, &mut frame, &mut output).await?;
         output.check()?;
         Ok(frame.returned.unwrap_or(Datum::Null))
@@ -169,7 +170,7 @@ impl Session {
                 let mut frame = function_frame(self, parameters, arguments, nesting)?;
                 let (sender, _receiver) = mpsc::channel(1);
                 let mut output = Output::new(sender, self.cancellation.clone());
-                output.capture();
+                output.capture(Reservation::new(self.instance.engine().memory()));
                 self.work.enter_scope();
                 let ran = match self.declare_table(result, &frame) {
                     Ok(()) => self.run(statements, &mut frame, &mut output).await.map(|_| ()),

@@ -21,6 +21,7 @@ use super::uncommittable::uncommittable;
 use super::work::{OpenTable, Place};
 use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, Datum, Scope, SerialReason, Streams};
+use crate::memory::Reservation;
 use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan, keys_in_memory};
 use crate::tsql::ObjectName;
@@ -504,7 +505,7 @@ impl Session {
             return Err(SqlError::new(8164, 16, 1, "An INSERT EXEC statement cannot be nested."));
         }
         let in_procedure = std::mem::replace(&mut frame.in_procedure, true);
-        output.capture();
+        output.capture(Reservation::new(self.instance.engine().memory()));
         let flow = match call {
             StatementKind::Execute(execute) => self.execute_procedure(execute, frame, output).await,
             StatementKind::ExecuteText(text) => match self.value(text, frame).await {
@@ -516,13 +517,15 @@ impl Session {
             },
             _ => Err(SqlError::internal("INSERT … EXECUTE of another statement")),
         };
-        let results = output.captured();
+        let captured = output.captured();
         frame.in_procedure = in_procedure;
         flow?;
         output.check()?;
+        let Some(captured) = captured else { return Err(SqlError::internal("no results are kept")) };
+        captured.check()?;
         let mark = self.work.start_statement()?;
         self.triggered.clear();
-        let result = self.insert_results(insert, &results, frame);
+        let result = self.insert_results(insert, &captured.results, frame);
         let own = result.is_ok() && hold(self);
         self.work.end_statement(&mark, result.is_ok())?;
         let ignored = self.work.take_ignored();

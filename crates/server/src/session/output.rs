@@ -9,6 +9,7 @@ use super::instance::Instance;
 use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
 use crate::engine::convert;
+use crate::memory::Reservation;
 use crate::sql_error::SqlError;
 
 /// Where a request's events go.
@@ -20,7 +21,32 @@ pub(super) struct Output {
     /// SET NOCOUNT ON: statements of procedures without rows say nothing of their ends.
     quiet: bool,
     /// Results that are kept instead of sent, for INSERT … EXECUTE.
-    results: Option<Vec<CapturedResult>>,
+    results: Option<Captured>,
+}
+
+/// What a call has returned, counted in the server's memory.
+pub(super) struct Captured {
+    pub results: Vec<CapturedResult>,
+    memory: Reservation,
+    /// There was no room for all of it: nothing is kept any more.
+    is_full: bool,
+}
+
+impl Captured {
+    fn add(&mut self, batch: RecordBatch) {
+        self.is_full = self.is_full || self.memory.take(batch.get_array_memory_size()).is_err();
+        if self.is_full {
+            self.results.clear();
+            self.memory.shrink_to(0);
+        } else if let Some(result) = self.results.last_mut() {
+            result.batches.push(batch);
+        }
+    }
+
+    /// Errors: 701.
+    pub fn check(&self) -> Result<(), SqlError> {
+        if self.is_full { Err(SqlError::out_of_memory()) } else { Ok(()) }
+    }
 }
 
 /// A result that was kept.
@@ -49,14 +75,12 @@ impl Output {
     /// Sends an event; waits while the client is behind. If nobody listens any more the request stops.
     pub async fn send(&mut self, event: Response) {
         let event = match (event, &mut self.results) {
-            (Response::Columns(result), Some(results)) => {
-                results.push(CapturedResult { columns: result.columns, batches: Vec::new() });
+            (Response::Columns(result), Some(captured)) => {
+                captured.results.push(CapturedResult { columns: result.columns, batches: Vec::new() });
                 return;
             }
-            (Response::Batch(batch), Some(results)) => {
-                if let Some(result) = results.last_mut() {
-                    result.batches.push(batch);
-                }
+            (Response::Batch(batch), Some(captured)) => {
+                captured.add(batch);
                 return;
             }
             // What the call would say of its ends and counts; its errors are heard.
@@ -81,9 +105,9 @@ impl Output {
         }
     }
 
-    /// From now on results are kept.
-    pub fn capture(&mut self) {
-        self.results = Some(Vec::new());
+    /// From now on results are kept, as far as memory goes.
+    pub fn capture(&mut self, memory: Reservation) {
+        self.results = Some(Captured { results: Vec::new(), memory, is_full: false });
     }
 
     /// Whether they are.
@@ -92,8 +116,8 @@ impl Output {
     }
 
     /// From now on results are sent again; those that were kept.
-    pub fn captured(&mut self) -> Vec<CapturedResult> {
-        self.results.take().unwrap_or_default()
+    pub fn captured(&mut self) -> Option<Captured> {
+        self.results.take()
     }
 
     /// Follows SET NOCOUNT.
@@ -114,8 +138,9 @@ impl Output {
         self.cancellation.is_cancelled()
     }
 
-    /// The error that unwinds a stopped request; it is never sent.
+    /// The error that unwinds a stopped request; it is never sent. Errors: 701 if results that are kept are too many.
     pub fn check(&self) -> Result<(), SqlError> {
+        self.results.as_ref().map_or(Ok(()), Captured::check)?;
         if self.stopped() { Err(SqlError::cancelled()) } else { Ok(()) }
     }
 }
