@@ -54,9 +54,6 @@ lint: toolchain clients ## Format, clippy, licences, house rules
 
 unit: toolchain ## Rust tests
 	cargo test --workspace --locked
-	@# The server once more on segments. The same features: others would mean compiling the query engine again.
-	BULKWIRE_TEST_STORAGE=segments cargo test --workspace --locked --test scripts --test session --test tsql_page --test wire \
-		--test conversation --test locks --test leaks --test malformed --test robustness --test bulk_files --test end_to_end
 
 conformance: toolchain clients ## Other people's clients against the embedded server
 	@# The programs as the Rust tests build them: other features would mean compiling the query engine once more.

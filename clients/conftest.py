@@ -56,17 +56,12 @@ class Endpoint:
 def serve(
     binaries: pathlib.Path, folder: pathlib.Path, encryption: str = "optional", *flags: str
 ) -> Iterator[Endpoint]:
-    """An in-memory server on a free port; it must still live at the end.
-
-    `BULKWIRE_TEST_STORAGE` is the form in which it keeps rows, as for the Rust tests.
-    """
-    form = os.environ.get("BULKWIRE_TEST_STORAGE")
-    storage = ["--storage", form] if form else []
+    """An in-memory server on a free port; it must still live at the end."""
     certificate = folder / f"server-{encryption}.pem"
     password = secrets.token_urlsafe(12) + "Aa1"
     process = subprocess.Popen(
         [binaries / "bulkwire-server", "--port", "0", "--in-memory", "--encryption", encryption]
-        + ["--certificate-out", certificate, *storage, *flags],
+        + ["--certificate-out", certificate, *flags],
         env={**os.environ, "BULKWIRE_SERVER_PASSWORD": password},
         stdout=subprocess.PIPE,
         text=True,

@@ -94,7 +94,7 @@ DRIVERS = [through_pyodbc, through_mssql_python, through_pymssql, through_pytds]
 @pytest.fixture(scope="module")
 def paged(binaries, tmp_path_factory):
     """A server that keeps rows in pages, with two tables."""
-    with serve(binaries, tmp_path_factory.mktemp("paged"), "optional", "--storage", "pages") as endpoint:
+    with serve(binaries, tmp_path_factory.mktemp("paged"), "optional") as endpoint:
         with contextlib.closing(through_pytds(endpoint)) as connection, connection.cursor() as cursor:
             for statement in PREPARED:
                 cursor.execute(statement)

@@ -24,8 +24,9 @@ KNOWN_CIRCLES = {"server": 31, "store": 6}
 KNOWN_METHODS = {
     ("server", "Session"): 306,
     ("server", "Work"): 69,
-    ("server", "PagedTransaction"): 51,
-    ("store", "Transaction"): 156,
+    ("server", "DatabaseTransaction"): 54,
+    ("server", "Transaction"): 42,
+    ("store", "Transaction"): 131,
     ("store", "HeapWriter"): 68,
     ("store", "Engine"): 55,
     ("store", "Allocator"): 48,

@@ -35,25 +35,6 @@ pub enum Case {
     Export,
 }
 
-/// How a server keeps rows, as `bulkwire serve --storage` takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Storage {
-    /// Append-only segments and a journal.
-    Segments,
-    /// Pages, extents and a write-ahead log.
-    Pages,
-}
-
-impl fmt::Display for Storage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Storage::Segments => "segments",
-            Storage::Pages => "pages",
-        })
-    }
-}
-
 impl Case {
     /// All cases.
     pub const ALL: [Case; 4] = [Case::Sink, Case::Memory, Case::Disk, Case::Export];
@@ -76,8 +57,6 @@ pub struct Settings {
     pub rows: u64,
     /// Where the on-disk case keeps its data.
     pub directory: Option<PathBuf>,
-    /// The form in which servers keep rows; None: their default.
-    pub storage: Option<Storage>,
 }
 
 /// One verified run.
@@ -121,8 +100,7 @@ pub fn measure(case: Case, settings: &Settings) -> Outcome<Measurement> {
     };
     let data = folder.path().join("data");
     let data = data.to_string_lossy();
-    let storage = settings.storage.map(|storage| storage.to_string());
-    let mut arguments: Vec<&str> = storage.iter().flat_map(|storage| ["--storage", storage]).collect();
+    let mut arguments: Vec<&str> = Vec::new();
     match case {
         Case::Sink => arguments.extend(["--in-memory", "--discard"]),
         Case::Memory | Case::Export => arguments.push("--in-memory"),

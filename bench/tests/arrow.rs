@@ -7,7 +7,7 @@ use served::{Served, said};
 
 #[test]
 fn every_variant_is_run_and_verified() {
-    let server = Served::start(None, None);
+    let server = Served::start(None);
     let small = ["--rows", "2000", "--row-by-row", "20", "--rounds", "2", "--batch-rows", "500,3000"];
     let (results, page, table) = server.results("arrow", &small);
 
@@ -38,7 +38,7 @@ fn every_variant_is_run_and_verified() {
 
 #[test]
 fn a_table_that_exists_is_left_alone() {
-    let server = Served::start(None, None);
+    let server = Served::start(None);
     let mut client = server.client();
     client.execute("CREATE TABLE dbo.kept (n int); INSERT INTO dbo.kept VALUES (1)").unwrap();
     let ran = server.bench("arrow", &["--table", "dbo.kept", "--rows", "10", "--rounds", "1"]);

@@ -9,7 +9,7 @@ const SMALL: [&str; 4] = ["--rows", "3000", "--rounds", "2"];
 
 #[test]
 fn every_setting_is_run_verified_and_measured() {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let (results, page, printed) = server.results("compression", &SMALL);
     let variants = results["variants"].as_array().unwrap();
     let names: Vec<&str> = variants.iter().map(|variant| variant["name"].as_str().unwrap()).collect();
@@ -48,13 +48,13 @@ fn every_setting_is_run_verified_and_measured() {
 #[test]
 fn a_wrong_row_fails_the_run_and_the_database_goes() {
     let said =
-        Served::with_pages().failure("compression", &[SMALL.as_slice(), &["--plant-wrong-row"]].concat());
+        Served::in_memory().failure("compression", &[SMALL.as_slice(), &["--plant-wrong-row"]].concat());
     assert!(said.contains("not those that were sent"), "{said}");
 }
 
 #[test]
 fn a_database_or_a_table_that_exists_is_left_alone() {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let mut client = server.client();
     client.execute("CREATE DATABASE mine").unwrap();
     let said = server.failure("compression", &[SMALL.as_slice(), &["--database", "mine"]].concat());
@@ -76,7 +76,7 @@ fn a_database_or_a_table_that_exists_is_left_alone() {
 
 #[test]
 fn in_place_makes_no_database_and_leaves_its_settings() {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let (results, ..) =
         server.results("compression", &[SMALL.as_slice(), &["--in-place", "--compression", "none"]].concat());
     assert!(results["recovery"].is_null());
@@ -85,7 +85,7 @@ fn in_place_makes_no_database_and_leaves_its_settings() {
 
 #[test]
 fn options_that_make_no_sense_are_refused_before_anything_is_made() {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     for (arguments, expected) in [
         (vec!["--rows", "0"], "0 is not in 1.."),
         (vec!["--rounds", "none"], "invalid digit"),

@@ -11,7 +11,7 @@ use served::Served;
 
 /// Starts an experiment that would take hours, interrupts it after its first run, and looks at what is left.
 fn interrupt(command: &str, arguments: &[&str]) {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let mut child =
         server.command(command, arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -9,7 +9,7 @@ const SMALL: [&str; 8] = ["--rows", "2000", "--rounds", "2", "--files", "1,3", "
 
 #[test]
 fn every_configuration_is_run_verified_and_measured() {
-    let (results, page, printed) = Served::with_pages().results("select-into", &SMALL);
+    let (results, page, printed) = Served::in_memory().results("select-into", &SMALL);
     let variants = results["variants"].as_array().unwrap();
     let names: Vec<&str> = variants.iter().map(|variant| variant["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["1 file, DOP 1", "1 file, DOP 2", "3 files, DOP 1", "3 files, DOP 2"]);
@@ -36,14 +36,14 @@ fn every_configuration_is_run_verified_and_measured() {
 #[test]
 fn a_wrong_row_fails_the_run_and_the_database_goes() {
     let said =
-        Served::with_pages().failure("select-into", &[SMALL.as_slice(), &["--plant-wrong-row"]].concat());
+        Served::in_memory().failure("select-into", &[SMALL.as_slice(), &["--plant-wrong-row"]].concat());
     assert!(said.contains("not those that were sent"), "{said}");
 }
 
 #[test]
 fn it_needs_a_database_of_its_own_and_file_groups() {
-    let said = Served::with_pages().failure("select-into", &[SMALL.as_slice(), &["--in-place"]].concat());
+    let said = Served::in_memory().failure("select-into", &[SMALL.as_slice(), &["--in-place"]].concat());
     assert!(said.contains("needs a database of its own"), "{said}");
-    let said = Served::with_pages().failure("select-into", &["--files", "0"]);
+    let said = Served::in_memory().failure("select-into", &["--files", "0"]);
     assert!(said.contains("0 is not in 1..=1000"), "{said}");
 }

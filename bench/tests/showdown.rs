@@ -5,7 +5,6 @@ mod served;
 
 use std::collections::BTreeMap;
 
-use bulkwire_server::storage::Form;
 use served::Served;
 
 #[test]
@@ -13,7 +12,7 @@ fn every_program_moves_every_file_and_is_verified() {
     served::bulkwire();
     let files = tempfile::tempdir().unwrap();
     let files = files.path().canonicalize().unwrap();
-    let server = Served::start(Some(Form::Pages), Some(&files));
+    let server = Served::start(Some(&files));
     let folder = files.to_str().unwrap();
     let (results, page, printed) = server.results(
         "showdown",
@@ -69,7 +68,7 @@ fn every_program_moves_every_file_and_is_verified() {
 #[test]
 fn what_is_wrong_in_the_table_or_in_the_file_fails_the_run() {
     served::bulkwire();
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let small =
         ["--rows", "50", "--rounds", "1", "--file", "delimited", "--mover", "load", "--plant-wrong-row"];
     let said = server.failure("showdown", &[small.as_slice(), &["--direction", "import"]].concat());
@@ -80,7 +79,7 @@ fn what_is_wrong_in_the_table_or_in_the_file_fails_the_run() {
 
 #[test]
 fn what_cannot_be_run_is_said() {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let said = server.failure("showdown", &["--mover", "bcp", "--file", "csv"]);
     assert!(said.contains("bcp has no CSV"), "{said}");
     let said = server.failure("showdown", &["--mover", "bulk-insert", "--rows", "10"]);

@@ -9,7 +9,7 @@ const SHORT: [&str; 4] = ["--seconds", "2", "--sample-seconds", "1"];
 
 #[test]
 fn every_test_loads_and_is_verified() {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let (results, page, printed) = server.results(
         "throughput",
         &[
@@ -58,13 +58,13 @@ fn every_test_loads_and_is_verified() {
 #[test]
 fn a_wrong_row_fails_the_test_and_the_database_goes() {
     let said =
-        Served::with_pages().failure("throughput", &[SHORT.as_slice(), &["--plant-wrong-row"]].concat());
+        Served::in_memory().failure("throughput", &[SHORT.as_slice(), &["--plant-wrong-row"]].concat());
     assert!(said.contains("not those that were sent"), "{said}");
 }
 
 #[test]
 fn tiers_that_the_server_lacks_and_odd_options_are_refused() {
-    let server = Served::with_pages();
+    let server = Served::in_memory();
     let refused = [
         (vec!["--tier", "S99"], "cannot set the service tier S99"),
         (vec!["--mode", "lt"], "--ramp-rows"),

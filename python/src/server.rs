@@ -56,7 +56,6 @@ impl Server {
         let options = ServerOptions {
             listen: SocketAddr::new(address, port),
             data: data.map_or(DataLocation::InMemory, |path| DataLocation::Directory { path, sync }),
-            storage: None,
             user,
             password: Password::new(password),
             certificate,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{self, ExitCode};
 
 use bulkwire_bench::arrow_experiment::ArrowArguments;
-use bulkwire_bench::case::{Case, Measurement, Settings, Storage};
+use bulkwire_bench::case::{Case, Measurement, Settings};
 use bulkwire_bench::compression_experiment::CompressionArguments;
 use bulkwire_bench::select_into_experiment::SelectIntoArguments;
 use bulkwire_bench::showdown_experiment::ShowdownArguments;
@@ -38,9 +38,6 @@ struct Arguments {
     /// Directory for the on-disk case (default: the system's temporary directory)
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// How the servers keep rows; both take turns in one run (default: the server's own default)
-    #[arg(long, value_enum, value_delimiter = ',')]
-    storage: Vec<Storage>,
     /// Write all measurements here, as JSON
     #[arg(long)]
     output: Option<PathBuf>,
@@ -66,7 +63,6 @@ enum Command {
 #[derive(Serialize)]
 struct Summary {
     case: Case,
-    storage: Option<Storage>,
     rows: u64,
     rows_per_second: Spread,
     megabytes_per_second: Spread,
@@ -98,35 +94,22 @@ fn run(arguments: &Arguments) -> Outcome<()> {
         None => {}
     }
     if let Some(case) = arguments.measure {
-        let settings = Settings {
-            rows: arguments.rows,
-            directory: arguments.directory.clone(),
-            storage: arguments.storage.first().copied(),
-        };
+        let settings = Settings { rows: arguments.rows, directory: arguments.directory.clone() };
         println!("{}", serde_json::to_string(&case::measure(case, &settings)?)?);
         return Ok(());
     }
     let cases = if arguments.cases.is_empty() { Case::ALL.to_vec() } else { arguments.cases.clone() };
-    let storages = match arguments.storage.as_slice() {
-        [] => vec![None],
-        asked => asked.iter().copied().map(Some).collect(),
-    };
-    let mut measured: BTreeMap<(Case, Option<Storage>), Vec<Run>> = BTreeMap::new();
+    let mut measured: BTreeMap<Case, Vec<Run>> = BTreeMap::new();
     for turn in 0..arguments.runs {
         for &case in &cases {
-            // What keeps no rows is the same whatever they would be kept in.
-            for &storage in storages.iter().take(if case == Case::Sink { 1 } else { storages.len() }) {
-                // Measured beside every run, because the machine's speed drifts.
-                let loopback = loopback::bytes_per_second(512 << 20)?;
-                let run = measure_in_a_process(case, storage, arguments)?;
-                let name = name_of(case, storage);
-                eprintln!("run {} of {name}: {:.2} M rows/s", turn + 1, run.rows_per_second() / 1e6);
-                measured.entry((case, storage)).or_default().push((run, loopback));
-            }
+            // Measured beside every run, because the machine's speed drifts.
+            let loopback = loopback::bytes_per_second(512 << 20)?;
+            let run = measure_in_a_process(case, arguments)?;
+            eprintln!("run {} of {case}: {:.2} M rows/s", turn + 1, run.rows_per_second() / 1e6);
+            measured.entry(case).or_default().push((run, loopback));
         }
     }
-    let summaries: Vec<Summary> =
-        measured.into_iter().map(|((case, storage), runs)| summary(case, storage, runs)).collect();
+    let summaries: Vec<Summary> = measured.into_iter().map(|(case, runs)| summary(case, runs)).collect();
     print_summaries(&summaries);
     if let Some(path) = &arguments.output {
         std::fs::write(path, serde_json::to_string_pretty(&summaries)?)?;
@@ -137,22 +120,11 @@ fn run(arguments: &Arguments) -> Outcome<()> {
 /// A run, and the bytes a second of the bare connection beside it.
 type Run = (Measurement, f64);
 
-/// What a case is called in tables.
-fn name_of(case: Case, storage: Option<Storage>) -> String {
-    match storage.filter(|_| case != Case::Sink) {
-        Some(storage) => format!("{case}, {storage}"),
-        None => case.to_string(),
-    }
-}
-
-fn measure_in_a_process(case: Case, storage: Option<Storage>, arguments: &Arguments) -> Outcome<Measurement> {
+fn measure_in_a_process(case: Case, arguments: &Arguments) -> Outcome<Measurement> {
     let mut command = process::Command::new(std::env::current_exe()?);
     command.args(["--measure", &case.to_string(), "--rows", &arguments.rows.to_string()]);
     if let Some(directory) = &arguments.directory {
         command.arg("--directory").arg(directory);
-    }
-    if let Some(storage) = storage {
-        command.args(["--storage", &storage.to_string()]);
     }
     let output = command.output()?;
     if !output.status.success() {
@@ -161,14 +133,13 @@ fn measure_in_a_process(case: Case, storage: Option<Storage>, arguments: &Argume
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-fn summary(case: Case, storage: Option<Storage>, runs: Vec<Run>) -> Summary {
+fn summary(case: Case, runs: Vec<Run>) -> Summary {
     let spread = |figure: &dyn Fn(&Measurement) -> f64| Spread::of(runs.iter().map(|(run, _)| figure(run)));
     let per_row =
         |seconds: Option<f64>, run: &Measurement| seconds.unwrap_or(f64::NAN) * 1e9 / run.rows as f64;
     let mib = |bytes: Option<u64>| bytes.unwrap_or(0) as f64 / f64::from(1 << 20);
     Summary {
         case,
-        storage,
         rows: runs.first().map_or(0, |(run, _)| run.rows),
         rows_per_second: spread(&Measurement::rows_per_second),
         megabytes_per_second: spread(&|run| run.bytes_per_second() / 1e6),
@@ -190,7 +161,7 @@ fn print_summaries(summaries: &[Summary]) {
         let rate = summary.rows_per_second;
         println!(
             "| {} | {} | {:.2} ({:.2}-{:.2}) | {:.0} | {:.0} % | {:.0} | {:.0} | {:.0} | {:.0} |",
-            name_of(summary.case, summary.storage),
+            summary.case,
             summary.rows,
             rate.median / 1e6,
             rate.min / 1e6,

@@ -55,7 +55,6 @@ impl ServerArguments {
             Some(folder) => vec!["--data".to_owned(), folder.path().join("data").display().to_string()],
             None => vec!["--in-memory".to_owned()],
         };
-        words.extend(["--storage".to_owned(), "pages".to_owned()]);
         words.extend_from_slice(arguments);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         Ok((ServerProcess::start(&words)?, folder))

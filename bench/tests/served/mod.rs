@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use bulkwire_server::storage::Form;
 use bulkwire_server::{
     DataLocation, EncryptionPolicy, Limits, Password, RunningServer, Server, ServerOptions,
 };
@@ -17,13 +16,12 @@ const PASSWORD: &str = "Only-for-tests-1";
 pub struct Served(RunningServer);
 
 impl Served {
-    /// With rows in a form, and a directory whose files it may read.
-    pub fn start(storage: Option<Form>, files: Option<&Path>) -> Served {
+    /// With a directory whose files it may read.
+    pub fn start(files: Option<&Path>) -> Served {
         Served(
             Server::start(ServerOptions {
                 listen: SocketAddr::from(([127, 0, 0, 1], 0)),
                 data: DataLocation::InMemory,
-                storage,
                 init: Vec::new(),
                 user: "sa".to_owned(),
                 password: Password::new(PASSWORD),
@@ -38,9 +36,9 @@ impl Served {
         )
     }
 
-    /// With rows in pages, so that it has figures of them.
-    pub fn with_pages() -> Served {
-        Served::start(Some(Form::Pages), None)
+    /// In memory.
+    pub fn in_memory() -> Served {
+        Served::start(None)
     }
 
     pub fn url(&self) -> String {

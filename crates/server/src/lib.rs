@@ -9,7 +9,7 @@
 //! | [`catalogue`] | databases, schemas, tables; the `sys` and `INFORMATION_SCHEMA` views |
 //! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
 //! | [`session`] | one connection's state; runs requests and sends [`session::response::Response`] events |
-//! | [`storage`] | where rows live: the store's two forms behind one interface |
+//! | [`storage`] | where rows live: databases of pages and transactions over them |
 //! //!
 //! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
 //! not have it refuses with an error.

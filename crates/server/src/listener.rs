@@ -29,7 +29,7 @@ use crate::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use crate::options::{DataLocation, ServerOptions};
 use crate::session::Instance;
 use crate::sql_error::SqlError;
-use crate::storage::{Database, Form, OpenError};
+use crate::storage::{Databases, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 
 /// Why a server could not start.
@@ -52,9 +52,6 @@ pub enum StartError {
     /// The data directory holds something that this server does not understand.
     #[error("cannot use the data: {0}")]
     Data(SqlError),
-    /// Limits of resources for a store that counts neither log nor processor time.
-    #[error("a service objective, log rate or processor limit needs rows in pages: --storage pages")]
-    Resources,
     /// An init script failed.
     #[error(transparent)]
     Init(#[from] InitError),
@@ -158,10 +155,8 @@ impl Server {
             .and_then(|instance| instance.with_memory(&memory, spill_directory.path()))
             .map_err(StartError::Data)?
             .with_files(files);
-        match (instance.store(), options.limits.resources) {
-            (_, None) => {}
-            (Database::Pages(databases), Some(limits)) => databases.limit_all(limits),
-            (Database::Segments(_), Some(_)) => return Err(StartError::Resources),
+        if let Some(limits) = options.limits.resources {
+            instance.store().limit_all(limits);
         }
         recovering.end(&runtime);
         let instance = Arc::new(instance);
@@ -202,7 +197,7 @@ impl Drop for Released {
     fn drop(&mut self) {
         let DataLocation::Directory { path, .. } = &self.0 else { return };
         let started = Instant::now();
-        while Database::is_held(path) && started.elapsed() < RELEASE_TIME_MAX {
+        while Databases::is_held(path) && started.elapsed() < RELEASE_TIME_MAX {
             thread::sleep(RELEASE_PAUSE);
         }
     }
@@ -291,15 +286,10 @@ fn open_store(
     options: &ServerOptions,
     cache_bytes: usize,
     memory: &Arc<MemoryBudget>,
-) -> Result<Database, OpenError> {
+) -> Result<Databases, OpenError> {
     match &options.data {
-        DataLocation::InMemory => Database::in_memory_within(
-            options.storage.unwrap_or(Form::OF_NEW),
-            Arc::new(StoreQuota(Arc::clone(memory))),
-        ),
-        DataLocation::Directory { path, sync } => {
-            Database::open_within(path, options.storage, *sync, cache_bytes)
-        }
+        DataLocation::InMemory => Ok(Databases::in_memory(Some(Arc::new(StoreQuota(Arc::clone(memory)))))?),
+        DataLocation::Directory { path, sync } => Databases::open_within(path, *sync, cache_bytes),
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::storage::{Form, ResourceLimits};
+use crate::storage::ResourceLimits;
 use crate::transport::CertificateSource;
 
 /// Everything that a server is told at its start.
@@ -14,9 +14,6 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Where rows live.
     pub data: DataLocation,
-    /// The form of a new database. `None` takes that of the directory, and pages for what is new; a directory of another form
-    /// is refused.
-    pub storage: Option<Form>,
     /// Scripts to run, in this order, before the first connection is taken.
     pub init: Vec<PathBuf>,
     /// The one login.

@@ -7,7 +7,7 @@ use std::{fs, io, io::Write};
 
 use crate::log;
 use crate::memory::parse_bytes;
-use crate::storage::{Form, ResourceLimits, ServiceTier};
+use crate::storage::{ResourceLimits, ServiceTier};
 use crate::{
     CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, Server, ServerOptions, StartError,
 };
@@ -30,9 +30,6 @@ struct Arguments {
     /// Keep rows in memory only
     #[arg(long)]
     in_memory: bool,
-    /// How a new database keeps its rows; a directory keeps the form that it was made in [default: pages]
-    #[arg(long, value_enum, value_name = "FORM")]
-    storage: Option<Storage>,
     /// Do not wait for the disk at commit: a power cut may then lose committed work
     #[arg(long, conflicts_with = "in_memory")]
     no_sync: bool,
@@ -96,15 +93,6 @@ fn processors(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("not a positive number".to_owned()),
     }
-}
-
-/// How rows are kept.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Storage {
-    /// Append-only segments and a journal.
-    Segments,
-    /// Pages, extents and a write-ahead log, by SQL Server's rules.
-    Pages,
 }
 
 /// What clients must agree to.
@@ -185,10 +173,6 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
     ServerOptions {
         listen: SocketAddr::new(arguments.address, arguments.port),
         data,
-        storage: arguments.storage.map(|storage| match storage {
-            Storage::Segments => Form::Segments,
-            Storage::Pages => Form::Pages,
-        }),
         init: arguments.init,
         user: arguments.user,
         password: Password::new(password),

@@ -11,12 +11,12 @@ use std::time::Duration;
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
 use bulkwire_server::session::{Instance, Session};
-use bulkwire_server::storage::{Database, Form};
+use bulkwire_server::storage::Databases;
 
 const PAGE: usize = 8192;
 
 fn instance(directory: &Path) -> Arc<Instance> {
-    let database = Database::open(directory, Some(Form::Pages), false).unwrap();
+    let database = Databases::open(directory, false).unwrap();
     Arc::new(Instance::new(database).unwrap())
 }
 
@@ -171,7 +171,7 @@ async fn damage_under_a_valid_checksum_is_found() {
 async fn a_log_backup_is_written_whole_or_not_at_all() {
     let (data, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let access = FileAccess::new([backups.path().to_owned()]).unwrap();
-    let database = Database::open(data.path(), Some(Form::Pages), false).unwrap();
+    let database = Databases::open(data.path(), false).unwrap();
     let instance = Arc::new(Instance::new(database).unwrap().with_files(access));
     let mut session = session(&instance, 51);
     let used = "SELECT log_space_in_bytes_since_last_backup FROM sys.dm_db_log_space_usage";
@@ -206,7 +206,7 @@ async fn a_log_backup_is_written_whole_or_not_at_all() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_waits_is_shown_with_whom_he_waits_for() {
-    let instance = Arc::new(Instance::new(Database::in_memory_of(Form::Pages).unwrap()).unwrap());
+    let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
     let (mut holder, mut watcher) = (session(&instance, 51), session(&instance, 53));
     assert_eq!(lines(&mut holder, "CREATE TABLE t (id int); INSERT t VALUES (1)").await, [""; 0]);
     assert_eq!(lines(&mut holder, "BEGIN TRAN; TRUNCATE TABLE t").await, [""; 0]);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod form;
+mod empty;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 fn session(directory: PathBuf) -> Session {
     let access = FileAccess::new([directory]).unwrap();
-    let instance = Arc::new(form::instance().with_files(access));
+    let instance = Arc::new(empty::instance().with_files(access));
     let login = LoginSettings {
         database: String::new(),
         user: "sa".into(),

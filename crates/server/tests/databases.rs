@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
-mod form;
+mod empty;
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use answers::{answer, login};
 use bulkwire_server::session::{Instance, Session};
-use bulkwire_server::storage::{Database, DirectoryFolders, Folders, Form, MARK, OpenError, PagedDatabases};
+use bulkwire_server::storage::{Databases, DirectoryFolders, Folders, MARK, OpenError};
 use store::engine::volume::{Volume, VolumeFile};
 use store::engine::{EngineError, EngineOptions};
 
@@ -36,7 +36,7 @@ fn session(instance: &Arc<Instance>, spid: u16) -> Session {
 fn open(directory: &Path) -> Arc<Instance> {
     let started = std::time::Instant::now();
     loop {
-        match Database::open(directory, Some(Form::Pages), false) {
+        match Databases::open(directory, false) {
             Ok(database) => return Arc::new(Instance::new(database).unwrap()),
             Err(error) if started.elapsed().as_secs() > 10 => panic!("{error}"),
             Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
@@ -211,7 +211,7 @@ async fn a_database_is_made_and_dropped_as_a_whole_wherever_the_process_ends() {
         let left = Arc::new(AtomicI64::new(start));
         let folders = DirectoryFolders::open(folder.path(), false).unwrap();
         let folders = Box::new(EndingFolders { folders, left: Arc::clone(&left) });
-        let databases = PagedDatabases::open_in(folders, EngineOptions::default()).unwrap();
+        let databases = Databases::open_in(folders, EngineOptions::default()).unwrap();
         let instance = Arc::new(Instance::new(databases).unwrap());
         left.store(end.unwrap_or(start), Ordering::SeqCst);
         let mut done = 0;
@@ -279,8 +279,8 @@ async fn folders_that_are_not_the_servers_are_left_alone() {
         let instance = open(folder.path());
         is_done(&mut session(&instance, 51), "CREATE DATABASE sales; CREATE TABLE sales..t (id int)").await;
         // Neither another process nor another server of this one gets in.
-        let refused = Database::open(folder.path(), None, false).unwrap_err();
-        assert!(matches!(refused, OpenError::Pages(EngineError::InUse { .. })), "{refused}");
+        let refused = Databases::open(folder.path(), false).unwrap_err();
+        assert!(matches!(refused, OpenError::Engine(EngineError::InUse { .. })), "{refused}");
     }
     for (name, file) in [("notes", "readme.txt"), ("old-7", "control")] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -293,14 +293,14 @@ async fn folders_that_are_not_the_servers_are_left_alone() {
     // A database whose files are gone is not taken for an empty one.
     let sales = names.iter().find(|name| name.starts_with("sales-")).unwrap();
     std::fs::rename(folder.path().join(sales), folder.path().join("elsewhere")).unwrap();
-    let refused = Database::open(folder.path(), None, false).unwrap_err();
+    let refused = Databases::open(folder.path(), false).unwrap_err();
     assert!(refused.to_string().contains("\"sales\"") && refused.to_string().contains(sales), "{refused}");
     std::fs::remove_dir_all(folder.path().join(sales)).unwrap();
     std::fs::rename(folder.path().join("elsewhere"), folder.path().join(sales)).unwrap();
     drop(open(folder.path()));
     // Nor is a directory without its catalogue a new one.
     std::fs::rename(folder.path().join("master"), folder.path().join("kept")).unwrap();
-    let refused = Database::open(folder.path(), Some(Form::Pages), false).unwrap_err();
+    let refused = Databases::open(folder.path(), false).unwrap_err();
     assert!(refused.to_string().contains("no master"), "{refused}");
 }
 
@@ -308,7 +308,7 @@ async fn folders_that_are_not_the_servers_are_left_alone() {
 fn a_directory_of_one_store_for_all_databases_is_refused_with_its_form() {
     let folder = tempfile::tempdir().unwrap();
     drop(store::engine::Engine::open(folder.path(), EngineOptions::default()).unwrap());
-    let refused = Database::open(folder.path(), None, false).unwrap_err();
+    let refused = Databases::open(folder.path(), false).unwrap_err();
     assert!(matches!(refused, OpenError::OneStore { .. }), "{refused}");
 }
 
@@ -342,7 +342,7 @@ async fn what_was_set_of_a_database_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_circle_of_waits_through_two_databases_is_error_1205() {
-    let instance = Arc::new(form::instance_of(Form::Pages));
+    let instance = Arc::new(empty::instance());
     let (mut one, mut two) = (session(&instance, 51), session(&instance, 52));
     is_done(
         &mut one,

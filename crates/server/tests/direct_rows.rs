@@ -2,12 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
-mod form;
 mod served;
 
 use std::io::Write;
 
-use bulkwire_server::storage::Form;
 use bulkwire_server::{DataLocation, RunningServer};
 use client::{Client, batch_packets};
 use served::{assert_no_error, connect, error_numbers, packets, rows_loaded, scalar};
@@ -70,7 +68,7 @@ const VALUES: &[(&str, &str, &str, &str)] = &[
 ];
 
 fn pages() -> RunningServer {
-    served::start_in(Form::Pages, served::limits(), DataLocation::InMemory)
+    served::start(served::limits(), DataLocation::InMemory)
 }
 
 /// `c0 int, c1 …`, the columns' names, and how INSERT BULK declares them.

@@ -4,7 +4,7 @@
 
 mod answers;
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,89 +13,11 @@ use answers::{answer, login};
 use arrow::array::{Int32Array, RecordBatch};
 use bulkwire_server::session::response::Response;
 use bulkwire_server::session::{Cancellation, Instance, Request, Session};
-use bulkwire_server::storage::{DirectoryFolders, Folders, PagedDatabases};
+use bulkwire_server::storage::{Databases, DirectoryFolders, Folders};
 use store::engine::volume::{Volume, VolumeFile};
 use store::engine::{EngineError, EngineOptions};
-use store::storage::{AppendFile, DirectoryStorage, ReadFile, Storage};
-use store::{Database, Options};
 use tds::SqlType;
 use tokio::sync::mpsc;
-
-/// A directory on a disk that has room for so many more bytes.
-#[derive(Debug)]
-struct SmallDisk {
-    directory: DirectoryStorage,
-    room_bytes: Arc<AtomicU64>,
-}
-
-#[derive(Debug)]
-struct SmallFile {
-    file: Box<dyn AppendFile>,
-    room_bytes: Arc<AtomicU64>,
-}
-
-impl Storage for SmallDisk {
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path(name)
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.directory.list()
-    }
-
-    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
-        self.directory.open(name)
-    }
-
-    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>> {
-        let room_bytes = Arc::clone(&self.room_bytes);
-        Ok(Box::new(SmallFile { file: self.directory.create(name)?, room_bytes }))
-    }
-
-    fn open_append(&self, name: &str, length_bytes: u64) -> io::Result<Box<dyn AppendFile>> {
-        let room_bytes = Arc::clone(&self.room_bytes);
-        Ok(Box::new(SmallFile { file: self.directory.open_append(name, length_bytes)?, room_bytes }))
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.directory.remove(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.directory.rename(from, to)
-    }
-
-    fn sync_directory(&self) -> io::Result<()> {
-        self.directory.sync_directory()
-    }
-}
-
-impl AppendFile for SmallFile {
-    /// Writes what fits, as a full disk does.
-    fn append(&mut self, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
-        let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
-        let room = self.room_bytes.load(Ordering::SeqCst);
-        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-        self.file.append(&mut [IoSlice::new(&bytes[..fits])])?;
-        self.room_bytes.fetch_sub(fits as u64, Ordering::SeqCst);
-        if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-    }
-
-    fn truncate(&mut self, length_bytes: u64) -> io::Result<()> {
-        self.file.truncate(length_bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.file.sync()
-    }
-}
-
-fn open(folder: &Path, room_bytes: &Arc<AtomicU64>) -> Arc<Instance> {
-    let directory = DirectoryStorage::open(folder).unwrap_or_else(|error| panic!("{error:?}"));
-    let disk = SmallDisk { directory, room_bytes: Arc::clone(room_bytes) };
-    let database = Database::open_on(Arc::new(disk), Options::default()).unwrap();
-    Arc::new(Instance::new(database).unwrap())
-}
 
 fn session(instance: &Arc<Instance>) -> Session {
     Session::open(Arc::clone(instance), login(51)).unwrap()
@@ -107,90 +29,11 @@ async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
     lines.into_iter().filter(|line| !line.starts_with('[') && !line.starts_with("affected")).collect()
 }
 
-async fn is_refused(session: &mut Session, batch: &str) {
-    let lines = lines(session, batch).await;
-    assert!(
-        matches!(lines.as_slice(), [line] if line.starts_with("error 1105: Could not allocate space")),
-        "{batch}: {lines:?}"
-    );
-}
-
 async fn is_done(session: &mut Session, batch: &str) {
     assert_eq!(lines(session, batch).await, [""; 0], "{batch}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn statements_are_refused_while_the_disk_is_full_and_nothing_is_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    let room = Arc::new(AtomicU64::new(u64::MAX));
-    let instance = open(folder.path(), &room);
-    let mut session_one = session(&instance);
-    let mut session_two = session(&instance);
-    is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL PRIMARY KEY, s varchar(max) NULL)").await;
-    is_done(&mut session_one, "INSERT INTO t VALUES (1, 'one'), (2, 'two')").await;
-
-    // Room for a part of a commit's record, and for none of it.
-    for left in [60, 0] {
-        room.store(left, Ordering::SeqCst);
-        for batch in [
-            "INSERT INTO t VALUES (3, 'three')",
-            "INSERT INTO t VALUES (3, REPLICATE(CAST('x' AS varchar(max)), 3000000))",
-            "UPDATE t SET s = 'changed'",
-            "DELETE FROM t WHERE id = 1",
-            "CREATE TABLE u (a int)",
-            "TRUNCATE TABLE t",
-            "SELECT id INTO v FROM t",
-        ] {
-            is_refused(&mut session_one, batch).await;
-            assert_eq!(
-                lines(&mut session_two, "SELECT id, s FROM t ORDER BY id").await,
-                ["1 | one", "2 | two"]
-            );
-        }
-        // A transaction that cannot be committed is gone.
-        is_done(&mut session_one, "BEGIN TRAN; INSERT INTO t VALUES (4, 'four')").await;
-        is_refused(&mut session_one, "COMMIT").await;
-        assert_eq!(lines(&mut session_one, "SELECT @@TRANCOUNT, COUNT(*) FROM t").await, ["0 | 2"]);
-    }
-
-    room.store(u64::MAX, Ordering::SeqCst);
-    is_done(&mut session_two, "INSERT INTO t VALUES (3, 'three')").await;
-    is_done(&mut session_one, "UPDATE t SET s = 'two again' WHERE id = 2").await;
-    drop((session_one, session_two, instance));
-
-    let instance = open(folder.path(), &room);
-    assert_eq!(
-        lines(&mut session(&instance), "SELECT id, s FROM t ORDER BY id").await,
-        ["1 | one", "2 | two again", "3 | three"]
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_bulk_load_that_does_not_fit_leaves_no_row_and_no_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let room = Arc::new(AtomicU64::new(u64::MAX));
-    let instance = open(folder.path(), &room);
-    let mut session_one = session(&instance);
-    is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL); INSERT INTO t VALUES (-1)").await;
-    let files = || std::fs::read_dir(folder.path()).unwrap().count();
-    let before = files();
-    room.store(200_000, Ordering::SeqCst);
-    let refused = load(&mut session_one, 1_000_000).await.unwrap_err();
-    assert_eq!(refused, 1105);
-    assert_eq!(files(), before);
-    assert_eq!(lines(&mut session_one, "SELECT COUNT(*) FROM t").await, ["1"]);
-    room.store(u64::MAX, Ordering::SeqCst);
-    assert_eq!(load(&mut session_one, 1_000_000).await, Ok(1_000_000));
-    drop((session_one, instance));
-    let instance = open(folder.path(), &room);
-    assert_eq!(lines(&mut session(&instance), "SELECT COUNT(*) FROM t").await, ["1000001"]);
-}
-
 /// Loads so many rows; the number of the error that stopped it.
-async fn load(session: &mut Session, rows: i32) -> Result<u64, i32> {
-    load_by(session, "INSERT BULK t (id int)", rows).await
-}
-
 async fn load_by(session: &mut Session, statement: &str, rows: i32) -> Result<u64, i32> {
     let (events, mut queue) = mpsc::channel(64);
     let batch = Request::Batch(statement.to_owned());
@@ -219,7 +62,7 @@ async fn load_by(session: &mut Session, statement: &str, rows: i32) -> Result<u6
     writer.finish().map_err(|error| error.number)
 }
 
-/// The same for pages: a write that does not fit is refused as a whole.
+/// A disk on which a write that does not fit is refused as a whole.
 #[derive(Debug)]
 struct SmallVolume {
     directory: Arc<dyn Volume>,
@@ -328,10 +171,10 @@ impl Folders for SmallFolders {
     }
 }
 
-fn open_pages(folder: &Path, room_bytes: &Arc<AtomicU64>) -> Arc<Instance> {
+fn open(folder: &Path, room_bytes: &Arc<AtomicU64>) -> Arc<Instance> {
     let folders = DirectoryFolders::open(folder, true).unwrap();
     let folders = SmallFolders { folders, room_bytes: Arc::clone(room_bytes) };
-    let databases = PagedDatabases::open_in(Box::new(folders), EngineOptions::default()).unwrap();
+    let databases = Databases::open_in(Box::new(folders), EngineOptions::default()).unwrap();
     Arc::new(Instance::new(databases).unwrap())
 }
 
@@ -339,7 +182,7 @@ fn open_pages(folder: &Path, room_bytes: &Arc<AtomicU64>) -> Arc<Instance> {
 async fn a_bulk_load_into_pages_that_does_not_fit_leaves_no_row() {
     let folder = tempfile::tempdir().unwrap();
     let room = Arc::new(AtomicU64::new(u64::MAX));
-    let instance = open_pages(folder.path(), &room);
+    let instance = open(folder.path(), &room);
     let mut session_one = session(&instance);
     is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL); INSERT INTO t VALUES (-1)").await;
     room.store(1_500_000, Ordering::SeqCst);
@@ -350,7 +193,7 @@ async fn a_bulk_load_into_pages_that_does_not_fit_leaves_no_row() {
     room.store(u64::MAX, Ordering::SeqCst);
     assert_eq!(load_by(&mut session_one, statement, 1_000_000).await, Ok(1_000_000));
     drop((session_one, instance));
-    let instance = open_pages(folder.path(), &room);
+    let instance = open(folder.path(), &room);
     assert_eq!(lines(&mut session(&instance), "SELECT COUNT(*) FROM t").await, ["1000001"]);
 }
 
@@ -358,7 +201,7 @@ async fn a_bulk_load_into_pages_that_does_not_fit_leaves_no_row() {
 async fn without_room_for_its_log_a_database_of_pages_takes_nothing_until_there_is_room_again() {
     let folder = tempfile::tempdir().unwrap();
     let room = Arc::new(AtomicU64::new(u64::MAX));
-    let instance = open_pages(folder.path(), &room);
+    let instance = open(folder.path(), &room);
     let mut session_one = session(&instance);
     is_done(&mut session_one, "CREATE TABLE t (id int NOT NULL PRIMARY KEY)").await;
     is_done(&mut session_one, "INSERT INTO t VALUES (1), (2)").await;
@@ -371,7 +214,7 @@ async fn without_room_for_its_log_a_database_of_pages_takes_nothing_until_there_
     room.store(u64::MAX, Ordering::SeqCst);
     is_done(&mut session_one, "INSERT INTO t VALUES (3)").await;
     drop((session_one, instance));
-    let instance = open_pages(folder.path(), &room);
+    let instance = open(folder.path(), &room);
     let mut session_two = session(&instance);
     assert_eq!(lines(&mut session_two, "SELECT id FROM t ORDER BY id").await, ["1", "2", "3"]);
     is_done(&mut session_two, "INSERT INTO t VALUES (4)").await;

@@ -2,12 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
-mod form;
 mod served;
 
 use std::io::Write;
 
-use bulkwire_server::storage::Form;
 use client::{Client, batch_packets};
 use served::*;
 use tds::env_change::EnvChange;
@@ -28,13 +26,11 @@ fn statements_share_a_table_or_exclude_each_other() {
         "TRUNCATE TABLE t",
         "ALTER TABLE t ADD extra int NULL",
     ];
-    let in_pages = form::form() == Form::Pages;
     let cases: [(&str, &[&str]); 7] = [
-        // Inserts run side by side. Of segments, everything that changes or looks for rows to change waits; in pages, whoever changes rows
-        // of the same page, and whoever changes the table.
-        ("INSERT INTO t VALUES (8)", if in_pages { &ALL[3..] } else { &ALL[1..] }),
-        ("UPDATE t SET id = id", if in_pages { &ALL[1..] } else { &ALL }),
-        ("DELETE FROM t WHERE id = 2", if in_pages { &ALL[1..] } else { &ALL }),
+        // Inserts run side by side. Whoever changes rows of the same page waits, and whoever changes the table.
+        ("INSERT INTO t VALUES (8)", &ALL[3..]),
+        ("UPDATE t SET id = id", &ALL[1..]),
+        ("DELETE FROM t WHERE id = 2", &ALL[1..]),
         ("UPDATE t WITH (TABLOCKX) SET id = id WHERE id = 1", &ALL),
         ("TRUNCATE TABLE t", &ALL),
         ("ALTER TABLE t ADD extra int NULL", &ALL),

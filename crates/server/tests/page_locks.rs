@@ -2,12 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
-mod form;
 mod served;
 
 use std::thread;
 
-use bulkwire_server::storage::Form;
 use bulkwire_server::{DataLocation, RunningServer};
 use client::Client;
 use served::*;
@@ -15,7 +13,7 @@ use served::*;
 const NONE: [i32; 0] = [];
 
 fn in_pages() -> RunningServer {
-    start_in(Form::Pages, limits(), DataLocation::InMemory)
+    start(limits(), DataLocation::InMemory)
 }
 
 /// With `wide (id int PRIMARY KEY, n int, filler)` of ids 10, 20, … 200, two rows a page.

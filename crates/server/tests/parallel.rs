@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use answers::{answer, login};
 use bulkwire_server::session::{Instance, Session};
-use bulkwire_server::storage::{Database, Form};
+use bulkwire_server::storage::Databases;
 
 /// A server of pages, and a session with the table `source (id, half, name)` of 12,000 rows, five megabytes: more than the two from
 /// which on a query is cut into partitions.
 async fn filled() -> (Arc<Instance>, Session) {
-    let database = Database::in_memory_of(Form::Pages).unwrap();
+    let database = Databases::in_memory(None).unwrap();
     let instance = Arc::new(Instance::new(database).unwrap());
     let mut session = Session::open(Arc::clone(&instance), login(51)).unwrap();
     ok(&mut session, "CREATE TABLE source (id int NOT NULL, half int NOT NULL, name char(400) NULL)").await;
@@ -89,7 +89,7 @@ async fn several_tasks_write_the_rows_that_one_writes() {
         ok(&mut session, "SELECT COUNT(*), COUNT(DISTINCT id), SUM(half) FROM joined").await,
         ["12000 | 12000 | 35994000"]
     );
-    let Database::Pages(pages) = instance.store() else { panic!("not pages") };
+    let pages = instance.store();
     assert!(pages.master().engine().check().unwrap().is_empty());
 }
 
@@ -183,7 +183,7 @@ async fn the_servers_and_the_databases_settings_hold_unless_the_query_has_its_ow
 async fn an_error_a_rollback_and_a_cancellation_leave_nothing() {
     let (instance, mut session) = filled().await;
     let expected = sums(&mut session, "source").await;
-    let Database::Pages(pages) = instance.store() else { panic!("not pages") };
+    let pages = instance.store();
     ok(&mut session, "CREATE TABLE target (id int NOT NULL, half int NOT NULL, name char(400) NOT NULL)")
         .await;
     let used = || {
@@ -254,10 +254,9 @@ async fn told(session: &mut Session, statement: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_load_says_which_conditions_of_minimal_logging_failed() {
-    use bulkwire_server::storage::Database::Pages;
     use store::engine::RecoveryModel;
     let (instance, mut session) = filled().await;
-    let Pages(pages) = instance.store() else { panic!("not pages") };
+    let pages = instance.store();
     let model = |model| pages.master().engine().set_recovery_model(model).unwrap();
     ok(&mut session, "CREATE TABLE heap (id int NOT NULL, half int NOT NULL, name char(400) NULL)").await;
     let with = "INSERT INTO heap WITH (TABLOCK) SELECT * FROM source";

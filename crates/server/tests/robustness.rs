@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod form;
+mod empty;
 
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ fn session() -> Session {
         ansi_defaults: true,
         is_encrypted: false,
     };
-    Session::open(Arc::new(form::instance()), login).unwrap()
+    Session::open(Arc::new(empty::instance()), login).unwrap()
 }
 
 #[test]

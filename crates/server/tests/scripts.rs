@@ -13,13 +13,12 @@
 //! | `status 0` | a procedure's return status (left out, it is not compared) |
 //!
 //! A batch that begins with `-- @name` runs in a session of that name; others in the first. Every script begins with
-//! an empty server in memory, and with the files of `tests/files` for BULK INSERT. Scripts named `pages_…` and `segments_…` are for
-//! that form of storage alone.
+//! an empty server in memory, and with the files of `tests/files` for BULK INSERT.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
-mod form;
+mod empty;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,7 +27,6 @@ use std::sync::Arc;
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
 use bulkwire_server::session::Session;
-use bulkwire_server::storage::Form;
 
 fn agree(expected: &[String], actual: &[String]) -> bool {
     let columns = expected.iter().any(|line| line.starts_with('['));
@@ -57,14 +55,7 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
         std::fs::copy(&file, files.path().join(file.file_name().unwrap())).unwrap();
     }
     let access = FileAccess::new([files.path().to_owned()]).unwrap();
-    // What a script says of pages is true of one form alone.
-    let name = path.file_name().unwrap().to_string_lossy();
-    let empty = match name.split_once('_').map(|(first, _)| first) {
-        Some("pages") => form::instance_of(Form::Pages),
-        Some("segments") => form::instance_of(Form::Segments),
-        _ => form::instance(),
-    };
-    let instance = Arc::new(empty.with_files(access));
+    let instance = Arc::new(empty::instance().with_files(access));
     let mut sessions: HashMap<String, Session> = HashMap::new();
     let text = std::fs::read_to_string(path).unwrap();
     let (mut statements, mut failures) = (0, Vec::new());

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod form;
+mod empty;
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use bulkwire_server::session::{
     BulkTarget, BulkWriter, Cancellation, Instance, LoginSettings, Request, Session,
 };
 use bulkwire_server::sql_error::SqlError;
-use bulkwire_server::storage::Database;
+use bulkwire_server::storage::Databases;
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
 use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};
@@ -112,7 +112,7 @@ const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, guid uniqueide
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_values_are_converted_to_the_tables_types() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let statement = "INSERT BULK t ([amount] NVARCHAR(20), [id] INT, [guid] NVARCHAR(36), [made] NVARCHAR(30), [code] VARCHAR(4))";
@@ -146,7 +146,7 @@ async fn bulk_values_are_converted_to_the_tables_types() {
 /// mssql-tds puts a byte order mark before the XML of a bulk copy; SQL Server's XML has none.
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_xml_loses_its_byte_order_mark() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (x xml NULL)").await;
     let target = expect_bulk(&mut session, "INSERT BULK t (x xml)").await;
@@ -162,7 +162,7 @@ async fn bulk_xml_loses_its_byte_order_mark() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bulk_load_is_whole_or_leaves_nothing() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
@@ -203,7 +203,7 @@ async fn loads_of_a_transaction_know_the_keys_of_those_before_until_it_is_undone
         }
         writer.finish().map_err(|error| error.number)
     }
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     batch(&mut session, "BEGIN TRAN").await;
@@ -226,7 +226,7 @@ async fn loads_of_a_transaction_know_the_keys_of_those_before_until_it_is_undone
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hints_decide_about_nulls_and_checks() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let rows = |id: i32, amount: Option<i32>| -> Vec<ArrayRef> {
@@ -264,7 +264,7 @@ async fn hints_decide_about_nulls_and_checks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_was_promised_is_verified() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, TABLE).await;
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
@@ -291,7 +291,7 @@ async fn an_order_that_was_promised_is_verified() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unchecked_rows_end_trust_and_foreign_keys_are_checked_on_demand() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE p (id int PRIMARY KEY); INSERT p VALUES (1)").await;
     batch(&mut session, "CREATE TABLE c (id int CHECK (id > 0), p_id int REFERENCES p (id))").await;
@@ -364,7 +364,7 @@ fn shape(events: &[Response]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn remote_calls_bind_by_position_and_return_outputs() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     let request = call(
         ProcId::ExecuteSql,
@@ -405,7 +405,7 @@ async fn remote_calls_bind_by_position_and_return_outputs() {
 /// As tiberius calls it: the names without their @.
 #[tokio::test(flavor = "multi_thread")]
 async fn sp_executesql_takes_names_without_their_sign() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     let nvarchar = || SqlType::NVarChar { length: Length::Max };
     let request = call(
@@ -455,7 +455,7 @@ fn table(name: &str, type_name: &str, columns: &[u16], rows: &[&[Option<i32>]]) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_come_as_parameters() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(
         &mut session,
@@ -524,7 +524,7 @@ async fn tables_come_as_parameters() {
 /// As pymssql binds them: a longer scale than the procedure's, and `text`.
 #[tokio::test(flavor = "multi_thread")]
 async fn outputs_have_the_types_that_the_client_declares() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     let create = "CREATE PROCEDURE back @d decimal(6, 5) OUTPUT, @t text OUTPUT, @v varchar(10) OUTPUT AS SET @v = 'vvv'";
     batch(&mut session, create).await;
@@ -559,7 +559,7 @@ async fn outputs_have_the_types_that_the_client_declares() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn global_temporary_objects_go_with_their_session() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let (mut first, mut second) = (open(&instance), open(&instance));
     batch(&mut first, "CREATE TABLE ##g (a int) INSERT ##g VALUES (1)").await;
     batch(&mut first, "CREATE PROCEDURE ##p AS SELECT 5").await;
@@ -581,7 +581,7 @@ async fn global_temporary_objects_go_with_their_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn transaction_requests_tell_descriptors() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (a int)").await;
     let begin = Request::Transaction(TransactionRequest::Begin(BeginTransaction::default()));
@@ -611,7 +611,7 @@ async fn transaction_requests_tell_descriptors() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_request_sets_the_isolation_level() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     let level = "SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID";
     let begin = BeginTransaction { isolation: Isolation::Serializable, name: String::new() };
@@ -630,7 +630,7 @@ async fn a_transaction_request_sets_the_isolation_level() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_request_stops_and_leaves_nothing() {
-    let instance = Arc::new(form::instance());
+    let instance = Arc::new(empty::instance());
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (a int)").await;
     let (events, mut queue) = mpsc::channel(1);
@@ -650,7 +650,7 @@ async fn a_cancelled_request_stops_and_leaves_nothing() {
 async fn everything_declared_survives_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let start = || {
-        let store = Database::open(directory.path(), Some(form::form()), true).unwrap();
+        let store = Databases::open(directory.path(), true).unwrap();
         Arc::new(Instance::new(store).unwrap())
     };
     {

@@ -1,18 +1,17 @@
-//! The two forms of a data directory: each is recognised, neither is opened as the other, and pages keep what they are given.
+//! A data directory: an older form is refused, and pages keep what they are given.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
-mod form;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
 use bulkwire_server::session::{Instance, Session};
-use bulkwire_server::storage::{Database, Form, OpenError};
+use bulkwire_server::storage::{Databases, OpenError};
 
-fn open(directory: &Path, form: Option<Form>) -> Session {
-    let instance = Instance::new(Database::open(directory, form, true).unwrap()).unwrap();
+fn open(directory: &Path) -> Session {
+    let instance = Instance::new(Databases::open(directory, true).unwrap()).unwrap();
     Session::open(Arc::new(instance), login(51)).unwrap()
 }
 
@@ -22,45 +21,14 @@ async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
     lines.into_iter().filter(|line| !line.starts_with('[') && !line.starts_with("affected")).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_directory_keeps_its_form_and_is_not_opened_as_the_other() {
-    for (form, other) in [(Form::Segments, Form::Pages), (Form::Pages, Form::Segments)] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut session = open(folder.path(), Some(form));
-        assert_eq!(lines(&mut session, "CREATE TABLE t (id int); INSERT INTO t VALUES (7)").await, [""; 0]);
-        drop(session);
-        let names = || {
-            let mut names: Vec<_> =
-                std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-            names.sort();
-            names
-        };
-        let before = names();
-        let refused = Database::open(folder.path(), Some(other), true).unwrap_err();
-        assert!(matches!(refused, OpenError::OtherForm { .. }), "{refused}");
-        assert!(refused.to_string().contains(&format!("--storage {form}")), "{refused}");
-        assert_eq!(names(), before);
-        // Whoever does not say finds what is there.
-        let mut session = open(folder.path(), None);
-        assert_eq!(lines(&mut session, "SELECT id FROM t").await, ["7"], "{form}");
-    }
-}
-
 #[test]
-fn a_new_directory_is_one_of_pages() {
+fn a_directory_of_segments_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(matches!(Database::open(folder.path(), None, true).unwrap(), Database::Pages(_)));
-}
-
-#[test]
-fn a_directory_of_both_forms_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    drop(Database::open(folder.path(), Some(Form::Segments), true).unwrap());
-    std::fs::create_dir(folder.path().join("master")).unwrap();
-    for form in [None, Some(Form::Segments), Some(Form::Pages)] {
-        let refused = Database::open(folder.path(), form, true).unwrap_err();
-        assert!(matches!(refused, OpenError::Both { .. }), "{refused}");
-    }
+    std::fs::write(folder.path().join("journal"), b"bulkwire").unwrap();
+    let refused = Databases::open(folder.path(), true).unwrap_err();
+    assert!(matches!(refused, OpenError::Segments { .. }), "{refused}");
+    assert!(refused.to_string().ends_with("and load them into another directory"), "{refused}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 /// Types with their limits, as literals and as they are shown.
@@ -106,7 +74,7 @@ const VALUES: &[(&str, &str, &str)] = &[
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_keep_every_type_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let mut session = open(folder.path(), Some(Form::Pages));
+    let mut session = open(folder.path());
     let columns: Vec<String> =
         VALUES.iter().enumerate().map(|(index, (name, ..))| format!("c{index} {name} NULL")).collect();
     let create = format!("CREATE TABLE t (id int NOT NULL, {})", columns.join(", "));
@@ -144,7 +112,7 @@ async fn pages_keep_every_type_over_a_restart() {
         let count = format!("SELECT COUNT(*) FROM t WHERE {}", all_null.join(" AND "));
         assert_eq!(lines(&mut session, &count).await, ["1"]);
         drop(session);
-        session = open(folder.path(), None);
+        session = open(folder.path());
     }
     assert_eq!(long, 4);
 }
@@ -152,7 +120,7 @@ async fn pages_keep_every_type_over_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn altered_columns_and_text_of_code_pages_are_there_when_it_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
-    let mut session = open(folder.path(), Some(Form::Pages));
+    let mut session = open(folder.path());
     let made =
         "CREATE TABLE t (id int NOT NULL, text varchar(10) COLLATE Cyrillic_General_CI_AS NULL, n int NULL)
          CREATE CLUSTERED INDEX cx ON t (id)
@@ -167,7 +135,7 @@ async fn altered_columns_and_text_of_code_pages_are_there_when_it_is_opened_agai
     // What is not committed is not there.
     assert_eq!(lines(&mut session, "BEGIN TRANSACTION ALTER TABLE t DROP COLUMN note").await, [""; 0]);
     drop(session);
-    let mut session = open(folder.path(), None);
+    let mut session = open(folder.path());
     let rows = "SELECT text, n, more, note FROM t ORDER BY text DESC; SELECT n FROM t WHERE text = N'я'";
     assert_eq!(lines(&mut session, rows).await, ["Я | 1.0 | 3 | NULL", "Ж | NULL | 3 | NULL", "1.0"]);
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
-mod form;
+mod empty;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -147,7 +147,7 @@ fn places(expr: &str) -> Vec<String> {
 }
 
 async fn sweep(statements: impl IntoIterator<Item = String>) -> (usize, Vec<String>) {
-    let mut session = Session::open(Arc::new(form::instance()), login(51)).unwrap();
+    let mut session = Session::open(Arc::new(empty::instance()), login(51)).unwrap();
     let refused: Vec<String> =
         answer(&mut session, TABLES).await.into_iter().filter(|line| line.starts_with("error")).collect();
     assert!(refused.is_empty(), "{refused:?}");

@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 use answers::{answer, login};
 use bulkwire_server::session::{Instance, Session};
-use bulkwire_server::storage::{Database, Form};
+use bulkwire_server::storage::Databases;
 
 fn in_memory() -> Arc<Instance> {
-    Arc::new(Instance::new(Database::in_memory_of(Form::Pages).unwrap()).unwrap())
+    Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap())
 }
 
 /// Opens a directory. A process that another test starts has its lock, too, until that process runs its program.
 fn open(directory: &Path) -> Arc<Instance> {
     let started = std::time::Instant::now();
     loop {
-        match Database::open(directory, Some(Form::Pages), false) {
+        match Databases::open(directory, false) {
             Ok(database) => return Arc::new(Instance::new(database).unwrap()),
             Err(error) if started.elapsed().as_secs() > 10 => panic!("{error}"),
             Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
@@ -110,7 +110,7 @@ async fn room_is_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let instance = open(folder.path());
     let mut session = session(&instance, 51);
-    let Database::Pages(databases) = instance.store() else { panic!("not pages") };
+    let databases = instance.store();
     let engine = databases.database("tempdb").unwrap().engine().clone();
     let round = format!(
         "CREATE TABLE #t (id int PRIMARY KEY, text char(200)); CREATE INDEX i ON #t (text)

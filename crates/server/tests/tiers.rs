@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use answers::{answer, login};
 use bulkwire_server::session::{Instance, Session};
-use bulkwire_server::storage::{Database, Form};
+use bulkwire_server::storage::Databases;
 
 /// A sample is of 15 seconds: whoever has not seen one after so many never will.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -29,7 +29,7 @@ async fn until(session: &mut Session, query: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn utilisation_has_a_row_for_fifteen_seconds_and_follows_the_load() {
-    let instance = Arc::new(Instance::new(Database::in_memory_of(Form::Pages).unwrap()).unwrap());
+    let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
     let mut session = Session::open(Arc::clone(&instance), login(51)).unwrap();
     let prepared = "ALTER DATABASE CURRENT SET RECOVERY FULL
          ALTER DATABASE CURRENT MODIFY (SERVICE_OBJECTIVE = 'P3')

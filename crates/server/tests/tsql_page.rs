@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
-mod form;
+mod empty;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ async fn every_row_of_the_page_is_true() {
     let sections = sections(&std::fs::read_to_string(page).unwrap());
     let (mut statements, mut wrong) = (0, Vec::new());
     for section in &sections {
-        let mut session = Session::open(Arc::new(form::instance()), login(51)).unwrap();
+        let mut session = Session::open(Arc::new(empty::instance()), login(51)).unwrap();
         for batch in section.setup.split("\nGO\n") {
             let refused: Vec<String> = answer(&mut session, batch)
                 .await

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
-mod form;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -196,7 +195,6 @@ fn server_for(messages: &[Captured]) -> (RunningServer, Login7) {
     let server = Server::start(ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         data: DataLocation::InMemory,
-        storage: Some(form::form()),
         init: Vec::new(),
         user: login.user_name.clone(),
         password: Password::new(login.password.expose().clone()),

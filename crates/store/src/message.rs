@@ -11,13 +11,8 @@ use arrow::ipc::reader::RecordBatchDecoder;
 use arrow::ipc::writer::{IpcWriteOptions, StreamEncoder};
 use arrow::ipc::{MessageHeader, MetadataVersion, root_as_message};
 
-use crate::schema::{buffer_count, is_view};
-use crate::small_rows::compact_views;
-
-/// Alignment of message bodies in segment files: read back without copying into aligned memory.
-pub(crate) const SEGMENT_ALIGNMENT: usize = 64;
-/// Alignment in the journal, where a record holds few rows and padding would be most of it.
-pub(crate) const JOURNAL_ALIGNMENT: usize = 8;
+/// Alignment of buffers in a message.
+const ALIGNMENT: usize = 8;
 
 const CONTINUATION: [u8; 4] = [0xFF; 4];
 const PREFIX_LENGTH_BYTES: usize = 8;
@@ -28,17 +23,17 @@ pub(crate) struct MessageEncoder {
 }
 
 impl MessageEncoder {
-    pub fn new(schema: &SchemaRef, alignment: usize) -> Result<Self, ArrowError> {
-        let options = IpcWriteOptions::try_new(alignment, false, MetadataVersion::V5)?;
+    pub fn new(schema: &SchemaRef) -> Result<Self, ArrowError> {
+        let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)?;
         let mut encoder = StreamEncoder::try_new_with_options(schema, options)?;
-        // The first call also yields the schema message, which the journal keeps in its own form.
+        // The first call also yields the schema message, which readers have already.
         encoder.encode(&RecordBatch::new_empty(Arc::clone(schema)))?;
         Ok(Self { encoder })
     }
 
     /// The pieces of the message, to be written one after the other.
     pub fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Buffer>, ArrowError> {
-        self.encoder.encode(&compact_views(batch)?)
+        self.encoder.encode(batch)
     }
 }
 
@@ -48,14 +43,10 @@ impl fmt::Debug for MessageEncoder {
     }
 }
 
-/// Decodes one message, only the columns in `projection` (by index, in that order) if one is given.
+/// Decodes one message.
 ///
 /// Counts, lengths and offsets of the metadata are checked against the body first: the decoder trusts them.
-pub(crate) fn decode_message(
-    bytes: &Buffer,
-    schema: &SchemaRef,
-    projection: Option<&[usize]>,
-) -> Result<RecordBatch, MessageError> {
+pub(crate) fn decode_message(bytes: &Buffer, schema: &SchemaRef) -> Result<RecordBatch, MessageError> {
     let prefix = bytes.get(..PREFIX_LENGTH_BYTES).ok_or_else(|| invalid("shorter than its prefix"))?;
     let (continuation, length) = prefix.split_at(4);
     if continuation != CONTINUATION {
@@ -74,7 +65,7 @@ pub(crate) fn decode_message(
     let body = bytes.slice(body_start);
     check_layout(&batch, schema, body.len())?;
     RecordBatchDecoder::try_new(&body, batch, Arc::clone(schema), &Default::default(), &message.version())
-        .and_then(|decoder| decoder.with_projection(projection).read_record_batch())
+        .and_then(|decoder| decoder.read_record_batch())
         .map_err(|error| MessageError { reason: error.to_string() })
 }
 
@@ -143,6 +134,23 @@ fn check_layout(
         }
     }
     Ok(())
+}
+
+/// Buffers of a flat column in an IPC record batch (columnar format, "Recordbatch message"); view columns have further
+/// data buffers, counted in the message. None: the type is not kept.
+fn buffer_count(data_type: &DataType) -> Option<usize> {
+    use DataType::*;
+    match data_type {
+        Null => Some(0),
+        Utf8 | LargeUtf8 | Binary | LargeBinary => Some(3),
+        Utf8View | BinaryView | Boolean | FixedSizeBinary(_) => Some(2),
+        _ if data_type.is_primitive() => Some(2),
+        _ => None,
+    }
+}
+
+fn is_view(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8View | DataType::BinaryView)
 }
 
 /// Size of the values in each buffer of a column, in bytes; 1 where any length is good. Arrow asserts that they divide.

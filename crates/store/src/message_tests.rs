@@ -35,8 +35,8 @@ fn sample(rows: usize) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
 }
 
-fn encode(batch: &RecordBatch, alignment: usize) -> Vec<u8> {
-    MessageEncoder::new(&batch.schema(), alignment)
+fn encode(batch: &RecordBatch) -> Vec<u8> {
+    MessageEncoder::new(&batch.schema())
         .unwrap()
         .encode(batch)
         .unwrap()
@@ -46,43 +46,38 @@ fn encode(batch: &RecordBatch, alignment: usize) -> Vec<u8> {
 }
 
 #[test]
-fn round_trip_of_whole_and_sliced_batches_with_projection() {
+fn round_trip_of_whole_and_sliced_batches() {
     let whole = sample(1000);
     for (first, rows) in [(0, 1000), (0, 1), (1, 1), (7, 0), (333, 64), (999, 1)] {
         let batch = whole.slice(first, rows);
-        for alignment in [SEGMENT_ALIGNMENT, JOURNAL_ALIGNMENT] {
-            let bytes = Buffer::from_vec(encode(&batch, alignment));
-            assert_eq!(decode_message(&bytes, &batch.schema(), None).unwrap(), batch);
-            let projection = [5, 0, 4];
-            let projected = decode_message(&bytes, &batch.schema(), Some(&projection)).unwrap();
-            assert_eq!(projected, batch.project(&projection).unwrap());
-        }
+        let bytes = Buffer::from_vec(encode(&batch));
+        assert_eq!(decode_message(&bytes, &batch.schema()).unwrap(), batch);
     }
 }
 
 #[test]
 fn a_slice_is_encoded_without_the_rest_of_its_batch() {
     let whole = sample(10_000);
-    let slice = encode(&whole.slice(5000, 10), SEGMENT_ALIGNMENT);
+    let slice = encode(&whole.slice(5000, 10));
     assert!(slice.len() < 8 << 10, "{} bytes for ten rows", slice.len());
 }
 
 #[test]
 fn another_schema_is_refused() {
     let batch = sample(10);
-    let bytes = Buffer::from_vec(encode(&batch, JOURNAL_ALIGNMENT));
+    let bytes = Buffer::from_vec(encode(&batch));
     for keep in 0..batch.num_columns() {
         let fewer = Arc::new(batch.schema().project(&(0..keep).collect::<Vec<_>>()).unwrap());
-        assert!(decode_message(&bytes, &fewer, None).is_err());
+        assert!(decode_message(&bytes, &fewer).is_err());
     }
     let other = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true); 8]));
-    assert!(decode_message(&bytes, &other, None).is_err());
+    assert!(decode_message(&bytes, &other).is_err());
 }
 
 proptest! {
     #[test]
     fn any_bytes_decode_to_a_batch_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let _ = decode_message(&Buffer::from_vec(bytes), &sample(1).schema(), None);
+        let _ = decode_message(&Buffer::from_vec(bytes), &sample(1).schema());
     }
 
     #[test]
@@ -91,7 +86,7 @@ proptest! {
         cut: Option<prop::sample::Index>,
     ) {
         let batch = sample(20);
-        let mut bytes = encode(&batch, JOURNAL_ALIGNMENT);
+        let mut bytes = encode(&batch);
         for (place, value) in damage {
             let length = bytes.len();
             bytes[place.index(length)] = value;
@@ -99,6 +94,6 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        let _ = decode_message(&Buffer::from_vec(bytes), &batch.schema(), None);
+        let _ = decode_message(&Buffer::from_vec(bytes), &batch.schema());
     }
 }

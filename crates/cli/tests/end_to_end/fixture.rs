@@ -35,7 +35,6 @@ impl Fixture {
         let mut options = ServerOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data: DataLocation::InMemory,
-            storage: storage(),
             init: Vec::new(),
             user: "sa".to_owned(),
             password: Password::new(PASSWORD),
@@ -158,14 +157,5 @@ fn ran(output: Output) -> Ran {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-/// `BULKWIRE_TEST_STORAGE`, as `bulkwire serve --storage` takes it: the form in which the servers of these tests keep rows.
-pub fn storage() -> Option<bulkwire_server::storage::Form> {
-    match std::env::var("BULKWIRE_TEST_STORAGE").as_deref() {
-        Ok("pages") => Some(bulkwire_server::storage::Form::Pages),
-        Ok("segments") => Some(bulkwire_server::storage::Form::Segments),
-        _ => None,
     }
 }

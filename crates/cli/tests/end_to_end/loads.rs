@@ -32,8 +32,7 @@ fn truncates_first_and_reports_as_json() {
 
 #[test]
 fn says_how_much_of_a_load_into_pages_went_to_the_log() {
-    let form = Some(bulkwire_server::storage::Form::Pages);
-    let fixture = Fixture::with(|options| options.storage = form);
+    let fixture = Fixture::new();
     fixture.sql("CREATE TABLE t (n int NOT NULL, s varchar(10) NULL)");
     let lines = |rows: std::ops::Range<u32>| rows.map(|row| format!("{row},x\n")).collect::<String>();
     fixture.file("many.csv", format!("n,s\n{}", lines(0..2000)));

@@ -25,6 +25,7 @@ pub use module::{Module, ModuleDefinition, ModuleKind, ParameterDefinition, Sequ
 pub use names::{name_key, same_name, store_key};
 pub use object::Object;
 pub use references::referenced_tables;
+pub(crate) use row_filter::wrong_filter;
 pub use row_filter::{ColumnTest, FilterCondition, RowFilter, relations};
 pub use table::{
     Check, ColumnDefinition, DEFAULT_COLLATION, Default, ForeignKey, Identity, Index, KeyConstraint,

@@ -39,14 +39,16 @@ pub enum ColumnTest {
     Compare(Comparison, Vec<Datum>),
 }
 
+/// 10735: a filter that no index can have.
+pub(crate) fn wrong_filter(index: &str, table: &str) -> SqlError {
+    let text = format!("Incorrect WHERE clause for filtered index '{index}' on table '{table}'.");
+    SqlError::new(10735, 15, 1, text)
+}
+
 impl RowFilter {
     /// The filter of an index as written. Errors: 10735 for what no filter can say, 207 for a column that there is not.
     pub fn new(text: &str, index: &str, table: &TableDefinition) -> Result<RowFilter, SqlError> {
-        let refused = || {
-            let text =
-                format!("Incorrect WHERE clause for filtered index '{index}' on table '{}'.", table.name);
-            SqlError::new(10735, 15, 1, text)
-        };
+        let refused = || wrong_filter(index, &table.name);
         let mut terms = Vec::new();
         let mut open = vec![parse_expression(text)?];
         while let Some(expr) = open.pop() {

@@ -16,7 +16,7 @@ use super::work::{store_error, waiting};
 use crate::catalogue::{same_name, views};
 use crate::engine::convert::display;
 use crate::sql_error::SqlError;
-use crate::storage::{Database, Figures};
+use crate::storage::Figures;
 use crate::tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
 use crate::tsql::expression::Expr;
 
@@ -77,7 +77,7 @@ impl Session {
         };
         for change in changes {
             let result = match change {
-                DatabaseChange::Recovery(model) => self.set_recovery(&database.name, *model, output).await,
+                DatabaseChange::Recovery(model) => self.set_recovery(&database.name, *model),
                 DatabaseChange::Service { edition, objective } => {
                     self.set_service(&database.name, edition.as_deref(), objective.as_deref())
                 }
@@ -108,12 +108,7 @@ impl Session {
         }
     }
 
-    async fn set_recovery(
-        &mut self,
-        database: &str,
-        model: Recovery,
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
+    fn set_recovery(&mut self, database: &str, model: Recovery) -> Result<(), SqlError> {
         if self.work.depth() > 0 {
             let text = "ALTER DATABASE statement not allowed within multi-statement transaction.";
             return Err(SqlError::new(226, 16, 6, text));
@@ -122,19 +117,13 @@ impl Session {
             let text = format!("Option 'RECOVERY' cannot be set in database '{database}'.");
             return Err(SqlError::new(5058, 16, 1, text));
         }
-        let Database::Pages(databases) = self.instance.store() else {
-            if model != Recovery::Simple {
-                let text = "The recovery model stays SIMPLE: this server keeps rows in segments, which have no log of changes (see --storage pages).";
-                self.inform(SqlError::new(0, 0, 1, text), output).await;
-            }
-            return Ok(());
-        };
         let model = match model {
             Recovery::Full => RecoveryModel::Full,
             Recovery::BulkLogged => RecoveryModel::BulkLogged,
             Recovery::Simple => RecoveryModel::Simple,
         };
-        let store = databases.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+        let store =
+            self.instance.store().database(database).ok_or_else(|| SqlError::unknown_database(database))?;
         waiting(|| store.engine().set_recovery_model(model)).map_err(|error| store_error(error.into()))
     }
 
@@ -145,10 +134,8 @@ impl Session {
         edition: Option<&str>,
         objective: Option<&str>,
     ) -> Result<(), SqlError> {
-        let Database::Pages(databases) = self.instance.store() else {
-            return Err(SqlError::unsupported("A service objective for rows that are kept in segments"));
-        };
-        let store = databases.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+        let store =
+            self.instance.store().database(database).ok_or_else(|| SqlError::unknown_database(database))?;
         let invalid = |name: &str| {
             SqlError::new(40804, 16, 1, format!("The specified service objective '{name}' is invalid."))
         };

@@ -207,7 +207,6 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.work.lock(table, LockMode::Exclusive)?;
         let before = Arc::clone(&table.definition);
-        self.work.forget_keys(definition.object_id);
         let known = |column: &ColumnDefinition| before.columns.iter().any(|own| own.id == column.id);
         for column in asked.columns.iter_mut().filter(|column| known(column)) {
             column.identity = None;
@@ -245,18 +244,16 @@ impl Session {
         let properties = definition.to_properties().map_err(SqlError::internal)?;
         let access = self.work.access(table.place);
         let sources = rows.sources.clone();
-        let started = access.write_keyed(definition, |transaction| match transaction.pages() {
-            Some(pages) => pages.start_altering(table.id, definition.arrow_schema(), &properties, sources),
-            None => Ok(None),
+        let started = access.write_keyed(definition, |transaction| {
+            transaction.start_altering(table.id, definition.arrow_schema(), &properties, sources)
         })?;
         if let Some(mut altered) = started {
             while let Some(batch) = altered.next() {
                 let batch = rows.made(&batch.map_err(store_error)?)?;
                 super::work::waiting(|| altered.append(&batch)).map_err(store_error)?;
             }
-            access.write_keyed(definition, |transaction| match transaction.pages() {
-                Some(pages) => pages.finish_altering(table.id, altered, &properties),
-                None => Ok(()),
+            access.write_keyed(definition, |transaction| {
+                transaction.finish_altering(table.id, altered, &properties)
             })?;
         }
         rows.writer.finish()
@@ -414,7 +411,7 @@ impl NewRows {
 
 /// Where the values of each column come from.
 fn sources(before: &TableDefinition, asked: &TableDefinition, writer: &TableWriter) -> Vec<ColumnSource> {
-    let checked = !asked.checks.is_empty() || !asked.foreign_keys.is_empty() || writer.counts_keys();
+    let checked = !asked.checks.is_empty() || !asked.foreign_keys.is_empty();
     let columns = asked.columns.iter().enumerate();
     columns
         .map(|(position, column)| {

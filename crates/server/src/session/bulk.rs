@@ -18,7 +18,7 @@ use super::work::{BulkWork, OpenTable};
 use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, SerialReason};
 use crate::sql_error::SqlError;
-use crate::storage::{Database, StrungForm, StrungRows, ValueForm};
+use crate::storage::{StrungForm, StrungRows, ValueForm};
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ObjectName;
 use crate::tsql::ast::{BulkHints, InsertBulk};
@@ -61,7 +61,6 @@ pub struct BulkWriter {
     declared: Vec<SqlType>,
     finished: bool,
     clock: LoadClock,
-    in_pages: bool,
     /// The rows, for triggers.
     kept: Option<Arc<Mutex<Vec<RecordBatch>>>>,
 }
@@ -179,7 +178,6 @@ impl Session {
             declared: target.types,
             finished: false,
             clock: self.load_clock(command),
-            in_pages: matches!(self.instance.store(), Database::Pages(_)),
             kept,
         })
     }
@@ -198,7 +196,7 @@ impl Session {
             let properties = definition.to_properties().map_err(SqlError::internal)?;
             let mark = self.work.start_statement()?;
             let result =
-                self.work.write(table.place, |transaction| transaction.set_properties(table.id, properties));
+                self.work.write(table.place, |transaction| transaction.set_properties(table.id, &properties));
             self.work.end_statement(&mark, result.is_ok())?;
             result?;
         }
@@ -220,7 +218,6 @@ impl Session {
         let mut references = if hints.check_constraints { self.references(table)? } else { Vec::new() };
         self.work.lock(table, mode)?;
         let now = self.work.refresh(table)?;
-        self.work.offer_keys(table.definition.object_id);
         let options = WriteOptions {
             statement: "INSERT",
             conflict: "INSERT",
@@ -235,15 +232,13 @@ impl Session {
     }
 }
 
-/// Rows of a batch that is kept as it is.
-const SEGMENT_BATCH_ROWS: usize = 64 << 10;
 /// Rows of a batch that is written into pages: it is read again at once, and should still be in the processor's cache.
-const PAGES_BATCH_ROWS: usize = 16 << 10;
+const BATCH_ROWS: usize = 16 << 10;
 
 impl BulkWriter {
     /// Rows that are best given at once.
     pub fn batch_rows(&self) -> usize {
-        if self.in_pages { PAGES_BATCH_ROWS } else { SEGMENT_BATCH_ROWS }
+        BATCH_ROWS
     }
 
     /// The types that INSERT BULK declares, in its order.
@@ -318,7 +313,6 @@ impl BulkWriter {
         let rows = writer.rows;
         let serial = Some(SerialReason::OneSource);
         let writing = Writing { rows, degree: 1, serial, logging: writer.take_logging()? };
-        self.work.give_keys(writer.into_keys());
         self.work.end(true)?;
         self.work.remember(self.clock.finished(&self.definition, writing));
         Ok(rows)

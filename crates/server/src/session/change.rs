@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
 };
-use arrow::compute::{filter_record_batch, interleave_record_batch, take, take_record_batch};
-use store::{LockMode, StoreError};
+use arrow::compute::{filter_record_batch, take, take_record_batch};
+use store::LockMode;
 use tds::SqlType;
 
 use super::Session;
@@ -20,7 +20,7 @@ use crate::engine::datum::data_type;
 use crate::engine::seek_any;
 use crate::sql_error::SqlError;
 use crate::storage::{KeyRange, Reads, RowLocator};
-use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, keys_in_memory, single};
+use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, single};
 use crate::tsql::ast::ReferentialAction;
 
 /// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
@@ -58,21 +58,6 @@ impl RowChanges {
         &self.candidates.rows
     }
 
-    /// Counts the keys of the rows that neither go nor change, where a writer counts keys. Errors: 2627, 2601.
-    pub fn count_staying(&self, writer: &mut TableWriter) -> Result<(), SqlError> {
-        if !writer.counts_keys() {
-            return Ok(());
-        }
-        let mut stays: Vec<bool> = self.gone.iter().map(|gone| !gone).collect();
-        for row in &self.changed {
-            if let Some(stays) = stays.get_mut(*row) {
-                *stays = false;
-            }
-        }
-        let staying = filter_record_batch(self.rows(), &BooleanArray::from(stays));
-        writer.count_in(&staying.map_err(SqlError::internal)?)
-    }
-
     /// The rows that go.
     pub fn deleted(&self) -> Result<RecordBatch, SqlError> {
         filter_record_batch(self.rows(), &BooleanArray::from(self.gone.clone())).map_err(SqlError::internal)
@@ -83,39 +68,12 @@ impl RowChanges {
         take_rows(self.rows(), &self.changed)
     }
 
-    /// The table's rows in their order afterwards, without the inserted ones.
-    fn kept(&self) -> Result<RecordBatch, SqlError> {
-        let changed: HashMap<usize, usize> =
-            self.changed.iter().enumerate().map(|(index, row)| (*row, index)).collect();
-        let rows = self.rows();
-        let indices: Vec<(usize, usize)> = (0..rows.num_rows())
-            .filter(|row| !self.gone.get(*row).copied().unwrap_or(false))
-            .map(|row| changed.get(&row).map_or((0, row), |index| (1, *index)))
-            .collect();
-        match &self.new {
-            Some(new) => {
-                let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-                let whole =
-                    RecordBatch::try_new_with_options(new.schema(), rows.columns().to_vec(), &options)
-                        .map_err(SqlError::internal)?;
-                interleave_record_batch(&[&whole, new], &indices).map_err(SqlError::internal)
-            }
-            None => {
-                let kept: Vec<usize> = indices.into_iter().map(|(_, row)| row).collect();
-                take_rows(rows, &kept)
-            }
-        }
-    }
-
-    /// Puts the changes into the table: rows in pages change where they lie, segments are written anew.
+    /// Puts the changes into the table: rows change where they lie.
     ///
     /// Errors: 2627, 2601.
     fn write(&self, access: &WorkAccess) -> Result<(), SqlError> {
         let id = self.table.id;
-        let Some(locators) = &self.candidates.locators else {
-            let rows = [self.kept()?].into_iter().chain(self.inserted.iter().cloned());
-            return access.write(|transaction| transaction.replace(id, rows).map(|_| ()));
-        };
+        let locators = &self.candidates.locators;
         let of = |rows: &mut dyn Iterator<Item = usize>| -> Vec<RowLocator> {
             rows.filter_map(|row| locators.get(row).cloned()).collect()
         };
@@ -123,14 +81,13 @@ impl RowChanges {
         let gone = of(&mut gone.into_iter());
         let changed = of(&mut self.changed.iter().copied());
         access.write_keyed(&self.table.definition, |transaction| {
-            let Some(pages) = transaction.pages() else { return Err(StoreError::NoSuchTable { table: id }) };
             if !gone.is_empty() {
-                pages.delete_located(id, &gone)?;
+                transaction.delete_located(id, &gone)?;
             }
             if let Some(new) = &self.new {
-                pages.update_located(id, &changed, new)?;
+                transaction.update_located(id, &changed, new)?;
             }
-            self.inserted.iter().try_for_each(|batch| pages.append(id, batch))
+            self.inserted.iter().try_for_each(|batch| transaction.append(id, batch))
         })
     }
 }
@@ -167,7 +124,6 @@ impl Session {
     ) -> Result<(), SqlError> {
         changes.write(&self.work.access(changes.table.place))?;
         writer.finish()?;
-        self.work.keep_keys(writer.into_keys());
         note_changes(self, &changes, None)?;
         self.follow(&changes, statement, frame, 0)
     }
@@ -264,7 +220,7 @@ impl Session {
         let acts = [key.on_delete, key.on_update].iter().any(|action| *action != ReferentialAction::NoAction);
         if acts {
             self.work.lock(&child, LockMode::Exclusive)?;
-        } else if self.work.in_pages(child.place) {
+        } else {
             // Who has added a row that refers is waited for; who comes later finds the key gone.
             self.work.lock_against_changes(&child)?;
         }
@@ -293,14 +249,10 @@ impl Session {
             Ok(())
         };
         // A key of the child that begins with the columns leads to the rows that may refer.
-        let range = match self.work.in_pages(child.place) {
-            true => seek_lost(parent, key, lost, &definition, &columns)?,
-            false => None,
-        };
-        // In pages, what leads to the rows that refer is noted; of segments, their numbers among all rows.
-        let in_place = acts && self.work.in_pages(child.place) && keys_in_memory(&definition).is_empty();
+        let range = seek_lost(parent, key, lost, &definition, &columns)?;
+        // What leads to the rows that refer is noted, if they are to be changed.
         let mut locators = Vec::new();
-        if in_place {
+        if acts {
             let scan = self.work.located_opener(&child, Reads::Latest)(Some(columns.clone()), range.as_ref());
             for found in scan.map_err(store_error)? {
                 let (batch, own) = found.map_err(store_error)?;
@@ -324,14 +276,7 @@ impl Session {
         if depth >= CASCADES_MAX {
             return Err(SqlError::unsupported("A chain of more than 32 referential actions"));
         }
-        let candidates = if in_place {
-            let rows = self.work.rows_at(&child, &locators)?;
-            Candidates { rows, locators: Some(locators) }
-        } else if self.work.in_pages(child.place) {
-            self.located(&child, Reads::Latest)?
-        } else {
-            Candidates { rows: self.contents(&child)?, locators: None }
-        };
+        let candidates = Candidates { rows: self.work.rows_at(&child, &locators)?, locators };
         self.cascade(parent, child, key, candidates, &matches, statement, frame, depth)
     }
 
@@ -369,10 +314,8 @@ impl Session {
             check_constraints: true,
             table_lock: false,
         };
-        self.work.forget_keys(definition.object_id);
         let table = changes.table.clone();
         let mut writer = self.writer_with(&table, frame, options, true)?;
-        changes.count_staying(&mut writer)?;
         let mut batches = Vec::new();
         if !deleted.is_empty() {
             let rows = take_rows(changes.rows(), &deleted)?;
@@ -408,17 +351,8 @@ impl Session {
         }
         changes.write(&self.work.access(changes.table.place))?;
         writer.finish()?;
-        self.work.keep_keys(writer.into_keys());
         note_changes(self, &changes, Some(definition.positions(&key.columns)))?;
         self.follow(&changes, statement, frame, depth + 1)
-    }
-
-    /// All rows of a table that is locked.
-    pub(super) fn contents(&self, table: &OpenTable) -> Result<RecordBatch, SqlError> {
-        let scan = (self.work.opener(table, Reads::Statement))(None, None).map_err(store_error)?;
-        let schema = scan.schema();
-        let batches = scan.collect::<Result<Vec<_>, _>>().map_err(store_error)?;
-        arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)
     }
 }
 

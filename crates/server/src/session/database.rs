@@ -3,12 +3,10 @@
 use tds::{CodePage, Collation};
 
 use super::Session;
-use super::work::{Place, store_error, waiting};
-use crate::catalogue::{Directory, UserType, same_name};
+use super::work::{store_error, waiting};
+use crate::catalogue::{Directory, same_name};
 use crate::engine::is_case_sensitive;
 use crate::sql_error::SqlError;
-use crate::storage::{Database, PagedDatabases};
-use crate::tsql::ObjectName;
 
 /// The first user database has the number after those that every server has.
 const SYSTEM_ID_LAST: i32 = 4;
@@ -28,11 +26,8 @@ impl Session {
         if self.work.directory().database(name).is_some() {
             return Err(exists());
         }
-        let databases = self.databases();
-        let folder = match &databases {
-            Some(databases) => waiting(|| databases.create(name)).map_err(store_error)?,
-            None => String::new(),
-        };
+        let databases = self.instance.store().clone();
+        let folder = waiting(|| databases.create(name)).map_err(store_error)?;
         let result = self.change_directory(|_, directory| {
             if directory.database(name).is_some() {
                 return Err(exists());
@@ -40,12 +35,10 @@ impl Session {
             directory.add_database(name, folder.clone(), collation.clone());
             Ok(())
         });
-        if let Some(databases) = databases {
-            waiting(|| match &result {
-                Ok(()) => databases.keep(&folder),
-                Err(_) => databases.discard(name, &folder),
-            });
-        }
+        waiting(|| match &result {
+            Ok(()) => databases.keep(&folder),
+            Err(_) => databases.discard(name, &folder),
+        });
         result
     }
 
@@ -72,32 +65,18 @@ impl Session {
             let text = "DROP DATABASE statement cannot be used inside a user transaction.";
             return Err(SqlError::new(574, 16, 0, text));
         }
-        let databases = self.databases();
+        let databases = self.instance.store().clone();
         let folder = entry.folder.clone();
+        let (lock_timeout, flag) = (self.settings.lock_timeout(), self.cancellation.flag());
         // Nobody else reads or changes it from here on.
-        let held = match &databases {
-            Some(databases) => {
-                let waiting_for = self.settings.lock_timeout();
-                let flag = self.cancellation.flag();
-                let begun = waiting(|| databases.begin_drop(name, &folder, waiting_for, flag));
-                begun.map_err(store_error)?
-            }
-            None => None,
-        };
-        let result = self.change_directory(|session, directory| {
-            if databases.is_none() {
-                session.drop_objects_of(name)?;
-            }
+        let held =
+            waiting(|| databases.begin_drop(name, &folder, lock_timeout, flag)).map_err(store_error)?;
+        let result = self.change_directory(|_, directory| {
             directory.databases.retain(|database| !same_name(&database.name, name));
             Ok(())
         });
         drop(held);
-        if let (Ok(()), Some(databases)) = (&result, &databases) {
-            for table in self.work.view().tables()? {
-                if same_name(&table.definition.database, name) {
-                    self.work.forget_keys(table.definition.object_id);
-                }
-            }
+        if result.is_ok() {
             waiting(|| databases.discard(name, &folder));
         }
         result
@@ -115,48 +94,6 @@ impl Session {
         });
         self.work.end_statement(&mark, result.is_ok())?;
         result
-    }
-
-    /// In a store that all databases share, a database goes with what is in it.
-    fn drop_objects_of(&mut self, database: &str) -> Result<(), SqlError> {
-        for module in self.work.view().modules()? {
-            let definition = &module.definition;
-            if !same_name(&definition.database, database) {
-                continue;
-            }
-            let own = ObjectName {
-                database: Some(definition.database.clone()),
-                schema: Some(definition.schema.clone()),
-                name: definition.name.clone(),
-            };
-            if let Some((id, _)) = self.work.find_module(&own, database)? {
-                self.work.write(Place::Shared, |transaction| transaction.drop_table(id))?;
-            }
-        }
-        for found in self.work.view().user_types() {
-            if same_name(&found.database, database) {
-                let key = UserType::key(&found.database, &found.schema, &found.name);
-                self.work.write(Place::Shared, |transaction| match transaction.table(&key) {
-                    Some(info) => transaction.drop_table(info.id),
-                    None => Ok(()),
-                })?;
-            }
-        }
-        for table in self.work.view().tables()? {
-            if same_name(&table.definition.database, database) {
-                self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
-                self.work.forget_keys(table.definition.object_id);
-            }
-        }
-        Ok(())
-    }
-
-    /// The databases, if each has a store of its own.
-    fn databases(&self) -> Option<PagedDatabases> {
-        match self.instance.store() {
-            Database::Pages(databases) => Some(databases.clone()),
-            Database::Segments(_) => None,
-        }
     }
 }
 

@@ -6,7 +6,6 @@ use super::Session;
 use super::output::Output;
 use super::work::{store_error, waiting};
 use crate::sql_error::SqlError;
-use crate::storage::Database;
 use crate::tsql::administration::{DatabaseChange, FileSpec, Growth};
 
 impl Session {
@@ -17,13 +16,8 @@ impl Session {
         change: &DatabaseChange,
         output: &mut Output,
     ) -> Result<(), SqlError> {
-        let Database::Pages(databases) = self.instance.store() else {
-            let text =
-                "No file or file group is changed: this server keeps rows in segments (see --storage pages).";
-            self.inform(SqlError::new(0, 0, 1, text), output).await;
-            return Ok(());
-        };
-        let store = databases.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+        let store =
+            self.instance.store().database(database).ok_or_else(|| SqlError::unknown_database(database))?;
         let engine = store.engine();
         let done = |result: Result<(), EngineError>| result.map_err(|error| store_error(error.into()));
         match change {

@@ -105,9 +105,8 @@ impl Session {
             }
             "USEROPTIONS" => Some(self.user_options(output).await?),
             "DROPCLEANBUFFERS" => {
-                if let Some(figures) = self.instance.store().figures() {
-                    waiting(|| figures.all().map(|own| own.engine().drop_clean_pages()).sum::<u64>());
-                }
+                let figures = self.instance.store().figures();
+                waiting(|| figures.all().map(|own| own.engine().drop_clean_pages()).sum::<u64>());
                 None
             }
             "FREEPROCCACHE" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" => {
@@ -231,17 +230,16 @@ impl Session {
             _ => return Err(incorrect()),
         }
         let mut view = View::new(LOG_SPACE);
-        if let Some(figures) = self.instance.store().figures() {
-            for database in &self.work.directory().databases {
-                let Some(figures) = figures.of(&database.name) else { continue };
-                let space = figures.engine().log_space();
-                view.push(vec![
-                    Datum::Text(database.name.clone()),
-                    Datum::Real((space.total_bytes as f64 / 1_048_576.0) as f32),
-                    Datum::Real(space.used_percent as f32),
-                    Datum::Int(0),
-                ]);
-            }
+        let figures = self.instance.store().figures();
+        for database in &self.work.directory().databases {
+            let Some(figures) = figures.of(&database.name) else { continue };
+            let space = figures.engine().log_space();
+            view.push(vec![
+                Datum::Text(database.name.clone()),
+                Datum::Real((space.total_bytes as f64 / 1_048_576.0) as f32),
+                Datum::Real(space.used_percent as f32),
+                Datum::Int(0),
+            ]);
         }
         self.dbcc_rows(&view, output).await
     }

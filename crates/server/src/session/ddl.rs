@@ -11,8 +11,8 @@ use super::user_type::{create_type, drop_type, resolve_columns, resolve_statemen
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
 use crate::sql_error::SqlError;
-use crate::storage::Reads;
-use crate::table::{InputRows, keys_in_memory};
+use crate::storage::{KeyWidth, Reads};
+use crate::table::InputRows;
 use crate::tsql::ObjectName;
 use crate::tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, StatementKind};
 use crate::tsql::file_group::DEFAULT_GROUP;
@@ -169,7 +169,6 @@ impl Session {
             let definition = &table.definition;
             drop_triggers(self, &definition.schema, &definition.database, &definition.triggers)?;
             self.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
-            self.work.forget_keys(table.definition.object_id);
             self.instance.forget_table(table.id);
         }
         Ok(())
@@ -208,7 +207,6 @@ impl Session {
             }
             self.redefine(&table, &definition)?;
         }
-        self.work.forget_keys(table.definition.object_id);
         // The next row gets the seed again.
         self.instance.set_identity(table.definition.object_id, None);
         Ok(())
@@ -225,9 +223,8 @@ impl Session {
         definition: &TableDefinition,
     ) -> Result<(), SqlError> {
         let properties = definition.to_properties().map_err(SqlError::internal)?;
-        self.work.forget_keys(definition.object_id);
         let access = self.work.access(table.place);
-        access.write_keyed(definition, |transaction| transaction.set_properties(table.id, properties))
+        access.write_keyed(definition, |transaction| transaction.set_properties(table.id, &properties))
     }
 
     fn alter_table(
@@ -278,10 +275,8 @@ impl Session {
                 let keys_alone = constraints
                     .iter()
                     .all(|constraint| matches!(constraint.kind, ConstraintKind::Key { .. }));
-                let checked = if keys_alone
-                    && self.work.in_pages(table.place)
-                    && keys_in_memory(&definition).is_empty()
-                {
+                let wide = KeyWidth::of_table(&definition).iter().any(KeyWidth::is_wide);
+                let checked = if keys_alone && !wide {
                     Ok(())
                 } else if check == Some(false) {
                     // New CHECK and FOREIGN KEY constraints are taken on trust; keys never are.

@@ -12,6 +12,7 @@ use crate::catalogue::{
 };
 use crate::engine::{Binder, Scope};
 use crate::sql_error::SqlError;
+use crate::storage::is_key_column;
 use crate::table::scope_of;
 use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 use crate::tsql::file_group::WrittenGroup;
@@ -253,16 +254,9 @@ impl Session {
                 )
             })?;
             let Some(definition) = table.columns.get_mut(position) else { continue };
-            if is_large(&definition.sql_type) {
-                return Err(SqlError::new(
-                    1919,
-                    16,
-                    1,
-                    format!(
-                        "Column '{}' in table '{}' is of a type that is invalid for use as a key column in an index.",
-                        definition.name, table.name
-                    ),
-                ));
+            if !is_key_column(definition) {
+                let column = definition.clone();
+                return Err(super::index::no_key_column(&column, table));
             }
             // A key column that says nothing of NULL is NOT NULL; the clause was read before the key.
             if primary {
@@ -304,7 +298,8 @@ impl Session {
             None => {}
         }
         table.keys.push(key);
-        Ok(())
+        let name = table.keys.last().map(|key| key.name.clone()).unwrap_or_default();
+        super::index::refuse_long_key(table, &name)
     }
 }
 

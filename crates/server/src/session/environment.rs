@@ -202,7 +202,7 @@ impl Session {
         let types = self.work.view();
         facts.type_reader = Box::new(move || types.user_types());
         let store = self.instance.store().clone();
-        facts.figures_reader = Box::new(move || store.figures());
+        facts.figures_reader = Box::new(move || Some(store.figures()));
         facts.identities = Box::new(move |object_id| {
             instance.last_identity(object_id).or_else(|| instance.stored_identity(object_id))
         });
@@ -226,9 +226,8 @@ fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable
             row_guid: column.row_guid,
         })
         .collect();
-    let keyed =
-        || -> Arc<dyn query::KeyedTable> { Arc::<crate::catalogue::TableDefinition>::clone(definition) };
-    let keyed = session.work.in_pages(table.place).then(keyed);
+    let keyed: Arc<dyn query::KeyedTable> = Arc::<crate::catalogue::TableDefinition>::clone(definition);
+    let keyed = Some(keyed);
     let open = session.work.opener(table, reads);
     let provider = StoredTable::new(definition.arrow_schema().as_ref(), keyed, move |projection, range| {
         let scan = open(projection, range).map_err(store_error)?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
+use arrow::array::RecordBatch;
 use parking_lot::Mutex;
 use tds::SqlType;
 use tokio::sync::mpsc;
@@ -14,13 +15,14 @@ use tokio::sync::mpsc;
 use super::interpreter::Frame;
 use super::output::Output;
 use super::user_type::scalar_type;
-use super::work::waiting;
+use super::work::{OpenTable, store_error, waiting};
 use super::{LastStatement, Session};
 use crate::catalogue::{Module, ModuleDefinition};
 use crate::engine::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
 use crate::memory::Reservation;
 use crate::running;
 use crate::sql_error::SqlError;
+use crate::storage::Reads;
 use crate::tsql::ObjectName;
 use crate::tsql::ast::{Declaration, ModuleBody};
 
@@ -178,7 +180,7 @@ impl Session {
                 };
                 let rows = match ran {
                     Ok(()) => self.work.find(&result.name, &self.database).and_then(|table| match table {
-                        Some(table) => self.contents(&table).map(|batch| vec![batch]),
+                        Some(table) => contents(self, &table),
                         None => Ok(Vec::new()),
                     }),
                     Err(error) => Err(error),
@@ -296,4 +298,10 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
             Poll::Pending => std::thread::park(),
         }
     }
+}
+
+/// All rows of a table.
+fn contents(session: &Session, table: &OpenTable) -> Result<Vec<RecordBatch>, SqlError> {
+    let scan = (session.work.opener(table, Reads::Statement))(None, None).map_err(store_error)?;
+    scan.collect::<Result<_, _>>().map_err(store_error)
 }

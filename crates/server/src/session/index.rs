@@ -3,9 +3,9 @@
 use super::Session;
 use super::interpreter::Frame;
 use super::work::OpenTable;
-use crate::catalogue::{Index, IndexOptions, TableDefinition, same_name};
+use crate::catalogue::{ColumnDefinition, Index, IndexOptions, TableDefinition, same_name, wrong_filter};
 use crate::sql_error::SqlError;
-use crate::storage::holds_key;
+use crate::storage::{KeyWidth, holds_filter, is_key_column};
 use crate::tsql::ObjectName;
 use crate::tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
 
@@ -116,22 +116,28 @@ impl Session {
             file_group: group.flatten().filter(|_| !create.clustered),
         });
         if let Some(index) = definition.indexes.last() {
-            index.row_filter(&definition)?;
+            let filter = index.row_filter(&definition)?;
+            if filter.is_some_and(|filter| !holds_filter(&filter, &definition)) {
+                return Err(wrong_filter(&index.name, &definition.name));
+            }
+            if !index.columnstore {
+                refuse_long_key(&definition, &index.name)?;
+            }
         }
-        self.check_unique(&table, &definition, &create.name, frame)?;
+        self.measure_entries(&table, &definition, &create.name, frame)?;
         self.redefine(&table, &definition).map_err(|error| duplicates_found(&definition, &create.name, error))
     }
 
-    /// Looks for duplicates in the key of a changed definition, where the store does not do it when it makes the index. Errors: 1505.
-    fn check_unique(
+    /// Measures the entries of an index of a changed definition, if they may be too long. Errors: 1946.
+    fn measure_entries(
         &mut self,
         table: &OpenTable,
         definition: &TableDefinition,
         name: &str,
         frame: &Frame,
     ) -> Result<(), SqlError> {
-        let Some(key) = definition.unique_key(name) else { return Ok(()) };
-        if self.work.in_pages(table.place) && holds_key(definition, &key) {
+        // Trees look for duplicates themselves.
+        if !KeyWidth::of_table(definition).iter().any(|key| key.name == name && key.is_wide()) {
             return Ok(());
         }
         let checked = self.check_rows(table, definition, frame);
@@ -222,7 +228,7 @@ impl Session {
                     return self.write_anew(&table, &definition, &names);
                 }
                 for name in &names {
-                    self.check_unique(&table, &definition, name, frame)?;
+                    self.measure_entries(&table, &definition, name, frame)?;
                 }
                 let name = names.first().cloned().unwrap_or_default();
                 self.redefine(&table, &definition)
@@ -245,10 +251,7 @@ impl Session {
             options.change(settings);
         }
         if definition == *table.definition {
-            return self.work.write(table.place, |transaction| match transaction.pages() {
-                Some(pages) => pages.rebuild(table.id, None),
-                None => Ok(()),
-            });
+            return self.work.write(table.place, |transaction| transaction.rebuild(table.id, None));
         }
         self.redefine(table, &definition)
     }
@@ -269,10 +272,9 @@ impl Session {
             held.push((name.as_str(), clustered));
         }
         let whole = held.iter().any(|(_, clustered)| *clustered);
-        self.work.write(table.place, |transaction| match transaction.pages() {
-            Some(pages) if whole => pages.rebuild(table.id, None),
-            Some(pages) => held.iter().try_for_each(|(name, _)| pages.rebuild(table.id, Some(name))),
-            None => Ok(()),
+        self.work.write(table.place, |transaction| match whole {
+            true => transaction.rebuild(table.id, None),
+            false => held.iter().try_for_each(|(name, _)| transaction.rebuild(table.id, Some(name))),
         })
     }
 
@@ -354,6 +356,30 @@ pub(super) fn too_many_columns(index: &str, table: &str, count: usize) -> SqlErr
     refused(1904, 1, text)
 }
 
+/// 1919: a column of a type that no key can have.
+pub(super) fn no_key_column(column: &ColumnDefinition, table: &TableDefinition) -> SqlError {
+    let text = format!(
+        "Column '{}' in table '{}' is of a type that is invalid for use as a key column in an index.",
+        column.name, table.name
+    );
+    refused(1919, 1, text)
+}
+
+/// Errors: 1944 for a key whose columns of fixed length are longer than an entry may be.
+pub(super) fn refuse_long_key(table: &TableDefinition, name: &str) -> Result<(), SqlError> {
+    let keys = KeyWidth::of_table(table);
+    match keys.into_iter().find(|key| key.name == name && !key.fits()) {
+        Some(key) => {
+            let text = format!(
+                "Index '{name}' was not created. This index has a key length of at least {} bytes. The maximum permissible key length is {} bytes.",
+                key.fixed_bytes, key.limit_bytes
+            );
+            Err(refused(1944, 1, text))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The key columns as the table spells them.
 fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(String, bool)>, SqlError> {
     let unknown = |column: &str| {
@@ -363,15 +389,8 @@ fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(Str
     for (name, descending) in &create.columns {
         let column = table.position(name).and_then(|position| table.columns.get(position));
         let column = column.ok_or_else(|| unknown(name))?;
-        if super::definition::is_large(&column.sql_type) && !create.columnstore {
-            return Err(refused(
-                1919,
-                1,
-                format!(
-                    "Column '{}' in table '{}' is of a type that is invalid for use as a key column in an index.",
-                    column.name, table.name
-                ),
-            ));
+        if !is_key_column(column) && !create.columnstore {
+            return Err(no_key_column(column, table));
         }
         if columns.iter().any(|(own, _)| same_name(own, name)) {
             return Err(refused(

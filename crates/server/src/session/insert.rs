@@ -23,7 +23,7 @@ use crate::catalogue::TableDefinition;
 use crate::engine::{Binder, Datum, Scope, SerialReason, Streams};
 use crate::memory::Reservation;
 use crate::sql_error::SqlError;
-use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan, keys_in_memory};
+use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
 use crate::tsql::ObjectName;
 use crate::tsql::ast::{Insert, InsertSource, StatementKind};
 use crate::tsql::expression::Expr;
@@ -125,14 +125,9 @@ impl Session {
         }
         let definition = &table.definition;
         let alone = self.work.writes_alone(table) || self.locks_ranges() && self.work.loads_alone(table);
-        let counted = match self.work.in_pages(table.place) {
-            true => !keys_in_memory(definition).is_empty(),
-            false => alone,
-        };
         let read = table.rows > ROWS_READ_AT_ONCE
-            && (counted && !self.work.has_keys(definition.object_id)
-                || definition.identity().is_some()
-                    && self.instance.last_identity(definition.object_id).is_none());
+            && definition.identity().is_some()
+            && self.instance.last_identity(definition.object_id).is_none();
         let mode = if alone { LockMode::Exclusive } else { LockMode::Append };
         if read || !definition.foreign_keys.is_empty() || !self.work.try_lock(table, mode) {
             self.placement.leave().await;
@@ -210,9 +205,7 @@ impl Session {
             WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
         };
         // Whoever changes rows has locked what he changes.
-        let fresh_alone = fresh && !self.work.in_pages(table.place);
-        let alone = fresh_alone
-            || options.table_lock
+        let alone = options.table_lock
             || self.work.writes_alone(table)
             || self.locks_ranges() && self.work.loads_alone(table);
         // Referenced tables first: whoever deletes from one goes on to this table.
@@ -220,7 +213,6 @@ impl Session {
         self.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
         // The lock may have been waited for: what is in the table now is what counts.
         let now = self.work.refresh(table)?;
-        self.work.offer_keys(table.definition.object_id);
         for reference in references.iter_mut().filter(|reference| reference.same_table) {
             reference.parent = now.clone();
         }
@@ -356,7 +348,6 @@ impl Session {
             Some((degree, serial)) => Some(Writing { rows, degree, serial, logging: writer.take_logging()? }),
             None => None,
         };
-        self.work.keep_keys(writer.into_keys());
         Ok(Inserted { rows, identity, shown, writing })
     }
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
-use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::Mutex;
 use store::engine::ServiceTier;
 use store::{TableId, TableInfo};
@@ -16,14 +15,11 @@ use super::registry::Sessions;
 use super::statements::StatementCache;
 use crate::bulk_file::FileAccess;
 use crate::catalogue::views::PRODUCT_VERSION;
-use crate::catalogue::{
-    DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType, store_key,
-};
+use crate::catalogue::{DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType};
 use crate::engine::Engine;
 use crate::memory::{MemoryBudget, Shares};
 use crate::sql_error::SqlError;
-use crate::storage::{Database, same_text};
-use crate::table::KeyCache;
+use crate::storage::{Databases, same_text};
 use crate::tsql::ast::StatementKind;
 
 /// First `object_id`; SQL Server's are of this size too.
@@ -33,7 +29,7 @@ const OBJECT_ID_FIRST: i32 = 581_577_110;
 pub struct Instance {
     /// Dropped before the store: its temporary files lie in the data directory.
     engine: Engine,
-    store: Database,
+    store: Databases,
     name: String,
     next_object_id: AtomicI32,
     next_descriptor: AtomicU64,
@@ -51,8 +47,6 @@ pub struct Instance {
     /// Batches parsed before.
     pub(super) statements: StatementCache,
     application_locks: Arc<ApplicationLocks>,
-    /// Keys of tables with unique constraints.
-    pub(crate) keys: KeyCache,
     files: FileAccess,
     max_dop: AtomicU16,
     loads: RecentLoads,
@@ -66,17 +60,7 @@ impl std::fmt::Debug for Instance {
 
 impl Instance {
     /// Everything over an open store; a new store gets the databases master, tempdb, model and msdb.
-    pub fn new(store: impl Into<Database>) -> Result<Instance, SqlError> {
-        let store = store.into();
-        // Databases of pages have it as soon as they are open.
-        if store.snapshot().table(DIRECTORY_KEY).is_none() {
-            let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
-            let text = serde_json::to_string(&Directory::default()).map_err(SqlError::internal)?;
-            let mut transaction = store.begin();
-            transaction.create_table(DIRECTORY_KEY, schema, text).map_err(SqlError::internal)?;
-            transaction.commit().map_err(SqlError::internal)?;
-        }
-        drop_globals(&store)?;
+    pub fn new(store: Databases) -> Result<Instance, SqlError> {
         let shares = Shares::of(crate::memory::default_limit());
         let memory = MemoryBudget::new(shares.statement_bytes);
         let instance = Instance {
@@ -95,7 +79,6 @@ impl Instance {
             directory: Mutex::default(),
             sessions: Sessions::default(),
             statements: StatementCache::default(),
-            keys: KeyCache::default(),
             files: FileAccess::default(),
             max_dop: AtomicU16::new(0),
             loads: RecentLoads::default(),
@@ -119,10 +102,9 @@ impl Instance {
 
     /// Holds databases to the service objectives that were set last, as ALTER DATABASE keeps them.
     fn restore_service(&self) {
-        let Database::Pages(databases) = &self.store else { return };
         for entry in &self.directory().databases {
             let tier = entry.service_objective.as_deref().and_then(ServiceTier::named);
-            if let (Some(tier), Some(store)) = (tier, databases.database(&entry.name)) {
+            if let (Some(tier), Some(store)) = (tier, self.store.database(&entry.name)) {
                 store.engine().set_resource_limits(Some(tier.limits()));
             }
         }
@@ -133,12 +115,7 @@ impl Instance {
         self.next_temporary.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Over a store in memory.
-    pub fn in_memory() -> Result<Instance, SqlError> {
-        Self::new(Database::in_memory())
-    }
-
-    /// The same with files for BULK INSERT and OPENROWSET(BULK …).
+    /// The same instance with files for BULK INSERT and OPENROWSET(BULK …).
     pub fn with_files(mut self, files: FileAccess) -> Instance {
         self.files = files;
         self
@@ -160,7 +137,7 @@ impl Instance {
     }
 
     /// The store.
-    pub fn store(&self) -> &Database {
+    pub fn store(&self) -> &Databases {
         &self.store
     }
 
@@ -268,7 +245,6 @@ impl Instance {
         self.modules.lock().remove(&id);
         let known = self.definitions.lock().remove(&id);
         if let Some((_, definition)) = known {
-            self.keys.forget(definition.object_id);
             self.set_identity(definition.object_id, None);
         }
     }
@@ -360,21 +336,6 @@ impl Instance {
         let entry = identities.entry(object_id).or_insert(value);
         *entry = if increment > 0 { (*entry).max(value) } else { (*entry).min(value) };
     }
-}
-
-/// What sessions of an earlier run have left behind: `##` objects.
-fn drop_globals(store: &Database) -> Result<(), SqlError> {
-    let left = store_key("tempdb", "dbo", "##");
-    let infos: Vec<TableInfo> =
-        store.snapshot().tables().into_iter().filter(|info| info.name.starts_with(&left)).collect();
-    if infos.is_empty() {
-        return Ok(());
-    }
-    let mut transaction = store.begin();
-    for info in infos {
-        transaction.drop_table(info.id).map_err(SqlError::internal)?;
-    }
-    transaction.commit().map_err(SqlError::internal)
 }
 
 fn read_module(info: &TableInfo, json: &str) -> Result<Module, SqlError> {

@@ -4,7 +4,7 @@ use super::Session;
 use super::work::{OpenTable, Place};
 use crate::catalogue::{DatabaseEntry, same_name};
 use crate::sql_error::SqlError;
-use crate::storage::{Database, ReadLock, Reads};
+use crate::storage::{ReadLock, Reads};
 use crate::tsql::ast::StatementKind;
 use crate::tsql::hints::{TableHint, TableHints};
 
@@ -60,10 +60,9 @@ impl Session {
             return Ok(());
         }
         let name = &table.definition.database;
-        let is_kept = matches!(self.instance.store(), Database::Pages(_));
         let directory = self.work.directory();
         let entry = directory.database(name);
-        if !is_kept || !entry.is_some_and(DatabaseEntry::allows_snapshot) {
+        if !entry.is_some_and(DatabaseEntry::allows_snapshot) {
             return Err(SqlError::snapshot_not_allowed(name));
         }
         match self.work.depth() > 0 && !self.work.is_snapshot() {
@@ -89,12 +88,6 @@ impl Session {
 
     /// SET ALLOW_SNAPSHOT_ISOLATION. Errors: 226, 5058.
     pub(super) fn allow_snapshot(&mut self, database: &str, allowed: bool) -> Result<(), SqlError> {
-        if allowed && !matches!(self.instance.store(), Database::Pages(_)) {
-            let text = format!(
-                "Option 'ALLOW_SNAPSHOT_ISOLATION' cannot be set in database '{database}': it keeps rows in segments (see --storage pages)."
-            );
-            return Err(SqlError::new(5058, 16, 1, text));
-        }
         self.set_database_option(database, "ALLOW_SNAPSHOT_ISOLATION", |entry| {
             entry.snapshot_isolation = Some(allowed);
         })

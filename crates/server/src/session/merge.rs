@@ -160,10 +160,8 @@ impl Session {
                 self.merge_output(merge, &definition, &changes, &chosen, &alias, &[], &[], &[], frame);
             return Ok((0, None, shown.await?));
         }
-        self.work.forget_keys(definition.object_id);
         let mut writer =
             self.writer_with(&changes.table.clone(), frame, write_options("UPDATE", "MERGE"), true)?;
-        changes.count_staying(&mut writer)?;
         let (updated, new) = completed(&mut writer, changing)?;
         writer.set_statement("INSERT");
         let (inserted, added) = completed(&mut writer, inserts)?;

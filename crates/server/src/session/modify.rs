@@ -98,9 +98,7 @@ impl Session {
             return Ok((0, shown));
         }
         let options = write_options("UPDATE", "DELETE");
-        self.work.forget_keys(changes.table.definition.object_id);
-        let mut writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
-        changes.count_staying(&mut writer)?;
+        let writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
         self.apply(changes, writer, "DELETE", frame)?;
         Ok((first.len() as u64, shown))
     }
@@ -210,11 +208,8 @@ impl Session {
         let old = changes.old()?;
         let rows = changes.changed.len();
         if rows > 0 {
-            // All keys are counted anew: the rows that stay, then the changed ones.
-            self.work.forget_keys(definition.object_id);
             let options = write_options("UPDATE", "UPDATE");
             let mut writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
-            changes.count_staying(&mut writer)?;
             changes.new = Some(writer.complete(updated_rows(&definition, &old, columns))?);
             let new = changes.new.clone();
             self.apply(changes, writer, "UPDATE", frame)?;

@@ -197,7 +197,7 @@ impl Session {
         let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
         let key = self.work.key_of(name, &self.database);
         let place = place_of(name);
-        let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
+        let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
         self.work.note_module(place);
         if name.is_global() {
             self.work.note_global(id);
@@ -213,7 +213,7 @@ impl Session {
         place: Place,
     ) -> Result<(), SqlError> {
         let properties = definition.to_properties().map_err(SqlError::internal)?;
-        self.work.write(place, |transaction| transaction.set_properties(id, properties))
+        self.work.write(place, |transaction| transaction.set_properties(id, &properties))
     }
 
     /// The columns of a view or table-valued function, found by binding it.

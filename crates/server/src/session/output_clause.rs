@@ -216,7 +216,6 @@ impl Session {
             note_inserted(self, &table.definition, written);
         }
         let result = (writer.rows, writer.last_identity);
-        self.work.keep_keys(writer.into_keys());
         Ok(result)
     }
 

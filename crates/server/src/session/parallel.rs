@@ -12,7 +12,6 @@ use super::output::Output;
 use super::work::{OpenTable, Place};
 use crate::engine::{BoundQuery, ResultStream, SerialReason, Streams};
 use crate::sql_error::SqlError;
-use crate::storage::Database;
 use crate::table::{InputRows, TableWriter};
 use crate::tsql::query::Query;
 
@@ -23,7 +22,7 @@ impl Session {
     /// How many tasks may write the rows of a query into a table; or why it is one.
     pub(super) fn degree(&self, query: &Query, table: &OpenTable) -> Result<usize, SerialReason> {
         let definition = &table.definition;
-        if table.place == Place::Variable || !matches!(self.instance.store(), Database::Pages(_)) {
+        if table.place == Place::Variable {
             return Err(SerialReason::Storage);
         }
         let indexed = !definition.keys.is_empty() || !definition.indexes.is_empty();
@@ -123,7 +122,7 @@ impl Session {
         let count = streams.len();
         let sides = self.work.write(table.place, |transaction| transaction.side_writers(table.id, count))?;
         let mut tasks = JoinSet::new();
-        for (mut stream, side) in streams.into_iter().zip(sides.unwrap_or_default()) {
+        for (mut stream, side) in streams.into_iter().zip(sides) {
             let writer = writer.beside(side);
             let mut writer = writer.ok_or_else(|| SqlError::internal("a table that has one writer alone"))?;
             let placing = Arc::clone(placing);

@@ -347,7 +347,6 @@ impl Session {
             }
         };
         let writing = Writing { rows: writer.rows, degree, serial, logging: writer.take_logging()? };
-        self.work.keep_keys(writer.into_keys());
         Ok((table, writing))
     }
 
@@ -413,7 +412,7 @@ impl Session {
         let key = self.work.key_of(name, &self.database);
         let properties = definition.to_properties().map_err(SqlError::internal)?;
         let schema = definition.arrow_schema();
-        let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, properties))?;
+        let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
         if place == Place::Temporary {
             self.work.note_temporary(&definition);
         } else if name.is_global() {

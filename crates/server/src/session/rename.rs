@@ -88,7 +88,7 @@ impl Session {
             let mut definition = module.definition.clone();
             // The text stays as it was written, as in SQL Server.
             definition.name = new.to_string();
-            self.work.write(place_of(&renamed), |transaction| transaction.rename_table(id, key))?;
+            self.work.write(place_of(&renamed), |transaction| transaction.rename_table(id, &key))?;
             return self.keep_module(id, &definition, place_of(&renamed));
         }
         if let Some(table) = self.work.find(name, &self.database)? {
@@ -129,7 +129,7 @@ impl Session {
         for key in definition.foreign_keys.iter_mut().filter(|key| refers(key)) {
             key.table = new.to_string();
         }
-        self.work.write(table.place, |transaction| transaction.rename_table(table.id, key))?;
+        self.work.write(table.place, |transaction| transaction.rename_table(table.id, &key))?;
         self.redefine(table, &definition)?;
         for other in tables.iter().filter(|other| other.id != table.id) {
             if other.definition.foreign_keys.iter().any(refers) {

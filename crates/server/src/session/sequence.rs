@@ -160,7 +160,7 @@ impl Instance {
             sequence.next = next;
         }
         let properties = definition.to_properties().map_err(SqlError::internal)?;
-        transaction.set_properties(info.id, properties).map_err(store_error)?;
+        transaction.set_properties(info.id, &properties).map_err(store_error)?;
         transaction.commit().map_err(store_error)?;
         Ok(())
     }

@@ -12,12 +12,11 @@ use super::interpreter::Frame;
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{TableDefinition, same_name};
 use crate::engine::{
-    Binder, BoundTable, Datum, Environment, Located, LocatedTable, MemoryTable, OutputColumn, ScalarFunction,
+    Binder, BoundTable, Datum, Environment, Located, LocatedTable, OutputColumn, ScalarFunction,
     TableFunction, ViewQuery, exact_schema,
 };
 use crate::sql_error::SqlError;
 use crate::storage::{Reads, RowLocator};
-use crate::table::keys_in_memory;
 use crate::tsql::ObjectName;
 use crate::tsql::ast::ModuleBody;
 use crate::tsql::bulk_file::BulkRowset;
@@ -119,8 +118,8 @@ impl Target {
 pub(super) struct Candidates {
     /// The rows.
     pub rows: RecordBatch,
-    /// What leads to each of them, in pages.
-    pub locators: Option<Vec<RowLocator>>,
+    /// What leads to each of them.
+    pub locators: Vec<RowLocator>,
 }
 
 /// What choosing rows gives.
@@ -296,19 +295,8 @@ impl Session {
         reads: bool,
         frame: &Frame,
     ) -> Result<(Chosen, Candidates), SqlError> {
-        let definition = &target.table.definition;
-        if !self.work.in_pages(target.table.place) {
-            let candidates = Candidates { rows: self.contents(&target.table)?, locators: None };
-            let table = numbered(definition, &candidates.rows)?;
-            return Ok((self.choose_of(target, table, select, frame).await?, candidates));
-        }
-        if !keys_in_memory(definition).is_empty() {
-            let candidates = self.located(&target.table, target.reads())?;
-            let table = numbered(definition, &candidates.rows)?;
-            return Ok((self.choose_of(target, table, select, frame).await?, candidates));
-        }
         let located = Located::default();
-        let table = self.numbered_in_pages(&target.table, &located, target.reads());
+        let table = self.numbered(&target.table, &located, target.reads());
         let mut chosen = self.choose_of(target, table, select, frame).await?;
         // Rows that were looked at are many, those that match are what counts from here on.
         let mut numbers: Vec<usize> = chosen.rows.iter().copied().flatten().collect();
@@ -332,29 +320,11 @@ impl Session {
                     .map_err(SqlError::internal)?
             }
         };
-        Ok((chosen, Candidates { rows, locators: Some(locators) }))
+        Ok((chosen, Candidates { rows, locators }))
     }
 
-    /// All rows of a table in pages that is locked alone.
-    pub(super) fn located(&self, table: &OpenTable, reads: Reads) -> Result<Candidates, SqlError> {
-        let (mut batches, mut locators) = (Vec::new(), Vec::new());
-        for found in self.work.located_opener(table, reads)(None, None).map_err(store_error)? {
-            let (batch, own) = found.map_err(store_error)?;
-            batches.push(batch);
-            locators.extend(own);
-        }
-        let schema = table.definition.arrow_schema();
-        let rows = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
-        Ok(Candidates { rows, locators: Some(locators) })
-    }
-
-    /// A table in pages with the numbers of its rows; what leads to them is noted as they are read.
-    fn numbered_in_pages(
-        &self,
-        table: &OpenTable,
-        located: &Located<RowLocator>,
-        reads: Reads,
-    ) -> BoundTable {
+    /// A table with the numbers of its rows; what leads to them is noted as they are read.
+    fn numbered(&self, table: &OpenTable, located: &Located<RowLocator>, reads: Reads) -> BoundTable {
         let mut columns = output_columns(&table.definition);
         columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
         let schema = exact_schema(&columns);
@@ -491,17 +461,4 @@ pub(super) fn output_columns(definition: &TableDefinition) -> Vec<OutputColumn> 
             ..OutputColumn::expression(column.name.clone(), column.sql_type.clone(), column.nullable)
         })
         .collect()
-}
-
-/// A table's rows with their numbers beside them.
-fn numbered(definition: &TableDefinition, whole: &RecordBatch) -> Result<BoundTable, SqlError> {
-    let mut columns = output_columns(definition);
-    columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
-    let schema = exact_schema(&columns);
-    let numbers: ArrayRef = Arc::new(arrow::array::Int64Array::from_iter_values(0..whole.num_rows() as i64));
-    let mut arrays = whole.columns().to_vec();
-    arrays.push(numbers);
-    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(SqlError::internal)?;
-    let provider = MemoryTable::provider(schema.as_ref(), vec![batch]).map_err(SqlError::internal)?;
-    Ok(BoundTable { columns, provider })
 }

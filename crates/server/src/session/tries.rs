@@ -81,7 +81,6 @@ impl Session {
         };
         let alone = tries.alone
             || hints.locks_target()
-            || !self.work.in_pages(table.place)
             || self.work.writes_alone(table)
             || self.locks_ranges()
             || changes_keys && refers_to_itself();
@@ -100,8 +99,8 @@ impl Session {
         candidates: &Candidates,
         rows: impl Iterator<Item = usize>,
     ) -> Result<(), SqlError> {
-        let Some(locators) = &candidates.locators else { return Ok(()) };
-        let locators: Vec<RowLocator> = rows.filter_map(|row| locators.get(row).cloned()).collect();
+        let locators: Vec<RowLocator> =
+            rows.filter_map(|row| candidates.locators.get(row).cloned()).collect();
         self.work.claim(table, &locators)
     }
 }

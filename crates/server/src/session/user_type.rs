@@ -65,7 +65,7 @@ pub(super) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
     let key = UserType::key(&made.database, &made.schema, &made.name);
     session
         .work
-        .write(Place::Shared, |transaction| transaction.create_table(&key, fields, properties))
+        .write(Place::Shared, |transaction| transaction.create_table(&key, fields, &properties))
         .map(|_| ())
 }
 

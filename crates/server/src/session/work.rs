@@ -16,8 +16,8 @@ use arrow::array::RecordBatch;
 use parking_lot::Mutex;
 use store::{LockMode, StoreError, TableId, TableInfo};
 
+use access::return_to;
 pub(crate) use access::{BulkWork, WorkAccess};
-use access::{KeptKeys, return_to};
 pub(crate) use error::{keyed_error, store_error};
 pub(crate) use query_scan::QueryScan;
 use reads::StatementReads;
@@ -30,8 +30,7 @@ use super::placement::Placement;
 use super::uncommittable::uncommittable;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, UserType, store_key};
 use crate::sql_error::SqlError;
-use crate::storage::{Database, RowLocator, Savepoint, Transaction};
-use crate::table::TableKeys;
+use crate::storage::{RowLocator, Savepoint, Transaction};
 use crate::tsql::ObjectName;
 
 /// Whose a table is, and which transaction changes it.
@@ -120,8 +119,6 @@ pub(crate) struct Work {
     lock_timeout: Duration,
     /// Ends waits for locks.
     interrupt: Arc<AtomicBool>,
-    /// Keys of tables written to, until the commit makes them everybody's.
-    keys: KeptKeys,
     /// The session, which the locks of its transactions are shown under.
     session: u16,
     /// The transaction is a statement's and its triggers': no client was told of it.
@@ -152,7 +149,6 @@ impl Work {
             doomed: false,
             lock_timeout: Duration::MAX,
             interrupt: Arc::default(),
-            keys: KeptKeys::default(),
             session: 0,
             quiet: false,
         }
@@ -315,7 +311,6 @@ impl Work {
             return Ok(());
         };
         self.savepoints.truncate(position + 1);
-        self.keys.lock().clear();
         match self.savepoints.last() {
             Some((_, mark)) => self.return_to(mark),
             None => Ok(()),
@@ -328,14 +323,7 @@ impl Work {
         if alone {
             self.open();
         }
-        Ok(BulkWork {
-            instance: Arc::clone(&self.instance),
-            pair: self.pair(),
-            alone,
-            mark: self.mark()?,
-            keys: None,
-            kept: Arc::clone(&self.keys),
-        })
+        Ok(BulkWork { instance: Arc::clone(&self.instance), pair: self.pair(), alone, mark: self.mark()? })
     }
 
     /// Before a statement that writes: outside of a transaction it gets one of its own.
@@ -381,13 +369,12 @@ impl Work {
             if succeeded {
                 variables.commit().map_err(store_error)?;
             } else {
-                variables.rollback();
+                drop(variables);
             }
         }
         if succeeded {
             return Ok(());
         }
-        self.keys.lock().clear();
         self.return_to(mark)
     }
 
@@ -395,9 +382,7 @@ impl Work {
         let mut pair = self.pair.lock();
         if self.outer.is_none() {
             let mut transaction = self.new_transaction();
-            if let Some(pages) = transaction.pages().filter(|_| self.is_snapshot) {
-                pages.keep_reads(true);
-            }
+            transaction.keep_reads(self.is_snapshot);
             pair.shared = Some(transaction);
             pair.opened_to_read = false;
         }
@@ -416,42 +401,12 @@ impl Work {
             (true, false) => placement.waiting(commits).map_err(store_error)?,
             (false, _) => {}
         }
-        for (object_id, keys) in self.keys.lock().drain() {
-            if commit {
-                self.instance.keys.put(object_id, keys);
-            }
-        }
         Ok(())
     }
 
     /// Whether the statement has left out rows whose keys were there already. Asked once.
     pub fn take_ignored(&self) -> bool {
         std::mem::take(&mut self.pair.lock().ignored)
-    }
-
-    /// Keeps the keys of a table that a statement has written to.
-    pub fn keep_keys(&mut self, keys: Option<(i32, TableKeys)>) {
-        if let Some((object_id, keys)) = keys {
-            self.keys.lock().insert(object_id, keys);
-        }
-    }
-
-    /// Whether a table's keys are known, so that its next writer need not read them.
-    pub fn has_keys(&self, object_id: i32) -> bool {
-        self.keys.lock().contains_key(&object_id) || self.instance.keys.has(object_id)
-    }
-
-    /// Gives kept keys to the next writer of the table.
-    pub fn offer_keys(&mut self, object_id: i32) {
-        if let Some(keys) = self.keys.lock().remove(&object_id) {
-            self.instance.keys.put(object_id, keys);
-        }
-    }
-
-    /// Forgets the keys of a table that was truncated, dropped or altered.
-    pub fn forget_keys(&mut self, object_id: i32) {
-        self.keys.lock().remove(&object_id);
-        self.instance.keys.forget(object_id);
     }
 
     fn mark(&self) -> Result<Mark, SqlError> {
@@ -537,12 +492,9 @@ impl Work {
         }
     }
 
-    /// Rows of a table in pages.
+    /// Rows of a table.
     pub fn rows_at(&self, table: &OpenTable, locators: &[RowLocator]) -> Result<RecordBatch, SqlError> {
-        self.write(table.place, |transaction| match transaction.pages() {
-            Some(transaction) => transaction.rows_at(table.id, locators),
-            None => Err(StoreError::NoSuchTable { table: table.id }),
-        })
+        self.write(table.place, |transaction| transaction.rows_at(table.id, locators))
     }
 
     /// Databases and schemas as the transaction sees them.
@@ -572,7 +524,7 @@ impl Work {
         self.write(Place::Shared, |transaction| {
             let id = transaction.table(DIRECTORY_KEY).map(|info| info.id);
             match id {
-                Some(id) => transaction.set_properties(id, text),
+                Some(id) => transaction.set_properties(id, &text),
                 None => Ok(()),
             }
         })
@@ -590,12 +542,6 @@ impl Work {
     /// The transaction over one of the stores, for whoever outlives the borrow.
     pub fn access(&self, place: Place) -> WorkAccess {
         WorkAccess::new(self.pair(), place)
-    }
-
-    /// Whether tables of a place are kept in pages: their keys are trees, their rows change where they lie.
-    pub fn in_pages(&self, place: Place) -> bool {
-        let _ = place;
-        matches!(self.instance.store(), Database::Pages(_))
     }
 
     /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
@@ -745,7 +691,7 @@ fn key_of(name: &ObjectName, database: &str, number: u64) -> String {
 /// Commits the session's transaction and that of its table variables. What may fail for want of space in the latter comes first.
 fn commit_both(shared: Option<Transaction>, variables: Option<Transaction>) -> Result<(), StoreError> {
     let mut variables = variables;
-    variables.as_mut().map_or(Ok(()), Transaction::insert_waiting)?;
+    variables.as_mut().map_or(Ok(()), Transaction::insert_all_waiting)?;
     shared.into_iter().chain(variables).try_for_each(Transaction::commit)
 }
 

@@ -8,7 +8,7 @@ use store::engine::{Altering, ColumnSource, NewColumn};
 use store::{StoreError, TableId};
 
 use super::columns::TableForm;
-use super::pages_transaction::PagedTransaction;
+use super::database_transaction::DatabaseTransaction;
 use super::trees::TableTrees;
 
 /// A table whose columns are being altered: its rows as they were come out, and go in as they are to be. Needs no transaction meanwhile.
@@ -40,7 +40,7 @@ impl Iterator for AlteredTable {
     }
 }
 
-impl PagedTransaction {
+impl DatabaseTransaction {
     /// Begins to give a table the columns of `schema` and the text `properties`; its rows are written by who asked, who ends it with
     /// [`finish_altering`](Self::finish_altering). None: no rows need to be made, and all is done. `sources` say where the values of each
     /// column come from; values are in the Exact form. After an error the statement is to be undone.

@@ -5,7 +5,6 @@
 //! or dropped; any other is left alone.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -14,14 +13,14 @@ use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::RwLock;
 use store::engine::{
     Engine, EngineError, EngineOptions, Host, OnRecovery, RecoveryProgress, RecoveryStep, ResourceLimits,
-    Transaction,
+    Transaction as EngineTransaction,
 };
 use store::{MemoryQuota, StoreError, TableId};
 
-use super::databases_transaction::{PagedSnapshots, PagedTransactions};
+use super::database::{Database, with_order};
+use super::databases_transaction::{Snapshot, Transaction};
 use super::figures::{DatabaseFigures, Figures};
-use super::folders::{DirectoryFolders, Folders, MARK, folder_name};
-use super::pages::{PagedDatabase, with_order};
+use super::folders::{Folders, MARK, folder_name};
 use crate::catalogue::{DIRECTORY_KEY, Directory, name_key};
 use crate::log;
 
@@ -49,7 +48,7 @@ fn tell(progress: RecoveryProgress<'_>) {
 
 /// All databases of a server. Clones share them.
 #[derive(Clone, Debug)]
-pub struct PagedDatabases {
+pub struct Databases {
     shared: Arc<Shared>,
 }
 
@@ -57,7 +56,7 @@ pub struct PagedDatabases {
 struct Shared {
     host: Host,
     options: EngineOptions,
-    master: PagedDatabase,
+    master: Database,
     stores: RwLock<Stores>,
     next: AtomicU32,
     /// What every database is held to that has nothing else said of it.
@@ -68,24 +67,18 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Stores {
-    by_number: BTreeMap<u32, PagedDatabase>,
+    by_number: BTreeMap<u32, Database>,
     by_name: HashMap<String, u32>,
 }
 
-impl PagedDatabases {
-    /// Opens the databases of a directory, or makes those that every server has. Without `sync` commits do not wait for the disk.
-    pub fn open(directory: &Path, sync: bool) -> Result<PagedDatabases, EngineError> {
-        let folders = DirectoryFolders::open(directory, sync)?;
-        Self::open_in(Box::new(folders), EngineOptions::default())
-    }
-
-    /// The same in any place for folders.
-    pub fn open_in(folders: Box<dyn Folders>, options: EngineOptions) -> Result<PagedDatabases, EngineError> {
+impl Databases {
+    /// Opens the databases of any place for folders, or makes those that every server has.
+    pub fn open_in(folders: Box<dyn Folders>, options: EngineOptions) -> Result<Databases, EngineError> {
         Self::start(Some(folders), options, None)
     }
 
     /// Databases in memory, full when the quota has no room.
-    pub fn in_memory(quota: Option<Arc<dyn MemoryQuota>>) -> Result<PagedDatabases, EngineError> {
+    pub fn in_memory(quota: Option<Arc<dyn MemoryQuota>>) -> Result<Databases, EngineError> {
         Self::start(None, EngineOptions::default(), quota)
     }
 
@@ -93,7 +86,7 @@ impl PagedDatabases {
         folders: Option<Box<dyn Folders>>,
         options: EngineOptions,
         quota: Option<Arc<dyn MemoryQuota>>,
-    ) -> Result<PagedDatabases, EngineError> {
+    ) -> Result<Databases, EngineError> {
         let options = with_order(options);
         let cache_bytes = match folders {
             Some(_) => options.cache_bytes,
@@ -111,7 +104,7 @@ impl PagedDatabases {
             }
             None => Engine::in_memory_within(&host, options)?,
         };
-        let master = PagedDatabase::new(engine, folders.as_ref().map(|_| MASTER), 1);
+        let master = Database::new(engine, folders.as_ref().map(|_| MASTER), 1);
         let mut stores = Stores::default();
         stores.put(MASTER, &master);
         let shared = Shared {
@@ -123,7 +116,7 @@ impl PagedDatabases {
             next: AtomicU32::new(2),
             limits: RwLock::default(),
         };
-        let databases = PagedDatabases { shared: Arc::new(shared) };
+        let databases = Databases { shared: Arc::new(shared) };
         databases.open_others(&present)?;
         Ok(databases)
     }
@@ -199,7 +192,7 @@ impl PagedDatabases {
             }
         };
         let folder = shared.folders.as_ref().map(|_| folder);
-        let store = PagedDatabase::new(engine, folder, self.new_number());
+        let store = Database::new(engine, folder, self.new_number());
         shared.stores.write().put(name, &store);
         Ok(())
     }
@@ -218,7 +211,7 @@ impl PagedDatabases {
 
     fn add_new(&self, name: &str, engine: Engine, folder: Option<&str>, number: u32) {
         engine.set_resource_limits(*self.shared.limits.read());
-        let store = PagedDatabase::new(engine, folder, number);
+        let store = Database::new(engine, folder, number);
         self.shared.stores.write().put(name, &store);
     }
 
@@ -227,17 +220,17 @@ impl PagedDatabases {
     }
 
     /// The database master.
-    pub fn master(&self) -> &PagedDatabase {
+    pub fn master(&self) -> &Database {
         &self.shared.master
     }
 
     /// The database of a name, in any case.
-    pub fn database(&self, name: &str) -> Option<PagedDatabase> {
+    pub fn database(&self, name: &str) -> Option<Database> {
         self.shared.stores.read().named(&name_key(name))
     }
 
     /// The database whose table has this name of the store.
-    pub(super) fn of_table(&self, key: &str) -> Option<PagedDatabase> {
+    pub(super) fn of_table(&self, key: &str) -> Option<Database> {
         match database_of(key) {
             Some(name) => self.shared.stores.read().named(name),
             None => Some(self.shared.master.clone()),
@@ -245,12 +238,12 @@ impl PagedDatabases {
     }
 
     /// The database of a table.
-    pub(super) fn of_id(&self, table: TableId) -> Option<PagedDatabase> {
+    pub(super) fn of_id(&self, table: TableId) -> Option<Database> {
         self.shared.stores.read().by_number.get(&number_of(table)).cloned()
     }
 
     /// All databases.
-    pub(super) fn all(&self) -> Vec<PagedDatabase> {
+    pub(super) fn all(&self) -> Vec<Database> {
         self.shared.stores.read().by_number.values().cloned().collect()
     }
 
@@ -260,13 +253,13 @@ impl PagedDatabases {
     }
 
     /// Starts a transaction.
-    pub fn begin(&self) -> PagedTransactions {
-        PagedTransactions::new(self.clone(), self.shared.host.new_owner())
+    pub fn begin(&self) -> Transaction {
+        Transaction::new(self.clone(), self.shared.host.new_owner())
     }
 
     /// Everything committed so far: of each database, from when it is first asked for.
-    pub fn snapshot(&self) -> PagedSnapshots {
-        PagedSnapshots::new(self.clone())
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.clone())
     }
 
     /// What the management views show of all databases.
@@ -292,9 +285,14 @@ impl PagedDatabases {
         stores.for_each(|store| store.engine().set_resource_limits(Some(limits)));
     }
 
+    /// Writes changed pages of one database, so that its next opening is short.
+    pub fn checkpoint_of(&self, name: &str) -> Result<(), StoreError> {
+        self.database(name).map_or(Ok(()), |database| database.checkpoint())
+    }
+
     /// Writes changed pages of all databases, so that the next opening is short.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
-        self.all().iter().try_for_each(PagedDatabase::checkpoint)
+        self.all().iter().try_for_each(Database::checkpoint)
     }
 
     /// Makes a database that no catalogue names yet, and returns its folder. It must be [`keep`](Self::keep)t or
@@ -349,7 +347,7 @@ impl PagedDatabases {
         folder: &str,
         lock_timeout: Duration,
         interrupt: Arc<AtomicBool>,
-    ) -> Result<Option<Transaction>, StoreError> {
+    ) -> Result<Option<EngineTransaction>, StoreError> {
         let Some(store) = self.database(name) else { return Ok(None) };
         let mut transaction = store.engine().begin();
         transaction.set_lock_timeout(lock_timeout);
@@ -384,16 +382,16 @@ fn temporary_options(options: EngineOptions) -> EngineOptions {
 }
 
 impl Stores {
-    fn put(&mut self, name: &str, store: &PagedDatabase) {
+    fn put(&mut self, name: &str, store: &Database) {
         self.by_number.insert(store.number(), store.clone());
         self.by_name.insert(name_key(name), store.number());
     }
 
-    fn named(&self, name: &str) -> Option<PagedDatabase> {
+    fn named(&self, name: &str) -> Option<Database> {
         self.by_number.get(self.by_name.get(name)?).cloned()
     }
 
-    fn take(&mut self, name: &str) -> Option<PagedDatabase> {
+    fn take(&mut self, name: &str) -> Option<Database> {
         self.by_number.remove(&self.by_name.remove(name)?)
     }
 }

@@ -12,28 +12,28 @@ use store::engine::{ColumnSource, EngineError, RowLocator, StrungForm, StrungRow
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::altering::AlteredTable;
-use super::databases::{PagedDatabases, number_of};
+use super::database::{Database, DatabaseSnapshot};
+use super::database_transaction::{DatabaseSavepoint, DatabaseTransaction};
+use super::databases::{Databases, number_of};
 use super::isolation::{ReadLock, Reads};
 use super::logging::LoadLogging;
-use super::pages::{PagedDatabase, PagedSnapshot};
-use super::pages_transaction::{PagedSavepoint, PagedTransaction};
 use super::scan::{LocatedScan, Scan};
 use super::side_writer::SideWriter;
 use query::KeyRange;
 
 /// The databases as of one commit of each: the last one when it was first asked for.
 #[derive(Clone, Debug)]
-pub struct PagedSnapshots {
-    databases: PagedDatabases,
-    taken: Arc<Mutex<BTreeMap<u32, PagedSnapshot>>>,
+pub struct Snapshot {
+    databases: Databases,
+    taken: Arc<Mutex<BTreeMap<u32, DatabaseSnapshot>>>,
 }
 
-impl PagedSnapshots {
-    pub(super) fn new(databases: PagedDatabases) -> PagedSnapshots {
-        PagedSnapshots { databases, taken: Arc::default() }
+impl Snapshot {
+    pub(super) fn new(databases: Databases) -> Snapshot {
+        Snapshot { databases, taken: Arc::default() }
     }
 
-    fn of(&self, database: &PagedDatabase) -> PagedSnapshot {
+    fn of(&self, database: &Database) -> DatabaseSnapshot {
         let mut taken = self.taken.lock();
         taken.entry(database.number()).or_insert_with(|| database.snapshot()).clone()
     }
@@ -77,8 +77,8 @@ impl PagedSnapshots {
 
 /// A unit of work. Dropped without [`commit`](Self::commit) it leaves no trace.
 #[derive(Debug)]
-pub struct PagedTransactions {
-    databases: PagedDatabases,
+pub struct Transaction {
+    databases: Databases,
     /// What its parts have in common where they wait for locks.
     owner: u64,
     parts: BTreeMap<u32, Part>,
@@ -91,18 +91,18 @@ pub struct PagedTransactions {
 /// What happens in one database.
 #[derive(Debug)]
 struct Part {
-    transaction: PagedTransaction,
+    transaction: DatabaseTransaction,
     /// Where it goes back to for a savepoint that is older than it.
-    start: PagedSavepoint,
+    start: DatabaseSavepoint,
 }
 
 /// A point of a transaction to go back to, by database.
 #[derive(Debug)]
-pub struct PagedSavepoints(BTreeMap<u32, PagedSavepoint>);
+pub struct Savepoint(BTreeMap<u32, DatabaseSavepoint>);
 
-impl PagedTransactions {
-    pub(super) fn new(databases: PagedDatabases, owner: u64) -> PagedTransactions {
-        PagedTransactions {
+impl Transaction {
+    pub(super) fn new(databases: Databases, owner: u64) -> Transaction {
+        Transaction {
             databases,
             owner,
             parts: BTreeMap::new(),
@@ -133,7 +133,7 @@ impl PagedTransactions {
     }
 
     /// The part in a database, which begins with the first use.
-    fn part(&mut self, database: &PagedDatabase) -> Result<&mut PagedTransaction, StoreError> {
+    fn part(&mut self, database: &Database) -> Result<&mut DatabaseTransaction, StoreError> {
         let number = database.number();
         if !self.parts.contains_key(&number) {
             let mut transaction = database.begin_for(self.owner);
@@ -157,7 +157,7 @@ impl PagedTransactions {
     }
 
     /// The part in the database of a table.
-    fn of(&mut self, table: TableId) -> Result<&mut PagedTransaction, StoreError> {
+    fn of(&mut self, table: TableId) -> Result<&mut DatabaseTransaction, StoreError> {
         let number = number_of(table);
         if !self.parts.contains_key(&number) {
             let database = self.databases.of_id(table).ok_or(StoreError::NoSuchTable { table })?;
@@ -324,7 +324,7 @@ impl PagedTransactions {
         self.of(table)?.set_properties(table, properties)
     }
 
-    /// Begins to give a table other columns ([`PagedTransaction::start_altering`]).
+    /// Begins to give a table other columns ([`DatabaseTransaction::start_altering`]).
     pub fn start_altering(
         &mut self,
         table: TableId,
@@ -410,14 +410,14 @@ impl PagedTransactions {
     }
 
     /// Marks a point to go back to.
-    pub fn savepoint(&mut self) -> Result<PagedSavepoints, StoreError> {
+    pub fn savepoint(&mut self) -> Result<Savepoint, StoreError> {
         let parts = self.parts.iter_mut();
         let marks = parts.map(|(number, part)| Ok((*number, part.transaction.savepoint()?)));
-        Ok(PagedSavepoints(marks.collect::<Result<_, StoreError>>()?))
+        Ok(Savepoint(marks.collect::<Result<_, StoreError>>()?))
     }
 
     /// Undoes everything since the savepoint. Locks are kept.
-    pub fn rollback_to(&mut self, savepoint: &PagedSavepoints) -> Result<(), StoreError> {
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<(), StoreError> {
         self.parts.iter_mut().try_for_each(|(number, Part { transaction, start })| {
             transaction.rollback_to(savepoint.0.get(number).unwrap_or(start))
         })
@@ -425,12 +425,12 @@ impl PagedTransactions {
 
     /// Makes everything durable, then visible: in all databases or in none.
     pub fn commit(self) -> Result<(), StoreError> {
-        let mut parts: Vec<PagedTransaction> =
+        let mut parts: Vec<DatabaseTransaction> =
             self.parts.into_values().map(|part| part.transaction).collect();
         if parts.len() < 2 {
-            return parts.into_iter().try_for_each(PagedTransaction::commit);
+            return parts.into_iter().try_for_each(DatabaseTransaction::commit);
         }
-        let open = parts.iter_mut().map(PagedTransaction::finish).collect::<Result<Vec<_>, _>>()?;
+        let open = parts.iter_mut().map(DatabaseTransaction::finish).collect::<Result<Vec<_>, _>>()?;
         Ok(commit_together(self.databases.master().engine(), open)?)
     }
 }

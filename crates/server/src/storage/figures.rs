@@ -12,8 +12,8 @@ use store::engine::{
     Snapshot,
 };
 
+use super::database::Database;
 use super::owners::Owners;
-use super::pages::PagedDatabase;
 use crate::catalogue::{TableDefinition, name_key, store_key};
 
 /// Figures of a database of pages: those of tables as of one commit, the others as of the moment when they are asked for.
@@ -29,10 +29,10 @@ pub struct Figures {
 
 /// Figures of all databases, each of them taken when it is first asked for.
 #[derive(Debug)]
-pub struct DatabaseFigures(HashMap<String, (PagedDatabase, OnceLock<Figures>)>);
+pub struct DatabaseFigures(HashMap<String, (Database, OnceLock<Figures>)>);
 
 impl DatabaseFigures {
-    pub(super) fn new(databases: HashMap<String, PagedDatabase>) -> DatabaseFigures {
+    pub(super) fn new(databases: HashMap<String, Database>) -> DatabaseFigures {
         let databases = databases.into_iter();
         DatabaseFigures(databases.map(|(name, database)| (name, (database, OnceLock::new()))).collect())
     }

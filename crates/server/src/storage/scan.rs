@@ -10,97 +10,17 @@ use store::engine::page::PAGE_BYTES;
 use store::engine::{self, OrderedScan, RowLocator};
 
 use super::columns::TableForm;
+use super::database::bytes_of;
 use super::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
-use super::pages::bytes_of;
 use query::{Bound, KeyRange, KeySpan};
-
-/// The rows of one table as of one moment.
-#[derive(Debug)]
-pub enum Scan {
-    /// Of segments.
-    Segments(store::Scan),
-    /// Of pages.
-    Pages(Box<PagedScan>),
-}
-
-impl From<store::Scan> for Scan {
-    fn from(scan: store::Scan) -> Self {
-        Scan::Segments(scan)
-    }
-}
-
-impl Scan {
-    /// Schema of the batches.
-    pub fn schema(&self) -> SchemaRef {
-        match self {
-            Scan::Segments(scan) => scan.schema(),
-            Scan::Pages(scan) => Arc::clone(&scan.schema),
-        }
-    }
-
-    /// Rows that were not read when the scan was opened.
-    pub fn rows(&self) -> u64 {
-        match self {
-            Scan::Segments(scan) => scan.rows(),
-            Scan::Pages(scan) => scan.rows,
-        }
-    }
-
-    /// Bytes that those rows take.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Scan::Segments(scan) => scan.bytes(),
-            Scan::Pages(scan) => scan.bytes,
-        }
-    }
-
-    /// Makes [`next_rows`](Self::next_rows) hand out rows as they lie in pages, if their values are the same bytes on the wire as columns
-    /// `result`. False: the scan gives batches alone.
-    pub fn hand_out_as_it_lies(&mut self, result: &[tds::Column]) -> bool {
-        match self {
-            Scan::Segments(_) => false,
-            Scan::Pages(scan) => scan.hand_out_as_it_lies(result),
-        }
-    }
-
-    /// The next rows: as they lie where [that](Self::hand_out_as_it_lies) is possible, a batch of the Exact form otherwise.
-    pub fn next_rows(&mut self) -> NextRows {
-        match self {
-            Scan::Segments(scan) => Some(scan.next()?.map(ScannedRows::Batch)),
-            Scan::Pages(scan) => scan.next_rows(),
-        }
-    }
-
-    /// Cuts the scan into up to `parts` that read different extents and can run side by side. Each has a megabyte at least; segments
-    /// are read by one.
-    pub fn partitions(self, parts: usize) -> Vec<Scan> {
-        match self {
-            Scan::Segments(_) => vec![self],
-            Scan::Pages(scan) => {
-                scan.partitions(parts).into_iter().map(|part| Scan::Pages(Box::new(part))).collect()
-            }
-        }
-    }
-}
-
-impl Iterator for Scan {
-    type Item = Result<RecordBatch, StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Scan::Segments(scan) => scan.next(),
-            Scan::Pages(scan) => scan.next(),
-        }
-    }
-}
 
 /// Bytes of a partition of a scan: less is not worth a thread.
 const PARTITION_BYTES_MIN: u64 = 1 << 20;
 
-/// A scan of pages, and of the rows that wait for the transaction's commit.
+/// The rows of one table as of one moment: those in pages, and those that wait for the transaction's commit.
 #[derive(Debug)]
-pub struct PagedScan {
-    rows_read: PagedRows,
+pub struct Scan {
+    rows_read: FoundRows,
     waiting: Option<RecordBatch>,
     form: Arc<TableForm>,
     projection: Option<Vec<usize>>,
@@ -114,7 +34,7 @@ pub struct PagedScan {
 
 /// Rows of a table in the order of its extents, or of a key.
 #[derive(Debug)]
-enum PagedRows {
+enum FoundRows {
     Extents(engine::Scan),
     Ordered(OrderedScan),
 }
@@ -140,7 +60,7 @@ impl OpenRows<'_> {
         form: &TableForm,
         projection: Option<&Vec<usize>>,
         range: Option<&KeyRange>,
-    ) -> Result<PagedRows, StoreError> {
+    ) -> Result<FoundRows, StoreError> {
         let projection = projection.cloned();
         // A key that is gone since the range was made is no way to the rows, nor is one that leads to many one by one.
         let range = range.filter(|range| match &range.index {
@@ -153,14 +73,14 @@ impl OpenRows<'_> {
         };
         let small = table.clustered.is_some() && table.extents() <= ORDERED_EXTENTS_MAX;
         if range.is_none() && !small {
-            return Ok(PagedRows::Extents(match self {
+            return Ok(FoundRows::Extents(match self {
                 OpenRows::Snapshot(snapshot) => snapshot.scan_table(Arc::clone(table), projection)?,
                 OpenRows::Transaction(transaction) => {
                     transaction.scan_table(Arc::clone(table), projection)?
                 }
             }));
         }
-        self.ordered(table, form, projection, range).map(PagedRows::Ordered)
+        self.ordered(table, form, projection, range).map(FoundRows::Ordered)
     }
 
     /// Whether so many entries of an index are in a range that reading the whole table is cheaper than following them.
@@ -209,7 +129,7 @@ impl OpenRows<'_> {
     }
 }
 
-impl PagedScan {
+impl Scan {
     /// Opens a scan. `waiting` are rows that are not in pages yet; a table that has keys has none.
     pub(super) fn open(
         rows: &OpenRows<'_>,
@@ -237,11 +157,26 @@ impl PagedScan {
         Ok(Self { rows_read, waiting, form, projection, schema, rows, bytes, table, cells })
     }
 
+    /// Schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Rows that were not read when the scan was opened.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes that those rows take.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// The next rows, with what leads to each. Rows that wait for the commit are not among them.
     fn next_located(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), StoreError>> {
         let found = match &mut self.rows_read {
-            PagedRows::Extents(scan) => scan.next_with_locators(),
-            PagedRows::Ordered(scan) => scan.next_with_locators(),
+            FoundRows::Extents(scan) => scan.next_with_locators(),
+            FoundRows::Ordered(scan) => scan.next_with_locators(),
         };
         Some(
             found?
@@ -250,18 +185,21 @@ impl PagedScan {
         )
     }
 
-    fn hand_out_as_it_lies(&mut self, result: &[tds::Column]) -> bool {
+    /// Makes [`next_rows`](Self::next_rows) hand out rows as they lie in pages, if their values are the same bytes on the wire as columns
+    /// `result`. False: the scan gives batches alone.
+    pub fn hand_out_as_it_lies(&mut self, result: &[tds::Column]) -> bool {
         let layout = &self.table.layout;
         let all: Vec<usize> = (0..layout.visible().len()).collect();
         let projection = self.projection.as_deref().unwrap_or(&all);
-        if matches!(self.rows_read, PagedRows::Extents(_)) {
+        if matches!(self.rows_read, FoundRows::Extents(_)) {
             self.cells = page_cells(layout, &self.form, projection, result);
         }
         self.cells.is_some()
     }
 
-    fn next_rows(&mut self) -> NextRows {
-        let (Some(cells), PagedRows::Extents(scan)) = (&self.cells, &mut self.rows_read) else {
+    /// The next rows: as they lie where [that](Self::hand_out_as_it_lies) is possible, a batch of the Exact form otherwise.
+    pub fn next_rows(&mut self) -> NextRows {
+        let (Some(cells), FoundRows::Extents(scan)) = (&self.cells, &mut self.rows_read) else {
             return Some(self.next()?.map(ScannedRows::Batch));
         };
         let cells = Arc::clone(cells);
@@ -281,18 +219,19 @@ impl PagedScan {
         self.form.decode(batch, self.projection.as_deref(), &self.schema)
     }
 
-    /// Only rows in the order of extents are cut.
-    fn partitions(self, parts: usize) -> Vec<PagedScan> {
+    /// Cuts the scan into up to `parts` that read different extents and can run side by side, each of a megabyte at least. Only rows in
+    /// the order of extents are cut.
+    pub fn partitions(self, parts: usize) -> Vec<Scan> {
         let Self { rows_read, mut waiting, form, projection, schema, rows, bytes, table, cells } = self;
         let most = usize::try_from(bytes / PARTITION_BYTES_MIN).unwrap_or(usize::MAX).max(1);
         let scans = match rows_read {
-            PagedRows::Extents(scan) => {
-                scan.partitions(parts.min(most)).into_iter().map(PagedRows::Extents).collect()
+            FoundRows::Extents(scan) => {
+                scan.partitions(parts.min(most)).into_iter().map(FoundRows::Extents).collect()
             }
             ordered => vec![ordered],
         };
         let count = scans.len().max(1) as u64;
-        let part = |rows_read| PagedScan {
+        let part = |rows_read| Scan {
             rows_read,
             // With one of them, the first.
             waiting: waiting.take(),
@@ -308,13 +247,13 @@ impl PagedScan {
     }
 }
 
-impl Iterator for PagedScan {
+impl Iterator for Scan {
     type Item = Result<RecordBatch, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.rows_read {
-            PagedRows::Extents(scan) => scan.next(),
-            PagedRows::Ordered(scan) => scan.next(),
+            FoundRows::Extents(scan) => scan.next(),
+            FoundRows::Ordered(scan) => scan.next(),
         };
         let batch = match next {
             Some(batch) => batch,
@@ -326,7 +265,7 @@ impl Iterator for PagedScan {
 
 /// Rows that a statement may change, with what leads to each.
 #[derive(Debug)]
-pub struct LocatedScan(pub(super) PagedScan);
+pub struct LocatedScan(pub(super) Scan);
 
 impl Iterator for LocatedScan {
     type Item = Result<(RecordBatch, Vec<RowLocator>), StoreError>;

@@ -4,14 +4,12 @@ use query::KeyTree;
 use store::engine::catalogue::Table;
 use store::engine::kind::Place;
 use store::engine::{
-    Compression, EngineError, FilterTerm, FilterTest, INDEX_KEY_LIMIT_BYTES, IndexDefinition,
-    KEY_LIMIT_BYTES, KeyColumn, Placement, Transaction,
+    Compression, EngineError, FilterTerm, FilterTest, IndexDefinition, KeyColumn, Placement, Transaction,
 };
 
 use super::columns::{kind_of_column, stored_value};
-use crate::catalogue::{
-    ColumnTest, DEFAULT_COLLATION, IndexOptions, RowFilter, TableDefinition, UniqueKey, relations,
-};
+use super::key_width::KeyWidth;
+use crate::catalogue::{ColumnTest, DEFAULT_COLLATION, IndexOptions, RowFilter, TableDefinition, relations};
 use crate::tsql::file_group::FileGroups;
 use crate::tsql::index::DataCompression;
 
@@ -39,7 +37,7 @@ impl TableTrees {
         serde_json::from_str::<TableDefinition>(properties).ok().map(|definition| Self::of(&definition))
     }
 
-    /// What a definition says. Left out: what trees of the engine cannot hold (see [`holds`]), columnstore indexes,
+    /// What a definition says. Left out: what trees of the engine cannot hold ([`KeyWidth::fits`]), columnstore indexes,
     /// which are declared only, and disabled ones.
     pub fn of(definition: &TableDefinition) -> TableTrees {
         let mut trees = TableTrees {
@@ -190,28 +188,9 @@ pub(crate) fn key_trees(definition: &TableDefinition) -> Vec<KeyTree> {
     clustered.chain(indexes.map(|index| tree(Some(index.name.clone()), index))).collect()
 }
 
-/// Whether a tree of the engine can hold a key over these columns (by position): as wide as SQL Server allows it without a warning, and
-/// of types whose values lie in their rows.
-pub(crate) fn holds(definition: &TableDefinition, columns: &[usize], clustered: bool) -> bool {
-    let limit = if clustered { KEY_LIMIT_BYTES } else { INDEX_KEY_LIMIT_BYTES };
-    let width = |position: &usize| {
-        let (kind, _) = kind_of_column(&definition.columns.get(*position)?.stored());
-        match kind.place() {
-            Place::Fixed(bytes) => Some(bytes),
-            Place::Bit => Some(1),
-            Place::Variable { limit_bytes } => limit_bytes,
-        }
-    };
-    let twice =
-        columns.iter().enumerate().any(|(at, column)| columns.iter().take(at).any(|other| other == column));
-    let bytes: Option<usize> = columns.iter().map(width).sum();
-    !twice && (1..=32).contains(&columns.len()) && bytes.is_some_and(|bytes| bytes <= limit)
-}
-
-/// The same of a key with its filter.
-pub(crate) fn holds_key(definition: &TableDefinition, key: &UniqueKey) -> bool {
-    holds(definition, &key.columns, key.clustered)
-        && key.filter.as_ref().is_none_or(|filter| filter_terms(filter, definition).is_some())
+/// Whether the engine can keep the rows of a filter apart: it compares no column that is too large for that.
+pub(crate) fn holds_filter(filter: &RowFilter, definition: &TableDefinition) -> bool {
+    filter_terms(filter, definition).is_some()
 }
 
 pub(super) fn compression(declared: DataCompression) -> Compression {
@@ -245,7 +224,7 @@ impl Declared<'_> {
     fn tree(&self, definition: &TableDefinition, clustered: bool) -> Option<IndexDefinition> {
         let positions =
             self.columns.iter().map(|(name, _)| definition.position(name)).collect::<Option<Vec<_>>>()?;
-        if !holds(definition, &positions, clustered) {
+        if !KeyWidth::new(self.name, clustered, positions.clone(), definition).fits() {
             return None;
         }
         let key = positions.iter().zip(self.columns).map(|(position, (_, descending))| {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
 
-use super::keys::TableKeys;
+use super::keys::SeenKeys;
 use crate::catalogue::{TableDefinition, UniqueKey};
 use crate::engine::seek_any;
 use crate::session::work::{WorkAccess, store_error};
 use crate::sql_error::SqlError;
-use crate::storage::holds;
 
 /// Rows that are looked up at once.
 const LOOKUP_ROWS: usize = 1024;
@@ -19,23 +18,21 @@ const LOOKUP_ROWS: usize = 1024;
 #[derive(Debug)]
 pub(super) struct IgnoredKeys {
     keys: Vec<UniqueKey>,
-    /// Keys of the statement's rows; with those of the table, if they cannot be looked up in its trees.
-    seen: TableKeys,
+    /// Keys of the statement's rows; with those of the table, if they cannot be looked up by indexes.
+    seen: SeenKeys,
     looked_up: bool,
 }
 
 impl IgnoredKeys {
-    /// `read` gives the keys of the table's rows, where it has no trees for all of them.
+    /// `read` gives the keys of the table's rows, where no index leads to all of them.
     pub fn new(
-        table: &TableDefinition,
         keys: Vec<UniqueKey>,
-        in_pages: bool,
-        read: impl FnOnce(Vec<UniqueKey>) -> Result<TableKeys, SqlError>,
+        read: impl FnOnce(Vec<UniqueKey>) -> Result<SeenKeys, SqlError>,
     ) -> Result<IgnoredKeys, SqlError> {
-        let in_tree = |key: &UniqueKey| key.filter.is_none() && holds(table, &key.columns, key.clustered);
-        let looked_up = in_pages && keys.iter().all(in_tree);
+        // An index with a filter is no way to all rows that have a key.
+        let looked_up = keys.iter().all(|key| key.filter.is_none());
         let seen = match looked_up {
-            true => TableKeys::new(keys.clone()),
+            true => SeenKeys::new(keys.clone()),
             false => read(keys.clone())?,
         };
         Ok(IgnoredKeys { keys, seen, looked_up })

@@ -1,86 +1,33 @@
-//! Uniqueness where the store does not see to it: the keys of a table of segments as a set of fingerprints.
+//! The unique keys of the rows of one statement, as a set of fingerprints.
 //!
-//! A fingerprint is 128 bits of two keyed hashes of a row's key columns, compared by collation. Writers of a
-//! table with unique keys hold its lock alone, so whoever has the lock has the set: it is taken out of the
-//! cache by a writer, and put back by its commit.
+//! A fingerprint is 128 bits of two keyed hashes of a row's key columns, compared by collation.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder, StringBuilder};
 use arrow::row::{RowConverter, SortField};
-use parking_lot::Mutex;
 use tds::SqlType;
 
 use crate::catalogue::{ColumnDefinition, TableDefinition, UniqueKey};
 use crate::engine::convert::display;
 use crate::engine::{Datum, is_case_sensitive, text_key};
 use crate::sql_error::SqlError;
-use crate::storage::holds_key;
 
-/// The keys of tables that nobody is writing to.
-#[derive(Debug, Default)]
-pub(crate) struct KeyCache {
-    tables: Mutex<HashMap<i32, TableKeys>>,
-}
-
-/// The keys of one table.
+/// Keys that rows have.
 #[derive(Debug)]
-pub(crate) struct TableKeys {
+pub(crate) struct SeenKeys {
     keys: Vec<UniqueKey>,
     sets: Vec<HashSet<u128>>,
-    /// Rows counted in; a table of another count has been changed behind the set's back.
-    rows: u64,
     hashers: (RandomState, RandomState),
 }
 
-/// The keys that a table in pages cannot keep unique by its trees, because those cannot hold them.
-pub(crate) fn keys_in_memory(table: &TableDefinition) -> Vec<UniqueKey> {
-    let mut keys = table.unique_keys();
-    keys.retain(|key| !holds_key(table, key));
-    keys
-}
-
-impl KeyCache {
-    /// Takes a table's keys out, if they are those of the table as it is.
-    pub fn take(&self, object_id: i32, keys: &[UniqueKey], rows: u64) -> Option<TableKeys> {
-        self.tables.lock().remove(&object_id).filter(|cached| cached.rows == rows && cached.keys == keys)
-    }
-
-    /// Whether there are keys of a table.
-    pub fn has(&self, object_id: i32) -> bool {
-        self.tables.lock().contains_key(&object_id)
-    }
-
-    /// Puts them back after a commit.
-    pub fn put(&self, object_id: i32, keys: TableKeys) {
-        self.tables.lock().insert(object_id, keys);
-    }
-
-    /// Whether any of `keys` is missing from a table of `rows` rows; None if that is not known here.
-    pub fn missing(
-        &self,
-        object_id: i32,
-        rows: u64,
-        columns: &[usize],
-        keys: &HashSet<Vec<u8>>,
-    ) -> Option<bool> {
-        let tables = self.tables.lock();
-        tables.get(&object_id).filter(|cached| cached.rows == rows)?.missing(columns, keys)
-    }
-
-    /// Forgets a table.
-    pub fn forget(&self, object_id: i32) {
-        self.tables.lock().remove(&object_id);
-    }
-}
-
-impl TableKeys {
+impl SeenKeys {
     /// No rows yet.
-    pub fn new(keys: Vec<UniqueKey>) -> TableKeys {
+    pub fn new(keys: Vec<UniqueKey>) -> SeenKeys {
         let sets = keys.iter().map(|_| HashSet::new()).collect();
-        TableKeys { keys, sets, rows: 0, hashers: (RandomState::new(), RandomState::new()) }
+        SeenKeys { keys, sets, hashers: (RandomState::new(), RandomState::new()) }
     }
 
     /// Positions of all columns that are part of a key, sorted.
@@ -89,14 +36,6 @@ impl TableKeys {
         columns.sort_unstable();
         columns.dedup();
         columns
-    }
-
-    /// Whether any of `keys` (encoded as [`encode`](super::reference::encode) does) is missing among the keys over
-    /// `columns`; None if these columns are no unique key in this order.
-    pub fn missing(&self, columns: &[usize], keys: &HashSet<Vec<u8>>) -> Option<bool> {
-        let position = self.keys.iter().position(|key| key.columns == columns && key.filter.is_none())?;
-        let set = self.sets.get(position)?;
-        Some(keys.iter().any(|key| !set.contains(&self.fingerprint(key))))
     }
 
     fn fingerprint(&self, bytes: &[u8]) -> u128 {
@@ -132,7 +71,6 @@ impl TableKeys {
                 }
             }
         }
-        self.rows += rows as u64;
         Ok(())
     }
 
@@ -180,7 +118,6 @@ impl TableKeys {
                         set.insert(key);
                     }
                 }
-                self.rows += 1;
             }
         }
         Ok(())

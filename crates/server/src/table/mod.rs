@@ -6,9 +6,10 @@ mod keys;
 mod order;
 mod plan;
 mod reference;
+mod wide_keys;
 mod writer;
 
-pub(crate) use keys::{KeyCache, TableKeys, keys_in_memory, shown};
+pub(crate) use keys::shown;
 pub(crate) use order::OrderCheck;
 pub(crate) use plan::{WritePlan, scope_of};
 pub(crate) use reference::{Reference, encode, single};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use arrow::array::{Array, ArrayRef};
 use arrow::row::{RowConverter, SortField};
 
-use super::keys::{KeyCache, TableKeys, comparable};
+use super::keys::comparable;
 use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::engine::seek_values;
 use crate::session::work::{OpenTable, WorkAccess, store_error};
@@ -61,11 +61,11 @@ impl PendingKeys {
         Ok(())
     }
 
-    /// Whether any key is missing from a table in pages, by its trees; None: they are no way to find out, or not a good one.
-    fn missing_in_pages(&self, access: &WorkAccess) -> Result<Option<bool>, SqlError> {
+    /// Whether any key is missing from the table, by its trees; None: they are no way to find out, or not a good one.
+    fn missing_in_trees(&self, access: &WorkAccess) -> Result<Option<bool>, SqlError> {
         let Reference { parent, referenced, .. } = &self.reference;
         let few = self.keys.len() == self.values.len() && self.keys.len() as u64 <= parent.rows / 8 + 64;
-        if !few || !access.in_pages() {
+        if !few {
             return Ok(None);
         }
         for values in &self.values {
@@ -81,29 +81,15 @@ impl PendingKeys {
         Ok(Some(false))
     }
 
-    /// Looks all keys up. `own` are the keys of the table that was written to, new rows included.
+    /// Looks all keys up.
     ///
     /// Errors: 547 for a key that is not there.
-    pub fn settle(
-        mut self,
-        statement: &str,
-        access: &WorkAccess,
-        cache: &KeyCache,
-        own: Option<&TableKeys>,
-    ) -> Result<(), SqlError> {
+    pub fn settle(mut self, statement: &str, access: &WorkAccess) -> Result<(), SqlError> {
         if self.keys.is_empty() {
             return Ok(());
         }
-        let Reference { parent, referenced, same_table, .. } = &self.reference;
-        let known = match own.filter(|_| *same_table) {
-            Some(own) => own.missing(referenced, &self.keys),
-            None => cache.missing(parent.definition.object_id, parent.rows, referenced, &self.keys),
-        };
-        let known = match known {
-            None => self.missing_in_pages(access)?,
-            known => known,
-        };
-        let missing = match known {
+        let Reference { parent, referenced, .. } = &self.reference;
+        let missing = match self.missing_in_trees(access)? {
             Some(missing) => missing,
             None => {
                 for batch in access.scan(parent.id, Some(referenced.clone()))? {

@@ -13,9 +13,10 @@ use tds::SqlType;
 use super::WritePlan;
 use super::column::to_column;
 use super::duplicates::IgnoredKeys;
-use super::keys::{TableKeys, keys_in_memory};
+use super::keys::SeenKeys;
 use super::plan::column_name;
 use super::reference::{PendingKeys, Reference};
+use super::wide_keys::WideKeys;
 use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, UniqueKey};
 use crate::engine::datum::data_type;
 use crate::engine::{Datum, Typed};
@@ -75,7 +76,7 @@ pub(crate) struct TableWriter {
     table: OpenTable,
     plan: WritePlan,
     options: WriteOptions,
-    keys: Option<TableKeys>,
+    wide: WideKeys,
     /// Unique keys with IGNORE_DUP_KEY.
     ignored: Option<IgnoredKeys>,
     references: Vec<PendingKeys>,
@@ -101,39 +102,21 @@ impl TableWriter {
         references: Vec<Reference>,
     ) -> Result<TableWriter, SqlError> {
         let access = WorkAccess::new(pair, table.place);
-        let unique = match access.in_pages() {
-            true => keys_in_memory(&plan.definition),
-            false => plan.definition.unique_keys(),
-        };
         // Rows that take the places of others are never left out.
         let enforced = |key: &UniqueKey| fresh || !key.ignores_duplicates;
-        let unique: Vec<UniqueKey> = unique.into_iter().filter(enforced).collect();
         let mut ignored = plan.definition.unique_keys();
         ignored.retain(|key| !enforced(key));
         let ignored = match ignored.is_empty() {
             true => None,
-            false => Some(IgnoredKeys::new(&plan.definition, ignored, access.in_pages(), |keys| {
-                Self::read_keys(&access, &table, &plan, keys)
-            })?),
+            false => Some(IgnoredKeys::new(ignored, |keys| Self::read_keys(&access, &table, &plan, keys))?),
         };
-        let mut keys = None;
-        if !unique.is_empty() {
-            let object_id = plan.definition.object_id;
-            let known = instance.keys.take(object_id, &unique, table.rows).filter(|_| !fresh);
-            keys = Some(match known {
-                Some(known) => known,
-                None if fresh => TableKeys::new(unique),
-                None => Self::read_keys(&access, &table, &plan, unique)?,
-            });
-        }
         if options.table_lock || fresh {
             access.write(|transaction| {
-                if let Some(pages) = transaction.pages() {
-                    pages.note_table_lock(table.id);
-                }
+                transaction.note_table_lock(table.id);
                 Ok(())
             })?;
         }
+        let wide = WideKeys::of(&plan.definition);
         let schema = plan.definition.arrow_schema();
         let references = references.into_iter().map(PendingKeys::new).collect();
         Ok(TableWriter {
@@ -142,7 +125,7 @@ impl TableWriter {
             table,
             plan,
             options,
-            keys,
+            wide,
             ignored,
             references,
             schema,
@@ -156,11 +139,7 @@ impl TableWriter {
     /// those of a table with unique keys, references or identities.
     pub fn beside(&self, side: SideWriter) -> Option<TableWriter> {
         let definition = &self.plan.definition;
-        if self.keys.is_some()
-            || self.ignored.is_some()
-            || !self.references.is_empty()
-            || definition.identity().is_some()
-        {
+        if self.ignored.is_some() || !self.references.is_empty() || definition.identity().is_some() {
             return None;
         }
         Some(TableWriter {
@@ -169,7 +148,7 @@ impl TableWriter {
             table: self.table.clone(),
             plan: self.plan.clone(),
             options: self.options.clone(),
-            keys: None,
+            wide: WideKeys::of(definition),
             ignored: None,
             references: Vec::new(),
             schema: Arc::clone(&self.schema),
@@ -184,9 +163,9 @@ impl TableWriter {
         table: &OpenTable,
         plan: &WritePlan,
         unique: Vec<crate::catalogue::UniqueKey>,
-    ) -> Result<TableKeys, SqlError> {
-        let columns = TableKeys::columns(&unique);
-        let mut keys = TableKeys::new(unique);
+    ) -> Result<SeenKeys, SqlError> {
+        let columns = SeenKeys::columns(&unique);
+        let mut keys = SeenKeys::new(unique);
         for batch in access.scan(table.id, Some(columns.clone()))? {
             let batch = batch.map_err(store_error)?;
             keys.add(&plan.definition, batch.num_rows(), |position| {
@@ -224,9 +203,9 @@ impl TableWriter {
     ) -> Option<Vec<(usize, ValueForm)>> {
         let definitions = &self.plan.definition.columns;
         let checked = self.options.check_constraints && !self.plan.checks.is_empty();
-        let keyed = self.keys.is_some() || !self.references.is_empty();
+        let looked_at = checked || !self.references.is_empty() || !self.wide.is_empty();
         let partial = columns.len() != definitions.len();
-        if checked || keyed || partial || self.side.is_some() || !self.access.in_pages() {
+        if looked_at || partial || self.side.is_some() {
             return None;
         }
         let forms = positions.iter().zip(columns).map(|(position, from)| {
@@ -293,9 +272,7 @@ impl TableWriter {
         }
         self.check(&columns, rows)?;
         let rows = self.leave_out_duplicates(&mut columns, rows)?;
-        if let Some(keys) = &mut self.keys {
-            keys.add(&definition, rows, |position| columns.get(position).map(Arc::clone))?;
-        }
+        self.wide.check(&definition, &columns, rows)?;
         for pending in &mut self.references {
             pending.note(&definition, |position| columns.get(position).map(Arc::clone))?;
         }
@@ -321,9 +298,7 @@ impl TableWriter {
     /// The rows to come are in the order of the clustered key.
     pub fn expect_sorted(&self) -> Result<(), SqlError> {
         self.access.write(|transaction| {
-            if let Some(pages) = transaction.pages() {
-                pages.expect_sorted(self.table.id);
-            }
+            transaction.expect_sorted(self.table.id);
             Ok(())
         })
     }
@@ -334,7 +309,7 @@ impl TableWriter {
     pub fn finish(&mut self) -> Result<(), SqlError> {
         self.access.write_keyed(&self.plan.definition, Transaction::settle)?;
         for pending in std::mem::take(&mut self.references) {
-            pending.settle(self.options.conflict, &self.access, &self.instance.keys, self.keys.as_ref())?;
+            pending.settle(self.options.conflict, &self.access)?;
         }
         Ok(())
     }
@@ -347,27 +322,6 @@ impl TableWriter {
     /// What messages call the statement from now on.
     pub fn set_statement(&mut self, statement: &'static str) {
         self.options.statement = statement;
-    }
-
-    /// Counts rows that stay in the table while others are replaced. Errors: 2627, 2601.
-    pub fn count_in(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
-        let definition = Arc::clone(&self.plan.definition);
-        match &mut self.keys {
-            Some(keys) => keys
-                .add(&definition, batch.num_rows(), |position| batch.columns().get(position).map(Arc::clone)),
-            None => Ok(()),
-        }
-    }
-
-    /// The keys as they are after the statement, for the session to keep until it commits.
-    pub fn into_keys(self) -> Option<(i32, TableKeys)> {
-        let object_id = self.plan.definition.object_id;
-        self.keys.map(|keys| (object_id, keys))
-    }
-
-    /// Whether it counts keys, so that rows that stay must be [counted in](Self::count_in).
-    pub fn counts_keys(&self) -> bool {
-        self.keys.is_some()
     }
 
     fn row_versions(&self, rows: usize) -> ArrayRef {

@@ -6,7 +6,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use bulkwire_server::storage::Form;
 use bulkwire_server::{
     DataLocation, EncryptionPolicy, Limits, Password, RunningServer, Server, ServerOptions,
 };
@@ -38,14 +37,14 @@ pub fn server() -> RunningServer {
 }
 
 pub fn start(limits: Limits, data: DataLocation) -> RunningServer {
-    start_in(crate::form::form(), limits, data)
+    Server::start(ServerOptions { limits, ..options(SocketAddr::from(([127, 0, 0, 1], 0)), data) }).unwrap()
 }
 
-pub fn start_in(form: Form, limits: Limits, data: DataLocation) -> RunningServer {
-    Server::start(ServerOptions {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+/// How these servers are started.
+pub fn options(listen: SocketAddr, data: DataLocation) -> ServerOptions {
+    ServerOptions {
+        listen,
         data,
-        storage: Some(form),
         init: Vec::new(),
         user: "sa".into(),
         password: Password::new("pw"),
@@ -54,9 +53,8 @@ pub fn start_in(form: Form, limits: Limits, data: DataLocation) -> RunningServer
         bulk_directories: Vec::new(),
         discard: false,
         log_requests: false,
-        limits,
-    })
-    .unwrap()
+        limits: limits(),
+    }
 }
 
 /// With `t (id int)` of so many rows.

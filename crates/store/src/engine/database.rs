@@ -38,7 +38,7 @@ use super::unit::{Owner, Unit};
 use super::version_file;
 use super::versions::Versions;
 use super::volume::{DirectoryVolume, Volume};
-use crate::storage::OpenDirectoryError;
+use crate::directory::OpenDirectoryError;
 
 /// Log that a database in memory keeps at most between two checkpoints.
 const MEMORY_LOG_BYTES: u64 = 4 << 20;

@@ -131,7 +131,8 @@ impl KeyLayout {
         Ok(Self { columns: columns.to_vec(), fixed_bytes, places, has_nullable, variable_count, order })
     }
 
-    /// Refuses what cannot be declared as a key: 1 to 32 columns, none twice, none of a large type, `limit_bytes` in all.
+    /// Refuses what cannot be declared as a key: 1 to 32 columns, none twice, none of a large type, the fixed ones
+    /// `limit_bytes` in all. Who adds rows sees to it that those of variable length are no longer together.
     pub fn check(layout: &Layout, columns: &[KeyColumn], limit_bytes: usize) -> Result<(), EngineError> {
         let refuse = |reason: String| Err(EngineError::Schema { reason });
         if columns.is_empty() || columns.len() > 32 {
@@ -150,7 +151,7 @@ impl KeyLayout {
             bytes += match *position {
                 Position::Fixed { width, .. } => width,
                 Position::Bit { .. } => 1,
-                Position::Variable { limit_bytes: Some(bytes), .. } => bytes,
+                Position::Variable { limit_bytes: Some(_), .. } => 0,
                 Position::Variable { limit_bytes: None, .. } => {
                     let (name, kind) = (&column.name, column.kind);
                     return refuse(format!("column {name:?} of type {kind} cannot be in a key"));
@@ -158,7 +159,7 @@ impl KeyLayout {
             };
         }
         if bytes > limit_bytes {
-            return refuse(format!("a key of up to {bytes} bytes, the limit is {limit_bytes}"));
+            return refuse(format!("a key of {bytes} bytes or more, the limit is {limit_bytes}"));
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! The paged engine: tables in 8 KB pages with SQL Server's record, allocation and logging rules.
 //!
 //! An [`Engine`] is an open database. A [`Transaction`] creates and drops tables, loads batches through [`BulkWriter`]s that run side by
-//! side, and changes single rows by their [`RowId`]; a [`Snapshot`] reads what is committed. It stands beside the crate's
-//! [`Database`](crate::Database).
+//! side, and changes single rows by their [`RowId`]; a [`Snapshot`] reads what is committed.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -16,7 +16,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use super::error::EngineError;
 use super::shared::Shared;
 use super::volume::{Volume, VolumeFile};
-use crate::message::{JOURNAL_ALIGNMENT, MessageEncoder, decode_message};
+use crate::message::{MessageEncoder, decode_message};
 
 /// Rows of a sorted chunk, and its aim in bytes.
 const CHUNK_ROWS: usize = 4096;
@@ -181,7 +181,7 @@ impl Run {
 
     fn write(&mut self, chunk: &RecordBatch) -> Result<(), EngineError> {
         let schema = self.schema.get_or_insert_with(|| chunk.schema());
-        let mut encoder = MessageEncoder::new(schema, JOURNAL_ALIGNMENT)?;
+        let mut encoder = MessageEncoder::new(schema)?;
         let bytes: Vec<u8> =
             encoder.encode(chunk)?.iter().flat_map(|piece| piece.as_slice().iter().copied()).collect();
         let io = |source| self.file.io("write", source);
@@ -203,7 +203,7 @@ impl Run {
         if crc32fast::hash(&bytes) != *checksum {
             return Err(damaged("it is not what was written".to_owned()));
         }
-        let batch = decode_message(&Buffer::from_vec(bytes), schema, None);
+        let batch = decode_message(&Buffer::from_vec(bytes), schema);
         batch.map(Some).map_err(|error| damaged(error.reason))
     }
 }

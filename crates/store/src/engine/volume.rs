@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::storage::{DirectoryStorage, OpenDirectoryError, Storage};
+use crate::directory::{HeldDirectory, OpenDirectoryError};
 
 /// A flat directory of files. What is assumed of it: `docs/store-engine.md`, "What is assumed of the disk".
 pub trait Volume: fmt::Debug + Send + Sync {
@@ -56,13 +56,13 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct DirectoryVolume {
     directory: PathBuf,
-    storage: DirectoryStorage,
+    held: HeldDirectory,
 }
 
 impl DirectoryVolume {
     /// Creates the directory if it is missing and locks it.
     pub fn open(directory: &Path) -> Result<Self, OpenDirectoryError> {
-        Ok(Self { directory: directory.to_owned(), storage: DirectoryStorage::open(directory)? })
+        Ok(Self { directory: directory.to_owned(), held: HeldDirectory::open(directory)? })
     }
 
     fn open_with(&self, name: &str, create: bool) -> io::Result<Arc<dyn VolumeFile>> {
@@ -79,7 +79,7 @@ impl Volume for DirectoryVolume {
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        self.storage.list()
+        self.held.list()
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn VolumeFile>> {
@@ -91,15 +91,15 @@ impl Volume for DirectoryVolume {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.storage.remove(name)
+        self.held.remove(name)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.storage.rename(from, to)
+        self.held.rename(from, to)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.storage.sync_directory()
+        self.held.sync_directory()
     }
 }
 

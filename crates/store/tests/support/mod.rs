@@ -1,10 +1,8 @@
 //! A disk that can lose power or fail on demand, and a model of what a database should contain.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-pub mod disk;
 pub mod kill;
 pub mod volume;
-pub mod workload;
 
 /// A small generator with a visible state: every run of a seed is the same.
 #[derive(Debug, Clone)]

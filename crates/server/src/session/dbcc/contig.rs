@@ -78,11 +78,10 @@ impl Session {
         };
         let all = dbcc.has("ALL_INDEXES");
         let mut shown = Vec::new();
-        if let Some(figures) = self.instance.store().figures() {
-            for table in tables.iter().filter(|table| table.place == Place::Shared) {
-                if let Some(figures) = figures.of(&table.definition.database) {
-                    shown.extend(waiting(|| leaves(figures, &table.definition, detail))?);
-                }
+        let figures = self.instance.store().figures();
+        for table in tables.iter().filter(|table| table.place == Place::Shared) {
+            if let Some(figures) = figures.of(&table.definition.database) {
+                shown.extend(waiting(|| leaves(figures, &table.definition, detail))?);
             }
         }
         shown.retain(|shown| {

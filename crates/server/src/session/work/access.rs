@@ -1,9 +1,7 @@
 //! The session's transactions for those who write on other threads.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use store::{StoreError, TableId};
 
 use super::{Mark, Pair, Place, SharedPair, commit_both, keyed_error, store_error, waiting};
@@ -11,7 +9,6 @@ use crate::catalogue::TableDefinition;
 use crate::session::{FinishedLoad, Instance};
 use crate::sql_error::SqlError;
 use crate::storage::{KeyRange, Reads, Scan, Transaction};
-use crate::table::TableKeys;
 
 /// A way to the session's transaction for a writer that lives on a thread of its own.
 #[derive(Clone)]
@@ -56,27 +53,19 @@ impl WorkAccess {
         placement.waiting(|| change(transaction)).map_err(told)
     }
 
-    /// Whether the tables are kept in pages.
-    pub fn in_pages(&self) -> bool {
-        matches!(self.pair.lock().at(self.place), Some(Transaction::Pages(_)))
-    }
-
     /// Reads a table within the transaction as it is now.
     pub fn scan(&self, table: TableId, columns: Option<Vec<usize>>) -> Result<Scan, SqlError> {
         self.write(|transaction| transaction.scan(table, columns, None, Reads::Latest))
     }
 
-    /// The same without the rows of loads that have not ended, if the table is in pages: the load goes on.
+    /// The same without the rows of loads that have not ended: they go on.
     pub fn scan_stored(
         &self,
         table: TableId,
         columns: Option<Vec<usize>>,
         range: Option<&KeyRange>,
     ) -> Result<Scan, SqlError> {
-        self.write(|transaction| match transaction.pages() {
-            Some(pages) => pages.scan_stored(table, columns, range),
-            None => transaction.scan(table, columns, range, Reads::Latest),
-        })
+        self.write(|transaction| transaction.scan_stored(table, columns, range))
     }
 
     /// Notes that the statement has left out rows (3604).
@@ -84,7 +73,7 @@ impl WorkAccess {
         self.pair.lock().ignored = true;
     }
 
-    /// Whether a whole key of a table in pages has a row. Whoever is adding one is waited for.
+    /// Whether a whole key of a table has a row. Whoever is adding one is waited for.
     pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
         let found = |transaction: &mut Transaction| {
             let mut rows = transaction.scan(table, Some(Vec::new()), Some(range), Reads::Latest)?;
@@ -94,10 +83,7 @@ impl WorkAccess {
             if found(transaction)? {
                 return Ok(true);
             }
-            match transaction.pages() {
-                Some(pages) => pages.await_row(table, range)?,
-                None => return Ok(false),
-            }
+            transaction.await_row(table, range)?;
             found(transaction)
         })
     }
@@ -110,20 +96,9 @@ pub(crate) struct BulkWork {
     /// The load is a transaction of its own.
     pub(super) alone: bool,
     pub(super) mark: Mark,
-    pub(super) keys: Option<(i32, TableKeys)>,
-    /// Those of the transaction that the load is part of.
-    pub(super) kept: KeptKeys,
 }
 
-/// Keys of tables that a transaction has written to, by object id, until it ends.
-pub(super) type KeptKeys = Arc<Mutex<HashMap<i32, TableKeys>>>;
-
 impl BulkWork {
-    /// Keeps the keys of the table until the commit.
-    pub fn give_keys(&mut self, keys: Option<(i32, TableKeys)>) {
-        self.keys = keys;
-    }
-
     /// Remembers the load, which has ended well.
     pub fn remember(&self, load: FinishedLoad) {
         self.instance.loads().add(load);
@@ -132,11 +107,7 @@ impl BulkWork {
     /// Commits or undoes the load.
     pub fn end(&mut self, succeeded: bool) -> Result<(), SqlError> {
         if !self.alone {
-            if !succeeded {
-                return return_to(&self.pair, &self.mark);
-            }
-            self.kept.lock().extend(self.keys.take());
-            return Ok(());
+            return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
         }
         let Pair { shared, variables, .. } = {
             let mut pair = self.pair.lock();
@@ -145,9 +116,6 @@ impl BulkWork {
         };
         if succeeded {
             waiting(|| commit_both(shared, variables)).map_err(store_error)?;
-        }
-        if let Some((object_id, keys)) = self.keys.take().filter(|_| succeeded) {
-            self.instance.keys.put(object_id, keys);
         }
         Ok(())
     }

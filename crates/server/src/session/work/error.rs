@@ -26,7 +26,6 @@ pub(crate) fn store_error(error: StoreError) -> SqlError {
         );
     }
     match error {
-        StoreError::OutOfMemory => SqlError::out_of_memory(),
         StoreError::Engine(error) => engine_error(&error),
         StoreError::Lock(LockError::Timeout { .. }) => SqlError::lock_timeout(),
         StoreError::Lock(LockError::Interrupted { .. }) => SqlError::cancelled(),

@@ -2,29 +2,22 @@
 
 use std::time::Duration;
 
-use store::{LockMode, StoreError};
+use store::LockMode;
 
 use super::{Mark, OpenTable, Work};
 use crate::sql_error::SqlError;
 use crate::storage::RowLocator;
-use crate::table::keys_in_memory;
 
 impl Work {
-    /// Whether whoever adds rows to a table, or changes them, must have it alone: what its keys are is not said by trees.
+    /// Whether writers need an exclusive table lock: rows that IGNORE_DUP_KEY leaves out are looked up before they are added.
     pub fn writes_alone(&self, table: &OpenTable) -> bool {
-        let keys = table.definition.unique_keys();
-        match self.in_pages(table.place) {
-            true => {
-                !keys_in_memory(&table.definition).is_empty() || keys.iter().any(|key| key.ignores_duplicates)
-            }
-            false => !keys.is_empty(),
-        }
+        table.definition.unique_keys().iter().any(|key| key.ignores_duplicates)
     }
 
     /// The same of a bulk load, which sorts its rows and merges them into trees.
     pub fn loads_alone(&self, table: &OpenTable) -> bool {
         let definition = &table.definition;
-        !definition.unique_keys().is_empty() || self.in_pages(table.place) && definition.has_indexes()
+        !definition.unique_keys().is_empty() || definition.has_indexes()
     }
 
     /// Locks a table to the end of the transaction if that needs no waiting.
@@ -39,22 +32,16 @@ impl Work {
         self.write(table.place, |transaction| transaction.lock(table.id, mode, timeout))
     }
 
-    /// Keeps others from changing a table in pages, to the end of the transaction.
+    /// Keeps others from changing a table, to the end of the transaction.
     pub fn lock_against_changes(&self, table: &OpenTable) -> Result<(), SqlError> {
         let timeout = self.lock_timeout;
-        self.write(table.place, |transaction| match transaction.pages() {
-            Some(pages) => pages.lock_against_changes(table.id, timeout),
-            None => Ok(()),
-        })
+        self.write(table.place, |transaction| transaction.lock_against_changes(table.id, timeout))
     }
 
     /// Locks the pages of rows that a statement is about to change. Errors: [rows have changed](SqlError::is_rows_changed) since they were
     /// read.
     pub fn claim(&self, table: &OpenTable, locators: &[RowLocator]) -> Result<(), SqlError> {
-        self.write(table.place, |transaction| match transaction.pages() {
-            Some(pages) => pages.claim(table.id, locators),
-            None => Err(StoreError::NoSuchTable { table: table.id }),
-        })
+        self.write(table.place, |transaction| transaction.claim(table.id, locators))
     }
 
     /// Whether waits for locks of pages fail at once, for a request that is on its connection's thread.
@@ -67,7 +54,6 @@ impl Work {
 
     /// Undoes what a statement has done, which is then done once more. Its locks are kept.
     pub fn undo_statement(&mut self, mark: &Mark) -> Result<(), SqlError> {
-        self.keys.lock().clear();
         {
             let mut pair = self.pair.lock();
             pair.ignored = false;

@@ -7,14 +7,14 @@ use store::{StoreError, TableInfo};
 
 use super::{OpenTable, Pair, Place, Work, WorkView, store_error};
 use crate::sql_error::SqlError;
-use crate::storage::{Database, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot, Transaction};
+use crate::storage::{Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot};
 
 /// What a statement outside of a transaction reads: what was committed when it first looked.
 #[derive(Debug, Default)]
 pub(super) struct StatementReads(OnceLock<Snapshot>);
 
 impl StatementReads {
-    fn of(&self, store: &Database) -> &Snapshot {
+    fn of(&self, store: &Databases) -> &Snapshot {
         self.0.get_or_init(|| store.snapshot())
     }
 }
@@ -40,7 +40,7 @@ impl Work {
         }
         let is_snapshot = self.is_snapshot;
         match &mut pair.shared {
-            Some(Transaction::Pages(pages)) if is_snapshot => pages.keep_reads(keeps),
+            Some(transaction) if is_snapshot => transaction.keep_reads(keeps),
             Some(transaction) => transaction.renew_reads(),
             None => {}
         }
@@ -120,7 +120,7 @@ impl Work {
         }
     }
 
-    /// Opens scans of a table in pages that is to be changed, with what leads to each row.
+    /// Opens scans of a table that is to be changed, with what leads to each row.
     pub fn located_opener(
         &self,
         table: &OpenTable,
@@ -128,7 +128,7 @@ impl Work {
     ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<LocatedScan, StoreError> + Send + Sync + 'static
     {
         let (pair, place, id) = (self.pair(), table.place, table.id);
-        move |projection, range| match pair.lock().at_mut(place).and_then(Transaction::pages) {
+        move |projection, range| match pair.lock().at_mut(place) {
             Some(transaction) => transaction.located_scan(id, projection, range, reads),
             None => Err(StoreError::NoSuchTable { table: id }),
         }

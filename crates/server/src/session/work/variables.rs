@@ -107,7 +107,7 @@ impl Work {
         let key = variable_key(&definition.name, self.temporary.number(), definition.object_id);
         let mut transaction = self.new_transaction();
         let id =
-            transaction.create_table(&key, definition.arrow_schema(), properties).map_err(store_error)?;
+            transaction.create_table(&key, definition.arrow_schema(), &properties).map_err(store_error)?;
         for batch in rows {
             transaction.append(id, batch).map_err(store_error)?;
         }

@@ -13,11 +13,11 @@ use store::engine::{self, BulkOptions, BulkWriter, EngineError, RowLocator, Stru
 use store::{LockMode, StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
+use super::database::{Forms, info, object_of};
 use super::isolation::{ReadLock, Reads};
 use super::logging::LoadLogging;
 use super::owners::{Owners, Ownership};
-use super::pages::{Forms, info, object_of};
-use super::scan::{LocatedScan, OpenRows, PagedScan, Scan};
+use super::scan::{LocatedScan, OpenRows, Scan};
 use super::side_writer::{SideWriter, Slot};
 use super::trees::{TableTrees, placement};
 use query::KeyRange;
@@ -31,7 +31,7 @@ const FETCHED_ROWS: usize = 8192;
 
 /// A unit of work. Dropped without [`commit`](Self::commit) it leaves no trace.
 #[derive(Debug)]
-pub struct PagedTransaction {
+pub struct DatabaseTransaction {
     /// None: it is over.
     inner: Option<engine::Transaction>,
     forms: Arc<Forms>,
@@ -54,9 +54,9 @@ pub struct PagedTransaction {
 
 /// A point of a transaction to go back to.
 #[derive(Debug)]
-pub struct PagedSavepoint(engine::Savepoint);
+pub struct DatabaseSavepoint(engine::Savepoint);
 
-impl PagedTransaction {
+impl DatabaseTransaction {
     pub(super) fn new(inner: engine::Transaction, forms: Arc<Forms>, owners: Owners) -> Self {
         Self {
             inner: Some(inner),
@@ -201,9 +201,9 @@ impl PagedTransaction {
         let range = range.filter(|range| reads != Reads::Past || range.index.is_none());
         inner.set_reads_past(reads == Reads::Past);
         let open = OpenRows::Transaction(inner);
-        let scan = PagedScan::open(&open, &table, waiting, form, projection, range);
+        let scan = Scan::open(&open, &table, waiting, form, projection, range);
         inner.set_reads_past(false);
-        Ok(Scan::Pages(Box::new(scan?)))
+        scan
     }
 
     /// The same with what leads to each row, for a statement that changes some. Unless the table is locked alone, they are to be
@@ -234,7 +234,7 @@ impl PagedTransaction {
         let range = range.filter(|range| reads != Reads::Past || range.index.is_none());
         inner.set_reads_past(reads == Reads::Past);
         let open = OpenRows::Transaction(inner);
-        let scan = PagedScan::open(&open, &table, None, form, projection, range);
+        let scan = Scan::open(&open, &table, None, form, projection, range);
         inner.set_reads_past(false);
         Ok(LocatedScan(scan?))
     }
@@ -533,13 +533,13 @@ impl PagedTransaction {
     }
 
     /// Marks a point to go back to.
-    pub fn savepoint(&mut self) -> Result<PagedSavepoint, StoreError> {
+    pub fn savepoint(&mut self) -> Result<DatabaseSavepoint, StoreError> {
         self.settle()?;
-        Ok(PagedSavepoint(self.open()?.savepoint()))
+        Ok(DatabaseSavepoint(self.open()?.savepoint()))
     }
 
     /// Undoes everything since the savepoint. Locks are kept.
-    pub fn rollback_to(&mut self, savepoint: &PagedSavepoint) -> Result<(), StoreError> {
+    pub fn rollback_to(&mut self, savepoint: &DatabaseSavepoint) -> Result<(), StoreError> {
         self.abandon();
         Ok(self.open()?.rollback_to(&savepoint.0)?)
     }
@@ -637,7 +637,7 @@ impl PagedTransaction {
     }
 }
 
-impl Drop for PagedTransaction {
+impl Drop for DatabaseTransaction {
     fn drop(&mut self) {
         self.abandon();
     }

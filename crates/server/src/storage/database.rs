@@ -12,17 +12,17 @@ use store::engine::{self, Engine, EngineOptions, References};
 use store::{StoreError, TableId, TableInfo};
 
 use super::columns::TableForm;
+use super::database_transaction::DatabaseTransaction;
 use super::figures::Figures;
 use super::owners::Owners;
-use super::pages_transaction::PagedTransaction;
-use super::scan::{OpenRows, PagedScan, Scan};
+use super::scan::{OpenRows, Scan};
 use super::text_order::TEXT_ORDER;
 use crate::catalogue::{TableDefinition, referenced_tables};
 use query::KeyRange;
 
 /// One of a server's databases. Clones share it.
 #[derive(Clone, Debug)]
-pub struct PagedDatabase {
+pub struct Database {
     engine: Engine,
     /// Its folder in the data directory; None: it is in memory.
     folder: Option<Arc<str>>,
@@ -31,10 +31,10 @@ pub struct PagedDatabase {
     opened: Instant,
 }
 
-impl PagedDatabase {
+impl Database {
     /// The number is that of no other database of the server, since it started.
-    pub(super) fn new(engine: Engine, folder: Option<&str>, number: u32) -> PagedDatabase {
-        PagedDatabase {
+    pub(super) fn new(engine: Engine, folder: Option<&str>, number: u32) -> Database {
+        Database {
             engine,
             folder: folder.map(Arc::from),
             forms: Arc::new(Forms { number, forms: Mutex::default() }),
@@ -64,13 +64,13 @@ impl PagedDatabase {
     }
 
     /// Starts a transaction that is one with those of the same owner in other databases.
-    pub(super) fn begin_for(&self, owner: u64) -> PagedTransaction {
-        PagedTransaction::new(self.engine.begin_for(owner), Arc::clone(&self.forms), self.owners.clone())
+    pub(super) fn begin_for(&self, owner: u64) -> DatabaseTransaction {
+        DatabaseTransaction::new(self.engine.begin_for(owner), Arc::clone(&self.forms), self.owners.clone())
     }
 
     /// Everything committed so far, frozen.
-    pub fn snapshot(&self) -> PagedSnapshot {
-        PagedSnapshot { snapshot: self.engine.snapshot(), forms: Arc::clone(&self.forms) }
+    pub fn snapshot(&self) -> DatabaseSnapshot {
+        DatabaseSnapshot { snapshot: self.engine.snapshot(), forms: Arc::clone(&self.forms) }
     }
 
     /// Writes changed pages, so that the next opening is short.
@@ -81,12 +81,12 @@ impl PagedDatabase {
 
 /// A database of pages as of one commit.
 #[derive(Clone, Debug)]
-pub struct PagedSnapshot {
+pub struct DatabaseSnapshot {
     snapshot: engine::Snapshot,
     forms: Arc<Forms>,
 }
 
-impl PagedSnapshot {
+impl DatabaseSnapshot {
     /// All tables in the order of their creation.
     pub fn tables(&self) -> Vec<TableInfo> {
         self.snapshot.tables().map(|table| info(table, 0, &self.forms)).collect()
@@ -120,7 +120,7 @@ impl PagedSnapshot {
         let table = self.snapshot.table_of(object_of(table)).cloned().ok_or(gone)?;
         let form = self.forms.of(&table);
         let open = OpenRows::Snapshot(&self.snapshot);
-        Ok(Scan::Pages(Box::new(PagedScan::open(&open, &table, None, form, projection, range)?)))
+        Scan::open(&open, &table, None, form, projection, range)
     }
 }
 

@@ -1,16 +1,14 @@
-//! A real directory of the operating system.
+//! A directory of the operating system, locked while it is in use.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-
-use super::{AppendFile, ReadFile, Storage};
 
 const LOCK_FILE: &str = "lock";
 
 /// A directory, held by an exclusive lock on its `lock` file for as long as this value lives.
 #[derive(Debug)]
-pub struct DirectoryStorage {
+pub struct HeldDirectory {
     directory: PathBuf,
     // The lock goes with the file handle when the process is killed.
     lock: File,
@@ -25,7 +23,7 @@ pub enum OpenDirectoryError {
     Io(io::Error),
 }
 
-impl DirectoryStorage {
+impl HeldDirectory {
     /// Creates the directory if it is missing and locks it.
     pub fn open(directory: &Path) -> Result<Self, OpenDirectoryError> {
         create_directory(directory).map_err(OpenDirectoryError::Io)?;
@@ -50,19 +48,20 @@ impl DirectoryStorage {
     }
 }
 
-impl Drop for DirectoryStorage {
+impl Drop for HeldDirectory {
     fn drop(&mut self) {
         // Closing alone is not enough: a child that another thread has just forked has a copy of the handle until it is another program.
         let _ = self.lock.unlock();
     }
 }
 
-impl Storage for DirectoryStorage {
+impl HeldDirectory {
     fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    fn list(&self) -> io::Result<Vec<String>> {
+    /// Names of all files.
+    pub(crate) fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             // A name that is not Unicode is not one of ours.
@@ -73,85 +72,19 @@ impl Storage for DirectoryStorage {
         Ok(names)
     }
 
-    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
-        Ok(Box::new(DirectoryFile(File::open(self.path(name))?)))
-    }
-
-    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>> {
-        Ok(Box::new(DirectoryFile(File::create(self.path(name))?)))
-    }
-
-    fn open_append(&self, name: &str, length_bytes: u64) -> io::Result<Box<dyn AppendFile>> {
-        let mut file = DirectoryFile(OpenOptions::new().write(true).open(self.path(name))?);
-        file.truncate(length_bytes)?;
-        Ok(Box::new(file))
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
+    /// Removes a file.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.path(name))
     }
 
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+    /// Renames a file, replacing `to` atomically.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path(from), self.path(to))
     }
 
-    fn sync_directory(&self) -> io::Result<()> {
+    /// Makes creations, removals and renames durable.
+    pub(crate) fn sync_directory(&self) -> io::Result<()> {
         sync_directory(&self.directory)
-    }
-}
-
-#[derive(Debug)]
-struct DirectoryFile(File);
-
-impl AppendFile for DirectoryFile {
-    fn append(&mut self, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
-        IoSlice::advance_slices(&mut slices, 0);
-        while !slices.is_empty() {
-            match self.0.write_vectored(slices) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => IoSlice::advance_slices(&mut slices, written),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    fn truncate(&mut self, length_bytes: u64) -> io::Result<()> {
-        self.0.set_len(length_bytes)?;
-        self.0.seek(SeekFrom::Start(length_bytes)).map(drop)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        // Syncs the length too: fdatasync flushes what is needed to read the data back.
-        self.0.sync_data()
-    }
-}
-
-impl ReadFile for DirectoryFile {
-    fn length_bytes(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
-    }
-
-    #[cfg(unix)]
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.0, buffer, offset)
-    }
-
-    #[cfg(windows)]
-    fn read_exact_at(&self, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
-        while !buffer.is_empty() {
-            match std::os::windows::fs::FileExt::seek_read(&self.0, buffer, offset) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => {
-                    offset += read as u64;
-                    buffer = buffer.get_mut(read..).unwrap_or_default();
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 }
 
