@@ -25,6 +25,9 @@ use crate::tsql::ast::StatementKind;
 /// First `object_id`; SQL Server's are of this size too.
 const OBJECT_ID_FIRST: i32 = 581_577_110;
 
+/// What was read from a text, and the text.
+type ReadFrom<T> = (Arc<str>, Arc<T>);
+
 /// One server's data and everything derived from it.
 pub struct Instance {
     /// Dropped before the store: its temporary files lie in the data directory.
@@ -36,8 +39,8 @@ pub struct Instance {
     next_temporary: AtomicU64,
     row_version: AtomicU64,
     identities: Mutex<HashMap<i32, i64>>,
-    definitions: Mutex<HashMap<TableId, (Arc<str>, Arc<TableDefinition>)>>,
-    modules: Mutex<HashMap<TableId, (Arc<str>, Arc<Module>)>>,
+    definitions: Mutex<HashMap<TableId, ReadFrom<TableDefinition>>>,
+    modules: Mutex<HashMap<TableId, ReadFrom<Module>>>,
     /// By `object_id`: values of sequences that were set aside and not given out yet.
     pub(super) sequences: Mutex<HashMap<i32, super::sequence::Reserve>>,
     /// The directory read last, and its text.
