@@ -20,10 +20,10 @@ METHODS_LIMIT = 40
 
 # The largest circle of a crate in files, and methods of a type. A parser has as many as its grammar
 # has rules.
-KNOWN_CIRCLES = {"server": 31, "store": 6}
+KNOWN_CIRCLES = {"server": 29}
 KNOWN_METHODS = {
-    ("server", "Session"): 306,
-    ("server", "Work"): 69,
+    ("server", "Session"): 309,
+    ("server", "Work"): 70,
     ("server", "DatabaseTransaction"): 54,
     ("server", "Transaction"): 42,
     ("store", "Transaction"): 131,
@@ -31,7 +31,7 @@ KNOWN_METHODS = {
     ("store", "Engine"): 55,
     ("store", "Allocator"): 48,
     ("store", "Page"): 48,
-    ("query", "Binder"): 79,
+    ("query", "Binder"): 80,
     ("tsql", "SqlError"): 77,
 }
 WITHOUT_LIMIT = {("tsql", "Parser")}

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use query::Datum;
 use query::facts::now;
-use query::{Datum, Typed};
 use tds::SqlType;
 
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
-use crate::functions;
 use crate::session::{FinishedLoad, KeptText, OpenSession, UpdatedColumns};
 use crate::sql_error::SqlError;
 use crate::storage::{DatabaseFigures, Figures};
@@ -270,27 +269,5 @@ impl Facts {
     /// The moment of the statement.
     pub fn now_moment(&self) -> Datum {
         Datum::Moment(self.now)
-    }
-}
-
-impl query::Facts for Facts {
-    fn now(&self) -> i64 {
-        self.now
-    }
-
-    fn date_first(&self) -> u8 {
-        self.date_first
-    }
-
-    fn options(&self) -> i64 {
-        self.options
-    }
-
-    fn row_version(&self) -> u64 {
-        self.row_version
-    }
-
-    fn function(self: Arc<Self>, name: &str, arguments: &[Typed]) -> Result<Option<Typed>, SqlError> {
-        functions::bind(name, arguments, &self)
     }
 }

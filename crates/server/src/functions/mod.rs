@@ -18,3 +18,25 @@ pub(crate) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         None => system::bind(name, arguments, facts),
     }
 }
+
+impl query::Facts for Facts {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn date_first(&self) -> u8 {
+        self.date_first
+    }
+
+    fn options(&self) -> i64 {
+        self.options
+    }
+
+    fn row_version(&self) -> u64 {
+        self.row_version
+    }
+
+    fn function(self: Arc<Self>, name: &str, arguments: &[Typed]) -> Result<Option<Typed>, SqlError> {
+        bind(name, arguments, &self)
+    }
+}

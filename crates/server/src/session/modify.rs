@@ -265,7 +265,7 @@ impl Session {
             for (index, _) in paths.iter().enumerate() {
                 let (array, sql_type) = chosen.column(index)?;
                 let value = Datum::read(array.as_ref(), &sql_type, *pick)?;
-                frame.declare(&super::query::row_variable(index), sql_type, value);
+                frame.declare(&super::select::row_variable(index), sql_type, value);
             }
             for (index, (assignment, expr)) in update.assignments.iter().zip(&rewritten).enumerate() {
                 let (value, sql_type) = self.value(expr, frame).await?;
@@ -376,7 +376,7 @@ fn column_paths(exprs: &[Expr]) -> Vec<Vec<String>> {
 fn over_row(expr: &Expr, paths: &[Vec<String>]) -> Expr {
     expr.clone().rewrite(&mut |part| match &part {
         Expr::Column(path) => match paths.iter().position(|known| known == path) {
-            Some(index) => Expr::Variable(super::query::row_variable(index)),
+            Some(index) => Expr::Variable(super::select::row_variable(index)),
             None => part,
         },
         _ => part,
