@@ -15,7 +15,7 @@ struct Table {
 }
 
 fn tables() -> Vec<Table> {
-    let folder = Path::new(".").join("../../testdata/adventureworks-dw");
+    let folder = fs::canonicalize(Path::new("../../testdata/adventureworks-dw")).unwrap();
     let tables: BTreeMap<String, Value> =
         serde_json::from_str(&fs::read_to_string(folder.join("tables.json")).unwrap()).unwrap();
     let table = |(name, table): (String, Value)| {

@@ -8,25 +8,6 @@ use crate::keywords::is_reserved;
 use crate::lexer::TokenKind;
 use crate::sql_error::SqlError;
 
-/// Words that begin the next statement where options are read without being known.
-const STATEMENTS: &[&str] = &[
-    "ALTER",
-    "BACKUP",
-    "BEGIN",
-    "CHECKPOINT",
-    "CREATE",
-    "DBCC",
-    "DECLARE",
-    "DROP",
-    "EXEC",
-    "EXECUTE",
-    "IF",
-    "INSERT",
-    "PRINT",
-    "SELECT",
-    "USE",
-];
-
 impl Parser<'_> {
     fn administration(kind: Administration) -> Parsed<StatementKind> {
         Ok(StatementKind::Administration(Box::new(kind)))
@@ -301,7 +282,7 @@ impl Parser<'_> {
     /// Skips what is not known, up to a comma, one of `ends`, or the next statement.
     fn skip_to_statement(&mut self, ends: &[&str]) {
         while !self.at_end() && !self.is_symbol(";") && !self.is_symbol(",") {
-            if STATEMENTS.iter().chain(ends).any(|word| self.is_word(word)) {
+            if self.at_statement() || ends.iter().any(|word| self.is_word(word)) {
                 return;
             }
             if self.is_symbol("(") && self.skip_parentheses().is_ok() {

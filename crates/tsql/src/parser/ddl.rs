@@ -51,9 +51,7 @@ impl Parser<'_> {
     fn skip_options(&mut self) -> Parsed<Option<String>> {
         let mut collation = None;
         while !self.at_end() && !self.is_symbol(";") {
-            let statement =
-                ["SELECT", "INSERT", "CREATE", "DROP", "USE", "EXEC", "DECLARE", "IF", "PRINT", "BEGIN"];
-            if statement.iter().any(|word| self.is_word(word)) {
+            if self.at_statement() {
                 return Ok(collation);
             }
             match self.accept_word("COLLATE") {

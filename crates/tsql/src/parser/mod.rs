@@ -35,6 +35,50 @@ use super::lexer::{Token, TokenKind, tokenize};
 use super::names::ObjectName;
 use crate::sql_error::SqlError;
 
+/// Words that begin a statement, and stand in no option that is skipped. `ROLLBACK` is one of those (`WITH ROLLBACK IMMEDIATE`).
+const STATEMENTS: &[&str] = &[
+    "ALTER",
+    "BACKUP",
+    "BEGIN",
+    "BULK",
+    "CHECKPOINT",
+    "CLOSE",
+    "COMMIT",
+    "CREATE",
+    "DBCC",
+    "DEALLOCATE",
+    "DECLARE",
+    "DELETE",
+    "DENY",
+    "DROP",
+    "EXEC",
+    "EXECUTE",
+    "FETCH",
+    "GOTO",
+    "GRANT",
+    "IF",
+    "INSERT",
+    "KILL",
+    "MERGE",
+    "OPEN",
+    "PRINT",
+    "RAISERROR",
+    "RECONFIGURE",
+    "RESTORE",
+    "RETURN",
+    "REVOKE",
+    "SAVE",
+    "SELECT",
+    "SET",
+    "SHUTDOWN",
+    "THROW",
+    "TRUNCATE",
+    "UPDATE",
+    "USE",
+    "WAITFOR",
+    "WHILE",
+];
+
 /// Result of every parsing function.
 pub(crate) type Parsed<T> = Result<T, SqlError>;
 
@@ -160,6 +204,11 @@ impl<'a> Parser<'a> {
 
     pub(crate) fn is_symbol_ahead(&self, ahead: usize, symbol: &str) -> bool {
         matches!(self.kind_ahead(ahead), Some(TokenKind::Symbol(text)) if *text == symbol)
+    }
+
+    /// Whether the next statement begins here, where options are skipped without being known.
+    fn at_statement(&self) -> bool {
+        STATEMENTS.iter().any(|word| self.is_word(word))
     }
 
     pub(crate) fn accept_word(&mut self, word: &str) -> bool {
