@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
@@ -33,8 +33,21 @@ impl MessageEncoder {
 
     /// The pieces of the message, to be written one after the other.
     pub fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Buffer>, ArrowError> {
-        self.encoder.encode(batch)
+        self.encoder.encode(&without_the_rest(batch)?)
     }
+}
+
+/// The batch with view columns that refer to their own values alone: a slice shares the buffers of its whole batch.
+fn without_the_rest(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let columns = batch.columns().iter().map(|column| -> ArrayRef {
+        match column.data_type() {
+            DataType::Utf8View => Arc::new(column.as_string_view().gc()),
+            DataType::BinaryView => Arc::new(column.as_binary_view().gc()),
+            _ => Arc::clone(column),
+        }
+    });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options)
 }
 
 impl fmt::Debug for MessageEncoder {
