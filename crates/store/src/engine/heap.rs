@@ -249,14 +249,7 @@ impl HeapWriter<'_> {
     ) -> Result<PageId, EngineError> {
         let (id, is_first) = match self.unused_page(unit)? {
             Some(id) => (id, false),
-            None => {
-                let (id, owner) = (self.transaction, self.table.owner(kind));
-                let run = self.shared.allocator.allocate(id, unit, 1, owner, self.allocated)?;
-                let first = run.first.page(0);
-                // Whoever remembers the page from an earlier life of the extent has it for a moment, to see whose it is.
-                self.claim(first)?;
-                (first, true)
-            }
+            None => (self.page_of_new_extent(kind, unit)?, true),
         };
         // Pages of trees are formatted once more, with what they hold.
         let fixed = if page_type == PageType::Data { self.table.layout.fixed_bytes as u16 } else { 4 };
@@ -269,6 +262,20 @@ impl HeapWriter<'_> {
             beside.filled.pages.push(taken);
         }
         Ok(id)
+    }
+
+    /// A page of an extent that the unit did not have, claimed.
+    fn page_of_new_extent(&mut self, kind: UnitKind, unit: &Unit) -> Result<PageId, EngineError> {
+        loop {
+            let (id, owner) = (self.transaction, self.table.owner(kind));
+            let run = self.shared.allocator.allocate(id, unit, 1, owner, self.allocated)?;
+            // Whoever remembers a page from an earlier life of the extent has it until he sees whose it is. He cannot be waited for:
+            // the latch of a tree may be held here, and he may need it.
+            let pages = (0..EXTENT_PAGES).map(|index| run.first.page(index)).collect::<Vec<_>>();
+            if let Some(page) = pages.into_iter().find(|page| self.try_claim(*page)) {
+                return Ok(page);
+            }
+        }
     }
 
     /// A page of an extent that is in use in part, claimed.
