@@ -56,12 +56,7 @@ impl<'a> HeapWriter<'a> {
     /// The same for a page that is to get a row from elsewhere: one that others have changed since the transaction's snapshot is left
     /// to them.
     pub(super) fn try_claim_to_fill(&mut self, page: PageId) -> bool {
-        !self.conflicts(page) && self.try_claim(page)
-    }
-
-    /// Whether others have changed a page since the snapshot that the transaction keeps to.
-    pub(super) fn conflicts(&self, page: PageId) -> bool {
-        self.shared.pager.versions.conflicts(self.transaction, page)
+        !self.shared.pager.versions.conflicts(self.transaction, page) && self.try_claim(page)
     }
 
     fn note_claim(&mut self, page: PageId) {

@@ -283,7 +283,8 @@ impl HeapWriter<'_> {
         if self.beside.is_none() {
             let last = unit.extents.last().filter(|last| last.used != 0xFF);
             let page = last.map(|last| last.extent.page(last.used.trailing_ones()));
-            return Ok(page.filter(|page| !self.conflicts(*page)));
+            let versions = &self.shared.pager.versions;
+            return Ok(page.filter(|page| !versions.conflicts(self.transaction, *page)));
         }
         // Each of several transactions that were here at a time has left one behind.
         let partly = unit.extents.iter().rev().take(LAST_EXTENTS).filter(|extent| extent.used != 0xFF);
