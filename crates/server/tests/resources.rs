@@ -133,8 +133,11 @@ impl Times {
 }
 
 fn ended(answer: Answer) -> bool {
-    // 701: no memory. 7119: too long. 1105: no room in a database in memory.
-    matches!(answer, Answer::Done | Answer::Cancelled | Answer::Error(701 | 1105 | 7119 | 8115 | 8623, _))
+    // 701: no memory. 7119: too long. 1105, 9002: no room in a database or its log, which are in memory.
+    matches!(
+        answer,
+        Answer::Done | Answer::Cancelled | Answer::Error(701 | 1105 | 7119 | 8115 | 8623 | 9002, _)
+    )
 }
 
 #[test]
