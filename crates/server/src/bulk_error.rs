@@ -3,8 +3,7 @@
 use rows::{DecoderError, RowDecodeError, RowDecodeErrorReason};
 use tds::Column;
 use tds::bulk::BulkError;
-
-use crate::sql_error::SqlError;
+use tsql::SqlError;
 
 /// 4894, 4804 or 4002: the stream is not what a bulk load must be.
 pub fn stream(error: &BulkError) -> SqlError {

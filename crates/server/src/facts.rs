@@ -6,13 +6,13 @@ use std::sync::{Arc, OnceLock};
 use query::Datum;
 use query::facts::now;
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::parse_object_name;
 
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
 use crate::session::{FinishedLoad, KeptText, OpenSession, UpdatedColumns};
-use crate::sql_error::SqlError;
 use crate::storage::{DatabaseFigures, Figures};
-use crate::tsql::ObjectName;
-use crate::tsql::parse_object_name;
 
 /// Reads the tables when a function first asks for them.
 type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;

@@ -5,12 +5,12 @@
 //!
 //! | Room | What it is |
 //! |---|---|
-//! //! | `functions` | functions that know the session, the server or the catalogue, by `facts` |
+//! | `functions` | functions that know the session, the server or the catalogue, by `facts` |
 //! | [`catalogue`] | databases, schemas, tables; the `sys` and `INFORMATION_SCHEMA` views |
 //! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
 //! | [`session`] | one connection's state; runs requests and sends [`session::response::Response`] events |
 //! | [`storage`] | where rows live: databases of pages and transactions over them |
-//! //!
+//!
 //! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
 //! not have it refuses with an error.
 
@@ -36,8 +36,4 @@ pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
 pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};
 pub use program::run_program;
-pub use query as engine;
-pub(crate) use query::running;
 pub use transport::{CertificateError, CertificateSource};
-pub use tsql;
-pub use tsql::sql_error;

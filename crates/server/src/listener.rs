@@ -20,6 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tsql::SqlError;
 
 use crate::bulk_file::FileAccess;
 use crate::connection;
@@ -28,7 +29,6 @@ use crate::log;
 use crate::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use crate::options::{DataLocation, ServerOptions};
 use crate::session::Instance;
-use crate::sql_error::SqlError;
 use crate::storage::{Databases, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 

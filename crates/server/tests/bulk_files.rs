@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bulkwire_server::FileAccess;
-use bulkwire_server::engine::Datum;
 use bulkwire_server::session::response::Response;
 use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use query::Datum;
 use serde_json::Value;
 use tds::SqlType;
 use tokio::sync::mpsc;

@@ -12,13 +12,13 @@ use bulkwire_server::session::response::{DoneKind, Response, SessionChange};
 use bulkwire_server::session::{
     BulkTarget, BulkWriter, Cancellation, Instance, LoginSettings, Request, Session,
 };
-use bulkwire_server::sql_error::SqlError;
 use bulkwire_server::storage::Databases;
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
 use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};
 use tds::{Collation, Column, ColumnFlags, Length, SqlType, TableParameter, TypeInfo, Value};
 use tokio::sync::mpsc;
+use tsql::SqlError;
 
 fn open(instance: &Arc<Instance>) -> Session {
     let login = LoginSettings {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::sql_error::SqlError;
+use tsql::SqlError;
 
 /// The directories below which files may be read and error files written. Without any, no file is touched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

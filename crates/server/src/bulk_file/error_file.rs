@@ -4,9 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use tsql::SqlError;
+
 use super::access::{FileAccess, cannot_open};
 use super::fault::{BadRow, Fault};
-use crate::sql_error::SqlError;
 
 /// Suffix of the second file.
 const CONTROL_SUFFIX: &str = ".Error.Txt";

@@ -4,8 +4,7 @@ use formats::bcp::{RejectReason, RejectedRow};
 use formats::{FormatError, Reason};
 use rows::CellErrorReason;
 use rows::text::TextError;
-
-use crate::sql_error::SqlError;
+use tsql::SqlError;
 
 /// A row that does not load.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use formats::bcp::{
 };
 use formats::{CsvOptions, Encoding, RowTerminator};
 use tds::{CodePage, Column};
+use tsql::SqlError;
+use tsql::bulk_file::{BulkFileOptions, CodePageOption, DataFileType};
 
 use super::access::{FileAccess, cannot_open};
-use crate::sql_error::SqlError;
-use crate::tsql::bulk_file::{BulkFileOptions, CodePageOption, DataFileType};
 
 /// Rows of a batch as it is read.
 const BATCH_ROWS: usize = 65_536;

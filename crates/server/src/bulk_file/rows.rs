@@ -8,10 +8,10 @@ use formats::{Compression, FormatError, Location};
 use rows::mapping::Form;
 use rows::{CastOptions, CellError, CellErrorReason, Decoder, Mapping, Plan};
 use tds::{Column, ColumnFlags, SqlType};
+use tsql::SqlError;
 
 use super::fault::{BadRow, Broken, Fault, broken};
 use super::layout::Layout;
-use crate::sql_error::SqlError;
 
 /// Rows of a file, on their way into a table.
 pub(crate) struct FileRows {

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use formats::bcp::{FormatFile, HostType};
+use query::running;
+use query::{BoundTable, Datum, FileTable, OutputColumn};
 use rows::mapping::{Form, field_for};
 use tds::{CodePage, Collation, Column, Length, SqlType};
+use tsql::SqlError;
+use tsql::bulk_file::{BulkRowset, RowsetContents};
 
 use super::access::{FileAccess, cannot_open};
 use super::fault::Broken;
 use super::layout::{Layout, format_file};
 use super::rows::FileRows;
 use crate::catalogue::views::View;
-use crate::engine::{BoundTable, Datum, FileTable, OutputColumn};
-use crate::running;
-use crate::sql_error::SqlError;
-use crate::tsql::bulk_file::{BulkRowset, RowsetContents};
 
 /// The one column of SINGLE_BLOB, SINGLE_CLOB and SINGLE_NCLOB.
 const BULK_COLUMN: &str = "BulkColumn";

@@ -1,8 +1,8 @@
 //! The definitions of defaults, checks and computed columns as SQL Server spells them in its catalogue: in
 //! parentheses, names in brackets, numbers in parentheses of their own, no needless blanks.
 
-use crate::tsql::expression::{BinaryOperator, Comparison, Expr, Literal, UnaryOperator};
-use crate::tsql::parse_expression;
+use tsql::expression::{BinaryOperator, Comparison, Expr, Literal, UnaryOperator};
+use tsql::parse_expression;
 
 /// `price > 0` as `([price]>(0))`. A text with something that has no short form here (a query, say) is kept as it was
 /// written.

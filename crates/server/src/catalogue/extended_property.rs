@@ -1,11 +1,11 @@
 //! Extended properties: names and values that sp_addextendedproperty gives to objects.
 
+use query::Datum;
 use serde::{Deserialize, Serialize};
 use tds::{Length, SqlType};
 
 use super::names::same_name;
 use super::{ModuleDefinition, TableDefinition};
-use crate::engine::Datum;
 
 /// What a property belongs to, as `sys.extended_properties` numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! How indexes and keys are stored.
 
 use serde::{Deserialize, Serialize};
-
-use crate::tsql::index::{DataCompression, IndexSettings};
+use tsql::index::{DataCompression, IndexSettings};
 
 /// WITH (…) of an index or a key, and whether it is disabled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

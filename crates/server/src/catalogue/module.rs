@@ -4,11 +4,11 @@
 //! definition begins with: so it commits and rolls back as tables do, and its name excludes theirs.
 
 use serde::{Deserialize, Serialize};
+use tsql::ast::{CreateModule, ModuleWord};
 
 use super::extended_property::ExtendedProperty;
 use super::table::ColumnDefinition;
 use super::trigger::Trigger;
-use crate::tsql::ast::{CreateModule, ModuleWord};
 
 /// What the properties of a module begin with.
 const MARK: &str = "module ";

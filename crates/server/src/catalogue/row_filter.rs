@@ -5,14 +5,14 @@
 use std::cmp::Ordering;
 
 use arrow::array::ArrayRef;
+use query::convert::convert;
+use query::{Datum, is_case_sensitive, order_of};
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::expression::{Comparison, Expr, Literal, UnaryOperator};
+use tsql::parse_expression;
 
 use super::table::{ColumnDefinition, TableDefinition};
-use crate::engine::convert::convert;
-use crate::engine::{Datum, is_case_sensitive, order_of};
-use crate::sql_error::SqlError;
-use crate::tsql::expression::{Comparison, Expr, Literal, UnaryOperator};
-use crate::tsql::parse_expression;
 
 /// The filter of an index.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,6 +6,10 @@ use arrow::datatypes::{Schema, SchemaRef};
 use rows::mapping::{Form, field_for};
 use serde::{Deserialize, Serialize};
 use tds::{Collation, Length, SqlType};
+use tsql::ast::ReferentialAction;
+use tsql::file_group::FileGroups;
+use tsql::index::DataCompression;
+use tsql::sql_error::{KeyKind, SqlError};
 
 use super::definition_text::definition_text;
 use super::extended_property::ExtendedProperty;
@@ -13,10 +17,6 @@ use super::index_options::IndexOptions;
 use super::names::same_name;
 use super::row_filter::RowFilter;
 use super::trigger::Trigger;
-use crate::sql_error::{KeyKind, SqlError};
-use crate::tsql::ast::ReferentialAction;
-use crate::tsql::file_group::FileGroups;
-use crate::tsql::index::DataCompression;
 
 pub use tsql::DEFAULT_COLLATION;
 

@@ -1,8 +1,7 @@
 //! Triggers, as their table knows them; their text is a [module](super::module).
 
 use serde::{Deserialize, Serialize};
-
-use crate::tsql::module::TriggerEvents;
+use tsql::module::TriggerEvents;
 
 /// A trigger of a table or view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

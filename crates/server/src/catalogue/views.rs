@@ -39,14 +39,14 @@ pub use query::system_types::{max_length, precision, scale, type_id_of_name};
 
 /// The version that clients see; they choose protocol features by its major number.
 pub const PRODUCT_VERSION: &str = "16.0.1000.0";
+use query::Datum;
+use query::datum::{DAYS_TO_1970, TICKS_PER_DAY};
+use tsql::parse_object_name;
 pub use view::View;
 
 use super::{DatabaseEntry, TableDefinition, same_name};
-use crate::engine::Datum;
-use crate::engine::datum::{DAYS_TO_1970, TICKS_PER_DAY};
 use crate::facts::Facts;
 use crate::storage::Figures;
-use crate::tsql::parse_object_name;
 
 /// `object_id` of system views: negative, as in SQL Server, by their place in the list.
 const VIEW_ID_FIRST: i32 = -400;

@@ -9,12 +9,12 @@ use tds::{Column, RowSpan};
 use tokio::io::AsyncRead;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tsql::SqlError;
 
 use super::ConnectionError;
 use super::packet_reader::PacketReader;
 use crate::bulk_error;
 use crate::session::{Cancellation, StopOnDrop};
-use crate::sql_error::SqlError;
 
 /// Bytes gathered before they go to the rows' thread.
 const CHUNK_BYTES: usize = 1 << 20;

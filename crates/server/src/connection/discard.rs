@@ -1,9 +1,9 @@
 //! A sink for measuring clients: rows are counted and dropped.
 
 use tds::Column;
+use tsql::SqlError;
 
 use super::bulk_receiver::RowSink;
-use crate::sql_error::SqlError;
 
 /// Counts rows without decoding their values.
 #[derive(Default)]

@@ -14,6 +14,7 @@ use tds::version::TdsVersion;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+use tsql::SqlError;
 
 use super::login_reply;
 use super::packet_reader::PacketReader;
@@ -22,7 +23,6 @@ use super::{ConnectionError, request_log};
 use crate::listener::Front;
 use crate::options::EncryptionPolicy;
 use crate::session::{Instance, LoginSettings, Session};
-use crate::sql_error::SqlError;
 use crate::transport::Transport;
 
 /// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what

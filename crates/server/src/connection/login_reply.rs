@@ -10,12 +10,12 @@ use tds::token::{LoginAck, Token};
 use tds::version::TdsVersion;
 use tds::{Collation, feature};
 use tokio::io::AsyncWrite;
+use tsql::SqlError;
 
 use super::ConnectionError;
 use super::handshake::PROGRAM_VERSION;
 use super::response_writer::ResponseWriter;
 use crate::session::Session;
-use crate::sql_error::SqlError;
 
 /// What real servers call themselves in LOGINACK: drivers compare it. The honest name is in @@VERSION.
 const PROGRAM_NAME: &str = "Microsoft SQL Server\0\0";

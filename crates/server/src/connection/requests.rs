@@ -17,6 +17,7 @@ use tds::transaction_request::TransactionMessage;
 use tds::version::TdsVersion;
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
+use tsql::SqlError;
 
 use super::bulk_receiver::{self, BulkOutcome, Load, Received, RowSink};
 use super::discard::DiscardSink;
@@ -29,7 +30,6 @@ use super::{ConnectionError, execution, request_log};
 use crate::listener::Shared;
 use crate::session::response::{Response, SessionChange};
 use crate::session::{BulkTarget, Cancellation, EarlyEvents, Killed, Request, Session};
-use crate::sql_error::SqlError;
 use crate::transport::Transport;
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.

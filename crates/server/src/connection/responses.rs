@@ -8,6 +8,7 @@ use tds::token::{ReturnValue, Token};
 use tds::type_info::TypeInfo;
 use tds::version::TdsVersion;
 use tokio::io::AsyncWrite;
+use tsql::SqlError;
 
 use super::ConnectionError;
 use super::page_rows::append_rows;
@@ -17,7 +18,6 @@ use crate::session::response::{
     DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
 };
 use crate::session::work::waiting;
-use crate::sql_error::SqlError;
 
 /// Rows encoded between two looks at the write buffer, at most.
 const ROWS_PER_STEP: usize = 2048;

@@ -1,15 +1,15 @@
 //! Rows of a bulk load into a table.
 
+use query::convert::length_limit;
+use query::is_finite;
 use rows::{Decoder, Form};
 use tds::row_span::ROW;
 use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
+use tsql::SqlError;
 
 use super::bulk_receiver::RowSink;
 use crate::bulk_error;
-use crate::engine::convert::length_limit;
-use crate::engine::is_finite;
 use crate::session::BulkWriter;
-use crate::sql_error::SqlError;
 use crate::storage::{StrungForm, ValueForm};
 
 /// Appends rows to the target: from where they lie in their packets if it takes them so, or else decoded into batches of the lossless form.

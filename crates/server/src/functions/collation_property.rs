@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use tds::{CodePage, Collation, Length, SqlType};
-
-use super::metadata::pair;
-use crate::facts::Facts;
-use crate::sql_error::SqlError;
 use query::convert;
 use query::datum::Datum;
 use query::functions::name_type;
 use query::typed::Typed;
+use tds::{CodePage, Collation, Length, SqlType};
+use tsql::SqlError;
+
+use super::metadata::pair;
+use crate::facts::Facts;
 
 /// What COLLATIONPROPERTY gives: an integer, or bytes of the wire. Only a property that is computed makes it a variant.
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {

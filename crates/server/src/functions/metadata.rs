@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use tds::SqlType;
-
-use crate::catalogue::{ColumnDefinition, TableDefinition, same_name, views};
-use crate::facts::Facts;
-use crate::sql_error::SqlError;
-use crate::tsql::parse_object_name;
 use query::functions::{long_text, name_type, strict, take};
 use query::system_types::{max_length, precision, scale, type_id_of_name, type_name_of_id};
 use query::{Datum, Typed};
+use tds::SqlType;
+use tsql::SqlError;
+use tsql::parse_object_name;
+
+use crate::catalogue::{ColumnDefinition, TableDefinition, same_name, views};
+use crate::facts::Facts;
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
     let int = SqlType::Int;

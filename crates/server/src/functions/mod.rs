@@ -7,9 +7,9 @@ mod system;
 use std::sync::Arc;
 
 use query::Typed;
+use tsql::SqlError;
 
 use crate::facts::Facts;
-use crate::sql_error::SqlError;
 
 /// Binds a call; None: there is no such function here. Errors: those of the arguments.
 pub(crate) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {

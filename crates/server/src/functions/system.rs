@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use tds::{Length, SqlType};
-
-use super::collation_property;
-use super::metadata::{lookup, pair};
-use crate::catalogue::{same_name, views};
-use crate::facts::Facts;
-use crate::sql_error::SqlError;
 use query::convert;
 use query::datum::{Datum, TICKS_PER_DAY, TICKS_PER_SECOND};
 use query::functions::{name_type, take, wide_text};
 use query::scalar::Scalar;
 use query::typed::{Typed, call_with};
+use tds::{Length, SqlType};
+use tsql::SqlError;
+
+use super::collation_property;
+use super::metadata::{lookup, pair};
+use crate::catalogue::{same_name, views};
+use crate::facts::Facts;
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
     let int = SqlType::Int;

@@ -9,10 +9,10 @@ use std::{fs, io};
 
 use tds::ServerMessage;
 use tokio::sync::mpsc;
+use tsql::SqlError;
 
 use crate::session::response::Response;
 use crate::session::{Cancellation, Instance, LoginSettings, Request, Session};
-use crate::sql_error::SqlError;
 use batches::{Batch, SplitError, batches};
 
 /// Why an init script stopped the start.

@@ -5,8 +5,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use query::convert::display;
 use store::engine::page::PAGE_BYTES;
 use store::engine::{EngineError, LogBackup, RecoveryModel, ServiceTier};
+use tsql::SqlError;
+use tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
+use tsql::expression::Expr;
 
 use super::Session;
 use super::interpreter::Frame;
@@ -14,11 +18,7 @@ use super::output::Output;
 use super::response::{Response, command};
 use super::work::{store_error, waiting};
 use crate::catalogue::{same_name, views};
-use crate::engine::convert::display;
-use crate::sql_error::SqlError;
 use crate::storage::Figures;
-use crate::tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
-use crate::tsql::expression::Expr;
 
 /// Names of files into which nothing is written: the log is given up, and no backup is kept.
 const NOWHERE: &[&str] = &["nul", "/dev/null"];

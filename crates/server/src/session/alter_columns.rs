@@ -6,19 +6,19 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use query::Datum;
 use store::LockMode;
 use tds::{Length, SqlType};
+use tsql::SqlError;
+use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 
 use super::Session;
 use super::interpreter::Frame;
 use super::rename::uses_column;
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
 use crate::storage::ColumnSource;
 use crate::table::{InputRows, TableWriter, WriteOptions};
-use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 
 impl Session {
     /// ALTER TABLE … ADD with columns. Errors: 2705 and others of the columns, 4901 for rows that would have no value, those of the constraints.
@@ -268,10 +268,7 @@ impl Session {
     ) -> Result<TableWriter, SqlError> {
         let plan = {
             let environment = super::environment::SessionEnvironment::new(self, frame);
-            crate::table::WritePlan::new(
-                Arc::clone(&table.definition),
-                &crate::engine::Binder::new(&environment),
-            )?
+            crate::table::WritePlan::new(Arc::clone(&table.definition), &query::Binder::new(&environment))?
         };
         let references = self.references(table)?;
         TableWriter::new(

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use parking_lot::Mutex;
+use query::{Binder, SerialReason};
 use store::LockMode;
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{BulkHints, InsertBulk};
 
 use super::Session;
 use super::environment::SessionEnvironment;
@@ -16,12 +20,8 @@ use super::output::Output;
 use super::response::Response;
 use super::work::{BulkWork, OpenTable};
 use crate::catalogue::TableDefinition;
-use crate::engine::{Binder, SerialReason};
-use crate::sql_error::SqlError;
 use crate::storage::{StrungForm, StrungRows, ValueForm};
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{BulkHints, InsertBulk};
 
 /// What a load with FIRE_TRIGGERS leaves for the triggers.
 pub(super) struct BulkFires {

@@ -2,6 +2,9 @@
 
 use formats::bcp::FormatFile;
 use tds::{Column, SqlType};
+use tsql::SqlError;
+use tsql::ast::BulkHints;
+use tsql::bulk_file::{BulkFileOptions, BulkInsert};
 
 use super::Session;
 use super::bulk::{BulkTarget, BulkWriter};
@@ -15,9 +18,6 @@ use crate::bulk_file::fault::{BadRow, Broken, provider_messages, too_many_errors
 use crate::bulk_file::layout::{Layout, format_file};
 use crate::bulk_file::rows::FileRows;
 use crate::catalogue::TableDefinition;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::BulkHints;
-use crate::tsql::bulk_file::{BulkFileOptions, BulkInsert};
 
 /// MAXERRORS, if it is not given.
 pub(super) const MAX_ERRORS: u64 = 10;

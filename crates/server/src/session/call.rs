@@ -1,6 +1,10 @@
 //! Procedures of the user's own.
 
+use query::Datum;
+use query::convert::convert;
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::{Declaration, ModuleBody};
 
 use super::Session;
 use super::interpreter::{Flow, Frame};
@@ -9,10 +13,6 @@ use super::procedures::{Argument, Outcome};
 use super::table_argument::{Given, give};
 use super::user_type::scalar_type;
 use crate::catalogue::Module;
-use crate::engine::Datum;
-use crate::engine::convert::convert;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::{Declaration, ModuleBody};
 
 impl Session {
     /// Runs a procedure. Errors: 201, 8143, 8144, 8145 and 8162 for arguments that do not fit, 217 for too deep nesting.

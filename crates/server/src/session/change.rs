@@ -7,8 +7,12 @@ use arrow::array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
 };
 use arrow::compute::{filter_record_batch, take, take_record_batch};
+use query::datum::data_type;
+use query::seek_any;
 use store::LockMode;
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::ReferentialAction;
 
 use super::Session;
 use super::fire::note_changes;
@@ -16,12 +20,8 @@ use super::interpreter::Frame;
 use super::target::Candidates;
 use super::work::{OpenTable, Place, WorkAccess, store_error};
 use crate::catalogue::{ForeignKey, TableDefinition};
-use crate::engine::datum::data_type;
-use crate::engine::seek_any;
-use crate::sql_error::SqlError;
 use crate::storage::{KeyRange, Reads, RowLocator};
 use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, single};
-use crate::tsql::ast::ReferentialAction;
 
 /// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
 /// only a database of more tables in one chain gets there.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::ReferentialAction;
+
 use super::Session;
 use super::interpreter::Frame;
 use super::work::OpenTable;
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::ReferentialAction;
 
 /// A FOREIGN KEY clause with its own columns spelled out.
 pub(super) struct ForeignKeyClause<'c> {

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use parking_lot::Mutex;
+use query::{BoundQuery, OutputColumn, ResultStream};
+use tsql::SqlError;
+use tsql::cursor::CursorDeclaration;
 
 use super::Cancellation;
 use super::instance::Instance;
-use crate::engine::{BoundQuery, OutputColumn, ResultStream};
 use crate::memory::Reservation;
-use crate::sql_error::SqlError;
-use crate::tsql::cursor::CursorDeclaration;
 
 /// Which rows a fetch wants, beginning with which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

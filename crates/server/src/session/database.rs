@@ -1,12 +1,12 @@
 //! CREATE DATABASE and DROP DATABASE.
 
+use query::is_case_sensitive;
 use tds::{CodePage, Collation};
+use tsql::SqlError;
 
 use super::Session;
 use super::work::{store_error, waiting};
 use crate::catalogue::{Directory, same_name};
-use crate::engine::is_case_sensitive;
-use crate::sql_error::SqlError;
 
 /// The first user database has the number after those that every server has.
 const SYSTEM_ID_LAST: i32 = 4;

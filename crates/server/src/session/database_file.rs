@@ -1,12 +1,12 @@
 //! ALTER DATABASE: file groups and files of a database.
 
 use store::engine::{DataFileOptions, EngineError, FileGrowth};
+use tsql::SqlError;
+use tsql::administration::{DatabaseChange, FileSpec, Growth};
 
 use super::Session;
 use super::output::Output;
 use super::work::{store_error, waiting};
-use crate::sql_error::SqlError;
-use crate::tsql::administration::{DatabaseChange, FileSpec, Growth};
 
 impl Session {
     /// Adds, changes or removes a file group or a file.

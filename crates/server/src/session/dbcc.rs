@@ -6,6 +6,12 @@ mod contig;
 mod identity;
 mod options;
 
+use query::convert::display;
+use query::{Datum, OutputColumn};
+use tsql::SqlError;
+use tsql::administration::{Dbcc, DbccArgument};
+use tsql::parse_object_name;
+
 use super::Session;
 use super::interpreter::Frame;
 use super::output::Output;
@@ -13,11 +19,6 @@ use super::response::{Response, ResultColumns, command};
 use super::work::{OpenTable, waiting};
 use crate::catalogue::DatabaseEntry;
 use crate::catalogue::views::View;
-use crate::engine::convert::display;
-use crate::engine::{Datum, OutputColumn};
-use crate::sql_error::SqlError;
-use crate::tsql::administration::{Dbcc, DbccArgument};
-use crate::tsql::parse_object_name;
 
 /// The columns of DBCC SQLPERF (LOGSPACE).
 const LOG_SPACE: &[(&str, &str)] = &[

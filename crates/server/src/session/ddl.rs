@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use store::LockMode;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, StatementKind};
+use tsql::file_group::DEFAULT_GROUP;
 
 use super::Session;
 use super::interpreter::Frame;
@@ -10,12 +14,8 @@ use super::trigger::{drop_triggers, switch_triggers};
 use super::user_type::{create_type, drop_type, resolve_columns, resolve_statement};
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
-use crate::sql_error::SqlError;
 use crate::storage::{KeyWidth, Reads};
 use crate::table::InputRows;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{AlterAction, ColumnClause, ConstraintKind, CreateTable, StatementKind};
-use crate::tsql::file_group::DEFAULT_GROUP;
 
 /// Columns of a table.
 const COLUMNS_MAX: usize = 1024;
@@ -418,9 +418,9 @@ impl Session {
     }
 }
 
-fn key_columns(constraint: &crate::tsql::ast::ConstraintClause) -> Vec<String> {
+fn key_columns(constraint: &tsql::ast::ConstraintClause) -> Vec<String> {
     match &constraint.kind {
-        crate::tsql::ast::ConstraintKind::Key { primary: true, columns, .. } => {
+        tsql::ast::ConstraintKind::Key { primary: true, columns, .. } => {
             columns.iter().map(|(name, _)| name.clone()).collect()
         }
         _ => Vec::new(),

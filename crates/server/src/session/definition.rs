@@ -1,6 +1,11 @@
 //! Clauses of CREATE and ALTER TABLE to definitions.
 
+use query::{Binder, Scope};
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
+use tsql::file_group::WrittenGroup;
+use tsql::index::IndexSettings;
 
 use super::Session;
 use super::constraint::ForeignKeyClause;
@@ -10,13 +15,8 @@ use crate::catalogue::{
     Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, TableDefinition,
     has_ansi_padding,
 };
-use crate::engine::{Binder, Scope};
-use crate::sql_error::SqlError;
 use crate::storage::is_key_column;
 use crate::table::scope_of;
-use crate::tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
-use crate::tsql::file_group::WrittenGroup;
-use crate::tsql::index::IndexSettings;
 
 impl Session {
     /// Adds a column and the constraints beside it.

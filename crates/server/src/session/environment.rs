@@ -4,23 +4,23 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use query::{
+    BoundTable, Datum, Environment, OutputColumn, ScalarFunction, StoredTable, TableFunction, ViewQuery,
+};
 use tds::{Collation, SqlType};
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::ModuleBody;
+use tsql::bulk_file::BulkRowset;
+use tsql::hints::TableHints;
 
 use super::Session;
 use super::interpreter::Frame;
 use crate::bulk_file::rowset;
 use crate::catalogue::views::{self, Context};
-use crate::engine::{
-    BoundTable, Datum, Environment, OutputColumn, ScalarFunction, StoredTable, TableFunction, ViewQuery,
-};
 use crate::facts::Facts;
 use crate::session::work::{OpenTable, QueryScan, store_error, waiting};
-use crate::sql_error::SqlError;
 use crate::storage::Reads;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::ModuleBody;
-use crate::tsql::bulk_file::BulkRowset;
-use crate::tsql::hints::TableHints;
 
 /// A session and the variables in scope.
 pub(super) struct SessionEnvironment<'a> {

@@ -1,8 +1,11 @@
 //! The entrance: one request in, its events out.
 
+use query::running::Running;
 use tds::rpc::RpcRequest;
 use tds::transaction_request::TransactionRequest;
 use tokio::sync::mpsc;
+use tsql::SqlError;
+use tsql::ast::Statement;
 
 use super::Cancellation;
 use super::Session;
@@ -10,9 +13,6 @@ use super::interpreter::{Flow, Frame};
 use super::output::Output;
 use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
-use crate::running::Running;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::Statement;
 
 /// What a client asks for.
 #[derive(Debug, Clone)]

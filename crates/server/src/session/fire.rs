@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::ModuleBody;
+use tsql::module::TriggerEvents;
 
 use super::Session;
 use super::change::RowChanges;
@@ -11,10 +15,6 @@ use super::interpreter::{Flow, Frame};
 use super::output::Output;
 use super::work::{Place, VariableAccess, VariableTable};
 use crate::catalogue::{TableDefinition, Trigger};
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::ModuleBody;
-use crate::tsql::module::TriggerEvents;
 
 /// 3616: a trigger has caught an error, which has made the transaction uncommittable all the same.
 pub(super) const ERROR_IN_TRIGGER: i32 = 3616;
@@ -125,7 +125,7 @@ pub(super) fn check_output(
     session: &Session,
     table: &TableDefinition,
     events: &[Event],
-    output: Option<&crate::tsql::ast::Output>,
+    output: Option<&tsql::ast::Output>,
 ) -> Result<(), SqlError> {
     let shows = output.is_some_and(|output| output.shown.is_some());
     let enabled = events.iter().any(|event| {

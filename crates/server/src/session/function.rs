@@ -9,8 +9,13 @@ use std::thread::Thread;
 
 use arrow::array::RecordBatch;
 use parking_lot::Mutex;
+use query::running;
+use query::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
 use tds::SqlType;
 use tokio::sync::mpsc;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{Declaration, ModuleBody};
 
 use super::interpreter::Frame;
 use super::output::Output;
@@ -18,13 +23,8 @@ use super::user_type::scalar_type;
 use super::work::{OpenTable, store_error, waiting};
 use super::{LastStatement, Session};
 use crate::catalogue::{Module, ModuleDefinition};
-use crate::engine::{Datum, FunctionRows, OutputColumn, ScalarFunction, TableFunction};
 use crate::memory::Reservation;
-use crate::running;
-use crate::sql_error::SqlError;
 use crate::storage::Reads;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{Declaration, ModuleBody};
 
 /// Functions within functions (SQL Server's limit is 32 too).
 const NESTING_MAX: u32 = 32;

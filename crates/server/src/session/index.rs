@@ -1,13 +1,14 @@
 //! CREATE, ALTER and DROP INDEX, and the rebuilding of tables.
 
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
+
 use super::Session;
 use super::interpreter::Frame;
 use super::work::OpenTable;
 use crate::catalogue::{ColumnDefinition, Index, IndexOptions, TableDefinition, same_name, wrong_filter};
-use crate::sql_error::SqlError;
 use crate::storage::{KeyWidth, holds_filter, is_key_column};
-use crate::tsql::ObjectName;
-use crate::tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
 
 impl Session {
     /// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index, 1909, 1911, 1919 and 10601 for

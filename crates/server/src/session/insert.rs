@@ -3,8 +3,15 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
+use query::{Binder, Datum, Scope, SerialReason, Streams};
 use store::LockMode;
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{Insert, InsertSource, StatementKind};
+use tsql::expression::Expr;
+use tsql::hints::TableHints;
+use tsql::query::Query;
 
 use super::Session;
 use super::environment::SessionEnvironment;
@@ -20,15 +27,8 @@ use super::response::command;
 use super::uncommittable::uncommittable;
 use super::work::{OpenTable, Place};
 use crate::catalogue::TableDefinition;
-use crate::engine::{Binder, Datum, Scope, SerialReason, Streams};
 use crate::memory::Reservation;
-use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{Insert, InsertSource, StatementKind};
-use crate::tsql::expression::Expr;
-use crate::tsql::hints::TableHints;
-use crate::tsql::query::Query;
 
 /// Rows of a table whose keys or identity values can be read without leaving the connection's thread.
 const ROWS_READ_AT_ONCE: u64 = 1024;
@@ -458,7 +458,7 @@ impl Session {
                 values.push(match typed.constant {
                     Some(constant) => constant,
                     None => {
-                        crate::running::check()?;
+                        query::running::check()?;
                         instance.engine().evaluate(typed).await?
                     }
                 });
@@ -501,7 +501,7 @@ impl Session {
             StatementKind::Execute(execute) => self.execute_procedure(execute, frame, output).await,
             StatementKind::ExecuteText(text) => match self.value(text, frame).await {
                 Ok((text, sql_type)) => {
-                    let text = crate::engine::convert::display(&text, &sql_type);
+                    let text = query::convert::display(&text, &sql_type);
                     self.execute_text(&text, frame, output).await
                 }
                 Err(error) => Err(error),
@@ -613,7 +613,7 @@ fn column_of(values: Vec<Datum>, types: Vec<SqlType>, to: &SqlType) -> Result<(A
     let converted = values
         .into_iter()
         .zip(&types)
-        .map(|(value, from)| crate::engine::convert::convert(value, from, &wide, 0))
+        .map(|(value, from)| query::convert::convert(value, from, &wide, 0))
         .collect::<Result<Vec<_>, _>>()?;
     Ok((Datum::array(&converted, &wide), wide))
 }

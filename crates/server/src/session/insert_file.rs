@@ -2,12 +2,12 @@
 
 use arrow::array::ArrayRef;
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::Insert;
 
 use super::Session;
 use crate::catalogue::TableDefinition;
-use crate::sql_error::SqlError;
 use crate::table::{InputRows, WriteOptions};
-use crate::tsql::ast::Insert;
 
 impl Session {
     /// Positions of the columns that the file's columns go to. The file has one for the identity too, whose values count only

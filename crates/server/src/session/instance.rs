@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use query::Engine;
 use store::engine::ServiceTier;
 use store::{TableId, TableInfo};
+use tsql::SqlError;
+use tsql::ast::StatementKind;
 
 use super::application_locks::ApplicationLocks;
 use super::loads::RecentLoads;
@@ -16,11 +19,8 @@ use super::statements::StatementCache;
 use crate::bulk_file::FileAccess;
 use crate::catalogue::views::PRODUCT_VERSION;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType};
-use crate::engine::Engine;
 use crate::memory::{MemoryBudget, Shares};
-use crate::sql_error::SqlError;
 use crate::storage::{Databases, same_text};
-use crate::tsql::ast::StatementKind;
 
 /// First `object_id`; SQL Server's are of this size too.
 const OBJECT_ID_FIRST: i32 = 581_577_110;
@@ -347,7 +347,7 @@ fn read_module(info: &TableInfo, json: &str) -> Result<Module, SqlError> {
     })?;
     let mut statement = None;
     if !definition.text.is_empty() {
-        let parsed = crate::tsql::parse_batch(&definition.text, definition.quoted_identifier)?;
+        let parsed = tsql::parse_batch(&definition.text, definition.quoted_identifier)?;
         statement = parsed.into_iter().find_map(|statement| match statement.kind {
             StatementKind::CreateModule(create) => Some(*create),
             _ => None,

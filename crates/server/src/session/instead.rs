@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{Assignment, Delete, Insert, InsertSource, Update};
+use tsql::expression::{Expr, Literal};
+use tsql::query::{Query, Select, SelectItem, TableSource};
 
 use super::Session;
 use super::fire::{Event, check_output, close, fire_instead, firing, logical_definition};
@@ -13,12 +18,7 @@ use super::output::Output;
 use super::response::command;
 use super::work::VariableTable;
 use crate::catalogue::{Default, TableDefinition, Trigger, same_name};
-use crate::sql_error::SqlError;
 use crate::table::InputRows;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{Assignment, Delete, Insert, InsertSource, Update};
-use crate::tsql::expression::{Expr, Literal};
-use crate::tsql::query::{Query, Select, SelectItem, TableSource};
 
 /// The name of a table under way in the store of variables; no name of the user's begins so.
 const UNDER_WAY: &str = "\u{1}instead";
@@ -271,7 +271,7 @@ fn assigned_value(instead: &Instead, assignment: &Assignment, position: usize) -
         }
         (Some(value), ..) => value.clone(),
         (None, _, column) => match column.and_then(|column| column.default.as_ref()) {
-            Some(default) => crate::tsql::parse_expression(&default.text)?,
+            Some(default) => tsql::parse_expression(&default.text)?,
             None => Expr::Literal(Literal::Null),
         },
     })

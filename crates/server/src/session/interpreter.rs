@@ -6,7 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use query::convert::{convert, display};
+use query::running;
+use query::{Binder, Datum, Scope, functions};
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::{Declaration, SetOption, Statement, StatementKind};
+use tsql::expression::Expr;
 
 use super::Session;
 use super::cursor::Cursors;
@@ -17,13 +23,7 @@ use super::output::{self, Output};
 use super::response::{DoneKind, Response, SessionChange, command};
 use super::user_type::{Declared, declared_type, definition_of_type};
 use super::work::VariableTable;
-use crate::engine::convert::{convert, display};
-use crate::engine::{Binder, Datum, Scope, functions};
 use crate::memory::Reservation;
-use crate::running;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::{Declaration, SetOption, Statement, StatementKind};
-use crate::tsql::expression::Expr;
 
 /// Iterations of WHILE between two looks at the runtime, so that a tight loop does not hold it up.
 const LOOP_YIELD: u32 = 256;

@@ -1,12 +1,13 @@
 //! Isolation levels and table hints: what is locked when a table is read, and what SNAPSHOT allows.
 
+use tsql::SqlError;
+use tsql::ast::StatementKind;
+use tsql::hints::{TableHint, TableHints};
+
 use super::Session;
 use super::work::{OpenTable, Place};
 use crate::catalogue::{DatabaseEntry, same_name};
-use crate::sql_error::SqlError;
 use crate::storage::{ReadLock, Reads};
-use crate::tsql::ast::StatementKind;
-use crate::tsql::hints::{TableHint, TableHints};
 
 /// Isolation levels as sys.dm_exec_sessions numbers them.
 pub(super) mod level {

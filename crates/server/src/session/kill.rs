@@ -1,7 +1,8 @@
 //! KILL: ends another session.
 
+use tsql::SqlError;
+
 use super::Session;
-use crate::sql_error::SqlError;
 
 /// Session ids below are the server's own tasks.
 const FIRST_USER_SESSION: i64 = 51;

@@ -7,13 +7,13 @@
 use tds::Value;
 use tds::rpc::{ProcId, Procedure, RpcRequest};
 use tds::transaction_request::TransactionRequest;
+use tsql::ObjectName;
+use tsql::ast::{Execute, Insert, InsertSource, SetOption, Statement, StatementKind};
+use tsql::expression::{Expr, Literal};
+use tsql::parse_batch;
+use tsql::query::{Query, QueryBody, SelectItem, TableSource};
 
 use super::{Request, Session};
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{Execute, Insert, InsertSource, SetOption, Statement, StatementKind};
-use crate::tsql::expression::{Expr, Literal};
-use crate::tsql::parse_batch;
-use crate::tsql::query::{Query, QueryBody, SelectItem, TableSource};
 
 /// Statements of a light batch.
 const STATEMENTS_MAX: usize = 16;

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
+use query::{SerialReason, facts};
+use tsql::SqlError;
 
 use super::Session;
 use super::output::Output;
 use crate::catalogue::TableDefinition;
-use crate::engine::{SerialReason, facts};
-use crate::sql_error::SqlError;
 use crate::storage::LoadLogging;
 
 /// Loads that are remembered.

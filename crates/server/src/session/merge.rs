@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow::compute::{concat, take};
+use query::{Datum, OutputColumn};
 use tds::{Length, SqlType};
+use tsql::SqlError;
+use tsql::ast::{Merge, MergeAction, MergeClause, MergeWhen};
+use tsql::expression::{Expr, Literal};
+use tsql::hints::TableHints;
+use tsql::query::{JoinKind, Query, Select, SelectItem, TableSource};
 
 use super::Session;
 use super::change::{RowChanges, take_rows};
@@ -17,13 +23,7 @@ use super::response::command;
 use super::target::{Chosen, Target, output_columns};
 use super::tries::Tries;
 use crate::catalogue::TableDefinition;
-use crate::engine::{Datum, OutputColumn};
-use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter};
-use crate::tsql::ast::{Merge, MergeAction, MergeClause, MergeWhen};
-use crate::tsql::expression::{Expr, Literal};
-use crate::tsql::hints::TableHints;
-use crate::tsql::query::{JoinKind, Query, Select, SelectItem, TableSource};
 
 /// The column that tells rows of the source from rows without one; no name of the user's has a blank in front.
 const PRESENT: &str = " present";
@@ -244,7 +244,7 @@ impl Session {
             exprs.into_iter().map(|expr| SelectItem::Value { expr, alias: None }).collect();
         let bound = self.bind_rows(&set.joined()?, &items, frame)?;
         let columns = bound.columns.clone();
-        let schema = crate::engine::exact_schema(&columns);
+        let schema = query::exact_schema(&columns);
         let instance = Arc::clone(&self.instance);
         let batches = instance.engine().collect(bound, &self.cancellation).await?;
         let batch = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;

@@ -60,8 +60,6 @@ pub(crate) mod work;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use ::query::Cancellation;
-pub(crate) use ::query::StopOnDrop;
 pub use bulk::{BulkTarget, BulkWriter};
 pub use execute::Request;
 pub(crate) use fire::UpdatedColumns;
@@ -69,12 +67,14 @@ pub use instance::Instance;
 pub(crate) use loads::FinishedLoad;
 pub(crate) use placement::EarlyEvents;
 pub(crate) use procedures::procedure_names;
+pub use query::Cancellation;
+use query::Datum;
+pub(crate) use query::StopOnDrop;
 pub(crate) use registry::{Killed, OpenSession};
 pub(crate) use statements::KeptText;
+use tsql::SqlError;
 
-use crate::engine::Datum;
 use crate::facts::SessionContext;
-use crate::sql_error::SqlError;
 use placement::Placement;
 use response::SessionChange;
 use settings::Settings;

@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::take;
+use query::Datum;
+use query::convert::convert;
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::{Assignment, Delete, Update};
+use tsql::expression::Expr;
+use tsql::query::{Select, SelectItem};
 
 use super::Session;
 use super::change::RowChanges;
@@ -17,13 +23,7 @@ use super::response::command;
 use super::target::{Chosen, Target};
 use super::tries::Tries;
 use crate::catalogue::TableDefinition;
-use crate::engine::Datum;
-use crate::engine::convert::convert;
-use crate::sql_error::SqlError;
 use crate::table::{InputRows, WriteOptions};
-use crate::tsql::ast::{Assignment, Delete, Update};
-use crate::tsql::expression::Expr;
-use crate::tsql::query::{Select, SelectItem};
 
 impl Session {
     /// Runs a DELETE.
@@ -108,7 +108,7 @@ impl Session {
         &mut self,
         chosen: &Chosen,
         rows: usize,
-        top: Option<&crate::tsql::query::Top>,
+        top: Option<&tsql::query::Top>,
         frame: &Frame,
     ) -> Result<Vec<(usize, usize)>, SqlError> {
         let mut first: Vec<Option<usize>> = vec![None; rows];
@@ -425,7 +425,7 @@ pub(super) fn assigned(
 
 fn default_of(definition: &TableDefinition, position: usize) -> Result<Expr, SqlError> {
     match definition.columns.get(position).and_then(|column| column.default.as_ref()) {
-        Some(default) => crate::tsql::parse_expression(&default.text),
-        None => Ok(Expr::Literal(crate::tsql::expression::Literal::Null)),
+        Some(default) => tsql::parse_expression(&default.text),
+        None => Ok(Expr::Literal(tsql::expression::Literal::Null)),
     }
 }

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
+use query::OutputColumn;
 use store::TableId;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, Statement, StatementKind};
+use tsql::query::{Query, QueryBody, SelectItem};
 
 use super::Session;
 use super::interpreter::Frame;
@@ -13,13 +18,6 @@ use super::work::{Place, place_of};
 use crate::catalogue::{
     ColumnDefinition, Module, ModuleDefinition, ModuleKind, ParameterDefinition, same_name,
 };
-use crate::engine::OutputColumn;
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{
-    CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, Statement, StatementKind,
-};
-use crate::tsql::query::{Query, QueryBody, SelectItem};
 
 /// Synonyms of synonyms beyond which a name is taken for none.
 const SYNONYMS_MAX: usize = 8;
@@ -260,7 +258,7 @@ impl Session {
         {
             return Err(SqlError::syntax_keyword("SELECT"));
         }
-        crate::engine::refuse_order(query)?;
+        query::refuse_order(query)?;
         let bound = self.bind(query, frame)?;
         if let Some(names) = names
             && names.len() != bound.columns.len()
@@ -304,7 +302,7 @@ impl Session {
         for _ in 0..SYNONYMS_MAX {
             let found = self.work.find_module(&name, &self.database)?;
             let Some(target) = found.and_then(|(_, module)| module.definition.target.clone()) else { break };
-            name = crate::tsql::parse_object_name(&target)?;
+            name = tsql::parse_object_name(&target)?;
         }
         Ok(name)
     }
@@ -435,6 +433,6 @@ fn spelling(word: ModuleWord) -> &'static str {
 }
 
 fn now_us() -> i64 {
-    use crate::engine::datum::{DAYS_TO_1970, TICKS_PER_DAY};
-    (crate::engine::facts::now() - DAYS_TO_1970 * TICKS_PER_DAY) / 10
+    use query::datum::{DAYS_TO_1970, TICKS_PER_DAY};
+    (query::facts::now() - DAYS_TO_1970 * TICKS_PER_DAY) / 10
 }

@@ -1,16 +1,16 @@
 //! Sending events, and the messages among them.
 
 use arrow::record_batch::RecordBatch;
+use query::convert;
 use tds::{Length, ServerMessage, SqlType};
 use tokio::sync::mpsc;
+use tsql::SqlError;
 
 use super::Cancellation;
 use super::instance::Instance;
 use super::placement::{EarlyEvents, Placement};
 use super::response::{DoneKind, Response, StatementDone};
-use crate::engine::convert;
 use crate::memory::Reservation;
-use crate::sql_error::SqlError;
 
 /// Where a request's events go.
 pub(super) struct Output {

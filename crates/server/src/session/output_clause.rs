@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema};
+use query::{Binder, BoundQuery, JoinedRows, OutputColumn, exact_schema};
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{Output as OutputClause, OutputInto};
+use tsql::expression::Expr;
+use tsql::query::SelectItem;
 
 use super::Session;
 use super::change::take_rows;
@@ -15,13 +21,7 @@ use super::output::Output;
 use super::response::{Response, ResultColumns};
 use super::target::{Chosen, output_columns};
 use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::{Binder, BoundQuery, JoinedRows, OutputColumn, exact_schema};
-use crate::sql_error::SqlError;
 use crate::table::InputRows;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{Output as OutputClause, OutputInto};
-use crate::tsql::expression::Expr;
-use crate::tsql::query::SelectItem;
 
 /// The result of an OUTPUT clause.
 pub(super) struct Shown {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use arrow::array::RecordBatch;
+use query::{BoundQuery, ResultStream, SerialReason, Streams};
 use tokio::task::JoinSet;
+use tsql::SqlError;
+use tsql::query::Query;
 
 use super::Session;
 use super::output::Output;
 use super::work::{OpenTable, Place};
-use crate::engine::{BoundQuery, ResultStream, SerialReason, Streams};
-use crate::sql_error::SqlError;
 use crate::table::{InputRows, TableWriter};
-use crate::tsql::query::Query;
 
 /// What becomes of a batch of the query: which of its columns goes where.
 pub(super) type Placing = Arc<dyn Fn(&RecordBatch) -> InputRows + Send + Sync>;

@@ -3,9 +3,9 @@
 use std::any::Any;
 
 use query::BoundQuery;
+use tsql::SqlError;
 
 use super::work::{QueryScan, store_error};
-use crate::sql_error::SqlError;
 use crate::storage::{Scan, ScannedRows};
 
 /// Rows of one table, in the order in which it is read.

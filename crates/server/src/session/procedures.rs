@@ -23,6 +23,13 @@ mod triggers;
 use tds::SqlType;
 
 use parameters::Signature;
+use query::convert::display;
+use query::{Datum, OutputColumn};
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::Execute;
+use tsql::expression::Expr;
+use tsql::parse_declarations;
 
 use super::Session;
 use super::interpreter::{Flow, Frame};
@@ -30,13 +37,6 @@ use super::output::Output;
 use super::response::{DoneKind, Response, ResultColumns, StatementDone, command};
 use super::work::VariableTable;
 use crate::catalogue::views::View;
-use crate::engine::convert::display;
-use crate::engine::{Datum, OutputColumn};
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::Execute;
-use crate::tsql::expression::Expr;
-use crate::tsql::parse_declarations;
 
 pub(super) use cursors::ApiCursors;
 pub(super) use prepared::Prepared;

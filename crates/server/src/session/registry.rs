@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
+use query::facts;
 use tokio::sync::watch;
 
 use super::LoginSettings;
 use super::isolation::level;
-use crate::engine::facts;
 
 /// Who is logged in.
 #[derive(Debug, Clone)]

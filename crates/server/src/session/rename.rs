@@ -1,13 +1,14 @@
 //! sp_rename: tables, views, procedures and the like; columns, indexes and constraints.
 
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::expression::Expr;
+use tsql::{parse_expression, parse_object_name};
+
 use super::Session;
 use super::interpreter::Frame;
 use super::work::{OpenTable, place_of};
 use crate::catalogue::{ModuleKind, TableDefinition, same_name};
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::expression::Expr;
-use crate::tsql::{parse_expression, parse_object_name};
 
 impl Session {
     /// Renames what `name` names. Errors: 15225 if nothing does, 15248 for an unknown kind, 15335 if the new name is taken,

@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
+use query::{Binder, BoundQuery, Datum, Streams, exact_schema, without_empty_text};
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::expression::Expr;
+use tsql::file_group::WrittenGroup;
+use tsql::query::{Query, QueryBody, Select, SelectItem};
 
 use super::Session;
 use super::environment::SessionEnvironment;
@@ -15,14 +21,8 @@ use super::response::{DoneKind, Response, ResultColumns, command};
 use super::text_size;
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ColumnDefinition, TableDefinition, has_ansi_padding};
-use crate::engine::{Binder, BoundQuery, Datum, Streams, exact_schema, without_empty_text};
-use crate::sql_error::SqlError;
 use crate::storage::ScannedRows;
 use crate::table::InputRows;
-use crate::tsql::ObjectName;
-use crate::tsql::expression::Expr;
-use crate::tsql::file_group::WrittenGroup;
-use crate::tsql::query::{Query, QueryBody, Select, SelectItem};
 
 impl Session {
     /// Runs a SELECT.
@@ -211,10 +211,7 @@ impl Session {
         let items = exprs.into_iter().map(|expr| SelectItem::Value { expr, alias: None }).collect::<Vec<_>>();
         // Without any column there still is a row for each row.
         let items = if items.is_empty() {
-            vec![SelectItem::Value {
-                expr: Expr::Literal(crate::tsql::expression::Literal::Null),
-                alias: None,
-            }]
+            vec![SelectItem::Value { expr: Expr::Literal(tsql::expression::Literal::Null), alias: None }]
         } else {
             items
         };
@@ -362,9 +359,7 @@ impl Session {
             database,
             schema,
             name: name.name.clone(),
-            created_us: (crate::engine::facts::now()
-                - crate::engine::datum::DAYS_TO_1970 * crate::engine::datum::TICKS_PER_DAY)
-                / 10,
+            created_us: (query::facts::now() - query::datum::DAYS_TO_1970 * query::datum::TICKS_PER_DAY) / 10,
             columns,
             keys: Vec::new(),
             indexes: Vec::new(),

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::SequenceOptions;
 
 use super::Session;
 use super::instance::Instance;
 use super::work::store_error;
 use crate::catalogue::{ModuleDefinition, ModuleKind, SequenceDefinition};
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::SequenceOptions;
 
 /// Values that are set aside at once; a server that is killed skips what is left of them.
 const RESERVED: i64 = 50;

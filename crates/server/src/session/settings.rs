@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use query::DateFormat;
-
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
+use tsql::ObjectName;
+use tsql::SqlError;
 
 /// The options that change what the server does. Those that it cannot follow are [refused](Settings::switch).
 #[derive(Debug, Clone)]

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::Statement;
+use tsql::parse_batch;
 
 use super::light::light_tables;
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::Statement;
-use crate::tsql::parse_batch;
 
 /// Texts in each of the two generations.
 const TEXTS_MAX: usize = 256;

@@ -1,8 +1,13 @@
 //! Table-valued parameters: the rows of a remote call, and tables that one scope lends another.
 
+use query::Datum;
+use query::convert::convert;
 use rows::{Decoder, Form};
 use tds::rpc::Parameter;
 use tds::{ColumnFlags, SqlType, TableParameter};
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::Declaration;
 
 use super::Session;
 use super::interpreter::Frame;
@@ -11,12 +16,7 @@ use super::user_type::{Declared, declared_type, definition_of_type, find_type, t
 use super::work::{VariableAccess, VariableTable};
 use crate::bulk_error;
 use crate::catalogue::{ModuleDefinition, UserType};
-use crate::engine::Datum;
-use crate::engine::convert::convert;
-use crate::sql_error::SqlError;
 use crate::table::InputRows;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::Declaration;
 
 /// Rows of one batch on their way into the parameter's table.
 const BATCH_ROWS: usize = 16 << 10;
@@ -68,7 +68,7 @@ fn type_of(
     // Some clients put the whole name into its last part.
     if name.schema.is_none()
         && find_type(session, &name, None)?.is_none()
-        && let Ok(parsed) = crate::tsql::parse_object_name(&table.name)
+        && let Ok(parsed) = tsql::parse_object_name(&table.name)
     {
         name = parsed;
     }
@@ -236,8 +236,8 @@ pub(super) fn parameter_type(
         .iter()
         .find(|own| !parameter.name.is_empty() && own.name.eq_ignore_ascii_case(&parameter.name))
         .or_else(|| parameters.get(position))?;
-    let name = crate::tsql::parse_object_name(&found.type_text).ok()?;
-    Some(crate::tsql::user_type::named_type(&name))
+    let name = tsql::parse_object_name(&found.type_text).ok()?;
+    Some(tsql::user_type::named_type(&name))
 }
 
 /// Drops the tables of a remote call.

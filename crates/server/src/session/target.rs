@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
+use query::{
+    Binder, BoundTable, Datum, Environment, Located, LocatedTable, OutputColumn, ScalarFunction,
+    TableFunction, ViewQuery, exact_schema,
+};
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::ModuleBody;
+use tsql::bulk_file::BulkRowset;
+use tsql::expression::Expr;
+use tsql::hints::{TableHint, TableHints};
+use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
 
 use super::Session;
 use super::environment::SessionEnvironment;
 use super::interpreter::Frame;
 use super::work::{OpenTable, store_error};
 use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::{
-    Binder, BoundTable, Datum, Environment, Located, LocatedTable, OutputColumn, ScalarFunction,
-    TableFunction, ViewQuery, exact_schema,
-};
-use crate::sql_error::SqlError;
 use crate::storage::{Reads, RowLocator};
-use crate::tsql::ObjectName;
-use crate::tsql::ast::ModuleBody;
-use crate::tsql::bulk_file::BulkRowset;
-use crate::tsql::expression::Expr;
-use crate::tsql::hints::{TableHint, TableHints};
-use crate::tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
 
 /// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
 pub(super) const ROW: &str = " row";
@@ -382,14 +382,14 @@ impl Session {
         let Some(top) = top else { return Ok(rows) };
         let (value, sql_type) = self.value(&top.count, frame).await?;
         if top.percent {
-            let percent = crate::engine::convert::convert(value, &sql_type, &SqlType::Float, 0)?;
+            let percent = query::convert::convert(value, &sql_type, &SqlType::Float, 0)?;
             let Datum::Float(percent) = percent else { return Ok(0) };
             if !(0.0..=100.0).contains(&percent) {
                 return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
             }
             return Ok((rows as f64 * percent / 100.0).ceil() as usize);
         }
-        let value = crate::engine::convert::convert(value, &sql_type, &SqlType::BigInt, 0)?;
+        let value = query::convert::convert(value, &sql_type, &SqlType::BigInt, 0)?;
         match value.as_int() {
             Some(count) => usize::try_from(count).map(|count| count.min(rows)).map_err(|_| {
                 SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, BinaryArray, RecordBatch, RecordBatchOptions, StringArray};
+use query::convert::{code_page_bytes, cut_text};
 use tds::{Column, Length, SqlType};
-
-use crate::engine::convert::{code_page_bytes, cut_text};
-use crate::sql_error::SqlError;
+use tsql::SqlError;
 
 /// Whether values of the column are cut.
 fn is_cut(column: &Column) -> bool {

@@ -1,6 +1,8 @@
 //! Transactions by statement and by transaction-manager request.
 
 use tds::transaction_request::{BeginTransaction, Isolation, TransactionRequest};
+use tsql::SqlError;
+use tsql::ast::StatementKind;
 
 use super::Session;
 use super::interpreter::Frame;
@@ -8,8 +10,6 @@ use super::isolation::level;
 use super::output::Output;
 use super::response::{DoneKind, Response, SessionChange, command};
 use super::uncommittable::uncommittable;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::StatementKind;
 
 impl Session {
     /// BEGIN, COMMIT, ROLLBACK, SAVE.

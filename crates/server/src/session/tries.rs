@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use store::LockMode;
+use tsql::SqlError;
+use tsql::hints::{TableHint, TableHints};
 
 use super::Session;
 use super::target::Candidates;
 use super::work::{Mark, OpenTable};
-use crate::sql_error::SqlError;
 use crate::storage::RowLocator;
-use crate::tsql::hints::{TableHint, TableHints};
 
 /// How often a statement has been begun anew.
 pub(super) struct Tries {

@@ -1,11 +1,12 @@
 //! Triggers as their tables know them: CREATE, DROP, ENABLE and DISABLE.
 
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::module::TriggerEvents;
+
 use super::Session;
 use super::work::{OpenTable, Place};
 use crate::catalogue::{ModuleDefinition, ModuleKind, TableDefinition, Trigger, same_name};
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::module::TriggerEvents;
 
 /// What a trigger is of.
 enum Parent {
@@ -116,7 +117,7 @@ fn check_instead(
     events: TriggerEvents,
 ) -> Result<(), SqlError> {
     if let Parent::Table(open) = parent {
-        use crate::tsql::ast::ReferentialAction::NoAction;
+        use tsql::ast::ReferentialAction::NoAction;
         let cascades = open.definition.foreign_keys.iter().any(|key| {
             events.delete && key.on_delete != NoAction || events.update && key.on_update != NoAction
         });

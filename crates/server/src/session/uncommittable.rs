@@ -1,9 +1,10 @@
 //! Transactions that an error within TRY has made uncommittable: they can be read in and rolled back, nothing else.
 
+use tsql::SqlError;
+
 use super::Session;
 use super::output::Output;
 use super::response::{DoneKind, Response, SessionChange};
-use crate::sql_error::SqlError;
 
 impl Session {
     /// After an error that takes the transaction with it. Where a TRY will catch the error the transaction becomes uncommittable, elsewhere

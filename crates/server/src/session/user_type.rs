@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
+use query::Datum;
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{AlterAction, ColumnClause, Declaration, StatementKind};
+use tsql::parse_object_name;
+use tsql::user_type::{CreateType, TypeBody, name_of_type};
 
 use super::Session;
 use super::interpreter::Frame;
 use super::work::{Place, VariableTable};
 use crate::catalogue::{TableDefinition, USER_TYPE_ID_FIRST, UserType, UserTypeKind, same_name};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{AlterAction, ColumnClause, Declaration, StatementKind};
-use crate::tsql::parse_object_name;
-use crate::tsql::user_type::{CreateType, TypeBody, name_of_type};
 
 /// What a declared type is.
 pub(super) enum Declared {

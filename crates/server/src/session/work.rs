@@ -22,6 +22,8 @@ pub(crate) use error::{keyed_error, store_error};
 pub(crate) use query_scan::QueryScan;
 use reads::StatementReads;
 use temporary::{TemporaryObjects, global_key, own_key, place_of_key};
+use tsql::ObjectName;
+use tsql::SqlError;
 use variables::TableScope;
 pub(crate) use variables::{VariableAccess, VariableTable};
 
@@ -29,9 +31,7 @@ use super::Instance;
 use super::placement::Placement;
 use super::uncommittable::uncommittable;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, UserType, store_key};
-use crate::sql_error::SqlError;
 use crate::storage::{RowLocator, Savepoint, Transaction};
-use crate::tsql::ObjectName;
 
 /// Whose a table is, and which transaction changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

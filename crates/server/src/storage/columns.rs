@@ -13,10 +13,10 @@ use store::StoreError;
 use store::engine::kind::Place;
 use store::engine::{Column, FilterTest, Kind};
 
+use query::Datum;
 use tds::{CodePage, Length, SqlType};
 
 use crate::catalogue::ColumnDefinition;
-use crate::engine::Datum;
 
 /// The form of one table: its schema in memory and its columns in pages.
 #[derive(Debug)]

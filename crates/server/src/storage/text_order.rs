@@ -2,10 +2,9 @@
 
 use std::cell::RefCell;
 
+use query::{is_case_sensitive, text_key};
 use store::engine::{KeyText, TextOrder};
 use tds::Collation;
-
-use crate::engine::{is_case_sensitive, text_key};
 
 /// What the paged engine orders text by. It is kept in files: other bytes for the same text are another format.
 pub(super) const TEXT_ORDER: TextOrder = TextOrder { write };

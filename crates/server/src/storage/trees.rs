@@ -6,12 +6,12 @@ use store::engine::kind::Place;
 use store::engine::{
     Compression, EngineError, FilterTerm, FilterTest, IndexDefinition, KeyColumn, Placement, Transaction,
 };
+use tsql::file_group::FileGroups;
+use tsql::index::DataCompression;
 
 use super::columns::{kind_of_column, stored_value};
 use super::key_width::KeyWidth;
 use crate::catalogue::{ColumnTest, DEFAULT_COLLATION, IndexOptions, RowFilter, TableDefinition, relations};
-use crate::tsql::file_group::FileGroups;
-use crate::tsql::index::DataCompression;
 
 /// The trees of a table, and how its rows are compressed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, StringArray, StringBuilder};
+use query::convert::{convert, cut_text, in_code_page, length_limit};
+use query::{Datum, is_finite};
 use tds::{Collation, SqlType};
+use tsql::SqlError;
 
 use crate::catalogue::{ColumnDefinition, TableDefinition};
-use crate::engine::convert::{convert, cut_text, in_code_page, length_limit};
-use crate::engine::{Datum, is_finite};
-use crate::sql_error::SqlError;
 
 /// Converts `array`, whose values are of type `from`, to the column's type.
 ///
@@ -33,7 +33,7 @@ pub(super) fn to_column(
     if to.is_binary() && from.is_binary() {
         return binary(array, table, column).map(|array| kept(array, column));
     }
-    if from == to || (array.data_type() == &crate::engine::datum::data_type(to) && same_values(from, to)) {
+    if from == to || (array.data_type() == &query::datum::data_type(to) && same_values(from, to)) {
         return Ok(Arc::clone(array));
     }
     let mut values = Vec::with_capacity(array.len());

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
+use query::seek_any;
+use tsql::SqlError;
 
 use super::keys::SeenKeys;
 use crate::catalogue::{TableDefinition, UniqueKey};
-use crate::engine::seek_any;
 use crate::session::work::{WorkAccess, store_error};
-use crate::sql_error::SqlError;
 
 /// Rows that are looked up at once.
 const LOOKUP_ROWS: usize = 1024;

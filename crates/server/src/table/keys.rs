@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder, StringBuilder};
 use arrow::row::{RowConverter, SortField};
+use query::convert::display;
+use query::{Datum, is_case_sensitive, text_key};
 use tds::SqlType;
+use tsql::SqlError;
 
 use crate::catalogue::{ColumnDefinition, TableDefinition, UniqueKey};
-use crate::engine::convert::display;
-use crate::engine::{Datum, is_case_sensitive, text_key};
-use crate::sql_error::SqlError;
 
 /// Keys that rows have.
 #[derive(Debug)]

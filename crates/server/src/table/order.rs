@@ -4,10 +4,10 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::SortOptions;
 use arrow::row::{RowConverter, SortField};
 use tds::SqlType;
+use tsql::SqlError;
 
 use super::keys::{comparable, shown};
 use crate::catalogue::{TableDefinition, same_name};
-use crate::sql_error::SqlError;
 
 /// Compares each row's key with the one before.
 #[derive(Debug)]

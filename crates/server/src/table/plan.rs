@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use query::{Binder, BoundExpr, OutputColumn, Scope, ScopeColumn, Typed};
+use tsql::SqlError;
+use tsql::parse_expression;
+
 use crate::catalogue::{Check, TableDefinition};
-use crate::engine::{Binder, BoundExpr, OutputColumn, Scope, ScopeColumn, Typed};
-use crate::sql_error::SqlError;
-use crate::tsql::parse_expression;
 
 /// The bound expressions of a table.
 #[derive(Debug, Clone)]

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::row::{RowConverter, SortField};
+use query::seek_values;
+use tsql::SqlError;
 
 use super::keys::comparable;
 use crate::catalogue::{ForeignKey, TableDefinition};
-use crate::engine::seek_values;
 use crate::session::work::{OpenTable, WorkAccess, store_error};
-use crate::sql_error::SqlError;
 
 /// A FOREIGN KEY and the table that it refers to.
 #[derive(Debug, Clone)]

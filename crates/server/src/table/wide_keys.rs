@@ -1,9 +1,9 @@
 //! Keys that are declared wider than an index entry may be: each row's is measured.
 
 use arrow::array::{Array, ArrayRef, AsArray};
+use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
-use crate::sql_error::SqlError;
 use crate::storage::{KeyWidth, stored_bytes};
 
 /// The keys and indexes of a table whose entries may be too long.

@@ -8,7 +8,10 @@ use arrow::array::{
 use arrow::compute::kernels::zip::zip;
 use arrow::compute::{filter, is_null, take};
 use arrow::datatypes::{Field, Schema};
+use query::datum::data_type;
+use query::{Datum, Typed};
 use tds::SqlType;
+use tsql::SqlError;
 
 use super::WritePlan;
 use super::column::to_column;
@@ -18,11 +21,8 @@ use super::plan::column_name;
 use super::reference::{PendingKeys, Reference};
 use super::wide_keys::WideKeys;
 use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, UniqueKey};
-use crate::engine::datum::data_type;
-use crate::engine::{Datum, Typed};
 use crate::session::Instance;
 use crate::session::work::{OpenTable, SharedPair, WorkAccess, store_error, waiting};
-use crate::sql_error::SqlError;
 use crate::storage::{
     LoadLogging, Scan, SideWriter, StrungForm, StrungRows, Transaction, ValueForm, value_form,
 };
@@ -353,7 +353,7 @@ impl TableWriter {
                 1,
                 format!(
                     "Arithmetic overflow error converting IDENTITY to data type {}.",
-                    crate::engine::convert::type_name(&column.sql_type)
+                    query::convert::type_name(&column.sql_type)
                 ),
             )
         })

@@ -1,10 +1,10 @@
 //! Answers as lines of text.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use bulkwire_server::engine::Datum;
-use bulkwire_server::engine::convert::display;
 use bulkwire_server::session::response::Response;
 use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use query::Datum;
+use query::convert::display;
 use tds::SqlType;
 use tokio::sync::mpsc;
 

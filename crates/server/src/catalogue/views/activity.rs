@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use query::Datum;
 use store::engine::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
 
 use super::view::{int, text};
 use super::{Context, Entry, View, moment};
 use crate::catalogue::TableDefinition;
-use crate::engine::Datum;
 use crate::storage::{Figures, file_id};
 
 const WAIT_STATS: &str = "

@@ -1,8 +1,9 @@
 //! The machine, transactions by session, and the texts that are kept parsed.
 
+use query::Datum;
+
 use super::view::{bit, int, text};
 use super::{Context, Entry, View};
-use crate::engine::Datum;
 
 const HOST_INFO: &str = "
     host_platform nvarchar(256)!

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use query::Datum;
 use tds::SqlType;
 
 use super::types::{max_length, precision, scale, system_type};
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View};
 use crate::catalogue::{DEFAULT_COLLATION, definition_text};
-use crate::engine::Datum;
 
 macro_rules! column_shape {
     ($($more:literal),*) => {

@@ -1,10 +1,11 @@
 //! The views of SQL Server 2000, which old clients and ODBC still ask.
 
+use query::Datum;
+
 use super::types::{SYSTEM_TYPES, max_length, precision, scale, system_type};
 use super::view::{bit, int, kind, text};
 use super::{Context, Entry, View, modules, moment, system_objects};
 use crate::catalogue::{DEFAULT_COLLATION, definition_text};
-use crate::engine::Datum;
 
 const OBJECTS: &str = "
     name sysname!

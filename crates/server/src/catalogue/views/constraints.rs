@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use query::Datum;
+
 use super::objects::{object, object_shape};
 use super::view::{bit, int, text};
 use super::{Context, Entry, View};
 use crate::catalogue::{TableDefinition, definition_text, same_name};
-use crate::engine::Datum;
 
 const KEYS: &str = object_shape!("unique_index_id int!\nis_system_named bit! = 0\nis_enforced bit = 1");
 

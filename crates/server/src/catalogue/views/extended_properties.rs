@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use query::Datum;
+use query::convert::convert;
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::ModuleWord;
 
 use super::view::{int, optional, text};
 use super::{Context, Entry, View, modules};
 use crate::catalogue::{ExtendedProperty, ModuleKind, PropertyOwner, TableDefinition, same_name};
-use crate::engine::Datum;
-use crate::engine::convert::convert;
 use crate::facts::Facts;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::ModuleWord;
 
 const EXTENDED_PROPERTIES: &str = "
     class tinyint!

@@ -2,12 +2,12 @@
 //!
 //! tempdb shows none, since temporary tables are kept in memory.
 
+use query::Datum;
 use store::engine::{DataFileSpace, FileGroup, FileGrowth};
 
 use super::view::{kind, text};
 use super::{Context, Entry, View};
 use crate::catalogue::{DatabaseEntry, same_name};
-use crate::engine::Datum;
 use crate::storage::{Figures, LOG_FILE_ID, file_id};
 
 /// The columns that both views of files have.

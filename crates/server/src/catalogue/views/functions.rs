@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use query::{Datum, TableFunction};
 use tds::{Length, SqlType};
+use tsql::ObjectName;
+use tsql::SqlError;
 
 use super::view::int;
 use super::{View, activity_of_sessions, extended_properties, log, physical};
 use crate::catalogue::{DatabaseEntry, same_name};
-use crate::engine::{Datum, TableFunction};
 use crate::facts::Facts;
 use crate::session::work::waiting;
-use crate::sql_error::SqlError;
 use crate::storage::{Figures, LOG_FILE_ID, file_id};
-use crate::tsql::ObjectName;
 
 /// `sys.dm_io_virtual_file_stats`.
 const FILE_STATS: &str = "

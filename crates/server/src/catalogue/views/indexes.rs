@@ -1,12 +1,13 @@
 //! Indexes, statistics and partitions.
 
+use query::Datum;
+use tsql::index::DataCompression;
+
 use super::partitions::store_index;
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View};
 use crate::catalogue::{IndexOptions, TableDefinition, definition_text, same_name};
-use crate::engine::Datum;
 use crate::storage::{IndexPages, index_of};
-use crate::tsql::index::DataCompression;
 
 const INDEXES: &str = "
     object_id int!

@@ -1,15 +1,15 @@
 //! The views of the SQL standard.
 
+use query::Datum;
 use tds::SqlType;
+use tsql::expression::Expr;
+use tsql::parse_expression;
 
 use super::constraints::referenced_key;
 use super::types::{max_length, precision, scale, system_type};
 use super::view::{int, optional, text};
 use super::{Context, Entry, View};
 use crate::catalogue::{TableDefinition, definition_text, same_name};
-use crate::engine::Datum;
-use crate::tsql::expression::Expr;
-use crate::tsql::parse_expression;
 
 const TABLES: &str = "
     TABLE_CATALOG nvarchar(128)

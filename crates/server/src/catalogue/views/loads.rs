@@ -1,12 +1,12 @@
 //! Recent bulk loads, a view that SQL Server does not have: how many tasks wrote, and which conditions of minimal logging failed.
 
+use query::Datum;
+use query::datum::TICKS_PER_SECOND;
 use store::engine::RecoveryModel;
 
 use super::view::{bit, int, text};
 use super::{Context, Entry, View};
 use crate::catalogue::same_name;
-use crate::engine::Datum;
-use crate::engine::datum::TICKS_PER_SECOND;
 
 const LOADS: &str = "
     load_id bigint!

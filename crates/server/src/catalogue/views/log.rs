@@ -2,16 +2,16 @@
 //!
 //! A store of segments has none.
 
+use query::Datum;
 use store::engine::page::UnitId;
 use store::engine::{LogReuseWait, LogRow, Lsn, RecoveryModel};
+use tsql::SqlError;
 
 use super::view::{int, text};
 use super::{Context, Entry, View};
 use crate::catalogue::TableDefinition;
-use crate::engine::Datum;
 use crate::facts::Facts;
 use crate::session::work::{store_error, waiting};
-use crate::sql_error::SqlError;
 use crate::storage::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of};
 
 const LOG_SPACE: &str = "

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use query::Datum;
+
 use super::types::{max_length, precision, scale, system_type};
 use super::view::{bit, int, kind, text};
 use super::{Context, View, moment};
 use crate::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
-use crate::engine::Datum;
 
 /// The database's modules.
 pub(super) fn of(context: &Context<'_>) -> Vec<Arc<Module>> {

@@ -1,9 +1,10 @@
 //! Tables and everything else that has an `object_id`.
 
+use query::Datum;
+
 use super::view::{int, kind, text};
 use super::{Context, Entry, View, modules, moment, system_objects};
 use crate::catalogue::TableDefinition;
-use crate::engine::Datum;
 
 /// The columns that all views of objects begin with.
 macro_rules! object_shape {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use query::Datum;
 use store::engine::AllocationUnitSpace;
 use store::engine::catalogue::Table;
 use store::engine::page::UnitId;
@@ -13,7 +14,6 @@ use super::indexes::{IndexRow, index_rows};
 use super::view::{int, text};
 use super::{Context, Entry, View};
 use crate::catalogue::TableDefinition;
-use crate::engine::Datum;
 use crate::storage::{Figures, IndexPages, index_of};
 
 const PARTITIONS: &str = "

@@ -1,6 +1,8 @@
 //! `sys.dm_db_index_physical_stats`: how full pages are, and in what order they lie.
 
+use query::Datum;
 use store::engine::{PageStatistics, ScanDetail};
+use tsql::SqlError;
 
 use super::View;
 use super::functions::{parameter_incorrect, wanted};
@@ -8,10 +10,8 @@ use super::indexes::{IndexRow, index_rows};
 use super::partitions::{partition_id, store_index};
 use super::view::{int, text};
 use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::Datum;
 use crate::facts::Facts;
 use crate::session::work::store_error;
-use crate::sql_error::SqlError;
 use crate::storage::{Figures, IndexPages, index_of};
 
 pub(super) const STATISTICS: &str = "

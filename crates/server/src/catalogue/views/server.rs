@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use query::Datum;
+
 use super::types::SYSTEM_TYPES;
 use super::view::{bit, int, optional, text};
 use super::{Context, Entry, View, log, moment};
 use crate::catalogue::DEFAULT_COLLATION;
-use crate::engine::Datum;
 
 const DATABASES: &str = "
     name sysname!

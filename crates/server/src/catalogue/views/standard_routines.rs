@@ -1,14 +1,14 @@
 //! Procedures, functions and sequences as the SQL standard shows them.
 
+use query::Datum;
 use tds::{Collation, SqlType};
+use tsql::ast::ModuleWord;
 
 use super::information_schema::measures;
 use super::types::{precision, scale, system_type};
 use super::view::{int, text};
 use super::{Context, Entry, View, modules, moment};
 use crate::catalogue::{ModuleDefinition, ModuleKind};
-use crate::engine::Datum;
-use crate::tsql::ast::ModuleWord;
 
 const ROUTINES: &str = "
     SPECIFIC_CATALOG nvarchar(128)
@@ -210,7 +210,7 @@ fn sequences(context: &Context<'_>, view: &mut View) {
                 true => Datum::Decimal(i128::from(value)),
                 false => Datum::Int(value),
             };
-            crate::engine::convert::convert(value, &sql_type, &SqlType::SqlVariant, 0).unwrap_or(Datum::Null)
+            query::convert::convert(value, &sql_type, &SqlType::SqlVariant, 0).unwrap_or(Datum::Null)
         };
         view.add([
             ("SEQUENCE_CATALOG", text(&definition.database)),

@@ -1,9 +1,10 @@
 //! The objects that every database has: system tables, internal tables, queues, system views and procedures.
 
+use query::Datum;
+
 use super::objects::object_shape;
 use super::view::{bit, int, kind, text};
 use super::{Context, Entry, View, moment};
-use crate::engine::Datum;
 use crate::session::procedure_names;
 
 /// A system table, internal table or queue, with the number that it has in every SQL Server.

@@ -1,9 +1,10 @@
 //! sys.time_zone_info.
 
+use query::Datum;
+use query::functions::{TIME_ZONES, zone_now};
+
 use super::view::{bit, text};
 use super::{Entry, View};
-use crate::engine::Datum;
-use crate::engine::functions::{TIME_ZONES, zone_now};
 
 pub(super) const ENTRIES: &[Entry] = &[Entry::new(
     "time_zone_info",

@@ -1,13 +1,14 @@
 //! Types of the user's own in the catalogue.
 
+use query::Datum;
+use tsql::parse_object_name;
+
 use super::types::{max_length, precision, scale, system_type};
 use super::view::{bit, int, optional, text};
 use super::{Context, View, moment};
 use crate::catalogue::{
     ColumnDefinition, DEFAULT_COLLATION, TABLE_TYPE_ID, TableDefinition, UserType, UserTypeKind, same_name,
 };
-use crate::engine::Datum;
-use crate::tsql::parse_object_name;
 
 /// The database's types.
 pub(super) fn of(context: &Context<'_>) -> Vec<UserType> {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
+use query::convert::convert;
+use query::{BoundTable, Datum, MemoryTable, OutputColumn, exact_schema};
 use tds::{Length, SqlType};
-
-use crate::engine::convert::convert;
-use crate::engine::{BoundTable, Datum, MemoryTable, OutputColumn, exact_schema};
-use crate::sql_error::SqlError;
+use tsql::SqlError;
 
 /// A made-up table: columns and rows.
 #[derive(Debug, Clone)]

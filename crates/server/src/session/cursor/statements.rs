@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use query::{Binder, Datum, exact_schema};
+use tsql::SqlError;
+use tsql::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
+
 use super::super::Session;
 use super::super::interpreter::Frame;
 use super::super::output::Output;
 use super::super::response::{Response, ResultColumns, command};
 use super::{Fetch, NamedCursor, ServerCursor};
-use crate::engine::{Binder, Datum, exact_schema};
-use crate::sql_error::SqlError;
-use crate::tsql::cursor::{CursorDeclaration, CursorName, CursorStatement, FetchDirection};
 
 /// Cursors by their names in lower case; those of variables begin with `@`.
 pub(in crate::session) type Cursors = HashMap<String, NamedCursor>;
@@ -148,7 +149,7 @@ impl Session {
         let mut number = 0;
         if let FetchDirection::Absolute(expr) | FetchDirection::Relative(expr) = direction {
             let (value, sql_type) = self.value(expr, frame).await?;
-            let value = crate::engine::convert::convert(value, &sql_type, &tds::SqlType::BigInt, 0)?;
+            let value = query::convert::convert(value, &sql_type, &tds::SqlType::BigInt, 0)?;
             number = value.as_int().unwrap_or(0);
         }
         let fetch = match direction {

@@ -1,6 +1,9 @@
 //! DBCC CHECKDB, CHECKTABLE and CHECKALLOC: what a structural check finds, as SQL Server's messages.
 
+use query::Datum;
 use store::engine::{EngineError, Finding, FindingKind};
+use tsql::SqlError;
+use tsql::administration::Dbcc;
 
 use super::super::Session;
 use super::super::interpreter::Frame;
@@ -10,10 +13,7 @@ use super::super::work::{OpenTable, Place, store_error, waiting};
 use super::Argument;
 use crate::catalogue::views::{View, index_id_of, partition_id, space_of};
 use crate::catalogue::{DatabaseEntry, TableDefinition, same_name, store_key};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
 use crate::storage::{Figures, Reads, file_id, page_text};
-use crate::tsql::administration::Dbcc;
 
 /// The columns of WITH TABLERESULTS.
 const TABLE_RESULTS: &[(&str, &str)] = &[

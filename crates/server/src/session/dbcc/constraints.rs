@@ -1,5 +1,12 @@
 //! DBCC CHECKCONSTRAINTS: rows that satisfy CHECK and FOREIGN KEY constraints not.
 
+use query::Datum;
+use query::convert::display;
+use tsql::SqlError;
+use tsql::administration::Dbcc;
+use tsql::ast::StatementKind;
+use tsql::{parse_batch, parse_object_name};
+
 use super::super::Session;
 use super::super::interpreter::Frame;
 use super::super::output::Output;
@@ -8,12 +15,6 @@ use super::super::work::OpenTable;
 use super::Argument;
 use crate::catalogue::views::View;
 use crate::catalogue::{Check, ForeignKey, TableDefinition, same_name};
-use crate::engine::Datum;
-use crate::engine::convert::display;
-use crate::sql_error::SqlError;
-use crate::tsql::administration::Dbcc;
-use crate::tsql::ast::StatementKind;
-use crate::tsql::{parse_batch, parse_object_name};
 
 /// Rows of one constraint that are shown without ALL_ERRORMSGS.
 const ROWS_SHOWN: u64 = 200;

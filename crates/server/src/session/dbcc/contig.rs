@@ -1,6 +1,9 @@
 //! DBCC SHOWCONTIG.
 
+use query::Datum;
 use store::engine::{PageStatistics, ScanDetail};
+use tsql::SqlError;
+use tsql::administration::Dbcc;
 
 use super::super::Session;
 use super::super::output::Output;
@@ -8,10 +11,7 @@ use super::super::work::{Place, waiting};
 use super::Argument;
 use crate::catalogue::views::{View, by_index};
 use crate::catalogue::{TableDefinition, same_name};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
 use crate::storage::Figures;
-use crate::tsql::administration::Dbcc;
 
 const TABLE_RESULTS: &[(&str, &str)] = &[
     ("ObjectName", "nvarchar(128)"),

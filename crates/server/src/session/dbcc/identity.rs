@@ -1,14 +1,15 @@
 //! DBCC CHECKIDENT.
 
+use tsql::SqlError;
+use tsql::administration::Dbcc;
+
 use super::super::Session;
 use super::super::output::Output;
 use super::super::work::OpenTable;
 use super::{Argument, incorrect};
 use crate::catalogue::Identity;
-use crate::sql_error::SqlError;
 use crate::storage::Reads;
 use crate::table::furthest_identity;
-use crate::tsql::administration::Dbcc;
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq)]

@@ -1,11 +1,12 @@
 //! DBCC USEROPTIONS.
 
+use query::{Datum, OutputColumn};
+use tsql::SqlError;
+
 use super::super::Session;
 use super::super::output::Output;
 use super::super::response::{Response, ResultColumns};
 use crate::catalogue::views::View;
-use crate::engine::{Datum, OutputColumn};
-use crate::sql_error::SqlError;
 
 impl Session {
     /// Shows the options that are set, as this session has them. Returns the number of rows.

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use tsql::SqlError;
+
 use super::super::Session;
 use super::super::application_locks::{Mode, Owner};
 use super::parameters::{Parameters, Signature};
 use super::{Argument, Outcome};
-use crate::sql_error::SqlError;
 
 const GET: Signature = Signature {
     name: "sp_getapplock",

@@ -1,6 +1,8 @@
 //! sp_columns and sp_special_columns.
 
+use query::Datum;
 use tds::SqlType;
+use tsql::SqlError;
 
 use super::Argument;
 use super::odbc_type::{Dialect, OdbcType};
@@ -8,8 +10,6 @@ use super::parameters::Signature;
 use super::shown::{Shown, Wanted};
 use crate::catalogue::views::View;
 use crate::catalogue::{ColumnDefinition, TableDefinition};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
 
 const COLUMNS: Signature = Signature {
     name: "sp_columns",
@@ -206,7 +206,7 @@ pub(super) fn special_columns(
 fn identifying(table: &TableDefinition, not_null: bool) -> Vec<&ColumnDefinition> {
     let mut keys = table.unique_keys();
     keys.retain(|key| key.filter.is_none());
-    keys.sort_by_key(|key| key.kind != crate::sql_error::KeyKind::PrimaryKey);
+    keys.sort_by_key(|key| key.kind != tsql::sql_error::KeyKind::PrimaryKey);
     for key in keys {
         let columns: Vec<&ColumnDefinition> =
             key.columns.iter().filter_map(|position| table.columns.get(*position)).collect();

@@ -6,7 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, RecordBatchOptions};
+use query::{Binder, Datum, OutputColumn, exact_schema};
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::{Declaration, Statement, StatementKind};
+use tsql::query::{Query, QueryBody, SelectItem};
+use tsql::{parse_batch, parse_declarations};
 
 use super::super::Session;
 use super::super::cursor::{Fetch, ServerCursor};
@@ -15,11 +20,6 @@ use super::super::output::{self, Output};
 use super::super::response::{DoneKind, Response, ResultColumns, command};
 use super::prepared::Prepared;
 use super::{Argument, Outcome, text_of_value};
-use crate::engine::{Binder, Datum, OutputColumn, exact_schema};
-use crate::sql_error::SqlError;
-use crate::tsql::ast::{Declaration, Statement, StatementKind};
-use crate::tsql::query::{Query, QueryBody, SelectItem};
-use crate::tsql::{parse_batch, parse_declarations};
 
 /// Scroll options (the low bits of @scrollopt) and their flags.
 mod scroll {

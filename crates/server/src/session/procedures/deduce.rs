@@ -3,7 +3,14 @@
 //! A parameter takes the type of what it is compared, combined or assigned with ("sp_describe_undeclared_parameters",
 //! Remarks); one without such a partner is nvarchar(4000).
 
+use query::Datum;
 use tds::{Length, SqlType};
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::{Insert, InsertSource, Merge, MergeAction, Statement, StatementKind};
+use tsql::expression::Expr;
+use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
+use tsql::{parse_batch, parse_declarations};
 
 use super::super::Session;
 use super::super::interpreter::Frame;
@@ -12,13 +19,6 @@ use super::Argument;
 use super::parameters::Signature;
 use crate::catalogue::same_name;
 use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::{Insert, InsertSource, Merge, MergeAction, Statement, StatementKind};
-use crate::tsql::expression::Expr;
-use crate::tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
-use crate::tsql::{parse_batch, parse_declarations};
 
 const SIGNATURE: Signature =
     Signature { name: "sp_describe_undeclared_parameters", parameters: &["@tsql", "@params"], required: 1 };

@@ -1,6 +1,12 @@
 //! sp_tablecollations_100 and sp_describe_first_result_set.
 
+use query::{Datum, OutputColumn};
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::{Execute, Statement, StatementKind};
+use tsql::expression::{Expr, Literal};
+use tsql::query::{Query, QueryBody, SelectItem};
+use tsql::{parse_batch, parse_declarations, parse_object_name};
 
 use super::super::Session;
 use super::super::interpreter::Frame;
@@ -8,12 +14,6 @@ use super::super::user_type::describe_declarations;
 use super::Argument;
 use super::parameters::Signature;
 use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
-use crate::engine::{Datum, OutputColumn};
-use crate::sql_error::SqlError;
-use crate::tsql::ast::{Execute, Statement, StatementKind};
-use crate::tsql::expression::{Expr, Literal};
-use crate::tsql::query::{Query, QueryBody, SelectItem};
-use crate::tsql::{parse_batch, parse_declarations, parse_object_name};
 
 impl Session {
     /// Collations of a table's columns: `colid`, `name`, `tds_collation`, `collation`, in column order.

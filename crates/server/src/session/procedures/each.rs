@@ -1,14 +1,15 @@
 //! sp_MSforeachtable and sp_MSforeachdb: commands that are run once for each table or database.
 
+use query::Datum;
+use tsql::SqlError;
+use tsql::ast::StatementKind;
+use tsql::parse_batch;
+
 use super::super::Session;
 use super::super::interpreter::{Flow, Frame};
 use super::super::output::Output;
 use super::parameters::{Parameters, Signature};
 use super::{Argument, Outcome};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::StatementKind;
-use crate::tsql::parse_batch;
 
 const EACH_TABLE: Signature = Signature {
     name: "sp_MSforeachtable",

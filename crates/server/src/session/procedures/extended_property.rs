@@ -1,5 +1,11 @@
 //! sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty.
 
+use query::Datum;
+use query::convert::convert;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::ModuleWord;
+
 use super::super::Session;
 use super::super::work::place_of;
 use super::Argument;
@@ -7,11 +13,6 @@ use super::parameters::{Parameters, Signature};
 use crate::catalogue::{
     ExtendedProperty, ModuleKind, PropertyOwner, PropertyValue, TableDefinition, property_of, same_name,
 };
-use crate::engine::Datum;
-use crate::engine::convert::convert;
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::ast::ModuleWord;
 use tds::SqlType;
 
 const WITH_VALUE: &[&str] = &[

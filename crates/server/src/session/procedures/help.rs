@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
+use query::Datum;
 use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::parse_object_name;
 
 use super::super::Session;
 use super::super::interpreter::{Flow, Frame};
@@ -10,10 +14,6 @@ use super::super::output::Output;
 use super::{Argument, Outcome, text_of};
 use crate::catalogue::views::View;
 use crate::catalogue::{Index, Module, TableDefinition, definition_text};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::parse_object_name;
 
 /// sp_help without a name.
 const EVERYTHING: &str = "SELECT o.name AS Name, N'dbo' AS Owner, CAST(LOWER(REPLACE(o.type_desc, '_', ' ')) AS nvarchar(31)) AS Object_type \

@@ -1,13 +1,14 @@
 //! sp_pkeys, sp_fkeys, sp_statistics.
 
+use query::Datum;
+use tsql::SqlError;
+use tsql::ast::ReferentialAction;
+
 use super::Argument;
 use super::parameters::Signature;
 use super::shown::{Shown, Wanted};
 use crate::catalogue::views::View;
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::ReferentialAction;
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())

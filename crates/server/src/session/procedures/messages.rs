@@ -1,13 +1,14 @@
 //! sp_addmessage and sp_dropmessage, and sp_describe_parameter_encryption.
 
+use query::Datum;
+use tsql::SqlError;
+use tsql::parse_declarations;
+
 use super::super::Session;
 use super::parameters::Signature;
 use super::{Argument, text_of};
 use crate::catalogue::UserMessage;
 use crate::catalogue::views::View;
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
-use crate::tsql::parse_declarations;
 
 const ADD: Signature = Signature {
     name: "sp_addmessage",

@@ -1,13 +1,13 @@
 //! Types as ODBC's catalogue functions describe them, and sp_datatype_info.
 
+use query::Datum;
+use query::convert::length_limit;
 use tds::{Length, SqlType};
+use tsql::SqlError;
 
 use super::Argument;
 use super::parameters::Signature;
 use crate::catalogue::views::{View, precision, scale};
-use crate::engine::Datum;
-use crate::engine::convert::length_limit;
-use crate::sql_error::SqlError;
 
 /// Which of the several spellings of a type a client wants.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +97,7 @@ impl OdbcType {
 fn base_name(sql_type: &SqlType) -> String {
     match sql_type {
         SqlType::Decimal { .. } => "decimal".to_string(),
-        other => crate::engine::convert::type_name(other),
+        other => query::convert::type_name(other),
     }
 }
 

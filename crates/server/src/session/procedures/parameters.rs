@@ -1,7 +1,8 @@
 //! The arguments of a system procedure, matched with its parameters.
 
+use tsql::SqlError;
+
 use super::{Argument, text_of_value};
-use crate::sql_error::SqlError;
 
 /// A system procedure's name and parameters.
 pub(super) struct Signature {

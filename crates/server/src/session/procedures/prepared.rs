@@ -1,18 +1,18 @@
 //! sp_executesql's body, sp_prepare, sp_prepexec, sp_execute, sp_unprepare.
 
+use query::Datum;
+use query::convert::convert;
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::Declaration;
+use tsql::parse_declarations;
 
 use super::super::Session;
 use super::super::interpreter::{Flow, Frame};
 use super::super::output::Output;
 use super::{Argument, Outcome, text_of};
-use crate::engine::Datum;
-use crate::engine::convert::convert;
 use crate::session::table_argument::{Given, give};
 use crate::session::user_type::{check_parameters, scalar_type};
-use crate::sql_error::SqlError;
-use crate::tsql::ast::Declaration;
-use crate::tsql::parse_declarations;
 
 /// A prepared statement (sp_prepare, sp_prepexec).
 #[derive(Debug, Clone)]
@@ -145,7 +145,7 @@ impl Session {
                 let declared = text_of(arguments, 1, "@params").unwrap_or_default();
                 let text = text_of(arguments, 2, "@stmt").unwrap_or_default();
                 let declarations = parse_declarations(&declared)?;
-                crate::tsql::parse_batch(&text, self.settings.quoted_identifier)?;
+                tsql::parse_batch(&text, self.settings.quoted_identifier)?;
                 if let Some(old) = handle {
                     self.prepared.remove(&old);
                 }
@@ -185,7 +185,7 @@ fn prepared_rpc(call: &str, values: &[Argument]) -> Result<Prepared, SqlError> {
         _ => bare,
     };
     let name = bare.split_once('(').map_or(bare, |(name, _)| name).trim();
-    let name = crate::tsql::parse_object_name(name)?;
+    let name = tsql::parse_object_name(name)?;
     let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
     let parts = [name.database.as_deref(), name.schema.as_deref(), Some(name.name.as_str())];
     let name: Vec<String> = parts.into_iter().flatten().map(quoted).collect();

@@ -1,7 +1,12 @@
 //! Calls of type 03.
 
+use query::Datum;
+use query::convert::{convert, type_name};
 use tds::SqlType;
 use tds::rpc::{Parameter, Procedure, RpcRequest};
+use tsql::SqlError;
+use tsql::ast::Declaration;
+use tsql::{parse_declarations, parse_object_name};
 
 use super::super::Session;
 use super::super::interpreter::Frame;
@@ -10,11 +15,6 @@ use super::super::response::{DoneKind, OutputValue, Response, StatementDone, com
 use super::super::table_argument::{drop_received, parameter_type, receive_table};
 use super::{Argument, Outcome};
 use crate::catalogue::Module;
-use crate::engine::Datum;
-use crate::engine::convert::{convert, type_name};
-use crate::sql_error::SqlError;
-use crate::tsql::ast::Declaration;
-use crate::tsql::{parse_declarations, parse_object_name};
 
 impl Session {
     /// Runs one remote call and ends it with RETURNSTATUS, output values and DONEPROC.

@@ -1,6 +1,9 @@
 //! sp_stored_procedures, sp_sproc_columns, sp_server_info, xp_msver.
 
+use query::Datum;
 use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::ModuleWord;
 
 use super::Argument;
 use super::odbc_type::{Dialect, OdbcType};
@@ -8,9 +11,6 @@ use super::parameters::Signature;
 use super::shown::{Shown, Wanted};
 use crate::catalogue::views::{PRODUCT_VERSION, View};
 use crate::catalogue::{ModuleDefinition, ModuleKind, same_name};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
-use crate::tsql::ast::ModuleWord;
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use query::{Datum, Pattern};
+use tsql::SqlError;
+
 use super::super::Session;
 use super::super::interpreter::Frame;
 use crate::catalogue::{Module, ModuleKind, TableDefinition, same_name, views};
-use crate::engine::{Datum, Pattern};
-use crate::sql_error::SqlError;
 
 /// A database as the procedures show it.
 pub(super) struct Shown {

@@ -1,7 +1,11 @@
 //! sp_spaceused and sp_estimate_data_compression_savings.
 
+use query::Datum;
 use store::engine::Compression;
 use store::engine::page::PAGE_BYTES;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::parse_object_name;
 
 use super::super::Session;
 use super::super::output::Output;
@@ -10,11 +14,7 @@ use super::Argument;
 use super::parameters::Signature;
 use crate::catalogue::same_name;
 use crate::catalogue::views::{View, index_rows, space_of};
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
 use crate::storage::Figures;
-use crate::tsql::ObjectName;
-use crate::tsql::parse_object_name;
 
 const SPACE_USED: Signature = Signature {
     name: "sp_spaceused",

@@ -1,11 +1,12 @@
 //! sp_tables, sp_table_privileges, sp_column_privileges, sp_databases.
 
+use query::Datum;
+use tsql::SqlError;
+
 use super::Argument;
 use super::parameters::Signature;
 use super::shown::{Shown, Wanted};
 use crate::catalogue::views::View;
-use crate::engine::Datum;
-use crate::sql_error::SqlError;
 
 const TABLES: Signature = Signature {
     name: "sp_tables",

@@ -1,16 +1,17 @@
 //! sp_helptrigger and sp_settriggerorder.
 
+use query::Datum;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::module::{ModuleBody, TriggerEvents};
+use tsql::parse_object_name;
+
 use super::Argument;
 use super::parameters::Signature;
 use super::shown::Shown;
 use crate::catalogue::views::View;
-use crate::engine::Datum;
 use crate::session::Session;
 use crate::session::trigger::order_trigger;
-use crate::sql_error::SqlError;
-use crate::tsql::ObjectName;
-use crate::tsql::module::{ModuleBody, TriggerEvents};
-use crate::tsql::parse_object_name;
 
 const HELP_TRIGGER: Signature =
     Signature { name: "sp_helptrigger", parameters: &["@tabname", "@triggertype"], required: 1 };

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use store::{StoreError, TableId};
+use tsql::SqlError;
 
 use super::{Mark, Pair, Place, SharedPair, commit_both, keyed_error, store_error, waiting};
 use crate::catalogue::TableDefinition;
 use crate::session::{FinishedLoad, Instance};
-use crate::sql_error::SqlError;
 use crate::storage::{KeyRange, Reads, Scan, Transaction};
 
 /// A way to the session's transaction for a writer that lives on a thread of its own.

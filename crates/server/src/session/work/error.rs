@@ -2,9 +2,9 @@
 
 use store::engine::EngineError;
 use store::{LockError, StoreError};
+use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
-use crate::sql_error::SqlError;
 use crate::storage::shown_value;
 use crate::table::shown;
 

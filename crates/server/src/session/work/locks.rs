@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use store::LockMode;
+use tsql::SqlError;
 
 use super::{Mark, OpenTable, Work};
-use crate::sql_error::SqlError;
 use crate::storage::RowLocator;
 
 impl Work {

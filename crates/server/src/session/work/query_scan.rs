@@ -2,9 +2,9 @@
 
 use arrow::array::RecordBatch;
 use query::RowScan;
+use tsql::SqlError;
 
 use super::error::store_error;
-use crate::sql_error::SqlError;
 use crate::storage::Scan;
 
 /// A scan whose errors are T-SQL's.

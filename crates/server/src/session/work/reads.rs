@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use store::{StoreError, TableInfo};
+use tsql::SqlError;
 
 use super::{OpenTable, Pair, Place, Work, WorkView, store_error};
-use crate::sql_error::SqlError;
 use crate::storage::{Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot};
 
 /// What a statement outside of a transaction reads: what was committed when it first looked.

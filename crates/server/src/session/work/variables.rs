@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use store::TableId;
+use tsql::SqlError;
 
 use super::temporary::{drop_objects, variable_key};
 use super::{Work, store_error};
 use crate::catalogue::TableDefinition;
-use crate::sql_error::SqlError;
 
 /// The table variables and temporary tables that a batch or procedure has made.
 #[derive(Debug, Default, Clone)]
