@@ -13,6 +13,7 @@ mod clr;
 mod collation;
 pub mod convert;
 mod correlated;
+mod cross_joins;
 mod date_format;
 pub mod datum;
 mod extreme;

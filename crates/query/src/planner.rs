@@ -43,6 +43,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
+use super::cross_joins::with_small_sides;
 use super::merge_joins::joined_by;
 use super::parameters::Parameters;
 use crate::running;
@@ -255,7 +256,7 @@ async fn physical(state: &SessionState, plan: LogicalPlan) -> Result<Arc<dyn Exe
     };
     look()?;
     let plan = DefaultPhysicalPlanner::default().create_physical_plan(&plan, state).await?;
-    let mut plan = joined_by(state, plan)?;
+    let mut plan = with_small_sides(joined_by(state, plan)?)?;
     for rule in physical_rules(&plan)? {
         look()?;
         plan = rule.optimize(plan, state.config_options())?;

@@ -246,6 +246,31 @@ fn a_row_is_found_beside_sixteen_busy_statements() {
 }
 
 #[test]
+fn a_product_of_tables_is_not_gathered_before_its_first_row() {
+    let mut server = start();
+    let mut session = server.connect();
+    let tables = "WITH c AS (SELECT value FROM GENERATE_SERIES(1, 10)) SELECT";
+    let from = "FROM c a, c b, c d, c e, c f, c g, c h, c i, c j, c k, c l, c m";
+    // Nobody lives to see the last of 10 to the 12th.
+    for columns in ["1 AS x", "a.value", "a.value, m.value", "d.value, g.value, m.value"] {
+        let sql = format!("{tables} TOP 5 {columns} {from}");
+        assert_eq!(session.run(&sql, PATIENCE), Answer::Done, "{sql}");
+    }
+    // Rows of which nothing is read are a number, however many there are.
+    for from in [
+        "c a, c b, c d, c e, c f LEFT JOIN c g ON 1 = 1",
+        "(c a CROSS JOIN c b) CROSS JOIN (c d CROSS JOIN c e)",
+    ] {
+        let sql = format!("{tables} COUNT_BIG(*) FROM {from}");
+        assert_eq!(session.run(&sql, PATIENCE), Answer::Done, "{sql}");
+    }
+    session.begin(&format!("{tables} COUNT_BIG(*) {from}"));
+    assert_eq!(session.answer(WORK * 10), Answer::Late);
+    assert_eq!(session.cancel(PATIENCE), Answer::Cancelled);
+    assert_sound(&mut server, "a product of twelve tables");
+}
+
+#[test]
 fn a_busy_server_ends_when_it_is_told_to() {
     let mut server = start();
     let busy: Vec<Session> = COMPUTING

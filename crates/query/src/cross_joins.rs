@@ -1,0 +1,137 @@
+//! Joins without a condition: what of them must be in memory is kept small.
+//!
+//! Such a join reads its left side into memory before its first row. In `a, b, c, d` that side holds the product of all tables but the
+//! last, and columns that nobody reads take no memory that could be counted, so that it would grow without end.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, replace_children_if_necessary,
+};
+use futures::TryStreamExt;
+
+/// Returns the plan with a table, not a product, on the left of each join without a condition, as far as there is one, and with rows
+/// that are only counted there as their count. It has not been optimised.
+pub(super) fn with_small_sides(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    if !plan.exists(|node| Ok(buffers_left(node)))? {
+        return Ok(plan);
+    }
+    plan.transform_up(|node| {
+        if let Some(join) = node.downcast_ref::<CrossJoinExec>()
+            && is_product(join.left())?
+            && !is_product(join.right())?
+        {
+            return Ok(Transformed::yes(join.swap_inputs()?));
+        }
+        Ok(Transformed::no(node))
+    })
+    .data()?
+    .transform_up(|node| {
+        let children = node.children();
+        match children.as_slice() {
+            [left, right] if buffers_left(&node) && left.schema().fields().is_empty() => {
+                let counted = Arc::new(RowCountExec::new(Arc::clone(left)));
+                let children = vec![counted as Arc<dyn ExecutionPlan>, Arc::clone(right)];
+                Ok(Transformed::yes(replace_children_if_necessary(node, children)?))
+            }
+            _ => Ok(Transformed::no(node)),
+        }
+    })
+    .data()
+}
+
+/// Whether an operator keeps its left side without knowing what is compared in it.
+fn buffers_left(node: &Arc<dyn ExecutionPlan>) -> bool {
+    node.is::<CrossJoinExec>() || node.is::<NestedLoopJoinExec>()
+}
+
+/// Whether a plan joins anything, so that it may have more rows than any table.
+fn is_product(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    plan.exists(|node| {
+        Ok(node.is::<CrossJoinExec>()
+            || node.is::<NestedLoopJoinExec>()
+            || node.is::<HashJoinExec>()
+            || node.is::<SortMergeJoinExec>())
+    })
+}
+
+/// Counts the rows of an input without columns: one batch instead of many.
+struct RowCountExec {
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl RowCountExec {
+    fn new(input: Arc<dyn ExecutionPlan>) -> RowCountExec {
+        RowCountExec { input }
+    }
+}
+
+impl fmt::Debug for RowCountExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RowCountExec")
+    }
+}
+
+impl DisplayAs for RowCountExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RowCountExec")
+    }
+}
+
+impl ExecutionPlan for RowCountExec {
+    fn name(&self) -> &str {
+        "RowCountExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children
+            .into_iter()
+            .next()
+            .ok_or_else(|| DataFusionError::Internal("a count of rows without an input".to_string()))?;
+        Ok(Arc::new(RowCountExec::new(input)))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let schema = self.input.schema();
+        let batches = self.input.execute(partition, context)?;
+        let counted = {
+            let schema = Arc::clone(&schema);
+            async move {
+                let sum = |rows: usize, batch: RecordBatch| async move {
+                    rows.checked_add(batch.num_rows())
+                        .ok_or_else(|| DataFusionError::ResourcesExhausted("too many rows".to_string()))
+                };
+                let rows = batches.try_fold(0, sum).await?;
+                let options = RecordBatchOptions::new().with_row_count(Some(rows));
+                Ok(RecordBatch::try_new_with_options(schema, Vec::new(), &options)?)
+            }
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::once(counted))))
+    }
+}
