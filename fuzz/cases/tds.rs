@@ -3,12 +3,14 @@
 //! This file is part of two programs: the fuzzer, and the test of the protocol crate that runs the saved corpus.
 //! A case returns whether it accepted the input, which the driver takes as a hint that it is worth changing further.
 
+use tds::conversation::server::{Conversation, Event as Asked, Offer, Step};
+use tds::conversation::{ConversationError, client};
 use tds::{
-    BcpText, BulkError, BulkEvent, BulkStream, CodePage, Column, Direction, EncodeErrorKind, Event,
-    FedAuthToken, Login7, MessageReader, PacketFramer, PacketType, Prelogin, Reader, RowLayout, RowSpan,
-    RpcMessage, SqlBatch, SqlType, Status, TdsVersion, Token, TokenReader, TransactionMessage, TypeInfo,
-    ValuePlace, Writer, decode_columns_of, decode_value, encode_columns_of, encode_value, frame_message,
-    login,
+    BcpText, BulkError, BulkEvent, BulkStream, CodePage, Column, Direction, EncodeErrorKind,
+    EncryptionPolicy, Event, FedAuthToken, Login7, MessageReader, PacketFramer, PacketType, Prelogin, Reader,
+    RowLayout, RowSpan, RpcMessage, SqlBatch, SqlType, Status, TdsVersion, Token, TokenReader,
+    TransactionMessage, TypeInfo, ValuePlace, Writer, decode_columns_of, decode_value, encode_columns_of,
+    encode_value, frame_message, login,
 };
 
 /// A case: given bytes, panics if something is wrong, else says whether the input was accepted.
@@ -30,6 +32,8 @@ pub const CASES: &[(&str, Case)] = &[
     ("code_pages", code_pages),
     ("row_layout", row_layout),
     ("bulk_stream", bulk_stream),
+    ("conversation", conversation),
+    ("answer", answer),
 ];
 
 /// A received stream: the same packets are found whether it arrives whole or in two pieces. The first two bytes choose
@@ -399,6 +403,165 @@ fn bulk_events(payload: &[u8], ends: &[usize]) -> (usize, RowSpan, Result<(), Bu
         }
     }
     unreachable!("the whole message ends or fails")
+}
+
+/// What a client sends, to a server that answers at once: the same events whether it arrives whole or in two pieces. The
+/// first two bytes choose the split, the third what is offered, how requests are answered, and whether the login is over.
+pub fn conversation(data: &[u8]) -> bool {
+    let Some(([low, high, choice], stream)) = data.split_first_chunk::<3>() else { return false };
+    let split = usize::from(u16::from_le_bytes([*low, *high])).min(stream.len());
+    let (whole, end) = conversation_events(*choice, stream, &[stream.len()]);
+    let (pieces, end_of_pieces) = conversation_events(*choice, stream, &[split, stream.len()]);
+    // A message that has to be answered first may arrive alone in one of the two, and then the conversation goes on.
+    let alone = [end, end_of_pieces].contains(&Some(ConversationError::OutOfTurn));
+    let same = if alone { pieces.len().min(whole.len()) } else { pieces.len().max(whole.len()) };
+    assert_eq!(pieces.get(..same), whole.get(..same));
+    !whole.is_empty()
+}
+
+/// The events up to each of `ends`, and what was wrong at last.
+fn conversation_events(
+    choice: u8,
+    stream: &[u8],
+    ends: &[usize],
+) -> (Vec<String>, Option<ConversationError>) {
+    let encryption = match choice & 3 {
+        0 => EncryptionPolicy::Unavailable,
+        1 => EncryptionPolicy::Required,
+        _ => EncryptionPolicy::Available,
+    };
+    let bulk_expected = choice & 8 != 0;
+    let mut server = match choice & 16 {
+        0 => Conversation::new(Offer { encryption, strict_only: choice & 4 != 0 }, 1 << 16),
+        _ => logged_in(),
+    };
+    let (mut at, mut events, mut rows) = (0, Vec::new(), Vec::new());
+    for end in ends {
+        loop {
+            // What stands for TLS may have read beyond this piece.
+            let shown = stream.get(at..*end).unwrap_or_default();
+            let Step { consumed, event } = match server.next(shown) {
+                Ok(step) => step,
+                Err(error) => return (events, Some(error)),
+            };
+            assert!(consumed <= shown.len());
+            at += consumed;
+            match &event {
+                Asked::NeedBytes(bytes) => {
+                    assert!(*bytes > shown.len() - consumed, "asks for bytes that it has");
+                    break;
+                }
+                Asked::BulkRows { payload, last } => {
+                    rows.extend_from_slice(&shown[payload.clone()]);
+                    if *last {
+                        events.push(format!("rows {rows:?}"));
+                        rows.clear();
+                        server.answered(bulk_expected);
+                    }
+                    continue;
+                }
+                Asked::Owed => return (events, None),
+                Asked::TlsFirst => {
+                    // What stands for TLS takes one byte.
+                    at += 1;
+                    server.tls_established();
+                }
+                Asked::Prelogin => {
+                    let answer = server.answer_prelogin(Prelogin::default().version).expect("a question");
+                    if answer.next.is_err() {
+                        return (events, None);
+                    }
+                    server.tls_established();
+                }
+                Asked::Login { .. } => server.logged_in(),
+                Asked::Request(message) => {
+                    assert!(message.payload.len() <= 1 << 16);
+                    let _ = (message.request(TdsVersion::V7_4), message.reset());
+                    assert!(!server.answered(bulk_expected));
+                }
+                Asked::BulkBegins => {}
+                Asked::BulkIgnored | Asked::Attention => {
+                    rows.clear();
+                    server.answered(bulk_expected);
+                }
+            }
+            events.push(format!("{event:?}"));
+        }
+    }
+    (events, server.end_of_stream(stream.len().saturating_sub(at)).err())
+}
+
+/// A conversation whose login is over.
+fn logged_in() -> Conversation {
+    let offer = Offer { encryption: EncryptionPolicy::Unavailable, strict_only: false };
+    let mut server = Conversation::new(offer, 1 << 16);
+    let mut take = |packet_type, payload: &[u8]| {
+        let message = frame_message(packet_type, 4096, 0, Status::NORMAL, payload);
+        let step = server.next(&message).expect("in its turn");
+        assert_eq!(step.consumed, message.len());
+        match step.event {
+            Asked::Prelogin => drop(server.answer_prelogin(Prelogin::default().version)),
+            _ => server.logged_in(),
+        }
+    };
+    take(PacketType::Prelogin, &Prelogin::default().encode().expect("a question"));
+    take(PacketType::Login7, &Login7::default().encode().expect("a login"));
+    server
+}
+
+/// What a server sends to a client that waits for an answer: the same tokens whether it arrives whole or in two pieces.
+/// The first two bytes choose the split, the third whether an attention is out.
+pub fn answer(data: &[u8]) -> bool {
+    let Some(([low, high, attention], stream)) = data.split_first_chunk::<3>() else { return false };
+    let split = usize::from(u16::from_le_bytes([*low, *high])).min(stream.len());
+    let whole = answer_steps(*attention & 1 != 0, stream, &[stream.len()]);
+    assert_eq!(answer_steps(*attention & 1 != 0, stream, &[split, stream.len()]), whole);
+    !whole.is_empty()
+}
+
+fn answer_steps(attention: bool, stream: &[u8], ends: &[usize]) -> Vec<String> {
+    let mut packets = client::AnswerPackets::default();
+    let mut answer = client::Answer::new(TdsVersion::V7_4);
+    let mut environment = client::Environment::new(TdsVersion::V7_4);
+    let (mut ends, mut end, mut at, mut steps, mut rows) = (ends.iter(), 0, 0, Vec::new(), 0);
+    answer.expect();
+    loop {
+        let more = match answer.next(attention) {
+            Ok(client::AnswerStep::Token(Token::Row | Token::NbcRow)) => match answer.skip_rows() {
+                Some(Ok(span)) => {
+                    rows += span.rows;
+                    span.rows == 0
+                }
+                _ => return steps,
+            },
+            Ok(client::AnswerStep::Token(token)) => {
+                if let Token::EnvChange(change) = &token {
+                    let _ = environment.apply(change, |bytes| assert!((512..=32767).contains(&bytes)));
+                }
+                steps.push(format!("{rows} {token:?}"));
+                false
+            }
+            Ok(client::AnswerStep::NeedPackets) => true,
+            Ok(client::AnswerStep::End(end)) => {
+                steps.push(format!("{rows} {end:?}"));
+                return steps;
+            }
+            Err(_) => return steps,
+        };
+        if !more {
+            continue;
+        }
+        let Ok(room) = answer.room() else { return steps };
+        let Ok((consumed, progress)) = packets.unpack(&stream[at..end], room) else { return steps };
+        at += consumed;
+        answer.received(progress == Some(true));
+        if progress.is_none() {
+            match ends.next() {
+                Some(next) => end = *next,
+                None => return steps,
+            }
+        }
+    }
 }
 
 fn direction_of(choice: u8) -> Direction {

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use tds::{DecodeError, EncodeError, ServerMessage};
+use tds::{DecodeError, EncodeError, ServerMessage, conversation::ConversationError};
 
 use crate::{config::ConfigError, login::LoginError, tcp::ConnectError, tls::TlsError};
 
@@ -212,6 +212,14 @@ impl Error {
 
     pub(crate) fn closed(doing: &'static str) -> Self {
         Self::io(doing, io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"))
+    }
+
+    /// What the server did that the protocol does not allow.
+    pub(crate) fn conversation(doing: &'static str, error: ConversationError) -> Self {
+        match error {
+            ConversationError::Decode { what, error } => Self::protocol(what, error),
+            error => Self::unexpected(doing, error.to_string()),
+        }
     }
 
     pub(crate) fn protocol(place: &'static str, source: DecodeError) -> Self {

@@ -4,19 +4,20 @@ use std::time::Instant;
 
 use rustls::ClientConnection;
 use tds::{
-    EncryptionOption, EncryptionOutcome, EnvChange, FeatureAck, FeatureRequest, FedAuthRequest, Login7,
-    NegotiationError, PacketType, Prelogin, ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
+    EncryptionOutcome, FeatureRequest, FedAuthRequest, Login7, NegotiationError, PacketType, Prelogin,
+    ProgramVersion, Routing, ServerMessage, Status, TdsVersion,
+    conversation::client::{
+        Action, Connecting, Credential, LoginOutcome, LoginProblem, Tls, WantedEncryption,
+    },
     feature::feature_id,
     login::type_flags,
-    negotiate_client,
-    token::{LoginAck, Token},
 };
 
 use crate::{
     config::{ApplicationIntent, Auth, Config, Encrypt},
     error::{Error, ServerError},
     platform,
-    session::{Session, SessionState},
+    session::Session,
     tcp::{self, Deadline},
     tls::TlsSettings,
     transport::Transport,
@@ -127,9 +128,7 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
         database: config.database.clone(),
     };
     for _ in 0..=REDIRECTS_MAX {
-        let mut attempt = Attempt::open(config, &place, deadline)?;
-        let encryption = attempt.negotiate()?;
-        match attempt.log_in(encryption)? {
+        match Attempt::open(config, &place, deadline)?.log_in()? {
             Outcome::Ready(session, info) => return Ok((*session, info)),
             Outcome::Routed(routing) => place = place.routed(routing),
         }
@@ -169,8 +168,6 @@ struct Attempt<'a> {
     place: &'a Place,
     deadline: Deadline,
     transport: Transport,
-    /// The server's PRELOGIN.
-    answer: Prelogin,
 }
 
 impl<'a> Attempt<'a> {
@@ -180,70 +177,59 @@ impl<'a> Attempt<'a> {
         let mut transport = Transport::new(stream);
         transport.set_silence(left).map_err(|source| Error::io("connecting", source))?;
         transport.set_deadline(left.map(|left| Instant::now() + left));
-        Ok(Self { config, place, deadline, transport, answer: Prelogin::default() })
+        Ok(Self { config, place, deadline, transport })
     }
 
-    /// PRELOGIN and TLS.
-    fn negotiate(&mut self) -> Result<Encryption, Error> {
-        if self.config.encrypt == Encrypt::Strict {
-            let settings = TlsSettings::new(self.config, &self.place.host)?;
-            self.limit_handshake()?;
-            let connection = settings.handshake_strict(&mut self.transport.socket())?;
-            self.start_tls(connection)?;
-        }
-        let asked = match self.config.encrypt {
-            Encrypt::Off => EncryptionOption::NotSupported,
-            Encrypt::Login => EncryptionOption::Off,
-            Encrypt::Required => EncryptionOption::On,
-            // TLS stands already; the option has no meaning.
-            Encrypt::Strict => EncryptionOption::NotSupported,
-        };
+    /// From the connected socket to a session, or on to another server.
+    fn log_in(mut self) -> Result<Outcome, Error> {
+        let (wanted, credential) = (wanted(self.config.encrypt), credential(&self.config.auth));
         let question = Prelogin {
             version: program_version(),
-            encryption: Some(asked),
-            instance: Some(self.config.instance.clone().unwrap_or_default().into_bytes()),
+            instance: Some(
+                self.config.instance.as_deref().map(str::as_bytes).map_or_else(Vec::new, Vec::from),
+            ),
             thread_id: Some(tds::OptionData::Value(std::process::id())),
-            mars: Some(false),
-            fed_auth_required: matches!(self.config.auth, Auth::AccessToken(_)).then_some(true),
             ..Prelogin::default()
         };
-        self.transport.send(PacketType::Prelogin, Status::NORMAL, &question.encode()?)?;
-        let mut bytes = Vec::new();
-        while !self.transport.receive(&mut bytes, "waiting for the PRELOGIN answer")? {}
-        self.transport.finish_request();
-        self.answer = Prelogin::decode(&bytes).map_err(|error| Error::protocol("PRELOGIN", error))?;
-        if self.config.encrypt == Encrypt::Strict {
-            return Ok(Encryption::Strict);
-        }
-        let answered = self.answer.encryption.unwrap_or(EncryptionOption::NotSupported);
-        let outcome = negotiate_client(asked, answered).map_err(|source| LoginError::Encryption {
-            source,
-            hint: match source {
-                NegotiationError::ServerCannotEncrypt => "to go without, ask for it: Encrypt=Off",
-                NegotiationError::ServerRequires => "use Encrypt=Mandatory",
-                _ => "is this a SQL Server?",
-            },
-        })?;
-        let encryption = match outcome {
-            EncryptionOutcome::None => Encryption::None,
-            EncryptionOutcome::LoginOnly => Encryption::LoginOnly,
-            EncryptionOutcome::Full => Encryption::Full,
-        };
-        if encryption == Encryption::None {
-            if matches!(self.config.auth, Auth::AccessToken(_)) {
-                return Err(LoginError::ClearToken.into());
+        let mut connecting = Connecting::new(wanted, credential, question);
+        let mut encryption = Encryption::None;
+        loop {
+            match connecting.next()? {
+                Action::EstablishTls(tls) => {
+                    let settings = TlsSettings::new(self.config, &self.place.host)?;
+                    self.limit_handshake()?;
+                    let mut socket = self.transport.socket();
+                    let connection = match tls {
+                        Tls::First => settings.handshake_strict(&mut socket)?,
+                        Tls::Wrapped => settings.handshake_wrapped(&mut socket)?,
+                    };
+                    self.start_tls(connection)?;
+                    connecting.tls_established();
+                }
+                Action::AskPrelogin(question) => {
+                    self.transport.send(PacketType::Prelogin, Status::NORMAL, &question)?;
+                    let mut answer = Vec::new();
+                    while !self.transport.receive(&mut answer, "waiting for the PRELOGIN answer")? {}
+                    self.transport.finish_request();
+                    let agreed = connecting.prelogin_answered(&answer);
+                    agreed.map_err(|error| Error::conversation("PRELOGIN", error))??;
+                }
+                Action::LogIn(outcome) => {
+                    self.deadline.remaining(&self.place.host)?;
+                    encryption = match outcome {
+                        _ if wanted == WantedEncryption::Strict => Encryption::Strict,
+                        EncryptionOutcome::None => Encryption::None,
+                        EncryptionOutcome::LoginOnly => Encryption::LoginOnly,
+                        EncryptionOutcome::Full => Encryption::Full,
+                    };
+                    let login = self.login_message(encryption, connecting.prelogin_answer());
+                    let payload = connecting.log_in(&login)?;
+                    self.transport.send(PacketType::Login7, Status::NORMAL, &payload)?;
+                }
+                Action::LeaveTls => self.transport.stop_tls(),
+                Action::ReadLoginAnswer => return self.read_answer(connecting, encryption),
             }
-            // Whoever sits in between could have said that the server has no encryption.
-            if self.config.encrypt != Encrypt::Off {
-                return Err(LoginError::ClearPassword.into());
-            }
-            return Ok(encryption);
         }
-        let settings = TlsSettings::new(self.config, &self.place.host)?;
-        self.limit_handshake()?;
-        let connection = settings.handshake_wrapped(&mut self.transport.socket())?;
-        self.start_tls(connection)?;
-        Ok(encryption)
     }
 
     /// The handshake works on the bare socket, which gets the time that is left.
@@ -258,37 +244,22 @@ impl<'a> Attempt<'a> {
         self.transport.set_silence(left).map_err(|source| Error::io("connecting", source))
     }
 
-    /// LOGIN7 and its answer.
-    fn log_in(mut self, encryption: Encryption) -> Result<Outcome, Error> {
-        self.deadline.remaining(&self.place.host)?;
-        let login = self.login_message(encryption);
-        let version = login.version().unwrap_or(TdsVersion::V7_4);
+    /// The answer to LOGIN7.
+    fn read_answer(self, mut connecting: Connecting, encryption: Encryption) -> Result<Outcome, Error> {
         let packet_size_asked_bytes = self.packet_size_asked_bytes(encryption);
-        self.transport.send(PacketType::Login7, Status::NORMAL, &login.encode()?)?;
-        if encryption == Encryption::LoginOnly {
-            self.transport.stop_tls();
-        }
         let place = self.place;
-        let (nonce, with_token) = (self.answer.nonce, matches!(self.config.auth, Auth::AccessToken(_)));
-        let mut session = Session::new(self.transport, SessionState::new(version));
+        let mut session = Session::new(self.transport, login_version(encryption));
         session.expect_answer();
-        let mut answer = LoginAnswer::default();
         while let Some(token) = session.next_token("waiting for the login answer")? {
-            answer.take(token)?;
+            connecting.login_token(token)?;
         }
         if let Some(refusal) = session.take_errors() {
             return Err(LoginError::Refused(refusal).into());
         }
-        if let Some(routing) = answer.routing {
-            return Ok(Outcome::Routed(routing));
-        }
-        let ack = answer.ack.ok_or(LoginError::NoAcknowledgement)?;
-        if ack.version < TdsVersion::V7_4 {
-            return Err(LoginError::TooOld { version: ack.version }.into());
-        }
-        if with_token {
-            check_federated(&answer.features, nonce)?;
-        }
+        let (ack, features) = match connecting.outcome()? {
+            LoginOutcome::Routed(routing) => return Ok(Outcome::Routed(routing)),
+            LoginOutcome::Granted { ack, features } => (ack, features),
+        };
         session.logged_in(ack.version, self.config.command_timeout, packet_size_asked_bytes)?;
         let [major, minor, build_high, build_low] = ack.program_version;
         let info = ServerInfo {
@@ -296,11 +267,8 @@ impl<'a> Attempt<'a> {
             version: (major, minor, u16::from_be_bytes([build_high, build_low])),
             tds_version: ack.version,
             encryption,
-            packet_size_bytes: session.packet_size_bytes(),
-            utf8: answer
-                .features
-                .iter()
-                .any(|f| f.id == feature_id::UTF8_SUPPORT && f.data.first() == Some(&1)),
+            packet_size_bytes: session.transport.packet_size().bytes(),
+            utf8: features.iter().any(|f| f.id == feature_id::UTF8_SUPPORT && f.data.first() == Some(&1)),
             address: (place.host.clone(), place.port),
             messages: session.take_messages(),
         };
@@ -313,10 +281,10 @@ impl<'a> Attempt<'a> {
         self.config.packet_size_bytes.unwrap_or(limit).min(if full { limit } else { u16::MAX })
     }
 
-    fn login_message(&self, encryption: Encryption) -> Login7 {
+    fn login_message(&self, encryption: Encryption, prelogin: &Prelogin) -> Login7 {
         let config = self.config;
         let packet_size = self.packet_size_asked_bytes(encryption);
-        let version = if encryption == Encryption::Strict { TdsVersion::V8_0 } else { TdsVersion::V7_4 };
+        let version = login_version(encryption);
         let ProgramVersion { major, minor, build, .. } = program_version();
         let [build_high, build_low] = build.to_be_bytes();
         let mut login = Login7 {
@@ -342,10 +310,10 @@ impl<'a> Attempt<'a> {
                 login.password = password.expose().into();
             }
             Auth::AccessToken(token) => {
-                let echo = self.answer.fed_auth_required == Some(true);
+                let echo = prelogin.fed_auth_required == Some(true);
                 let mut request = FedAuthRequest::with_access_token(token.expose(), echo);
                 if let FedAuthRequest::SecurityToken { nonce, .. } = &mut request {
-                    *nonce = self.answer.nonce;
+                    *nonce = prelogin.nonce;
                 }
                 login.features.insert(0, FeatureRequest::FedAuth(request));
             }
@@ -354,44 +322,45 @@ impl<'a> Attempt<'a> {
     }
 }
 
-#[derive(Default)]
-struct LoginAnswer {
-    ack: Option<LoginAck>,
-    features: Vec<FeatureAck>,
-    routing: Option<Routing>,
+/// The version that LOGIN7 asks for.
+fn login_version(encryption: Encryption) -> TdsVersion {
+    if encryption == Encryption::Strict { TdsVersion::V8_0 } else { TdsVersion::V7_4 }
 }
 
-impl LoginAnswer {
-    fn take(&mut self, token: Token) -> Result<(), Error> {
-        match token {
-            Token::LoginAck(ack) => self.ack = Some(ack),
-            Token::FeatureExtAck(features) => self.features = features,
-            Token::EnvChange(EnvChange::Routing(routing)) => self.routing = Some(routing),
-            Token::FedAuthInfo(_) => {
-                return Err(LoginError::FederatedSignIn {
-                    reason: "the server wants a sign-in of its own, not a given token",
-                }
-                .into());
-            }
-            Token::ColMetaData(_) | Token::Row | Token::NbcRow => {
-                return Err(Error::unexpected("logging in", "the server sent rows"));
-            }
-            _ => {}
-        }
-        Ok(())
+fn wanted(encrypt: Encrypt) -> WantedEncryption {
+    match encrypt {
+        Encrypt::Off => WantedEncryption::None,
+        Encrypt::Login => WantedEncryption::Login,
+        Encrypt::Required => WantedEncryption::Full,
+        Encrypt::Strict => WantedEncryption::Strict,
     }
 }
 
-/// The acknowledgement of the FEDAUTH feature repeats the nonce, if there was one (MS-TDS 2.2.7.11).
-fn check_federated(features: &[FeatureAck], nonce: Option<[u8; 32]>) -> Result<(), LoginError> {
-    let Some(ack) = features.iter().find(|ack| ack.id == feature_id::FED_AUTH) else {
-        return Err(LoginError::FederatedSignIn { reason: "the server did not acknowledge the token" });
-    };
-    match nonce {
-        Some(nonce) if !ack.data.is_empty() && !ack.data.starts_with(&nonce) => {
-            Err(LoginError::FederatedSignIn { reason: "the server's answer carries another nonce" })
-        }
-        _ => Ok(()),
+fn credential(auth: &Auth) -> Credential {
+    match auth {
+        Auth::SqlLogin { .. } => Credential::Password,
+        Auth::AccessToken(_) => Credential::Token,
+    }
+}
+
+impl From<LoginProblem> for Error {
+    fn from(problem: LoginProblem) -> Self {
+        Self::from(match problem {
+            LoginProblem::Encryption(source) => LoginError::Encryption {
+                source,
+                hint: match source {
+                    NegotiationError::ServerCannotEncrypt => "to go without, ask for it: Encrypt=Off",
+                    NegotiationError::ServerRequires => "use Encrypt=Mandatory",
+                    _ => "is this a SQL Server?",
+                },
+            },
+            LoginProblem::ClearPassword => LoginError::ClearPassword,
+            LoginProblem::ClearToken => LoginError::ClearToken,
+            LoginProblem::TooOld { version } => LoginError::TooOld { version },
+            LoginProblem::NoAcknowledgement => LoginError::NoAcknowledgement,
+            LoginProblem::FederatedSignIn { reason } => LoginError::FederatedSignIn { reason },
+            LoginProblem::Unexpected { what } => return Self::unexpected("logging in", what),
+        })
     }
 }
 

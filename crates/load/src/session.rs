@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use tds::{
-    Column, EnvChange, PacketType, RowLayout, ServerMessage, SqlBatch, Status, TdsVersion, TransactionEvent,
+    PacketType, ServerMessage, SqlBatch, Status, TdsVersion, TransactionEvent,
+    conversation::client::{self as protocol, AnswerEnd, AnswerStep, Environment},
     done::{Done, DoneStatus},
-    token::{ReturnValue, TOKEN_SIZE_MAX_BYTES, Token, TokenReader},
+    token::{ReturnValue, Token},
 };
 
 use crate::{
@@ -15,49 +16,15 @@ use crate::{
 
 /// Messages kept of one answer; a procedure may PRINT without end.
 const MESSAGES_MAX: usize = 1000;
-/// Packets for a server that has not said which it takes. 4092 bytes have been met where 4096 were refused.
-const PACKET_SIZE_UNTOLD_BYTES: usize = 4092;
-/// Bytes of the answer already used before they are moved out of the buffer.
-const COMPACT_AT_BYTES: usize = 1 << 20;
-
-/// What the server said about the session.
-#[derive(Debug, Clone)]
-pub(crate) struct SessionState {
-    pub(crate) version: TdsVersion,
-    pub(crate) database: String,
-    pub(crate) collation: Option<[u8; 5]>,
-    /// Descriptor of the open transaction; 0 in autocommit.
-    pub(crate) transaction: u64,
-}
-
-impl SessionState {
-    pub(crate) fn new(version: TdsVersion) -> Self {
-        Self { version, database: String::new(), collation: None, transaction: 0 }
-    }
-}
-
 /// A connection with its answer buffer.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) transport: Transport,
-    pub(crate) state: SessionState,
-    tokens: TokenReader,
-    /// Unpacked bytes of the answer; `buffer[used..]` is not yet read.
-    buffer: Vec<u8>,
-    used: usize,
-    /// Whether the last packet of the answer is in the buffer.
-    complete: bool,
-    /// Whether an answer is being read.
-    answering: bool,
-    layout: Option<RowLayout>,
+    pub(crate) state: Environment,
+    answer: protocol::Answer,
     errors: Vec<ServerMessage>,
     messages: Vec<ServerMessage>,
-    attention_acknowledged: bool,
-    /// The last DONE said that nothing follows it.
-    finished: bool,
     timed_out: bool,
-    /// How the answer says that a transaction ended.
-    transaction_end: Option<TransactionEvent>,
     /// A load that fails closes the connection instead of asking the server to stop.
     pub(crate) closes_failed_loads: bool,
     broken: bool,
@@ -75,22 +42,14 @@ pub(crate) struct Answer {
 }
 
 impl Session {
-    pub(crate) fn new(transport: Transport, state: SessionState) -> Self {
+    pub(crate) fn new(transport: Transport, version: TdsVersion) -> Self {
         Self {
             transport,
-            tokens: TokenReader::new(state.version),
-            state,
-            buffer: Vec::new(),
-            used: 0,
-            complete: false,
-            answering: false,
-            layout: None,
+            state: Environment::new(version),
+            answer: protocol::Answer::new(version),
             errors: Vec::new(),
             messages: Vec::new(),
-            attention_acknowledged: false,
-            finished: false,
             timed_out: false,
-            transaction_end: None,
             closes_failed_loads: false,
             broken: false,
             command_timeout: None,
@@ -106,17 +65,16 @@ impl Session {
         packet_size_asked_bytes: u16,
     ) -> Result<(), Error> {
         self.state.version = version;
-        self.tokens.set_version(version);
+        self.answer.set_version(version);
         self.command_timeout = command_timeout;
         self.transport.set_deadline(None);
-        self.transport
-            .limit_packet_size_bytes(usize::from(packet_size_asked_bytes).min(PACKET_SIZE_UNTOLD_BYTES));
+        self.transport.packet_size().logged_in(packet_size_asked_bytes.into());
         self.transport.set_silence(command_timeout).map_err(|source| Error::io("after login", source))
     }
 
     /// How the last answer says that a transaction ended.
     pub(crate) fn transaction_end(&self) -> Option<TransactionEvent> {
-        self.transaction_end
+        self.state.transaction_end
     }
 
     /// Gives the connection up without another word to the server, which rolls back what is open.
@@ -125,13 +83,9 @@ impl Session {
         self.transport.shut_down();
     }
 
-    pub(crate) fn packet_size_bytes(&self) -> usize {
-        self.transport.packet_size_bytes()
-    }
-
     /// Whether a new request may be sent. An answer that was left half-read is cancelled first.
     pub(crate) fn ready(&mut self) -> Result<(), Error> {
-        if self.answering && !self.broken {
+        if self.answer.is_open() && !self.broken {
             self.cancel_answer()?;
         }
         match self.broken {
@@ -157,17 +111,11 @@ impl Session {
 
     /// Prepares for an answer.
     pub(crate) fn expect_answer(&mut self) {
-        self.buffer.clear();
-        self.used = 0;
-        self.complete = false;
-        self.answering = true;
-        self.layout = None;
+        self.answer.expect();
         self.errors.clear();
         self.messages.clear();
-        self.attention_acknowledged = false;
-        self.finished = false;
         self.timed_out = false;
-        self.transaction_end = None;
+        self.state.transaction_end = None;
         self.waited = Duration::ZERO;
         if self.command_timeout.is_some() {
             self.restart_clock();
@@ -183,61 +131,41 @@ impl Session {
     /// stay in the buffer for [`Session::rows`] and [`Session::consume`], or [`Session::skip_rows`].
     pub(crate) fn next_token(&mut self, doing: &'static str) -> Result<Option<Token>, Error> {
         loop {
-            let rest = self.buffer.get(self.used..).unwrap_or_default();
-            if rest.is_empty() && self.complete {
-                if self.transport.attention_sent() && !self.attention_acknowledged {
-                    // The answer was complete before the attention came; the acknowledgement is a message of its own.
-                    self.complete = false;
-                    continue;
-                }
-                return self.end_of_answer(doing);
-            }
-            let next = self.tokens.next(rest).map_err(|error| Error::protocol("the answer", error));
-            match self.check(next)? {
-                Some((token, length)) => {
-                    self.used += length;
+            let step = self.answer.next(self.transport.attention_sent());
+            let step = step.map_err(|error| Error::conversation(doing, error));
+            match self.check(step)? {
+                AnswerStep::Token(token) => {
                     self.note(&token)?;
                     return Ok(Some(token));
                 }
-                None => {
-                    if self.buffer.len() - self.used > TOKEN_SIZE_MAX_BYTES {
-                        return self.check(Err(Error::unexpected(doing, "a token longer than 16 MiB")));
-                    }
-                    self.fill(doing)?;
-                }
+                AnswerStep::NeedPackets => self.fill(doing)?,
+                AnswerStep::End(end) => return self.end_of_answer(end, doing),
             }
         }
     }
 
     /// The unread bytes of the answer, starting with a row.
     pub(crate) fn rows(&self) -> &[u8] {
-        self.buffer.get(self.used..).unwrap_or_default()
+        self.answer.unread()
     }
 
     /// Bytes of [`Session::rows`] that were used.
     pub(crate) fn consume(&mut self, length: usize) {
-        self.used = (self.used + length).min(self.buffer.len());
+        self.answer.consume(length);
     }
 
     /// Receives more of the answer. An error if it is over.
     pub(crate) fn fill(&mut self, doing: &'static str) -> Result<(), Error> {
-        if self.complete {
-            return self.check(Err(Error::unexpected(doing, "the answer ends inside a token")));
-        }
-        if self.used == self.buffer.len() {
-            self.buffer.clear();
-            self.used = 0;
-        } else if self.used >= COMPACT_AT_BYTES || self.used >= self.buffer.len() / 2 {
-            self.buffer.drain(..self.used);
-            self.used = 0;
-        }
         loop {
             let started = Instant::now();
-            let received = self.transport.receive(&mut self.buffer, doing);
+            let received = match self.answer.room() {
+                Ok(room) => self.transport.receive(room, doing),
+                Err(error) => return self.check(Err(Error::conversation(doing, error))),
+            };
             self.waited += started.elapsed();
             match received {
                 Ok(complete) => {
-                    self.complete = complete;
+                    self.answer.received(complete);
                     if self.command_timeout.is_some() && !self.transport.attention_sent() {
                         self.restart_clock();
                     }
@@ -265,13 +193,10 @@ impl Session {
 
     /// Skips the rows at the head of the buffer.
     pub(crate) fn skip_rows(&mut self, doing: &'static str) -> Result<(), Error> {
-        let Some(layout) = &self.layout else {
+        let Some(span) = self.answer.skip_rows() else {
             return self.check(Err(Error::unexpected(doing, "a row without columns")));
         };
-        let span = layout.complete_rows(self.buffer.get(self.used..).unwrap_or_default());
-        let span = span.map_err(|error| Error::protocol("a row", error));
-        let span = self.check(span)?;
-        self.consume(span.bytes);
+        let span = self.check(span.map_err(|error| Error::protocol("a row", error)))?;
         if span.rows == 0 { self.fill(doing) } else { Ok(()) }
     }
 
@@ -299,10 +224,10 @@ impl Session {
 
     /// Stops the answer that is being read, and reads what is left of it.
     pub(crate) fn cancel_answer(&mut self) -> Result<(), Error> {
-        if !self.answering || self.broken {
+        if !self.answer.is_open() || self.broken {
             return Ok(());
         }
-        if !self.complete {
+        if !self.answer.is_complete() {
             let sent = self.transport.send_attention();
             self.check(sent)?;
         }
@@ -340,11 +265,6 @@ impl Session {
         self.broken
     }
 
-    /// Columns of the current result, for skipping its rows.
-    fn set_columns(&mut self, columns: &[Column]) {
-        self.layout = Some(RowLayout::new(columns));
-    }
-
     fn note(&mut self, token: &Token) -> Result<(), Error> {
         match token {
             Token::Error(message) => {
@@ -354,64 +274,32 @@ impl Session {
                 }
             }
             Token::Info(message) if self.messages.len() < MESSAGES_MAX => self.messages.push(message.clone()),
-            Token::ColMetaData(Some(columns)) => self.set_columns(columns),
-            Token::EnvChange(change) => self.note_change(change)?,
-            Token::Done(done) | Token::DoneProc(done) => {
-                self.finished = !done.status.contains(DoneStatus::MORE);
-                self.attention_acknowledged |= done.status.contains(DoneStatus::ATTENTION);
+            Token::EnvChange(change) => {
+                let transport = &mut self.transport;
+                let applied = self.state.apply(change, |bytes| transport.packet_size().grant(bytes));
+                self.check(applied.map_err(|error| Error::conversation("logging in", error)))?;
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn note_change(&mut self, change: &EnvChange) -> Result<(), Error> {
-        match change {
-            EnvChange::Database(change) => self.state.database.clone_from(&change.new),
-            EnvChange::Collation { new, .. } => self.state.collation = *new,
-            EnvChange::PacketSize { new, .. } => match usize::try_from(*new) {
-                Ok(size) if (512..=32767).contains(&size) => self.transport.set_packet_size_bytes(size),
-                _ => {
-                    return self.check(Err(Error::unexpected(
-                        "logging in",
-                        format!("a packet size of {new} bytes"),
-                    )));
-                }
-            },
-            EnvChange::Transaction { event, new, .. } => match event {
-                TransactionEvent::Begin | TransactionEvent::EnlistDtc => {
-                    self.state.transaction = new.unwrap_or_default()
-                }
-                TransactionEvent::Commit
-                | TransactionEvent::Rollback
-                | TransactionEvent::Defect
-                | TransactionEvent::Ended => {
-                    self.state.transaction = 0;
-                    self.transaction_end = Some(*event);
-                }
-            },
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn end_of_answer(&mut self, doing: &'static str) -> Result<Option<Token>, Error> {
-        if !self.answering {
+    fn end_of_answer(&mut self, end: AnswerEnd, doing: &'static str) -> Result<Option<Token>, Error> {
+        if end == AnswerEnd::Before {
             return Ok(None);
         }
-        self.answering = false;
         self.transport.finish_request();
-        if !self.finished {
+        if end == AnswerEnd::Torn {
             let error = self
                 .take_errors()
                 .map_or_else(|| Error::unexpected(doing, "the answer ends without DONE"), Error::from);
             return self.check(Err(error));
         }
         self.transport.set_deadline(None);
-        match (self.timed_out, self.attention_acknowledged) {
+        match (self.timed_out, end) {
             (true, _) => Err(Error::TimedOut { doing }),
             // What the server complained about before is the better explanation.
-            (false, true) if self.errors.is_empty() => Err(Error::Cancelled),
+            (false, AnswerEnd::Acknowledged) if self.errors.is_empty() => Err(Error::Cancelled),
             _ => Ok(None),
         }
     }

@@ -12,6 +12,7 @@
 //! | types | [`sql_type`], [`type_info`], [`mod@column`], [`collation`], [`code_page`] |
 //! | data | [`value`], [`row_span`] (lengths of rows, undecoded), [`bulk`] |
 //! | requests | [`all_headers`], [`sql_batch`], [`rpc`], [`transaction_request`] |
+//! | order | [`conversation`]: who may say what when, for both ends |
 //! | responses | [`token`], [`env_change`], [`routing`], [`server_message`], [`done`], [`session_state`] |
 //!
 //! A server that receives a batch:
@@ -34,6 +35,7 @@ pub mod codec;
 
 // Packets and messages.
 pub mod all_headers;
+pub mod conversation;
 pub mod done;
 pub mod env_change;
 pub mod feature;

@@ -3,22 +3,20 @@
 use std::io::{self, Read, Write};
 
 use rustls::ClientConnection;
-use tds::packet::{
-    HEADER_LEN_BYTES, PACKET_SIZE_INITIAL_BYTES, PACKET_SIZE_MAX_BYTES, PacketHeader, PacketType, Status,
-};
-use tds::packet_framer::frame_message;
+use tds::conversation::wrapped_tls::{Sender, Unwrapper, wrap_flight};
 
 /// Runs the handshake to its end: one wrapped message per flight, and only whole packets are read.
 pub(super) fn handshake<S: Read + Write>(
     connection: &mut ClientConnection,
     socket: &mut S,
 ) -> io::Result<()> {
+    let mut unwrapper = Unwrapper::new(Sender::Server);
     loop {
         send_flight(connection, socket)?;
         if !connection.is_handshaking() {
             return Ok(());
         }
-        let payload = read_packet(socket)?;
+        let payload = read_packet(&mut unwrapper, socket)?;
         let mut rest = payload.as_slice();
         while !rest.is_empty() {
             connection.read_tls(&mut rest)?;
@@ -39,30 +37,22 @@ fn send_flight<S: Write>(connection: &mut ClientConnection, socket: &mut S) -> i
     if flight.is_empty() {
         return Ok(());
     }
-    socket.write_all(&frame_message(
-        PacketType::Prelogin,
-        PACKET_SIZE_INITIAL_BYTES,
-        0,
-        Status::NORMAL,
-        &flight,
-    ))?;
+    let mut packets = Vec::new();
+    wrap_flight(&flight, &mut packets);
+    socket.write_all(&packets)?;
     socket.flush()
 }
 
-/// The payload of exactly one packet. Servers before 2005 answered with the type of a result.
-fn read_packet<S: Read>(socket: &mut S) -> io::Result<Vec<u8>> {
-    let mut header = [0; HEADER_LEN_BYTES];
-    socket.read_exact(&mut header)?;
-    let header =
-        PacketHeader::parse(&header).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    let wrapped = matches!(header.packet_type, PacketType::Prelogin | PacketType::TabularResult);
-    if !wrapped || usize::from(header.length) > PACKET_SIZE_MAX_BYTES {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the server answered with something else than a handshake packet",
-        ));
+/// The payload of exactly one packet.
+fn read_packet<S: Read>(unwrapper: &mut Unwrapper, socket: &mut S) -> io::Result<Vec<u8>> {
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+    while let Some(room) = unwrapper.header_room() {
+        let length = room.len();
+        socket.read_exact(room)?;
+        unwrapper.header_read(length).map_err(invalid)?;
     }
-    let mut payload = vec![0; header.payload_len()];
+    let mut payload = vec![0; unwrapper.payload_left()];
     socket.read_exact(&mut payload)?;
+    unwrapper.payload_read(payload.len());
     Ok(payload)
 }

@@ -7,12 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tds::{
-    packet::{PACKET_SIZE_INITIAL_BYTES, PacketType, Status},
-    packet_framer::frame_message,
-};
+use tds::conversation::client::{Cancel, Phase};
 
-use super::{Link, Phase, Shared};
+use super::{Link, Shared};
 
 /// How long to leave the lock to a thread that is decrypting.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -36,9 +33,8 @@ impl Canceller {
         // Whoever asks again and again has waited since the first time.
         self.shared.waits().cancel_asked.get_or_insert_with(Instant::now);
         loop {
-            match self.shared.phase() {
-                Phase::Idle | Phase::Sending | Phase::Attention => return Ok(()),
-                Phase::Receiving => {}
+            if self.shared.phase().cancel() != Cancel::SendAttention {
+                return Ok(());
             }
             let mut link = match self.shared.link.try_lock() {
                 Ok(link) => link,
@@ -48,7 +44,7 @@ impl Canceller {
                     continue;
                 }
             };
-            if self.shared.phase() == Phase::Receiving {
+            if self.shared.phase().cancel() == Cancel::SendAttention {
                 return send_attention(&self.shared, &mut link);
             }
         }
@@ -57,7 +53,7 @@ impl Canceller {
 
 /// Sends the attention; the caller holds the link and the answer is awaited.
 pub(super) fn send_attention(shared: &Shared, link: &mut Link) -> io::Result<()> {
-    let packet = frame_message(PacketType::Attention, PACKET_SIZE_INITIAL_BYTES, 0, Status::NORMAL, &[]);
+    let packet = Phase::attention_packet();
     shared.set_phase(Phase::Attention);
     shared.waits().attention_sent = Some(Instant::now());
     link.write(shared, &mut [io::IoSlice::new(&packet)])

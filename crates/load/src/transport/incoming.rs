@@ -2,11 +2,7 @@
 
 use std::io::{self, Read};
 
-use tds::{
-    DecodeError,
-    message_reader::{Event, MessageReader},
-    packet::PACKET_SIZE_MAX_BYTES,
-};
+use tds::conversation::{ConversationError, client::AnswerPackets};
 
 use super::{Link, Shared, read_socket};
 
@@ -14,30 +10,15 @@ use super::{Link, Shared, read_socket};
 const READ_LEN_BYTES: usize = 256 * 1024;
 
 /// Received bytes that are not yet unpacked, and where the current message stands.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Incoming {
-    reader: MessageReader,
+    packets: AnswerPackets,
     /// `bytes[start..end]` is received and not yet consumed; the rest is room.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
     /// Records before decryption.
     sealed: Vec<u8>,
-    /// Length of the last packet that did not end its message.
-    packet_size_bytes: Option<usize>,
-}
-
-impl Default for Incoming {
-    fn default() -> Self {
-        Self {
-            reader: MessageReader::new(PACKET_SIZE_MAX_BYTES, usize::MAX),
-            bytes: Vec::new(),
-            start: 0,
-            end: 0,
-            sealed: Vec::new(),
-            packet_size_bytes: None,
-        }
-    }
 }
 
 impl Incoming {
@@ -48,28 +29,16 @@ impl Incoming {
 
     /// The size of the server's packets, once a message of several has shown it.
     pub(super) fn packet_size_bytes(&self) -> Option<usize> {
-        self.packet_size_bytes
+        self.packets.packet_size_bytes()
     }
 
     /// Appends the payloads of the packets at hand, up to the end of the message. `None`: not one whole packet is here;
     /// otherwise whether the message is complete.
-    pub(super) fn unpack(&mut self, payload: &mut Vec<u8>) -> Result<Option<bool>, DecodeError> {
-        let mut progress = None;
-        loop {
-            let rest = self.bytes.get(self.start..self.end).unwrap_or_default();
-            match self.reader.next(rest)? {
-                Event::NeedBytes(_) => return Ok(progress),
-                Event::Packet(packet) => {
-                    payload.extend_from_slice(rest.get(packet.payload.clone()).unwrap_or_default());
-                    self.start += packet.consumed();
-                    progress = Some(packet.ends_message());
-                    if packet.ends_message() {
-                        return Ok(progress);
-                    }
-                    self.packet_size_bytes = Some(packet.consumed());
-                }
-            }
-        }
+    pub(super) fn unpack(&mut self, payload: &mut Vec<u8>) -> Result<Option<bool>, ConversationError> {
+        let pending = self.bytes.get(self.start..self.end).unwrap_or_default();
+        let (consumed, progress) = self.packets.unpack(pending, payload)?;
+        self.start += consumed;
+        Ok(progress)
     }
 
     /// Reads once from the socket, and decrypts. Returns the bytes read off the wire; 0 when the peer closed.

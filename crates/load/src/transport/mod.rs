@@ -21,27 +21,16 @@ use std::{
 };
 
 use rustls::ClientConnection;
-use tds::packet::{PACKET_SIZE_INITIAL_BYTES, PacketType, Status};
+use tds::{
+    conversation::client::{PacketSize, Phase},
+    packet::{PacketType, Status},
+};
 
 pub use cancel::Canceller;
 pub(crate) use incoming::Incoming;
 pub(crate) use outgoing::Outgoing;
 
 use crate::error::Error;
-
-/// What the connection is doing, as far as an attention is concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Phase {
-    /// No request under way.
-    Idle = 0,
-    /// A request is being written.
-    Sending = 1,
-    /// The answer is awaited or being read.
-    Receiving = 2,
-    /// An attention is out; its acknowledgement ends the answer.
-    Attention = 3,
-}
 
 /// The parts of a connection that a canceller touches.
 #[derive(Debug)]
@@ -80,21 +69,17 @@ pub(crate) enum Link {
 pub(crate) struct Transport {
     shared: Arc<Shared>,
     incoming: Incoming,
-    packet_size_bytes: usize,
+    packet_size: PacketSize,
     /// When the time for the current request is over.
     deadline: Option<Instant>,
     /// The socket's read time-out, so that it is not set again for every read.
     armed: Option<Duration>,
-    /// The server has said which packets it takes.
-    size_granted: bool,
 }
 
 /// How long to wait for the acknowledgement of an attention before the connection is given up.
 const ATTENTION_PATIENCE: Duration = Duration::from_secs(5);
 /// Waits are cut in slices of this, between which deadlines and cancellers are heard.
 const SLICE: Duration = Duration::from_millis(250);
-/// The smallest packet of TDS.
-const PACKET_SIZE_MIN_BYTES: usize = 512;
 
 impl Transport {
     /// Wraps a connected socket; the packet size is the initial 4096 bytes.
@@ -116,10 +101,9 @@ impl Transport {
         Self {
             shared: Arc::new(shared),
             incoming: Incoming::default(),
-            packet_size_bytes: PACKET_SIZE_INITIAL_BYTES,
+            packet_size: PacketSize::default(),
             deadline: None,
             armed: None,
-            size_granted: false,
         }
     }
 
@@ -144,22 +128,9 @@ impl Transport {
         matches!(*self.shared.lock(), Link::Tls(_))
     }
 
-    /// Size of the packets to send, header included.
-    pub(crate) fn packet_size_bytes(&self) -> usize {
-        self.packet_size_bytes
-    }
-
-    /// Takes the size that the server granted.
-    pub(crate) fn set_packet_size_bytes(&mut self, bytes: usize) {
-        self.packet_size_bytes = bytes;
-        self.size_granted = true;
-    }
-
-    /// Sends no larger packets than this to a server that has not said which it takes.
-    pub(crate) fn limit_packet_size_bytes(&mut self, bytes: usize) {
-        if !self.size_granted {
-            self.packet_size_bytes = self.packet_size_bytes.min(bytes).max(PACKET_SIZE_MIN_BYTES);
-        }
+    /// Size of the packets to send.
+    pub(crate) fn packet_size(&mut self) -> &mut PacketSize {
+        &mut self.packet_size
     }
 
     /// Limits reads and writes of the socket itself, for a TLS handshake on it.
@@ -218,7 +189,7 @@ impl Transport {
         (waits.cancel_asked, waits.attention_sent) = (None, None);
         drop(waits);
         self.shared.set_phase(Phase::Sending);
-        Outgoing::new(packet_type, self.packet_size_bytes, status)
+        Outgoing::new(packet_type, self.packet_size.bytes(), status)
     }
 
     /// Sends an attention after the current request, unless one is out already.
@@ -236,11 +207,11 @@ impl Transport {
     pub(crate) fn receive(&mut self, payload: &mut Vec<u8>, doing: &'static str) -> Result<bool, Error> {
         loop {
             if let Some(complete) =
-                self.incoming.unpack(payload).map_err(|error| Error::protocol("packet header", error))?
+                self.incoming.unpack(payload).map_err(|error| Error::conversation(doing, error))?
             {
                 // A server that never named its packet size shows it in answers of several packets.
                 if let Some(bytes) = self.incoming.packet_size_bytes() {
-                    self.limit_packet_size_bytes(bytes);
+                    self.packet_size.limit(bytes);
                 }
                 return Ok(complete);
             }
@@ -344,12 +315,7 @@ impl Shared {
     }
 
     fn phase(&self) -> Phase {
-        match self.phase.load(Ordering::SeqCst) {
-            1 => Phase::Sending,
-            2 => Phase::Receiving,
-            3 => Phase::Attention,
-            _ => Phase::Idle,
-        }
+        Phase::from_number(self.phase.load(Ordering::SeqCst))
     }
 
     fn set_phase(&self, phase: Phase) {

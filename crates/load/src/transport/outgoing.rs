@@ -3,11 +3,12 @@
 use std::io::IoSlice;
 
 use tds::{
+    conversation::client::Phase,
     packet::{PacketType, Status},
     packet_framer::{PacketFramer, PlannedPacket},
 };
 
-use super::{Phase, Transport};
+use super::Transport;
 use crate::error::Error;
 
 /// Slices in one vectored write; the limit of common systems is 1024, and a packet needs two or three.

@@ -4,7 +4,7 @@
 //! for a reason.
 
 use tds::bulk::{BulkEvent, BulkStream};
-use tds::packet::PacketType;
+use tds::conversation::server::Event;
 use tds::{Column, RowSpan};
 use tokio::io::AsyncRead;
 use tokio::runtime::Handle;
@@ -128,14 +128,11 @@ where
         tokio::select! {
             () = &mut end, if !ended => ended = true,
             rows = &mut worker => break rows.map_err(|error| ConnectionError::Lost(error.to_string()))?,
-            packet = reader.packet(), if !attention => match packet? {
-                Some((packet, _)) if packet.header.packet_type == PacketType::Attention => {
+            // Nothing but an attention comes here: the conversation refuses the rest.
+            event = reader.event(), if !attention => match event? {
+                Some(_) => {
                     attention = true;
                     cancellation.cancel();
-                }
-                Some((packet, _)) => {
-                    let what = format!("{:?} before the answer to a bulk load", packet.header.packet_type);
-                    return Err(ConnectionError::Unexpected(what.into()));
                 }
                 None => return Err(ConnectionError::CutOff),
             },
@@ -162,19 +159,15 @@ async fn receive_packets<R: AsyncRead + Unpin>(
 ) -> Result<End, ConnectionError> {
     let mut chunk = Vec::new();
     loop {
-        let Some((packet, payload)) = reader.packet().await? else { return Err(ConnectionError::CutOff) };
-        match packet.header.packet_type {
-            PacketType::BulkLoad => {}
-            PacketType::Attention => return Ok(End::Cancelled { attention: true }),
-            other => {
-                return Err(ConnectionError::Unexpected(format!("{other:?} inside a bulk load").into()));
-            }
-        }
-        if packet.is_ignored() {
-            return Ok(End::Cancelled { attention: false });
-        }
+        let Some((event, payload)) = reader.event().await? else { return Err(ConnectionError::CutOff) };
+        let ends = match event {
+            Event::BulkRows { last, .. } => last,
+            Event::Attention => return Ok(End::Cancelled { attention: true }),
+            Event::BulkIgnored => return Ok(End::Cancelled { attention: false }),
+            event => return Err(ConnectionError::Unexpected(format!("{event:?}").into())),
+        };
         chunk.extend_from_slice(payload);
-        if packet.ends_message() || chunk.len() >= CHUNK_BYTES {
+        if ends || chunk.len() >= CHUNK_BYTES {
             let mut next = spare.try_recv().unwrap_or_default();
             next.clear();
             let full = std::mem::replace(&mut chunk, next);
@@ -183,7 +176,7 @@ async fn receive_packets<R: AsyncRead + Unpin>(
                 let _ = chunks.send(full).await;
             }
         }
-        if packet.ends_message() {
+        if ends {
             return Ok(End::Complete);
         }
     }

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
+use tds::conversation::ConversationError;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -47,6 +48,9 @@ pub(crate) enum ConnectionError {
     /// PRELOGIN could not be agreed on.
     #[error("encryption: {0}")]
     Encryption(#[from] tds::prelogin::NegotiationError),
+    /// Any other breach of the protocol.
+    #[error("{0}")]
+    Conversation(ConversationError),
     /// Login took too long.
     #[error("no login within the time limit")]
     LoginTimeout,
@@ -59,6 +63,21 @@ pub(crate) enum ConnectionError {
     /// A row cannot be sent as its column says: a defect of the server, never of the client.
     #[error("cannot encode a row: {0}")]
     Row(String),
+}
+
+impl From<ConversationError> for ConnectionError {
+    fn from(error: ConversationError) -> Self {
+        match error {
+            ConversationError::Decode { error, .. } => ConnectionError::Decode(error),
+            ConversationError::OutOfTurn => ConnectionError::OutOfTurn,
+            ConversationError::CutOff => ConnectionError::CutOff,
+            ConversationError::Encryption(error) => ConnectionError::Encryption(error),
+            error @ (ConversationError::Unexpected { .. } | ConversationError::Version { .. }) => {
+                ConnectionError::Unexpected(error.to_string().into())
+            }
+            error => ConnectionError::Conversation(error),
+        }
+    }
 }
 
 impl ConnectionError {

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tds::Value;
+use tds::conversation::server::Message;
 use tds::login::Login7;
 use tds::packet::PacketType;
 use tds::rpc::{Parameter, ProcId, Procedure, RpcMessage, RpcRequest, parameter_status};
@@ -14,7 +15,6 @@ use tds::sql_batch::SqlBatch;
 use tds::transaction_request::TransactionMessage;
 use tds::version::TdsVersion;
 
-use super::packet_reader::Message;
 use super::responses::Answer;
 use super::{ConnectionError, secrets};
 use crate::log;
@@ -64,12 +64,16 @@ pub(super) fn request(spid: u16, message: &Message, version: TdsVersion) -> bool
         ),
         PacketType::TransactionManager => TransactionMessage::decode(&message.payload, version)
             .map_or_else(|error| error.to_string(), |message| format!("TRANSACTION {:?}", message.request)),
-        PacketType::Attention => "ATTENTION".to_owned(),
         other => format!("{other:?} of {} bytes", message.payload.len()),
     };
     let reset = if message.status.resets() { "RESET " } else { "" };
     line(format!("[{spid}] {reset}{text}"));
     secret
+}
+
+/// An attention that found nothing to stop.
+pub(super) fn attention(spid: u16) {
+    line(format!("[{spid}] ATTENTION"));
 }
 
 /// How a request ended. The text of an error may repeat what stood in a request that has secrets.

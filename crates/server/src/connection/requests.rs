@@ -8,12 +8,9 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tds::codec::DecodeErrorKind;
+use tds::conversation::server::{ClientRequest, Event, Message, Reset};
 use tds::done::{Done, DoneStatus, command};
-use tds::packet::{PacketType, Status};
-use tds::rpc::RpcMessage;
-use tds::sql_batch::SqlBatch;
 use tds::token::Token;
-use tds::transaction_request::TransactionMessage;
 use tds::version::TdsVersion;
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
@@ -22,7 +19,7 @@ use tsql::SqlError;
 use super::bulk_receiver::{self, BulkOutcome, Load, Received, RowSink};
 use super::discard::DiscardSink;
 use super::handshake::Connection;
-use super::packet_reader::{Message, PacketReader};
+use super::packet_reader::PacketReader;
 use super::response_writer::ResponseWriter;
 use super::responses::{ResponseEncoder, env_change};
 use super::store_sink::StoreSink;
@@ -39,11 +36,11 @@ const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
 pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Result<(), ConnectionError> {
-    let Connection { transport, session, version, packet_size_bytes, spid } = connection;
+    let Connection { transport, conversation, session, version, packet_size_bytes, spid } = connection;
     let (read, write) = tokio::io::split(transport);
     let killed = session.killed();
-    let mut conversation = Conversation {
-        reader: PacketReader::new(read, shared.options.limits.message_bytes),
+    let mut requests = Requests {
+        reader: PacketReader::new(read, conversation),
         writer: ResponseWriter::new(write, packet_size_bytes, spid),
         session: Some(session),
         version,
@@ -53,11 +50,11 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
         killed,
         secret: false,
     };
-    while conversation.exchange().await? {}
+    while requests.exchange().await? {}
     Ok(())
 }
 
-struct Conversation {
+struct Requests {
     reader: PacketReader<ReadHalf<Transport>>,
     writer: ResponseWriter<WriteHalf<Transport>>,
     /// Away while a request runs, and for good if its thread panicked.
@@ -65,28 +62,24 @@ struct Conversation {
     version: TdsVersion,
     spid: u16,
     shared: Arc<Shared>,
-    /// Set between INSERT BULK and its data.
+    /// What INSERT BULK has named, for the data that follow it.
     bulk: Option<Box<BulkTarget>>,
     killed: Killed,
     /// The request that is logged mentions secrets.
     secret: bool,
 }
 
-impl Conversation {
+impl Requests {
     /// One request and its answer; `false` once the connection is over.
     async fn exchange(&mut self) -> Result<bool, ConnectionError> {
-        if let Some(target) = self.bulk.take()
-            && self.reader.next_packet_type().await? == Some(PacketType::BulkLoad)
-        {
-            return self.bulk_load(*target).await;
-        }
-        let message = tokio::select! {
+        let target = self.bulk.take();
+        let event = tokio::select! {
             biased;
             () = self.killed.wait() => return self.end_killed().await,
-            message = self.reader.message() => message,
+            event = self.reader.event() => event,
         };
-        let message = match message {
-            Ok(Some(message)) => message,
+        let event = match event {
+            Ok(Some((event, _))) => event,
             Ok(None) => return Ok(false),
             // A request that is longer than any may be: whoever sent it is told before the connection ends.
             Err(ConnectionError::Decode(error)) if matches!(error.kind, DecodeErrorKind::TooLong { .. }) => {
@@ -96,24 +89,50 @@ impl Conversation {
             }
             Err(error) => return Err(error),
         };
+        match (event, target) {
+            (Event::BulkBegins, Some(target)) => self.bulk_load(*target).await,
+            (Event::Request(message), _) => self.request(message).await,
+            (Event::Attention, _) => {
+                if self.shared.options.log_requests {
+                    request_log::attention(self.spid);
+                }
+                self.reader.conversation().answered(false);
+                self.done(DoneStatus::ATTENTION, 0).await
+            }
+            (event, _) => Err(ConnectionError::Unexpected(format!("{event:?}").into())),
+        }
+    }
+
+    /// A whole request.
+    async fn request(&mut self, message: Message) -> Result<bool, ConnectionError> {
         if self.shared.options.log_requests {
             self.secret = request_log::request(self.spid, &message, self.version);
         }
-        if message.packet_type == PacketType::Attention {
-            return self.done(DoneStatus::ATTENTION, 0).await;
-        }
         if message.ignored {
+            self.reader.conversation().answered(false);
             return self.done(DoneStatus::FINAL, 0).await;
         }
-        let request = match self.request(&message) {
+        let request = match message.request(self.version) {
             Ok(request) => request,
             Err(error) => {
+                let error = ConnectionError::from(error);
                 self.fail(SqlError::malformed_stream(&error)).await?;
                 return Err(error);
             }
         };
-        let reset = self.reset(message.status)?;
-        self.answer(request, reset).await
+        let request = match request {
+            ClientRequest::Batch(batch) => Request::Batch(batch.text),
+            ClientRequest::Rpc(rpc) => Request::Rpc(rpc.requests),
+            ClientRequest::Transaction(message) => Request::Transaction(message.request),
+            ClientRequest::UnannouncedBulk => Request::Refused(SqlError::new(
+                4002,
+                16,
+                1,
+                "The incoming tabular data stream (TDS) protocol stream is incorrect: bulk load data without INSERT BULK.",
+            )),
+        };
+        let changes = self.reset(message.reset())?;
+        self.answer(request, changes).await
     }
 
     /// The session was killed while it waited for its client: it is undone at once, and the client finds the reason when it comes
@@ -150,33 +169,13 @@ impl Conversation {
         told.err().unwrap_or_else(|| ConnectionError::Lost(reason.to_string()))
     }
 
-    fn request(&self, message: &Message) -> Result<Request, ConnectionError> {
-        match message.packet_type {
-            PacketType::SqlBatch => {
-                Ok(Request::Batch(SqlBatch::decode(&message.payload, self.version)?.text))
-            }
-            PacketType::Rpc => Ok(Request::Rpc(RpcMessage::decode(&message.payload, self.version)?.requests)),
-            PacketType::TransactionManager => {
-                Ok(Request::Transaction(TransactionMessage::decode(&message.payload, self.version)?.request))
-            }
-            PacketType::BulkLoad => Ok(Request::Refused(SqlError::new(
-                4002,
-                16,
-                1,
-                "The incoming tabular data stream (TDS) protocol stream is incorrect: bulk load data without INSERT BULK.",
-            ))),
-            other => Err(ConnectionError::Unexpected(format!("{other:?} after login").into())),
-        }
-    }
-
     /// Resets the session if the request's first packet asks for it; the acknowledgement leads the answer.
-    fn reset(&mut self, status: Status) -> Result<Vec<SessionChange>, ConnectionError> {
-        if !status.resets() {
-            return Ok(Vec::new());
-        }
-        let keep_transaction = status.contains(Status::RESET_CONNECTION_SKIP_TRAN);
-        let changes =
-            self.session.as_mut().map(|session| session.reset(keep_transaction)).unwrap_or_default();
+    fn reset(&mut self, reset: Option<Reset>) -> Result<Vec<SessionChange>, ConnectionError> {
+        let Some(Reset { keeps_transaction }) = reset else { return Ok(Vec::new()) };
+        let Some(session) = &mut self.session else {
+            return Err(ConnectionError::Lost("no session".to_owned()));
+        };
+        let changes = session.reset(keeps_transaction);
         self.writer.tokens(|w| {
             Token::EnvChange(tds::env_change::EnvChange::ResetConnectionAck).encode(w, self.version);
         })?;
@@ -221,7 +220,9 @@ impl Conversation {
                 if self.shared.options.log_requests {
                     request_log::answered(self.spid, encoder.answer(), self.secret, false, began.elapsed());
                 }
-                return Ok(!encoder.finish(&mut self.writer).await?);
+                let fatal = encoder.finish(&mut self.writer).await?;
+                self.reader.conversation().answered(false);
+                return Ok(!fatal);
             }
         } else {
             execution = Box::pin(async move {
@@ -241,14 +242,11 @@ impl Conversation {
                     killed = true;
                     cancellation.cancel();
                 }
-                packet = self.reader.packet(), if !attention => match packet? {
-                    Some((packet, _)) if packet.header.packet_type == PacketType::Attention => {
+                // Nothing but an attention comes here: the conversation refuses the rest.
+                event = self.reader.event(), if !attention => match event? {
+                    Some(_) => {
                         attention = true;
                         cancellation.cancel();
-                    }
-                    Some((packet, _)) => {
-                        let what = format!("{:?} before the answer to the last request", packet.header.packet_type);
-                        return Err(ConnectionError::Unexpected(what.into()));
                     }
                     None => {
                         // The session is over when its request has noticed, and only then is the connection's place free.
@@ -279,9 +277,7 @@ impl Conversation {
             request_log::answered(self.spid, encoder.answer(), self.secret, attention, began.elapsed());
         }
         let fatal = encoder.finish(&mut self.writer).await?;
-        if attention {
-            self.done(DoneStatus::ATTENTION, 0).await?;
-        }
+        self.acknowledge(self.bulk.is_some()).await?;
         Ok(!fatal)
     }
 
@@ -337,9 +333,7 @@ impl Conversation {
                     request_log::bulk(self.spid, &format!("{rows} rows"));
                 }
                 if session.fires_after_bulk() && !self.fire_after_bulk(session).await? {
-                    if attention {
-                        self.done(DoneStatus::ATTENTION, 0).await?;
-                    }
+                    self.acknowledge(false).await?;
                     return Ok(true);
                 }
                 session.note_bulk(rows);
@@ -375,9 +369,7 @@ impl Conversation {
         if !self.writer.is_empty() {
             self.writer.finish().await?;
         }
-        if attention {
-            self.done(DoneStatus::ATTENTION, 0).await?;
-        }
+        self.acknowledge(false).await?;
         Ok(open)
     }
 
@@ -406,6 +398,14 @@ impl Conversation {
     fn change(&mut self, change: Option<SessionChange>) -> Result<(), ConnectionError> {
         let Some(change) = change else { return Ok(()) };
         self.writer.tokens(|w| Token::EnvChange(env_change(change)).encode(w, self.version))
+    }
+
+    /// The answer is whole. A client that has asked for its end meanwhile is told so in an answer of its own.
+    async fn acknowledge(&mut self, bulk_expected: bool) -> Result<(), ConnectionError> {
+        match self.reader.conversation().answered(bulk_expected) {
+            true => self.done(DoneStatus::ATTENTION, 0).await.map(drop),
+            false => Ok(()),
+        }
     }
 
     /// Ends an answer with a DONE of its own.

@@ -8,24 +8,22 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tds::packet::{HEADER_LEN_BYTES, PacketHeader, PacketType};
-use tds::packet_framer::PacketFramer;
+use tds::conversation::wrapped_tls::{Sender, Unwrapper, wrap_flight};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Packet size before login (MS-TDS 2.2.3.1.3).
-const PACKET_SIZE_BYTES: usize = 4096;
 const TLS_RECORD_HEADER_LEN_BYTES: usize = 5;
 
 /// A socket whose TLS handshake may be wrapped in TDS packets.
 pub struct HandshakeShim<S> {
     socket: S,
     mode: Mode,
-    /// Bytes of the header (TDS or TLS) that is being read.
-    header: [u8; HEADER_LEN_BYTES],
+    unwrapper: Unwrapper,
+    /// Bytes of the header of the TLS record that is being read.
+    header: [u8; TLS_RECORD_HEADER_LEN_BYTES],
     header_len: usize,
-    /// How much of `header` has been handed on (TLS record headers are part of what rustls reads).
+    /// How much of `header` has been handed on (record headers are part of what rustls reads).
     header_given: usize,
-    /// Payload bytes left in the packet or record that is being read.
+    /// Bytes left in the record that is being read.
     body_remaining: usize,
     /// TLS bytes of the flight that is being written, not yet framed.
     flight: Vec<u8>,
@@ -59,9 +57,6 @@ impl<S> HandshakeShim<S> {
     /// is reading leaves the socket, so that TLS can be dropped after it.
     pub fn pass_through(&mut self, record_bound: bool) {
         self.mode = if record_bound { Mode::RecordBound } else { Mode::Open };
-        self.header_len = 0;
-        self.header_given = 0;
-        self.body_remaining = 0;
     }
 
     /// The socket beneath.
@@ -73,7 +68,8 @@ impl<S> HandshakeShim<S> {
         HandshakeShim {
             socket,
             mode,
-            header: [0; HEADER_LEN_BYTES],
+            unwrapper: Unwrapper::new(Sender::Client),
+            header: [0; TLS_RECORD_HEADER_LEN_BYTES],
             header_len: 0,
             header_given: 0,
             body_remaining: 0,
@@ -85,15 +81,10 @@ impl<S> HandshakeShim<S> {
 }
 
 impl<S: AsyncRead + Unpin> HandshakeShim<S> {
-    /// Reads the rest of a header of `wanted` bytes; `false` at a clean end of stream.
-    fn poll_header(&mut self, cx: &mut Context<'_>, wanted: usize) -> Poll<io::Result<bool>> {
-        while self.header_len < wanted {
-            let Some(space) = self.header.get_mut(self.header_len..wanted) else {
-                return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
-            };
-            let mut buf = ReadBuf::new(space);
-            ready!(Pin::new(&mut self.socket).poll_read(cx, &mut buf))?;
-            match buf.filled().len() {
+    /// Reads the rest of a record's header; `false` at a clean end of stream.
+    fn poll_header(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        while let Some(space) = self.header.get_mut(self.header_len..).filter(|space| !space.is_empty()) {
+            match ready!(poll_some(&mut self.socket, cx, space))? {
                 0 if self.header_len == 0 => return Poll::Ready(Ok(false)),
                 0 => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
                 read => self.header_len += read,
@@ -102,17 +93,9 @@ impl<S: AsyncRead + Unpin> HandshakeShim<S> {
         Poll::Ready(Ok(true))
     }
 
-    /// Copies body bytes to `buf`, at most what the current packet or record still holds.
+    /// Copies bytes of a record to `buf`, at most what it still holds.
     fn poll_body(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let wanted = self.body_remaining.min(buf.remaining());
-        let mut limited = ReadBuf::new(buf.initialize_unfilled_to(wanted));
-        ready!(Pin::new(&mut self.socket).poll_read(cx, &mut limited))?;
-        let read = limited.filled().len();
-        if read == 0 {
-            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
-        }
-        buf.advance(read);
-        self.body_remaining -= read;
+        self.body_remaining -= ready!(poll_limited(&mut self.socket, cx, buf, self.body_remaining))?;
         if self.body_remaining == 0 {
             self.header_len = 0;
             self.header_given = 0;
@@ -121,31 +104,31 @@ impl<S: AsyncRead + Unpin> HandshakeShim<S> {
     }
 
     fn poll_read_wrapped(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        while self.body_remaining == 0 {
-            if !ready!(self.poll_header(cx, HEADER_LEN_BYTES))? {
-                return Poll::Ready(Ok(()));
+        loop {
+            let inside = self.unwrapper.is_inside_packet();
+            let Some(space) = self.unwrapper.header_room() else { break };
+            match ready!(poll_some(&mut self.socket, cx, space))? {
+                0 if !inside => return Poll::Ready(Ok(())),
+                0 => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+                read => self.unwrapper.header_read(read).map_err(invalid_data)?,
             }
-            let header = PacketHeader::parse(&self.header).map_err(invalid_data)?;
-            if header.packet_type != PacketType::Prelogin {
-                return Poll::Ready(Err(invalid_data("a TLS handshake packet must have type 0x12")));
-            }
-            self.body_remaining = usize::from(header.length).saturating_sub(HEADER_LEN_BYTES);
-            self.header_len = 0;
         }
-        self.poll_body(cx, buf)
+        let read = ready!(poll_limited(&mut self.socket, cx, buf, self.unwrapper.payload_left()))?;
+        self.unwrapper.payload_read(read);
+        Poll::Ready(Ok(()))
     }
 
     fn poll_read_record(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.body_remaining == 0 {
-            if !ready!(self.poll_header(cx, TLS_RECORD_HEADER_LEN_BYTES))? {
+            if !ready!(self.poll_header(cx))? {
                 return Poll::Ready(Ok(()));
             }
-            let pending = self.header.get(self.header_given..TLS_RECORD_HEADER_LEN_BYTES).unwrap_or_default();
+            let pending = self.header.get(self.header_given..).unwrap_or_default();
             let given = pending.len().min(buf.remaining());
             buf.put_slice(pending.get(..given).unwrap_or_default());
             self.header_given += given;
             if self.header_given == TLS_RECORD_HEADER_LEN_BYTES {
-                let [_, _, _, high, low, ..] = self.header;
+                let [_, _, _, high, low] = self.header;
                 self.body_remaining = usize::from(u16::from_be_bytes([high, low]));
                 if self.body_remaining == 0 {
                     self.header_len = 0;
@@ -156,6 +139,33 @@ impl<S: AsyncRead + Unpin> HandshakeShim<S> {
         }
         self.poll_body(cx, buf)
     }
+}
+
+/// Reads once into `space`.
+fn poll_some<S: AsyncRead + Unpin>(
+    socket: &mut S,
+    cx: &mut Context<'_>,
+    space: &mut [u8],
+) -> Poll<io::Result<usize>> {
+    let mut buf = ReadBuf::new(space);
+    ready!(Pin::new(socket).poll_read(cx, &mut buf))?;
+    Poll::Ready(Ok(buf.filled().len()))
+}
+
+/// Reads at most `limit` bytes, but not the end of the stream.
+fn poll_limited<S: AsyncRead + Unpin>(
+    socket: &mut S,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+    limit: usize,
+) -> Poll<io::Result<usize>> {
+    let wanted = limit.min(buf.remaining());
+    let read = ready!(poll_some(socket, cx, buf.initialize_unfilled_to(wanted)))?;
+    if read == 0 {
+        return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+    }
+    buf.advance(read);
+    Poll::Ready(Ok(read))
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for HandshakeShim<S> {
@@ -198,8 +208,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HandshakeShim<S> {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shim = self.get_mut();
         if !shim.flight.is_empty() {
-            let mut framer = PacketFramer::new(PacketType::Prelogin, PACKET_SIZE_BYTES, 0);
-            framer.frame_into(&shim.flight, true, &mut shim.outgoing);
+            wrap_flight(&shim.flight, &mut shim.outgoing);
             shim.flight.clear();
         }
         ready!(shim.poll_drain(cx))?;

@@ -1,0 +1,278 @@
+//! From a connected socket to a session: PRELOGIN, TLS, LOGIN7 and its answer.
+
+use crate::codec::EncodeError;
+use crate::conversation::ConversationError;
+use crate::env_change::EnvChange;
+use crate::feature::{FeatureAck, feature_id};
+use crate::login::Login7;
+use crate::prelogin::{EncryptionOption, EncryptionOutcome, NegotiationError, Prelogin, negotiate_client};
+use crate::routing::Routing;
+use crate::token::{LoginAck, Token};
+use crate::version::TdsVersion;
+
+/// What a client wants to be encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedEncryption {
+    /// Nothing: a password may go in the clear.
+    None,
+    /// The login at least.
+    Login,
+    /// Everything.
+    Full,
+    /// Everything from the first byte (TDS 8.0).
+    Strict,
+}
+
+/// How a client proves who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// With a password in LOGIN7.
+    Password,
+    /// With an access token in LOGIN7, which is never sent in the clear.
+    Token,
+}
+
+/// Which TLS is to be established.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// That of TDS 8.0: before anything else, with ALPN `tds/8.0`.
+    First,
+    /// That of TDS 7: its handshake inside of PRELOGIN packets ([`wrapped_tls`](crate::conversation::wrapped_tls)).
+    Wrapped,
+}
+
+/// What a client does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Establish TLS, then say [`tls_established`](Connecting::tls_established).
+    EstablishTls(Tls),
+    /// Send this payload as a message of the type [`PacketType::Prelogin`](crate::packet::PacketType::Prelogin), receive the
+    /// answer, and hand its payload to [`prelogin_answered`](Connecting::prelogin_answered).
+    AskPrelogin(Vec<u8>),
+    /// Make the login, encode it with [`log_in`](Connecting::log_in), and send that as a message of the type
+    /// [`PacketType::Login7`](crate::packet::PacketType::Login7).
+    LogIn(EncryptionOutcome),
+    /// Leave TLS: what follows is clear, both ways.
+    LeaveTls,
+    /// Read the answer to the login, hand its tokens to [`login_token`](Connecting::login_token), and then ask for the
+    /// [`outcome`](Connecting::outcome).
+    ReadLoginAnswer,
+}
+
+/// Why a client does not go on, although the server keeps to the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LoginProblem {
+    /// The two ends do not agree on encryption.
+    #[error(transparent)]
+    Encryption(#[from] NegotiationError),
+    /// A password would have to be sent in the clear. Somebody in between could have said that the server has no encryption.
+    #[error("the server offers no encryption, and a password is not sent in the clear")]
+    ClearPassword,
+    /// An access token would have to be sent in the clear.
+    #[error("the server offers no encryption, and an access token is never sent in the clear")]
+    ClearToken,
+    /// The server speaks an old TDS.
+    #[error("the server speaks {version:?}; TDS 7.4 is needed")]
+    TooOld {
+        /// What it granted.
+        version: TdsVersion,
+    },
+    /// The server neither granted nor refused.
+    #[error("the server ended the login without an acknowledgement")]
+    NoAcknowledgement,
+    /// An access token was not taken as agreed.
+    #[error("{reason}")]
+    FederatedSignIn {
+        /// What happened.
+        reason: &'static str,
+    },
+    /// The server asked for a further step of integrated authentication, or sent rows.
+    #[error("{what}")]
+    Unexpected {
+        /// What it did.
+        what: &'static str,
+    },
+}
+
+/// What became of a login that was not refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoginOutcome {
+    /// The session stands.
+    Granted {
+        /// What the server is.
+        ack: LoginAck,
+        /// Features that it granted.
+        features: Vec<FeatureAck>,
+    },
+    /// The session is to be had elsewhere. Connect there, from the beginning.
+    Routed(Routing),
+}
+
+/// A client on its way to a session.
+#[derive(Debug)]
+pub struct Connecting {
+    wanted: WantedEncryption,
+    credential: Credential,
+    state: State,
+    question: Prelogin,
+    answer: Prelogin,
+    ack: Option<LoginAck>,
+    features: Vec<FeatureAck>,
+    routing: Option<Routing>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// TLS comes before everything else.
+    TlsFirst,
+    /// PRELOGIN is to be sent, and its answer awaited.
+    Prelogin,
+    /// TLS comes between PRELOGIN and the login.
+    TlsWrapped(EncryptionOutcome),
+    LogIn(EncryptionOutcome),
+    LeaveTls,
+    ReadLoginAnswer,
+}
+
+impl Connecting {
+    /// A connection that nothing was sent on. `question` says who the client is; what it asks for is added.
+    pub fn new(wanted: WantedEncryption, credential: Credential, question: Prelogin) -> Self {
+        let encryption = match wanted {
+            // Inside of TLS the option has no meaning.
+            WantedEncryption::None | WantedEncryption::Strict => EncryptionOption::NotSupported,
+            WantedEncryption::Login => EncryptionOption::Off,
+            WantedEncryption::Full => EncryptionOption::On,
+        };
+        let question = Prelogin {
+            encryption: Some(encryption),
+            mars: Some(false),
+            fed_auth_required: (credential == Credential::Token).then_some(true),
+            ..question
+        };
+        Self {
+            wanted,
+            credential,
+            state: if wanted == WantedEncryption::Strict { State::TlsFirst } else { State::Prelogin },
+            question,
+            answer: Prelogin::default(),
+            ack: None,
+            features: Vec::new(),
+            routing: None,
+        }
+    }
+
+    /// What to do next. Asked again before it is done, it says the same.
+    pub fn next(&mut self) -> Result<Action, EncodeError> {
+        Ok(match self.state {
+            State::TlsFirst => Action::EstablishTls(Tls::First),
+            State::Prelogin => Action::AskPrelogin(self.question.encode()?),
+            State::TlsWrapped(_) => Action::EstablishTls(Tls::Wrapped),
+            State::LogIn(outcome) => Action::LogIn(outcome),
+            State::LeaveTls => {
+                self.state = State::ReadLoginAnswer;
+                Action::LeaveTls
+            }
+            State::ReadLoginAnswer => Action::ReadLoginAnswer,
+        })
+    }
+
+    /// TLS stands.
+    pub fn tls_established(&mut self) {
+        match self.state {
+            State::TlsFirst => self.state = State::Prelogin,
+            State::TlsWrapped(outcome) => self.state = State::LogIn(outcome),
+            _ => {}
+        }
+    }
+
+    /// Takes the payload of the answer to PRELOGIN. What is wrong with it is an error of the protocol, or a problem of this login.
+    pub fn prelogin_answered(
+        &mut self,
+        payload: &[u8],
+    ) -> Result<Result<(), LoginProblem>, ConversationError> {
+        self.answer = Prelogin::decode(payload).map_err(ConversationError::decoding("PRELOGIN"))?;
+        if self.state != State::Prelogin {
+            return Err(ConversationError::OutOfTurn);
+        }
+        Ok(self.agree().map(|outcome| {
+            let clear = outcome == EncryptionOutcome::None || self.wanted == WantedEncryption::Strict;
+            self.state = if clear { State::LogIn(outcome) } else { State::TlsWrapped(outcome) };
+        }))
+    }
+
+    fn agree(&self) -> Result<EncryptionOutcome, LoginProblem> {
+        if self.wanted == WantedEncryption::Strict {
+            return Ok(EncryptionOutcome::Full);
+        }
+        let option = |prelogin: &Prelogin| prelogin.encryption.unwrap_or(EncryptionOption::NotSupported);
+        match negotiate_client(option(&self.question), option(&self.answer))? {
+            EncryptionOutcome::None if self.credential == Credential::Token => Err(LoginProblem::ClearToken),
+            EncryptionOutcome::None if self.wanted != WantedEncryption::None => {
+                Err(LoginProblem::ClearPassword)
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// What the server said in PRELOGIN.
+    pub fn prelogin_answer(&self) -> &Prelogin {
+        &self.answer
+    }
+
+    /// The payload of the login that [`Action::LogIn`] asked for.
+    pub fn log_in(&mut self, login: &Login7) -> Result<Vec<u8>, EncodeError> {
+        let payload = login.encode()?;
+        if let State::LogIn(outcome) = self.state {
+            let leaves = outcome == EncryptionOutcome::LoginOnly;
+            self.state = if leaves { State::LeaveTls } else { State::ReadLoginAnswer };
+        }
+        Ok(payload)
+    }
+
+    /// Takes a token of the answer to the login.
+    pub fn login_token(&mut self, token: Token) -> Result<(), LoginProblem> {
+        match token {
+            Token::LoginAck(ack) => self.ack = Some(ack),
+            Token::FeatureExtAck(features) => self.features = features,
+            Token::EnvChange(EnvChange::Routing(routing)) => self.routing = Some(routing),
+            Token::FedAuthInfo(_) => {
+                return Err(LoginProblem::FederatedSignIn {
+                    reason: "the server wants a sign-in of its own, not a given token",
+                });
+            }
+            Token::ColMetaData(_) | Token::Row | Token::NbcRow => {
+                return Err(LoginProblem::Unexpected { what: "the server sent rows" });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What the answer to the login came to. To be asked once it is whole and has no error.
+    pub fn outcome(self) -> Result<LoginOutcome, LoginProblem> {
+        if let Some(routing) = self.routing {
+            return Ok(LoginOutcome::Routed(routing));
+        }
+        let ack = self.ack.ok_or(LoginProblem::NoAcknowledgement)?;
+        if ack.version < TdsVersion::V7_4 {
+            return Err(LoginProblem::TooOld { version: ack.version });
+        }
+        if self.credential == Credential::Token {
+            check_federated(&self.features, self.answer.nonce)?;
+        }
+        Ok(LoginOutcome::Granted { ack, features: self.features })
+    }
+}
+
+/// The acknowledgement of the FEDAUTH feature repeats the nonce, if there was one (MS-TDS 2.2.7.11).
+fn check_federated(features: &[FeatureAck], nonce: Option<[u8; 32]>) -> Result<(), LoginProblem> {
+    let Some(ack) = features.iter().find(|ack| ack.id == feature_id::FED_AUTH) else {
+        return Err(LoginProblem::FederatedSignIn { reason: "the server did not acknowledge the token" });
+    };
+    match nonce {
+        Some(nonce) if !ack.data.is_empty() && !ack.data.starts_with(&nonce) => {
+            Err(LoginProblem::FederatedSignIn { reason: "the server's answer carries another nonce" })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,55 @@
+//! What a connection is doing, as far as a request and its cancellation are concerned.
+
+use crate::packet::{PACKET_SIZE_INITIAL_BYTES, PacketType, Status};
+use crate::packet_framer::frame_message;
+
+/// Where request and answer stand. One byte, so that threads can share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// No request under way.
+    Idle = 0,
+    /// A request is being written.
+    Sending = 1,
+    /// The answer is awaited or being read.
+    Receiving = 2,
+    /// An attention is out; its acknowledgement ends the answer.
+    Attention = 3,
+}
+
+/// What a cancellation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancel {
+    /// Nothing: there is nothing to stop, or an attention is out.
+    Nothing,
+    /// An attention may not go between the packets of a message: whoever writes the message sends it.
+    LeaveToWriter,
+    /// An attention goes out at once.
+    SendAttention,
+}
+
+impl Phase {
+    /// The phase with this number; `Idle` for one that has none.
+    pub fn from_number(number: u8) -> Self {
+        match number {
+            1 => Self::Sending,
+            2 => Self::Receiving,
+            3 => Self::Attention,
+            _ => Self::Idle,
+        }
+    }
+
+    /// What a cancellation does in this phase (MS-TDS 2.2.1.7).
+    pub fn cancel(self) -> Cancel {
+        match self {
+            Self::Idle | Self::Attention => Cancel::Nothing,
+            Self::Sending => Cancel::LeaveToWriter,
+            Self::Receiving => Cancel::SendAttention,
+        }
+    }
+
+    /// The packet of an attention, after which the phase is [`Attention`](Self::Attention).
+    pub fn attention_packet() -> Vec<u8> {
+        frame_message(PacketType::Attention, PACKET_SIZE_INITIAL_BYTES, 0, Status::NORMAL, &[])
+    }
+}
