@@ -20,9 +20,9 @@ METHODS_LIMIT = 40
 
 # The largest circle of a crate in files, and methods of a type. A parser has as many as its grammar
 # has rules.
-KNOWN_CIRCLES = {"server": 29}
+# The server's is that of calls, too, since methods of one type became functions that are imported.
+KNOWN_CIRCLES = {"server": 70}
 KNOWN_METHODS = {
-    ("server", "Session"): 309,
     ("server", "Work"): 70,
     ("server", "DatabaseTransaction"): 54,
     ("server", "Transaction"): 42,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bulkwire_server::FileAccess;
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session, execute};
 use query::Datum;
 use serde_json::Value;
 use tds::SqlType;
@@ -57,7 +57,7 @@ async fn run(session: &mut Session, batch: &str) -> (Vec<Vec<Option<String>>>, V
             }
         }
     };
-    tokio::join!(session.execute(Request::Batch(batch.to_string()), events, Cancellation::new()), receive);
+    tokio::join!(execute(session, Request::Batch(batch.to_string()), events, Cancellation::new()), receive);
     (rows, errors)
 }
 
@@ -201,7 +201,7 @@ async fn a_load_can_be_cancelled() {
         stop.cancel();
     };
     let drain = async { while queue.recv().await.is_some() {} };
-    tokio::join!(session.execute(request, events, cancellation), cancel, drain);
+    tokio::join!(execute(&mut session, request, events, cancellation), cancel, drain);
     let (rows, _) = run(&mut session, "SELECT CAST(COUNT(*) AS nvarchar(20)) FROM t").await;
     // Either all of it had been loaded by then, or nothing of it stays.
     let count = rows[0][0].clone().unwrap();

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use answers::{answer, login};
 use arrow::array::{Int32Array, RecordBatch};
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Instance, Request, Session};
+use bulkwire_server::session::{Cancellation, Instance, Request, Session, begin_bulk, execute};
 use bulkwire_server::storage::{Databases, DirectoryFolders, Folders};
 use store::engine::volume::{Volume, VolumeFile};
 use store::engine::{EngineError, EngineOptions};
@@ -37,14 +37,14 @@ async fn is_done(session: &mut Session, batch: &str) {
 async fn load_by(session: &mut Session, statement: &str, rows: i32) -> Result<u64, i32> {
     let (events, mut queue) = mpsc::channel(64);
     let batch = Request::Batch(statement.to_owned());
-    session.execute(batch, events, Cancellation::new()).await;
+    execute(session, batch, events, Cancellation::new()).await;
     let mut target = None;
     while let Some(event) = queue.recv().await {
         if let Response::BulkExpected(expected) = event {
             target = Some(*expected);
         }
     }
-    let mut writer = session.begin_bulk(target.expect("a target")).map_err(|error| error.number)?;
+    let mut writer = begin_bulk(session, target.expect("a target")).map_err(|error| error.number)?;
     let column = tds::Column::new("id".to_owned(), SqlType::Int, false, None);
     writer.columns(std::slice::from_ref(&column)).map_err(|error| error.number)?;
     // Numbers that do not compress.

@@ -7,7 +7,7 @@ mod empty;
 use std::sync::Arc;
 
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session, execute};
 use tokio::sync::mpsc;
 
 /// Values at the edges of their types, as T-SQL spells them.
@@ -147,7 +147,8 @@ fn every_expression_at_the_edges_has_an_answer() {
                 let text = format!("SELECT {expression}");
                 let (events, mut queue) = mpsc::channel(4);
                 let last = runtime.block_on(async {
-                    let running = session.execute(Request::Batch(text.clone()), events, Cancellation::new());
+                    let running =
+                        execute(&mut session, Request::Batch(text.clone()), events, Cancellation::new());
                     let listening = async {
                         let mut last = None;
                         while let Some(event) = queue.recv().await {

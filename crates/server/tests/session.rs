@@ -10,7 +10,7 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
 use bulkwire_server::session::response::{DoneKind, Response, SessionChange};
 use bulkwire_server::session::{
-    BulkTarget, BulkWriter, Cancellation, Instance, LoginSettings, Request, Session,
+    BulkTarget, BulkWriter, Cancellation, Instance, LoginSettings, Request, Session, begin_bulk, execute,
 };
 use bulkwire_server::storage::Databases;
 use rows::mapping::{Form, field_for};
@@ -35,7 +35,7 @@ fn open(instance: &Arc<Instance>) -> Session {
 
 async fn run(session: &mut Session, request: Request) -> Vec<Response> {
     let (events, mut queue) = mpsc::channel(1);
-    let (_, all) = tokio::join!(session.execute(request, events, Cancellation::new()), async {
+    let (_, all) = tokio::join!(execute(session, request, events, Cancellation::new()), async {
         let mut all = Vec::new();
         while let Some(event) = queue.recv().await {
             all.push(event);
@@ -117,7 +117,7 @@ async fn bulk_values_are_converted_to_the_tables_types() {
     batch(&mut session, TABLE).await;
     let statement = "INSERT BULK t ([amount] NVARCHAR(20), [id] INT, [guid] NVARCHAR(36), [made] NVARCHAR(30), [code] VARCHAR(4))";
     let target = expect_bulk(&mut session, statement).await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     let columns = [
         text_column("amount"),
         int_column("id"),
@@ -150,7 +150,7 @@ async fn bulk_xml_loses_its_byte_order_mark() {
     let mut session = open(&instance);
     batch(&mut session, "CREATE TABLE t (x xml NULL)").await;
     let target = expect_bulk(&mut session, "INSERT BULK t (x xml)").await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     let values = StringArray::from(vec![Some("\u{FEFF}<a>\u{FEFF}</a>"), None, Some("<b/>")]);
     load(&mut writer, &[text_column("x")], vec![Arc::new(values)]).unwrap();
     assert_eq!(writer.finish().unwrap(), 3);
@@ -168,13 +168,13 @@ async fn a_bulk_load_is_whole_or_leaves_nothing() {
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
     // Dropped without an end.
     let target = expect_bulk(&mut session, "INSERT BULK t (id int)").await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     load(&mut writer, &[int_column("id")], ids(vec![1, 2])).unwrap();
     drop(writer);
     assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM t").await, ["0"]);
     // A duplicate in the second batch.
     let target = expect_bulk(&mut session, "INSERT BULK t (id int)").await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     load(&mut writer, &[int_column("id")], ids(vec![1, 2])).unwrap();
     assert_eq!(load(&mut writer, &[int_column("id")], ids(vec![3, 2])).unwrap_err().number, 2627);
     writer.abort();
@@ -182,7 +182,7 @@ async fn a_bulk_load_is_whole_or_leaves_nothing() {
     // Within a transaction that is rolled back.
     batch(&mut session, "BEGIN TRAN").await;
     let target = expect_bulk(&mut session, "INSERT BULK t (id int)").await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     load(&mut writer, &[int_column("id")], ids(vec![1, 2])).unwrap();
     assert_eq!(writer.finish().unwrap(), 2);
     assert_eq!(
@@ -195,7 +195,7 @@ async fn a_bulk_load_is_whole_or_leaves_nothing() {
 async fn loads_of_a_transaction_know_the_keys_of_those_before_until_it_is_undone() {
     async fn loaded(session: &mut Session, ids: &[i32]) -> Result<u64, i32> {
         let target = expect_bulk(session, "INSERT BULK t (id int)").await;
-        let mut writer = session.begin_bulk(target).unwrap();
+        let mut writer = begin_bulk(session, target).unwrap();
         let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
         if let Err(error) = load(&mut writer, &[int_column("id")], vec![ids]) {
             writer.abort();
@@ -240,7 +240,7 @@ async fn hints_decide_about_nulls_and_checks() {
         ("WITH (CHECK_CONSTRAINTS)", 4, Some(-1), Err(547)),
     ] {
         let target = expect_bulk(&mut session, &format!("INSERT BULK t (id int, amount int) {hints}")).await;
-        let mut writer = session.begin_bulk(target).unwrap();
+        let mut writer = begin_bulk(&mut session, target).unwrap();
         match expected {
             Ok(stored) => {
                 load(&mut writer, &columns, rows(id, amount)).unwrap();
@@ -256,7 +256,7 @@ async fn hints_decide_about_nulls_and_checks() {
         }
     }
     let target = expect_bulk(&mut session, "INSERT BULK t (code varchar(4))").await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     let error = load(&mut writer, &[text_column("code")], vec![Arc::new(StringArray::from(vec!["abcde"]))])
         .unwrap_err();
     assert_eq!(error.number, 2628);
@@ -270,12 +270,12 @@ async fn an_order_that_was_promised_is_verified() {
     let ids = |ids: Vec<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(ids))] };
     let column = [int_column("id")];
     let target = expect_bulk(&mut session, "INSERT BULK t (id int) WITH (ORDER (id ASC))").await;
-    let mut writer = session.begin_bulk(target.clone()).unwrap();
+    let mut writer = begin_bulk(&mut session, target.clone()).unwrap();
     load(&mut writer, &column, ids(vec![1, 5])).unwrap();
     load(&mut writer, &column, ids(vec![6, 9])).unwrap();
     writer.finish().unwrap();
     for (first, second) in [(vec![12, 11], vec![]), (vec![12, 13], vec![11])] {
-        let mut writer = session.begin_bulk(target.clone()).unwrap();
+        let mut writer = begin_bulk(&mut session, target.clone()).unwrap();
         let loaded =
             load(&mut writer, &column, ids(first)).and_then(|()| load(&mut writer, &column, ids(second)));
         assert_eq!(loaded.unwrap_err().number, 4819);
@@ -283,7 +283,7 @@ async fn an_order_that_was_promised_is_verified() {
     }
     // An order that is not the clustered key's promises nothing.
     let target = expect_bulk(&mut session, "INSERT BULK t (id int) WITH (ORDER (id DESC))").await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     load(&mut writer, &column, ids(vec![20, 30])).unwrap();
     writer.finish().unwrap();
     assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM t").await, ["6"]);
@@ -303,17 +303,17 @@ async fn unchecked_rows_end_trust_and_foreign_keys_are_checked_on_demand() {
                      (SELECT COUNT(*) FROM sys.foreign_keys WHERE is_not_trusted = 1)";
     let checked = "INSERT BULK c (id int, p_id int) WITH (CHECK_CONSTRAINTS)";
     let target = expect_bulk(&mut session, checked).await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     load(&mut writer, &columns, rows(1, 1)).unwrap();
     writer.finish().unwrap();
     assert_eq!(rows_of(&mut session, untrusted).await, ["0 0"]);
     let target = expect_bulk(&mut session, checked).await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     load(&mut writer, &columns, rows(2, 9)).unwrap();
     assert_eq!(writer.finish().unwrap_err().number, 547);
     assert_eq!(rows_of(&mut session, "SELECT COUNT(*) FROM c").await, ["1"]);
     let target = expect_bulk(&mut session, "INSERT BULK c (id int, p_id int)").await;
-    let mut writer = session.begin_bulk(target).unwrap();
+    let mut writer = begin_bulk(&mut session, target).unwrap();
     load(&mut writer, &columns, rows(-2, 9)).unwrap();
     writer.finish().unwrap();
     assert_eq!(rows_of(&mut session, untrusted).await, ["1 1"]);
@@ -636,7 +636,7 @@ async fn a_cancelled_request_stops_and_leaves_nothing() {
     let (events, mut queue) = mpsc::channel(1);
     let cancellation = Cancellation::new();
     let text = "WHILE 1 = 1 SELECT 1; INSERT t VALUES (1)";
-    let running = session.execute(Request::Batch(text.into()), events, cancellation.clone());
+    let running = execute(&mut session, Request::Batch(text.into()), events, cancellation.clone());
     let listening = async {
         queue.recv().await.expect("the loop answers");
         cancellation.cancel();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use answers::{answer, login};
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Request, Session};
+use bulkwire_server::session::{Cancellation, Request, Session, execute};
 use tokio::sync::mpsc;
 
 /// The internal error of the server.
@@ -93,7 +93,7 @@ INSERT t (i, v) VALUES (1, '')";
 /// What a statement sends that cannot be sent, or the engine's own error.
 async fn faults(session: &mut Session, batch: &str) -> Vec<String> {
     let (events, mut queue) = mpsc::channel(2);
-    let run = session.execute(Request::Batch(batch.to_owned()), events, Cancellation::new());
+    let run = execute(session, Request::Batch(batch.to_owned()), events, Cancellation::new());
     let (_, faults) = tokio::join!(run, async {
         let (mut faults, mut plan) = (Vec::new(), None);
         while let Some(event) = queue.recv().await {

@@ -25,6 +25,9 @@ use super::responses::{ResponseEncoder, env_change};
 use super::store_sink::StoreSink;
 use super::{ConnectionError, execution, request_log};
 use crate::listener::Shared;
+use crate::session::bulk;
+use crate::session::execute;
+use crate::session::loads;
 use crate::session::response::{Response, SessionChange};
 use crate::session::{BulkTarget, Cancellation, EarlyEvents, Killed, Request, Session};
 use crate::transport::Transport;
@@ -203,7 +206,7 @@ impl Requests {
             let early = EarlyEvents::new();
             let kept = early.clone();
             execution = Box::pin(async move {
-                session.execute_early(request, events, kept, watched).await;
+                execute::execute_early(&mut session, request, events, kept, watched).await;
                 session
             });
             // Here and now, unless it turns out to need more.
@@ -226,7 +229,7 @@ impl Requests {
             }
         } else {
             execution = Box::pin(async move {
-                session.execute(request, events, watched).await;
+                execute::execute(&mut session, request, events, watched).await;
                 session
             });
         }
@@ -290,7 +293,7 @@ impl Requests {
         let sink = move || -> Box<dyn RowSink> {
             let sink: Box<dyn RowSink> = match discard {
                 true => Box::new(DiscardSink::default()),
-                false => Box::new(StoreSink::new(session.begin_bulk(target))),
+                false => Box::new(StoreSink::new(bulk::begin_bulk(&mut session, target))),
             };
             // Nobody takes it back if the connection has ended meanwhile.
             let _ = give_back.send(session);
@@ -337,8 +340,8 @@ impl Requests {
                     return Ok(true);
                 }
                 session.note_bulk(rows);
-                let load = session.notice_of_load().filter(|_| !self.shared.options.discard);
-                for notice in session.notice_of_duplicates().into_iter().chain(load) {
+                let load = loads::notice_of_load(session).filter(|_| !self.shared.options.discard);
+                for notice in loads::notice_of_duplicates(session).into_iter().chain(load) {
                     let notice = self.shared.instance.server_message(notice);
                     self.writer.tokens(|w| Token::Info(notice).encode(w, self.version))?;
                 }

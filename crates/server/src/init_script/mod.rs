@@ -11,6 +11,7 @@ use tds::ServerMessage;
 use tokio::sync::mpsc;
 use tsql::SqlError;
 
+use crate::session::execute;
 use crate::session::response::Response;
 use crate::session::{Cancellation, Instance, LoginSettings, Request, Session};
 use batches::{Batch, SplitError, batches};
@@ -112,7 +113,7 @@ pub(crate) async fn run(
         .map_err(|error| failed(1, instance.server_message(error)))?;
     for Batch { text, line, times } in &batches {
         for _ in 0..*times {
-            execute(&mut session, instance, text, &mut notice)
+            run_batch(&mut session, instance, text, &mut notice)
                 .await
                 .map_err(|message| failed(*line, *message))?;
         }
@@ -123,7 +124,7 @@ pub(crate) async fn run(
     }
 }
 
-async fn execute(
+async fn run_batch(
     session: &mut Session,
     instance: &Instance,
     text: &str,
@@ -149,7 +150,7 @@ async fn execute(
         }
         Ok(())
     };
-    let running = session.execute(Request::Batch(text.to_owned()), events, cancellation.clone());
+    let running = execute::execute(session, Request::Batch(text.to_owned()), events, cancellation.clone());
     let (heard, ()) = tokio::join!(listening, running);
     heard
 }

@@ -12,332 +12,326 @@ use tds::{Length, SqlType};
 use tsql::SqlError;
 use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
 
-use super::Session;
-use super::interpreter::Frame;
-use super::rename::uses_column;
-use super::work::{OpenTable, store_error};
 use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
+use crate::session::Session;
+use crate::session::definition;
+use crate::session::interpreter::Frame;
+use crate::session::references;
+use crate::session::rename::uses_column;
+use crate::session::work::{OpenTable, store_error};
 use crate::storage::ColumnSource;
 use crate::table::{InputRows, TableWriter, WriteOptions};
 
-impl Session {
-    /// ALTER TABLE … ADD with columns. Errors: 2705 and others of the columns, 4901 for rows that would have no value, those of the constraints.
-    pub(super) fn add_columns(
-        &mut self,
-        table: &OpenTable,
-        columns: &[ColumnClause],
-        constraints: &[ConstraintClause],
-        check: Option<bool>,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        let before = Arc::clone(&table.definition);
-        let mut definition = before.as_ref().clone();
-        for column in columns {
-            self.add_column(&mut definition, column, frame)?;
-        }
-        for constraint in constraints {
-            self.add_constraint(&mut definition, constraint, None, frame)?;
-        }
-        for column in added(&definition, &before) {
-            let filled = column.nullable
-                || column.default.is_some()
-                || column.identity.is_some()
-                || column.computed.is_some()
-                || column.sql_type == SqlType::RowVersion;
-            if !filled && table.rows > 0 {
-                return Err(SqlError::new(
-                    4901,
-                    16,
-                    1,
-                    format!(
-                        "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{}' cannot be added to non-empty table '{}' because it does not satisfy these conditions.",
-                        column.name, definition.name
-                    ),
-                ));
-            }
-        }
-        let mut asked = definition.clone();
-        asked.checks.drain(..before.checks.len());
-        asked.foreign_keys.drain(..before.foreign_keys.len());
-        if check == Some(false) {
-            let checks = definition.checks.iter_mut().skip(before.checks.len());
-            checks.for_each(|check| check.trusted = false);
-            let keys = definition.foreign_keys.iter_mut().skip(before.foreign_keys.len());
-            keys.for_each(|key| key.trusted = false);
-            asked.checks.clear();
-            asked.foreign_keys.clear();
-        }
-        // A default is for rows to come, unless the column cannot do without it or WITH VALUES says otherwise.
-        for clause in columns.iter().filter(|clause| !clause.with_values) {
-            let column = asked.columns.iter_mut().find(|own| same_name(&own.name, &clause.name));
-            if let Some(column) = column.filter(|column| column.nullable) {
-                column.default = None;
-            }
-        }
-        let clauses = columns.iter().flat_map(|column| &column.constraints).chain(constraints);
-        let keyed = clauses.filter(|clause| matches!(clause.kind, ConstraintKind::Key { .. })).count();
-        let new_key = definition.keys.last().filter(|_| keyed > 0).map(|key| key.name.clone());
-        let done = self.write_columns(table, definition.clone(), asked, frame);
-        done.map_err(|error| match &new_key {
-            Some(name) => super::index::duplicates_found(&definition, name, error),
-            None => error,
-        })
+/// ALTER TABLE … ADD with columns. Errors: 2705 and others of the columns, 4901 for rows that would have no value, those of the constraints.
+pub(crate) fn add_columns(
+    session: &mut Session,
+    table: &OpenTable,
+    columns: &[ColumnClause],
+    constraints: &[ConstraintClause],
+    check: Option<bool>,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let before = Arc::clone(&table.definition);
+    let mut definition = before.as_ref().clone();
+    for column in columns {
+        definition::add_column(session, &mut definition, column, frame)?;
     }
-
-    /// ALTER TABLE … DROP COLUMN. Errors: 4924 for a column that there is not, 5074 for one that something uses, 4923 for the last one.
-    pub(super) fn drop_columns(
-        &mut self,
-        table: &OpenTable,
-        names: &[String],
-        if_exists: bool,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        let mut definition = table.definition.as_ref().clone();
-        for column in names {
-            let Some(position) = definition.position(column) else {
-                if if_exists {
-                    continue;
-                }
-                return Err(no_column("DROP COLUMN", column, &definition));
-            };
-            if let Some(user) = self.user_of(&definition, column)? {
-                return Err(dependent(&user, column));
-            }
-            let mut others = definition.columns.iter().enumerate().filter(|(other, _)| *other != position);
-            if others.all(|(_, other)| other.computed.is_some()) {
-                return Err(SqlError::new(
-                    4923,
-                    16,
-                    1,
-                    format!(
-                        "ALTER TABLE DROP COLUMN failed because '{column}' is the only data column in table '{}'. A table must have at least one data column.",
-                        definition.name
-                    ),
-                ));
-            }
-            definition.columns.remove(position);
-        }
-        self.rebuild(table, definition, frame)
+    for constraint in constraints {
+        definition::add_constraint(session, &mut definition, constraint, None, frame)?;
     }
-
-    /// ALTER TABLE … ALTER COLUMN. Errors: 4924 for a column that there is not, 4928 for one that cannot be altered, 5074 for one that something
-    /// uses, 515 for NULLs in what may have none, 2628 and others for values that do not fit.
-    pub(super) fn alter_column(
-        &mut self,
-        table: &OpenTable,
-        clause: &ColumnClause,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        let mut definition = table.definition.as_ref().clone();
-        let position = definition
-            .position(&clause.name)
-            .ok_or_else(|| no_column("ALTER COLUMN", &clause.name, &definition))?;
-        let (Some(before), Some(sql_type)) = (definition.columns.get(position).cloned(), &clause.sql_type)
-        else {
-            return Err(SqlError::syntax(&clause.name));
-        };
-        let fixed = match (&before.computed, &before.sql_type, sql_type) {
-            (Some(_), ..) => Some("COMPUTED"),
-            (_, SqlType::RowVersion, _) | (_, _, SqlType::RowVersion) => Some("timestamp"),
-            _ => None,
-        };
-        if let Some(kind) = fixed {
-            let text = format!("Cannot alter column '{}' because it is '{kind}'.", before.name);
-            return Err(SqlError::new(4928, 16, 1, text));
-        }
-        if let Some(collation) = &clause.collation
-            && tds::Collation::from_name(collation).is_none()
-        {
-            return Err(SqlError::new(448, 16, 4, format!("Invalid collation '{collation}'.")));
-        }
-        let after = ColumnDefinition {
-            sql_type: sql_type.clone(),
-            nullable: clause.nullable.unwrap_or(before.identity.is_none()),
-            collation: clause.collation.clone().filter(|_| sql_type.is_character()),
-            // ANSI_PADDING is always ON for ALTER COLUMN.
-            ansi_padding_off: false,
-            alias: clause.alias.clone(),
-            ..before.clone()
-        };
-        if after == before {
-            return Ok(());
-        }
-        if before.identity.is_some() && !super::definition::can_be_identity(sql_type) {
+    for column in added(&definition, &before) {
+        let filled = column.nullable
+            || column.default.is_some()
+            || column.identity.is_some()
+            || column.computed.is_some()
+            || column.sql_type == SqlType::RowVersion;
+        if !filled && table.rows > 0 {
             return Err(SqlError::new(
-                2749,
+                4901,
                 16,
-                2,
+                1,
                 format!(
-                    "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.",
-                    before.name
+                    "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{}' cannot be added to non-empty table '{}' because it does not satisfy these conditions.",
+                    column.name, definition.name
                 ),
             ));
         }
-        let grows = is_longer(&before, &after);
-        if let Some(user) =
-            self.user_of(&definition, &before.name)?.filter(|user| !user.allows(&before, &after, grows))
-        {
-            return Err(dependent(&user, &before.name));
-        }
-        if let Some(column) = definition.columns.get_mut(position) {
-            *column = after;
-        }
-        self.rebuild(table, definition, frame)
     }
-
-    /// Gives the rows of a table the columns of a changed definition, matched by their ids.
-    pub(super) fn rebuild(
-        &mut self,
-        table: &OpenTable,
-        definition: TableDefinition,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        // What the rows satisfied before, they still do.
-        let asked = TableDefinition { checks: Vec::new(), foreign_keys: Vec::new(), ..definition.clone() };
-        self.write_columns(table, definition, asked, frame)
+    let mut asked = definition.clone();
+    asked.checks.drain(..before.checks.len());
+    asked.foreign_keys.drain(..before.foreign_keys.len());
+    if check == Some(false) {
+        let checks = definition.checks.iter_mut().skip(before.checks.len());
+        checks.for_each(|check| check.trusted = false);
+        let keys = definition.foreign_keys.iter_mut().skip(before.foreign_keys.len());
+        keys.for_each(|key| key.trusted = false);
+        asked.checks.clear();
+        asked.foreign_keys.clear();
     }
-
-    /// The same for a definition of which `asked` is what is to be computed and checked for the rows that are there.
-    fn write_columns(
-        &mut self,
-        table: &OpenTable,
-        definition: TableDefinition,
-        mut asked: TableDefinition,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        self.work.lock(table, LockMode::Exclusive)?;
-        let before = Arc::clone(&table.definition);
-        let known = |column: &ColumnDefinition| before.columns.iter().any(|own| own.id == column.id);
-        for column in asked.columns.iter_mut().filter(|column| known(column)) {
-            column.identity = None;
+    // A default is for rows to come, unless the column cannot do without it or WITH VALUES says otherwise.
+    for clause in columns.iter().filter(|clause| !clause.with_values) {
+        let column = asked.columns.iter_mut().find(|own| same_name(&own.name, &clause.name));
+        if let Some(column) = column.filter(|column| column.nullable) {
+            column.default = None;
         }
-        let numbered = definition.columns.iter().find(|own| own.identity.is_some() && !known(own));
-        if let Some(identity) = numbered.and_then(|column| column.identity) {
-            let last = identity.seed.checked_sub(identity.increment).filter(|_| table.rows > 0);
-            self.instance.set_identity(definition.object_id, last);
-        }
-        let had_identity = before.identity().is_some();
-        let done = self.write_altered(table, &definition, asked, frame);
-        if (done.is_err() && numbered.is_some()) || (had_identity && definition.identity().is_none()) {
-            self.instance.set_identity(definition.object_id, None);
-        }
-        done
     }
+    let clauses = columns.iter().flat_map(|column| &column.constraints).chain(constraints);
+    let keyed = clauses.filter(|clause| matches!(clause.kind, ConstraintKind::Key { .. })).count();
+    let new_key = definition.keys.last().filter(|_| keyed > 0).map(|key| key.name.clone());
+    let done = write_columns(session, table, definition.clone(), asked, frame);
+    done.map_err(|error| match &new_key {
+        Some(name) => super::index::duplicates_found(&definition, name, error),
+        None => error,
+    })
+}
 
-    fn write_altered(
-        &mut self,
-        table: &OpenTable,
-        definition: &TableDefinition,
-        asked: TableDefinition,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        let changed = OpenTable { definition: Arc::new(asked), ..table.clone() };
-        let options = super::modify::write_options("UPDATE", "ALTER TABLE");
-        let writer = self.writer_as_given(&changed, frame, options)?;
-        let sources = sources(&table.definition, &changed.definition, &writer);
-        let mut rows = NewRows {
-            before: Arc::clone(&table.definition),
-            definition: definition.clone(),
-            sources,
-            writer,
-        };
-        let properties = definition.to_properties().map_err(SqlError::internal)?;
-        let access = self.work.access(table.place);
-        let sources = rows.sources.clone();
-        let started = access.write_keyed(definition, |transaction| {
-            transaction.start_altering(table.id, definition.arrow_schema(), &properties, sources)
-        })?;
-        if let Some(mut altered) = started {
-            while let Some(batch) = altered.next() {
-                let batch = rows.made(&batch.map_err(store_error)?)?;
-                super::work::waiting(|| altered.append(&batch)).map_err(store_error)?;
+/// ALTER TABLE … DROP COLUMN. Errors: 4924 for a column that there is not, 5074 for one that something uses, 4923 for the last one.
+pub(crate) fn drop_columns(
+    session: &mut Session,
+    table: &OpenTable,
+    names: &[String],
+    if_exists: bool,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let mut definition = table.definition.as_ref().clone();
+    for column in names {
+        let Some(position) = definition.position(column) else {
+            if if_exists {
+                continue;
             }
-            access.write_keyed(definition, |transaction| {
-                transaction.finish_altering(table.id, altered, &properties)
-            })?;
-        }
-        rows.writer.finish()
-    }
-
-    /// A writer over a definition that is not the stored one yet; it only completes and checks rows.
-    pub(super) fn writer_as_given(
-        &mut self,
-        table: &OpenTable,
-        frame: &Frame,
-        options: WriteOptions,
-    ) -> Result<TableWriter, SqlError> {
-        let plan = {
-            let environment = super::environment::SessionEnvironment::new(self, frame);
-            crate::table::WritePlan::new(Arc::clone(&table.definition), &query::Binder::new(&environment))?
+            return Err(no_column("DROP COLUMN", column, &definition));
         };
-        let references = self.references(table)?;
-        TableWriter::new(
-            Arc::clone(&self.instance),
-            self.work.pair(),
-            table.clone(),
-            plan,
-            options,
-            true,
-            references,
-        )
+        if let Some(user) = user_of(session, &definition, column)? {
+            return Err(dependent(&user, column));
+        }
+        let mut others = definition.columns.iter().enumerate().filter(|(other, _)| *other != position);
+        if others.all(|(_, other)| other.computed.is_some()) {
+            return Err(SqlError::new(
+                4923,
+                16,
+                1,
+                format!(
+                    "ALTER TABLE DROP COLUMN failed because '{column}' is the only data column in table '{}'. A table must have at least one data column.",
+                    definition.name
+                ),
+            ));
+        }
+        definition.columns.remove(position);
     }
+    rebuild_columns(session, table, definition, frame)
+}
 
-    /// What uses a column: a key, an index, a constraint, a computed column.
-    fn user_of(&self, definition: &TableDefinition, column: &str) -> Result<Option<User>, SqlError> {
-        let is = |name: &String| same_name(name, column);
-        let among = |columns: &[(String, bool)]| columns.iter().any(|(name, _)| is(name));
-        let object = |name: &str, use_of: UseOf| Some(User { kind: "object", name: name.to_owned(), use_of });
-        if let Some(key) = definition.keys.iter().find(|key| among(&key.columns)) {
-            let use_of = if key.primary { UseOf::Fixed } else { UseOf::Length };
-            return Ok(object(&key.name, use_of));
+/// ALTER TABLE … ALTER COLUMN. Errors: 4924 for a column that there is not, 4928 for one that cannot be altered, 5074 for one that something
+/// uses, 515 for NULLs in what may have none, 2628 and others for values that do not fit.
+pub(crate) fn alter_column(
+    session: &mut Session,
+    table: &OpenTable,
+    clause: &ColumnClause,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let mut definition = table.definition.as_ref().clone();
+    let position = definition
+        .position(&clause.name)
+        .ok_or_else(|| no_column("ALTER COLUMN", &clause.name, &definition))?;
+    let (Some(before), Some(sql_type)) = (definition.columns.get(position).cloned(), &clause.sql_type) else {
+        return Err(SqlError::syntax(&clause.name));
+    };
+    let fixed = match (&before.computed, &before.sql_type, sql_type) {
+        (Some(_), ..) => Some("COMPUTED"),
+        (_, SqlType::RowVersion, _) | (_, _, SqlType::RowVersion) => Some("timestamp"),
+        _ => None,
+    };
+    if let Some(kind) = fixed {
+        let text = format!("Cannot alter column '{}' because it is '{kind}'.", before.name);
+        return Err(SqlError::new(4928, 16, 1, text));
+    }
+    if let Some(collation) = &clause.collation
+        && tds::Collation::from_name(collation).is_none()
+    {
+        return Err(SqlError::new(448, 16, 4, format!("Invalid collation '{collation}'.")));
+    }
+    let after = ColumnDefinition {
+        sql_type: sql_type.clone(),
+        nullable: clause.nullable.unwrap_or(before.identity.is_none()),
+        collation: clause.collation.clone().filter(|_| sql_type.is_character()),
+        // ANSI_PADDING is always ON for ALTER COLUMN.
+        ansi_padding_off: false,
+        alias: clause.alias.clone(),
+        ..before.clone()
+    };
+    if after == before {
+        return Ok(());
+    }
+    if before.identity.is_some() && !super::definition::can_be_identity(sql_type) {
+        return Err(SqlError::new(
+            2749,
+            16,
+            2,
+            format!(
+                "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.",
+                before.name
+            ),
+        ));
+    }
+    let grows = is_longer(&before, &after);
+    if let Some(user) =
+        user_of(session, &definition, &before.name)?.filter(|user| !user.allows(&before, &after, grows))
+    {
+        return Err(dependent(&user, &before.name));
+    }
+    if let Some(column) = definition.columns.get_mut(position) {
+        *column = after;
+    }
+    rebuild_columns(session, table, definition, frame)
+}
+
+/// Gives the rows of a table the columns of a changed definition, matched by their ids.
+pub(crate) fn rebuild_columns(
+    session: &mut Session,
+    table: &OpenTable,
+    definition: TableDefinition,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    // What the rows satisfied before, they still do.
+    let asked = TableDefinition { checks: Vec::new(), foreign_keys: Vec::new(), ..definition.clone() };
+    write_columns(session, table, definition, asked, frame)
+}
+
+/// The same for a definition of which `asked` is what is to be computed and checked for the rows that are there.
+fn write_columns(
+    session: &mut Session,
+    table: &OpenTable,
+    definition: TableDefinition,
+    mut asked: TableDefinition,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    session.work.lock(table, LockMode::Exclusive)?;
+    let before = Arc::clone(&table.definition);
+    let known = |column: &ColumnDefinition| before.columns.iter().any(|own| own.id == column.id);
+    for column in asked.columns.iter_mut().filter(|column| known(column)) {
+        column.identity = None;
+    }
+    let numbered = definition.columns.iter().find(|own| own.identity.is_some() && !known(own));
+    if let Some(identity) = numbered.and_then(|column| column.identity) {
+        let last = identity.seed.checked_sub(identity.increment).filter(|_| table.rows > 0);
+        session.instance.set_identity(definition.object_id, last);
+    }
+    let had_identity = before.identity().is_some();
+    let done = write_altered(session, table, &definition, asked, frame);
+    if (done.is_err() && numbered.is_some()) || (had_identity && definition.identity().is_none()) {
+        session.instance.set_identity(definition.object_id, None);
+    }
+    done
+}
+
+fn write_altered(
+    session: &mut Session,
+    table: &OpenTable,
+    definition: &TableDefinition,
+    asked: TableDefinition,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let changed = OpenTable { definition: Arc::new(asked), ..table.clone() };
+    let options = super::modify::write_options("UPDATE", "ALTER TABLE");
+    let writer = writer_as_given(session, &changed, frame, options)?;
+    let sources = sources(&table.definition, &changed.definition, &writer);
+    let mut rows =
+        NewRows { before: Arc::clone(&table.definition), definition: definition.clone(), sources, writer };
+    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let access = session.work.access(table.place);
+    let sources = rows.sources.clone();
+    let started = access.write_keyed(definition, |transaction| {
+        transaction.start_altering(table.id, definition.arrow_schema(), &properties, sources)
+    })?;
+    if let Some(mut altered) = started {
+        while let Some(batch) = altered.next() {
+            let batch = rows.made(&batch.map_err(store_error)?)?;
+            super::work::waiting(|| altered.append(&batch)).map_err(store_error)?;
         }
-        let users =
-            definition.indexes.iter().find(|index| among(&index.columns) || index.include.iter().any(is));
-        if let Some(index) = users {
-            return Ok(Some(User { kind: "index", name: index.name.clone(), use_of: UseOf::Length }));
-        }
-        let position = definition.position(column);
-        let filtered = definition.indexes.iter().find(|index| {
-            let filter = index.row_filter(definition).ok().flatten();
-            filter.is_some_and(|filter| filter.columns().any(|used| Some(used) == position))
-        });
-        if let Some(index) = filtered {
-            return Ok(Some(User { kind: "index", name: index.name.clone(), use_of: UseOf::Fixed }));
-        }
-        if let Some(key) = definition.foreign_keys.iter().find(|key| key.columns.iter().any(is)) {
+        access.write_keyed(definition, |transaction| {
+            transaction.finish_altering(table.id, altered, &properties)
+        })?;
+    }
+    rows.writer.finish()
+}
+
+/// A writer over a definition that is not the stored one yet; it only completes and checks rows.
+pub(crate) fn writer_as_given(
+    session: &mut Session,
+    table: &OpenTable,
+    frame: &Frame,
+    options: WriteOptions,
+) -> Result<TableWriter, SqlError> {
+    let plan = {
+        let environment = super::environment::SessionEnvironment::new(session, frame);
+        crate::table::WritePlan::new(Arc::clone(&table.definition), &query::Binder::new(&environment))?
+    };
+    let references = references::references_of(session, table)?;
+    TableWriter::new(
+        Arc::clone(&session.instance),
+        session.work.pair(),
+        table.clone(),
+        plan,
+        options,
+        true,
+        references,
+    )
+}
+
+/// What uses a column: a key, an index, a constraint, a computed column.
+fn user_of(session: &Session, definition: &TableDefinition, column: &str) -> Result<Option<User>, SqlError> {
+    let is = |name: &String| same_name(name, column);
+    let among = |columns: &[(String, bool)]| columns.iter().any(|(name, _)| is(name));
+    let object = |name: &str, use_of: UseOf| Some(User { kind: "object", name: name.to_owned(), use_of });
+    if let Some(key) = definition.keys.iter().find(|key| among(&key.columns)) {
+        let use_of = if key.primary { UseOf::Fixed } else { UseOf::Length };
+        return Ok(object(&key.name, use_of));
+    }
+    let users = definition.indexes.iter().find(|index| among(&index.columns) || index.include.iter().any(is));
+    if let Some(index) = users {
+        return Ok(Some(User { kind: "index", name: index.name.clone(), use_of: UseOf::Length }));
+    }
+    let position = definition.position(column);
+    let filtered = definition.indexes.iter().find(|index| {
+        let filter = index.row_filter(definition).ok().flatten();
+        filter.is_some_and(|filter| filter.columns().any(|used| Some(used) == position))
+    });
+    if let Some(index) = filtered {
+        return Ok(Some(User { kind: "index", name: index.name.clone(), use_of: UseOf::Fixed }));
+    }
+    if let Some(key) = definition.foreign_keys.iter().find(|key| key.columns.iter().any(is)) {
+        return Ok(object(&key.name, UseOf::Fixed));
+    }
+    for (_, key) in references::referring_tables(session, definition)? {
+        if key.referenced.iter().any(is) {
             return Ok(object(&key.name, UseOf::Fixed));
         }
-        for (_, key) in self.referring(definition)? {
-            if key.referenced.iter().any(is) {
-                return Ok(object(&key.name, UseOf::Fixed));
-            }
-        }
-        for check in &definition.checks {
-            let only = TableDefinition {
-                columns: Vec::new(),
-                indexes: Vec::new(),
-                checks: vec![check.clone()],
-                ..definition.clone()
-            };
-            if uses_column(&only, column) {
-                return Ok(object(&check.name, UseOf::Length));
-            }
-        }
-        for computed in definition.columns.iter().filter(|own| own.computed.is_some()) {
-            let only = TableDefinition {
-                columns: vec![computed.clone()],
-                indexes: Vec::new(),
-                checks: Vec::new(),
-                ..definition.clone()
-            };
-            if !is(&computed.name) && uses_column(&only, column) {
-                return Ok(Some(User { kind: "column", name: computed.name.clone(), use_of: UseOf::Fixed }));
-            }
-        }
-        let own = definition.position(column).and_then(|position| definition.columns.get(position));
-        let default = own.and_then(|own| own.default.as_ref());
-        Ok(default.and_then(|default| object(&default.name, UseOf::SameType)))
     }
+    for check in &definition.checks {
+        let only = TableDefinition {
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            checks: vec![check.clone()],
+            ..definition.clone()
+        };
+        if uses_column(&only, column) {
+            return Ok(object(&check.name, UseOf::Length));
+        }
+    }
+    for computed in definition.columns.iter().filter(|own| own.computed.is_some()) {
+        let only = TableDefinition {
+            columns: vec![computed.clone()],
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            ..definition.clone()
+        };
+        if !is(&computed.name) && uses_column(&only, column) {
+            return Ok(Some(User { kind: "column", name: computed.name.clone(), use_of: UseOf::Fixed }));
+        }
+    }
+    let own = definition.position(column).and_then(|position| definition.columns.get(position));
+    let default = own.and_then(|own| own.default.as_ref());
+    Ok(default.and_then(|default| object(&default.name, UseOf::SameType)))
 }
 
 /// Something that uses a column.

@@ -12,11 +12,11 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tsql::SqlError;
 
-use super::Cancellation;
+use crate::session::Cancellation;
 
 /// How a lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     IntentShared,
     Shared,
     Update,
@@ -53,7 +53,7 @@ impl Mode {
 
 /// Who lets a lock go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// The end of the transaction.
     Transaction,
     /// The session, or sp_releaseapplock.
@@ -71,14 +71,14 @@ type Resource = (String, String);
 
 /// All locks of a server.
 #[derive(Default)]
-pub(super) struct ApplicationLocks {
+pub(crate) struct ApplicationLocks {
     held: Mutex<HashMap<Resource, Vec<Held>>>,
     released: Notify,
     next_holder: AtomicU64,
 }
 
 /// A session's part in them; dropped, it lets everything go.
-pub(super) struct LockHolder {
+pub(crate) struct LockHolder {
     locks: Arc<ApplicationLocks>,
     id: u64,
     /// Whether a lock of a transaction may be held.
@@ -87,7 +87,7 @@ pub(super) struct LockHolder {
 
 /// How a lock was got (sp_getapplock's return codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Granted {
+pub(crate) enum Granted {
     AtOnce = 0,
     AfterWaiting = 1,
     TimedOut = -1,

@@ -11,20 +11,23 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{BulkHints, InsertBulk};
 
-use super::Session;
-use super::environment::SessionEnvironment;
-use super::fire::{self, Event, fires};
-use super::interpreter::Frame;
-use super::loads::{LoadClock, Writing};
-use super::output::Output;
-use super::response::Response;
-use super::work::{BulkWork, OpenTable};
 use crate::catalogue::TableDefinition;
+use crate::session::Session;
+use crate::session::destination;
+use crate::session::environment::SessionEnvironment;
+use crate::session::fire::{self, Event, fires};
+use crate::session::interpreter::Frame;
+use crate::session::loads;
+use crate::session::loads::{LoadClock, Writing};
+use crate::session::output::Output;
+use crate::session::references;
+use crate::session::response::Response;
+use crate::session::work::{BulkWork, OpenTable};
 use crate::storage::{StrungForm, StrungRows, ValueForm};
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 
 /// What a load with FIRE_TRIGGERS leaves for the triggers.
-pub(super) struct BulkFires {
+pub(crate) struct BulkFires {
     /// The table.
     pub table: Arc<TableDefinition>,
     /// The rows that were loaded.
@@ -65,171 +68,176 @@ pub struct BulkWriter {
     kept: Option<Arc<Mutex<Vec<RecordBatch>>>>,
 }
 
-impl Session {
-    /// Runs an INSERT BULK: checks it and says that rows are expected.
-    pub(super) async fn insert_bulk(
-        &mut self,
-        insert: &InsertBulk,
-        frame: &Frame,
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        if self.settings.format_only {
-            output.done(frame.done_kind(), 0, None).await;
-            return Ok(());
-        }
-        let table = self.writable(&insert.table)?;
-        let mut columns = Vec::with_capacity(insert.columns.len());
-        for column in &insert.columns {
-            let position = table
-                .definition
-                .position(&column.name)
-                .ok_or_else(|| SqlError::invalid_column(&column.name))?;
-            let definition = table.definition.columns.get(position);
-            if definition
-                .is_some_and(|column| column.sql_type == SqlType::RowVersion || column.computed.is_some())
-            {
-                return Err(SqlError::new(
-                    271,
-                    16,
-                    1,
-                    format!(
-                        "The column \"{}\" cannot be modified because it is either a computed column or is the result of a UNION operator.",
-                        column.name
-                    ),
-                ));
-            }
-            if columns.iter().any(|(_, known)| *known == position) {
-                return Err(SqlError::new(
-                    2705,
-                    16,
-                    1,
-                    format!("Column '{}' is named twice in INSERT BULK.", column.name),
-                ));
-            }
-            columns.push((column.name.clone(), position));
-        }
-        for (name, _) in &insert.hints.order {
-            if table.definition.position(name).is_none() {
-                return Err(SqlError::invalid_column(name));
-            }
-        }
-        let types = insert.columns.iter().map(|column| column.sql_type.clone()).collect();
-        let target = BulkTarget { table: insert.table.clone(), columns, types, hints: insert.hints.clone() };
-        output.send(Response::BulkExpected(Box::new(target))).await;
+/// Runs an INSERT BULK: checks it and says that rows are expected.
+pub(crate) async fn run(
+    session: &mut Session,
+    insert: &InsertBulk,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    if session.settings.format_only {
         output.done(frame.done_kind(), 0, None).await;
-        Ok(())
+        return Ok(());
     }
+    let table = destination::writable(session, &insert.table)?;
+    let mut columns = Vec::with_capacity(insert.columns.len());
+    for column in &insert.columns {
+        let position =
+            table.definition.position(&column.name).ok_or_else(|| SqlError::invalid_column(&column.name))?;
+        let definition = table.definition.columns.get(position);
+        if definition
+            .is_some_and(|column| column.sql_type == SqlType::RowVersion || column.computed.is_some())
+        {
+            return Err(SqlError::new(
+                271,
+                16,
+                1,
+                format!(
+                    "The column \"{}\" cannot be modified because it is either a computed column or is the result of a UNION operator.",
+                    column.name
+                ),
+            ));
+        }
+        if columns.iter().any(|(_, known)| *known == position) {
+            return Err(SqlError::new(
+                2705,
+                16,
+                1,
+                format!("Column '{}' is named twice in INSERT BULK.", column.name),
+            ));
+        }
+        columns.push((column.name.clone(), position));
+    }
+    for (name, _) in &insert.hints.order {
+        if table.definition.position(name).is_none() {
+            return Err(SqlError::invalid_column(name));
+        }
+    }
+    let types = insert.columns.iter().map(|column| column.sql_type.clone()).collect();
+    let target = BulkTarget { table: insert.table.clone(), columns, types, hints: insert.hints.clone() };
+    output.send(Response::BulkExpected(Box::new(target))).await;
+    output.done(frame.done_kind(), 0, None).await;
+    Ok(())
+}
 
-    /// Begins the load that an INSERT BULK has announced: locks the table and prepares the writer.
-    ///
-    /// The writer may be used on another thread while nothing else happens in the session. Unique keys take
-    /// the table's lock alone; otherwise several loads run side by side, with TABLOCK those that ask for it.
-    pub fn begin_bulk(&mut self, target: BulkTarget) -> Result<BulkWriter, SqlError> {
-        self.begin_load(target, "INSERT BULK")
-    }
+/// Begins the load that an INSERT BULK has announced: locks the table and prepares the writer.
+///
+/// The writer may be used on another thread while nothing else happens in the session. Unique keys take
+/// the table's lock alone; otherwise several loads run side by side, with TABLOCK those that ask for it.
+pub fn begin_bulk(session: &mut Session, target: BulkTarget) -> Result<BulkWriter, SqlError> {
+    begin_load(session, target, "INSERT BULK")
+}
 
-    /// The same for another statement.
-    pub(super) fn begin_load(
-        &mut self,
-        target: BulkTarget,
-        command: &'static str,
-    ) -> Result<BulkWriter, SqlError> {
-        let frame = Frame::new(false);
-        let mut table = self.writable(&target.table)?;
-        if !target.hints.check_constraints && self.distrust(&table)? {
-            table = self.writable(&target.table)?;
-        }
-        let plan = {
-            let environment = SessionEnvironment::new(self, &frame);
-            WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
-        };
-        let mut kept = None;
-        self.bulk_fires = None;
-        if target.hints.fire_triggers && fires(self, &table.definition, &[Event::Insert]) {
-            let rows = Arc::<Mutex<Vec<RecordBatch>>>::default();
-            kept = Some(Arc::clone(&rows));
-            let own = self.work.begin_quietly();
-            self.bulk_fires = Some(BulkFires { table: Arc::clone(&table.definition), rows, own });
-        }
-        let mut work = self.work.start_bulk()?;
-        let writer = self.bulk_table_writer(&table, plan, &target.hints);
-        let writer = writer.and_then(|writer| {
-            if OrderCheck::is_clustered(&table.definition, &target.hints.order) {
-                writer.expect_sorted()?;
-            }
-            Ok(writer)
-        });
-        let writer = match writer {
-            Ok(writer) => writer,
-            Err(error) => {
-                work.end(false)?;
-                fire::abandon_bulk(self);
-                return Err(error);
-            }
-        };
-        Ok(BulkWriter {
-            writer: Some(writer),
-            work,
-            positions: target.columns.iter().map(|(_, position)| *position).collect(),
-            width: table.definition.columns.len(),
-            order: OrderCheck::new(&table.definition, &target.hints.order),
-            definition: table.definition,
-            types: Vec::new(),
-            declared: target.types,
-            finished: false,
-            clock: self.load_clock(command),
-            kept,
-        })
+/// The same for another statement.
+pub(crate) fn begin_load(
+    session: &mut Session,
+    target: BulkTarget,
+    command: &'static str,
+) -> Result<BulkWriter, SqlError> {
+    let frame = Frame::new(false);
+    let mut table = destination::writable(session, &target.table)?;
+    if !target.hints.check_constraints && distrust(session, &table)? {
+        table = destination::writable(session, &target.table)?;
     }
+    let plan = {
+        let environment = SessionEnvironment::new(session, &frame);
+        WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
+    };
+    let mut kept = None;
+    session.bulk_fires = None;
+    if target.hints.fire_triggers && fires(session, &table.definition, &[Event::Insert]) {
+        let rows = Arc::<Mutex<Vec<RecordBatch>>>::default();
+        kept = Some(Arc::clone(&rows));
+        let own = session.work.begin_quietly();
+        session.bulk_fires = Some(BulkFires { table: Arc::clone(&table.definition), rows, own });
+    }
+    let mut work = session.work.start_bulk()?;
+    let writer = bulk_table_writer(session, &table, plan, &target.hints);
+    let writer = writer.and_then(|writer| {
+        if OrderCheck::is_clustered(&table.definition, &target.hints.order) {
+            writer.expect_sorted()?;
+        }
+        Ok(writer)
+    });
+    let writer = match writer {
+        Ok(writer) => writer,
+        Err(error) => {
+            work.end(false)?;
+            fire::abandon_bulk(session);
+            return Err(error);
+        }
+    };
+    Ok(BulkWriter {
+        writer: Some(writer),
+        work,
+        positions: target.columns.iter().map(|(_, position)| *position).collect(),
+        width: table.definition.columns.len(),
+        order: OrderCheck::new(&table.definition, &target.hints.order),
+        definition: table.definition,
+        types: Vec::new(),
+        declared: target.types,
+        finished: false,
+        clock: loads::load_clock(session, command),
+        kept,
+    })
+}
 
-    /// Rows that nobody checks end the trust in CHECK and FOREIGN KEY constraints, even if the load fails afterwards: the
-    /// definition cannot be changed once several loads are under way. Whether there was any.
-    pub(super) fn distrust(&mut self, table: &OpenTable) -> Result<bool, SqlError> {
-        let mut definition = table.definition.as_ref().clone();
-        let checks = definition.checks.iter_mut().map(|check| &mut check.trusted);
-        let keys = definition.foreign_keys.iter_mut().map(|key| &mut key.trusted);
-        let mut changed = false;
-        for trusted in checks.chain(keys) {
-            changed |= std::mem::replace(trusted, false);
-        }
-        if changed {
-            let properties = definition.to_properties().map_err(SqlError::internal)?;
-            let mark = self.work.start_statement()?;
-            let result =
-                self.work.write(table.place, |transaction| transaction.set_properties(table.id, &properties));
-            self.work.end_statement(&mark, result.is_ok())?;
-            result?;
-        }
-        Ok(changed)
+/// Rows that nobody checks end the trust in CHECK and FOREIGN KEY constraints, even if the load fails afterwards: the
+/// definition cannot be changed once several loads are under way. Whether there was any.
+pub(crate) fn distrust(session: &mut Session, table: &OpenTable) -> Result<bool, SqlError> {
+    let mut definition = table.definition.as_ref().clone();
+    let checks = definition.checks.iter_mut().map(|check| &mut check.trusted);
+    let keys = definition.foreign_keys.iter_mut().map(|key| &mut key.trusted);
+    let mut changed = false;
+    for trusted in checks.chain(keys) {
+        changed |= std::mem::replace(trusted, false);
     }
+    if changed {
+        let properties = definition.to_properties().map_err(SqlError::internal)?;
+        let mark = session.work.start_statement()?;
+        let result =
+            session.work.write(table.place, |transaction| transaction.set_properties(table.id, &properties));
+        session.work.end_statement(&mark, result.is_ok())?;
+        result?;
+    }
+    Ok(changed)
+}
 
-    fn bulk_table_writer(
-        &mut self,
-        table: &OpenTable,
-        plan: WritePlan,
-        hints: &BulkHints,
-    ) -> Result<TableWriter, SqlError> {
-        // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
-        let mode = match (self.work.loads_alone(table), hints.table_lock) {
-            (true, _) => LockMode::Exclusive,
-            (false, true) => LockMode::Bulk,
-            (false, false) => LockMode::Append,
-        };
-        let mut references = if hints.check_constraints { self.references(table)? } else { Vec::new() };
-        self.work.lock(table, mode)?;
-        let now = self.work.refresh(table)?;
-        let options = WriteOptions {
-            statement: "INSERT",
-            conflict: "INSERT",
-            default_for_null: !hints.keep_nulls,
-            check_constraints: hints.check_constraints,
-            table_lock: hints.table_lock,
-        };
-        for reference in references.iter_mut().filter(|reference| reference.same_table) {
-            reference.parent = now.clone();
-        }
-        TableWriter::new(Arc::clone(&self.instance), self.work.pair(), now, plan, options, false, references)
+fn bulk_table_writer(
+    session: &mut Session,
+    table: &OpenTable,
+    plan: WritePlan,
+    hints: &BulkHints,
+) -> Result<TableWriter, SqlError> {
+    // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
+    let mode = match (session.work.loads_alone(table), hints.table_lock) {
+        (true, _) => LockMode::Exclusive,
+        (false, true) => LockMode::Bulk,
+        (false, false) => LockMode::Append,
+    };
+    let mut references =
+        if hints.check_constraints { references::references_of(session, table)? } else { Vec::new() };
+    session.work.lock(table, mode)?;
+    let now = session.work.refresh(table)?;
+    let options = WriteOptions {
+        statement: "INSERT",
+        conflict: "INSERT",
+        default_for_null: !hints.keep_nulls,
+        check_constraints: hints.check_constraints,
+        table_lock: hints.table_lock,
+    };
+    for reference in references.iter_mut().filter(|reference| reference.same_table) {
+        reference.parent = now.clone();
     }
+    TableWriter::new(
+        Arc::clone(&session.instance),
+        session.work.pair(),
+        now,
+        plan,
+        options,
+        false,
+        references,
+    )
 }
 
 /// Rows of a batch that is written into pages: it is read again at once, and should still be in the processor's cache.

@@ -6,21 +6,26 @@ use tsql::SqlError;
 use tsql::ast::BulkHints;
 use tsql::bulk_file::{BulkFileOptions, BulkInsert};
 
-use super::Session;
-use super::bulk::{BulkTarget, BulkWriter};
-use super::fire::{abandon_bulk, fire_bulk};
-use super::interpreter::Frame;
-use super::output::{self, Output};
-use super::response::{Response, command};
-use super::work::{OpenTable, waiting};
 use crate::bulk_file::error_file::ErrorFile;
 use crate::bulk_file::fault::{BadRow, Broken, provider_messages, too_many_errors};
 use crate::bulk_file::layout::{Layout, format_file};
 use crate::bulk_file::rows::FileRows;
 use crate::catalogue::TableDefinition;
+use crate::session::Session;
+use crate::session::answer;
+use crate::session::bulk;
+use crate::session::bulk::{BulkTarget, BulkWriter};
+use crate::session::destination;
+use crate::session::fire::{abandon_bulk, fire_bulk};
+use crate::session::insert;
+use crate::session::interpreter::Frame;
+use crate::session::loads;
+use crate::session::output::{self, Output};
+use crate::session::response::{Response, command};
+use crate::session::work::{OpenTable, waiting};
 
 /// MAXERRORS, if it is not given.
-pub(super) const MAX_ERRORS: u64 = 10;
+pub(crate) const MAX_ERRORS: u64 = 10;
 
 /// A load under way.
 struct Load<'a> {
@@ -32,174 +37,176 @@ struct Load<'a> {
     rest: Vec<arrow::array::RecordBatch>,
 }
 
-impl Session {
-    /// Runs BULK INSERT. Bad rows are told of, each with its place, and left out, up to MAXERRORS; each batch reports its
-    /// row count.
-    pub(super) async fn bulk_insert(
-        &mut self,
-        insert: &BulkInsert,
-        line: u32,
-        frame: &Frame,
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        if self.settings.format_only {
-            output.done(frame.done_kind(), 0, None).await;
-            return Ok(());
-        }
-        let table = self.writable(&insert.table)?;
-        let opened = self.open_load(insert, &table);
-        let loaded = match opened {
-            Ok((load, notice)) => {
-                if let Some(notice) = notice {
-                    self.inform(notice.at_line(line), output).await;
-                }
-                let loaded = self.load_file(load, &table, line, frame, output).await;
-                abandon_bulk(self);
-                loaded
+/// Runs BULK INSERT. Bad rows are told of, each with its place, and left out, up to MAXERRORS; each batch reports its
+/// row count.
+pub(crate) async fn run(
+    session: &mut Session,
+    insert: &BulkInsert,
+    line: u32,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    if session.settings.format_only {
+        output.done(frame.done_kind(), 0, None).await;
+        return Ok(());
+    }
+    let table = destination::writable(session, &insert.table)?;
+    let opened = open_load(session, insert, &table);
+    let loaded = match opened {
+        Ok((load, notice)) => {
+            if let Some(notice) = notice {
+                answer::inform(session, notice.at_line(line), output).await;
             }
-            Err(broken) => Err(broken),
-        };
-        let Err(Broken { error, in_provider }) = loaded else { return Ok(()) };
-        if !in_provider || error.is_cancelled() {
-            return Err(error);
+            let loaded = load_file(session, load, &table, line, frame, output).await;
+            abandon_bulk(session);
+            loaded
         }
-        let [reported, last] = provider_messages();
-        // Where they are caught, only the last of them is seen.
+        Err(broken) => Err(broken),
+    };
+    let Err(Broken { error, in_provider }) = loaded else { return Ok(()) };
+    if !in_provider || error.is_cancelled() {
+        return Err(error);
+    }
+    let [reported, last] = provider_messages();
+    // Where they are caught, only the last of them is seen.
+    if frame.tries == 0 {
+        for message in [error, reported] {
+            let message = output::message(message.at_line(line), &session.instance);
+            output.send(Response::Error(message)).await;
+        }
+    }
+    Err(last)
+}
+
+fn open_load<'a>(
+    session: &Session,
+    insert: &'a BulkInsert,
+    table: &OpenTable,
+) -> Result<(Load<'a>, Option<SqlError>), Broken> {
+    let BulkInsert { file, options, .. } = insert;
+    let definition = &table.definition;
+    for (name, _) in &options.order {
+        if definition.position(name).is_none() {
+            return Err(SqlError::invalid_column(name).into());
+        }
+    }
+    let access = session.instance.files();
+    let path = access.existing(file)?;
+    let format = options.format_file.as_ref().map(|name| format_file(name, access)).transpose()?;
+    let error_file = options.error_file.as_ref().map(|name| ErrorFile::new(name, access)).transpose()?;
+    let columns: Vec<Column> = definition.columns.iter().map(|column| column.wire()).collect();
+    let skipped = skipped_columns(definition, options, format.as_ref());
+    let (layout, notice) = Layout::new(&path, options, format, &columns, &skipped)?;
+    let takes_null = |position: usize| {
+        definition
+            .columns
+            .get(position)
+            .is_none_or(|column| column.nullable || (column.default.is_some() && !options.keep_nulls))
+    };
+    let rows = waiting(|| FileRows::open(file, &path, layout, &columns, &skipped, takes_null))?;
+    Ok((Load { insert, rows, error_file, errors: 0, rest: Vec::new() }, notice))
+}
+
+async fn load_file(
+    session: &mut Session,
+    mut load: Load<'_>,
+    table: &OpenTable,
+    line: u32,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), Broken> {
+    let batch_rows = load.insert.options.batch_rows.filter(|rows| *rows > 0).unwrap_or(u64::MAX);
+    let mut more = true;
+    let mut first = true;
+    while more || !load.rest.is_empty() {
+        let mut writer = waiting(|| begin_file_batch(session, &load, table))?;
+        let mut rows = 0;
+        while rows < batch_rows {
+            output.check()?;
+            if load.rest.is_empty() {
+                let Some(next) = waiting(|| load.rows.next())? else {
+                    more = false;
+                    break;
+                };
+                take_bad(session, &mut load, &next.bad, line, frame, output).await?;
+                load.rest = next.batches;
+            }
+            rows += waiting(|| load.write(&mut writer, batch_rows - rows))?;
+        }
+        // A file that ends at the end of a batch makes no empty one.
+        if rows == 0 && !first {
+            break;
+        }
+        first = false;
+        let rows = waiting(|| writer.finish());
+        let ignored = session.work.take_ignored();
+        let rows = rows?;
+        fire_bulk(session, frame, output).await?;
+        insert::tell_ignored(session, ignored, output).await;
+        if let Some(notice) = loads::notice_of_load(session) {
+            answer::inform(session, notice, output).await;
+        }
+        session.last.rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        session.last.error = 0;
+        let count = (!session.settings.no_count).then_some(rows);
+        output.done(frame.done_kind(), command::BULK_INSERT, count).await;
+    }
+    Ok(())
+}
+
+fn begin_file_batch(
+    session: &mut Session,
+    load: &Load<'_>,
+    table: &OpenTable,
+) -> Result<BulkWriter, SqlError> {
+    let options = &load.insert.options;
+    let columns = load.rows.positions().iter().filter_map(|position| {
+        table.definition.columns.get(*position).map(|column| (column.name.clone(), *position))
+    });
+    let target = BulkTarget {
+        table: load.insert.table.clone(),
+        types: Vec::new(),
+        columns: columns.collect(),
+        hints: BulkHints {
+            check_constraints: options.check_constraints,
+            fire_triggers: options.fire_triggers,
+            keep_nulls: options.keep_nulls,
+            table_lock: options.table_lock,
+            rows_per_batch: options.rows_per_batch,
+            kilobytes_per_batch: options.kilobytes_per_batch,
+            order: options.order.clone(),
+            ..BulkHints::default()
+        },
+    };
+    let mut writer = bulk::begin_load(session, target, "BULK INSERT")?;
+    writer.columns(load.rows.columns())?;
+    Ok(writer)
+}
+
+/// Tells of bad rows, writes them to the error file, and counts them.
+async fn take_bad(
+    session: &mut Session,
+    load: &mut Load<'_>,
+    bad: &[BadRow],
+    line: u32,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), Broken> {
+    let limit = load.insert.options.max_errors.unwrap_or(MAX_ERRORS);
+    for row in bad {
+        if let Some(file) = &mut load.error_file {
+            file.add(row)?;
+        }
         if frame.tries == 0 {
-            for message in [error, reported] {
-                let message = output::message(message.at_line(line), &self.instance);
-                output.send(Response::Error(message)).await;
-            }
+            let message = output::message(row.message().at_line(line), &session.instance);
+            output.send(Response::Error(message)).await;
         }
-        Err(last)
-    }
-
-    fn open_load<'a>(
-        &self,
-        insert: &'a BulkInsert,
-        table: &OpenTable,
-    ) -> Result<(Load<'a>, Option<SqlError>), Broken> {
-        let BulkInsert { file, options, .. } = insert;
-        let definition = &table.definition;
-        for (name, _) in &options.order {
-            if definition.position(name).is_none() {
-                return Err(SqlError::invalid_column(name).into());
-            }
+        load.errors += 1;
+        if load.errors > limit {
+            return Err(too_many_errors(limit));
         }
-        let access = self.instance.files();
-        let path = access.existing(file)?;
-        let format = options.format_file.as_ref().map(|name| format_file(name, access)).transpose()?;
-        let error_file = options.error_file.as_ref().map(|name| ErrorFile::new(name, access)).transpose()?;
-        let columns: Vec<Column> = definition.columns.iter().map(|column| column.wire()).collect();
-        let skipped = skipped_columns(definition, options, format.as_ref());
-        let (layout, notice) = Layout::new(&path, options, format, &columns, &skipped)?;
-        let takes_null = |position: usize| {
-            definition
-                .columns
-                .get(position)
-                .is_none_or(|column| column.nullable || (column.default.is_some() && !options.keep_nulls))
-        };
-        let rows = waiting(|| FileRows::open(file, &path, layout, &columns, &skipped, takes_null))?;
-        Ok((Load { insert, rows, error_file, errors: 0, rest: Vec::new() }, notice))
     }
-
-    async fn load_file(
-        &mut self,
-        mut load: Load<'_>,
-        table: &OpenTable,
-        line: u32,
-        frame: &Frame,
-        output: &mut Output,
-    ) -> Result<(), Broken> {
-        let batch_rows = load.insert.options.batch_rows.filter(|rows| *rows > 0).unwrap_or(u64::MAX);
-        let mut more = true;
-        let mut first = true;
-        while more || !load.rest.is_empty() {
-            let mut writer = waiting(|| self.begin_file_batch(&load, table))?;
-            let mut rows = 0;
-            while rows < batch_rows {
-                output.check()?;
-                if load.rest.is_empty() {
-                    let Some(next) = waiting(|| load.rows.next())? else {
-                        more = false;
-                        break;
-                    };
-                    self.take_bad(&mut load, &next.bad, line, frame, output).await?;
-                    load.rest = next.batches;
-                }
-                rows += waiting(|| load.write(&mut writer, batch_rows - rows))?;
-            }
-            // A file that ends at the end of a batch makes no empty one.
-            if rows == 0 && !first {
-                break;
-            }
-            first = false;
-            let rows = waiting(|| writer.finish());
-            let ignored = self.work.take_ignored();
-            let rows = rows?;
-            fire_bulk(self, frame, output).await?;
-            self.tell_ignored(ignored, output).await;
-            if let Some(notice) = self.notice_of_load() {
-                self.inform(notice, output).await;
-            }
-            self.last.rows = i64::try_from(rows).unwrap_or(i64::MAX);
-            self.last.error = 0;
-            let count = (!self.settings.no_count).then_some(rows);
-            output.done(frame.done_kind(), command::BULK_INSERT, count).await;
-        }
-        Ok(())
-    }
-
-    fn begin_file_batch(&mut self, load: &Load<'_>, table: &OpenTable) -> Result<BulkWriter, SqlError> {
-        let options = &load.insert.options;
-        let columns = load.rows.positions().iter().filter_map(|position| {
-            table.definition.columns.get(*position).map(|column| (column.name.clone(), *position))
-        });
-        let target = BulkTarget {
-            table: load.insert.table.clone(),
-            types: Vec::new(),
-            columns: columns.collect(),
-            hints: BulkHints {
-                check_constraints: options.check_constraints,
-                fire_triggers: options.fire_triggers,
-                keep_nulls: options.keep_nulls,
-                table_lock: options.table_lock,
-                rows_per_batch: options.rows_per_batch,
-                kilobytes_per_batch: options.kilobytes_per_batch,
-                order: options.order.clone(),
-                ..BulkHints::default()
-            },
-        };
-        let mut writer = self.begin_load(target, "BULK INSERT")?;
-        writer.columns(load.rows.columns())?;
-        Ok(writer)
-    }
-
-    /// Tells of bad rows, writes them to the error file, and counts them.
-    async fn take_bad(
-        &mut self,
-        load: &mut Load<'_>,
-        bad: &[BadRow],
-        line: u32,
-        frame: &Frame,
-        output: &mut Output,
-    ) -> Result<(), Broken> {
-        let limit = load.insert.options.max_errors.unwrap_or(MAX_ERRORS);
-        for row in bad {
-            if let Some(file) = &mut load.error_file {
-                file.add(row)?;
-            }
-            if frame.tries == 0 {
-                let message = output::message(row.message().at_line(line), &self.instance);
-                output.send(Response::Error(message)).await;
-            }
-            load.errors += 1;
-            if load.errors > limit {
-                return Err(too_many_errors(limit));
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 impl Load<'_> {

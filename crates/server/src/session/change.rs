@@ -14,14 +14,16 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ReferentialAction;
 
-use super::Session;
-use super::fire::note_changes;
-use super::interpreter::Frame;
-use super::target::Candidates;
-use super::work::{OpenTable, Place, WorkAccess, store_error};
 use crate::catalogue::{ForeignKey, TableDefinition};
+use crate::session::Session;
+use crate::session::destination;
+use crate::session::fire::note_changes;
+use crate::session::interpreter::Frame;
+use crate::session::references;
+use crate::session::target::Candidates;
+use crate::session::work::{OpenTable, Place, WorkAccess, store_error};
 use crate::storage::{KeyRange, Reads, RowLocator};
-use crate::table::{InputRows, Reference, TableWriter, WriteOptions, encode, single};
+use crate::table::{InputRows, TableWriter, WriteOptions, encode, single};
 
 /// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
 /// only a database of more tables in one chain gets there.
@@ -31,7 +33,7 @@ const CASCADES_MAX: u32 = 32;
 const LOST_SOUGHT_MAX: usize = 4096;
 
 /// Rows of one table before and after a statement.
-pub(super) struct RowChanges {
+pub(crate) struct RowChanges {
     /// The table; its rows that change are locked.
     pub table: OpenTable,
     /// Rows before: all of them, or those that may change.
@@ -93,7 +95,7 @@ impl RowChanges {
 }
 
 /// Rows by their numbers.
-pub(super) fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch, SqlError> {
+pub(crate) fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch, SqlError> {
     if batch.num_columns() == 0 {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options)
@@ -111,249 +113,188 @@ enum Loss {
     Changed(usize),
 }
 
-impl Session {
-    /// Puts changes into the table, looks up what its rows refer to, and carries on to the tables that refer to them.
-    ///
-    /// Errors: 547.
-    pub(super) fn apply(
-        &mut self,
-        changes: RowChanges,
-        mut writer: TableWriter,
-        statement: &'static str,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        changes.write(&self.work.access(changes.table.place))?;
-        writer.finish()?;
-        note_changes(self, &changes, None)?;
-        self.follow(&changes, statement, frame, 0)
-    }
+/// Puts changes into the table, looks up what its rows refer to, and carries on to the tables that refer to them.
+///
+/// Errors: 547.
+pub(crate) fn apply(
+    session: &mut Session,
+    changes: RowChanges,
+    mut writer: TableWriter,
+    statement: &'static str,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    changes.write(&session.work.access(changes.table.place))?;
+    writer.finish()?;
+    note_changes(session, &changes, None)?;
+    follow(session, &changes, statement, frame, 0)
+}
 
-    /// The FOREIGN KEYs that rows of a table must satisfy, their tables locked against deletions.
-    pub(super) fn references(&mut self, table: &OpenTable) -> Result<Vec<Reference>, SqlError> {
-        let mut references = Vec::new();
-        if table.place != Place::Shared {
-            return Ok(references);
+fn follow(
+    session: &mut Session,
+    changes: &RowChanges,
+    statement: &'static str,
+    frame: &Frame,
+    depth: u32,
+) -> Result<(), SqlError> {
+    let parent = Arc::clone(&changes.table.definition);
+    if changes.table.place != Place::Shared || parent.unique_keys().is_empty() {
+        return Ok(());
+    }
+    for (child, key) in references::referring_tables(session, &parent)? {
+        if key.disabled {
+            continue;
         }
-        for key in table.definition.foreign_keys.iter().filter(|key| !key.disabled) {
-            let same_table = table.definition.refers_to(key, &table.definition);
-            let parent = if same_table {
-                table.clone()
-            } else {
-                let Some(parent) = self.referenced(&table.definition, key)? else { continue };
-                self.work.lock(&parent, LockMode::Append)?;
-                self.work.refresh(&parent)?
+        let lost = lost_keys(changes, &key)?;
+        if !lost.is_empty() {
+            answer(session, changes, child, &key, &lost, statement, frame, depth)?;
+        }
+    }
+    Ok(())
+}
+
+/// Does to the rows of `child` what its FOREIGN KEY says of lost keys.
+#[allow(clippy::too_many_arguments)]
+fn answer(
+    session: &mut Session,
+    parent: &RowChanges,
+    child: OpenTable,
+    key: &ForeignKey,
+    lost: &HashMap<Vec<u8>, (Loss, bool)>,
+    statement: &'static str,
+    frame: &Frame,
+    depth: u32,
+) -> Result<(), SqlError> {
+    let definition = Arc::clone(&child.definition);
+    let columns = definition.positions(&key.columns);
+    let acts = [key.on_delete, key.on_update].iter().any(|action| *action != ReferentialAction::NoAction);
+    if acts {
+        session.work.lock(&child, LockMode::Exclusive)?;
+    } else {
+        // Who has added a row that refers is waited for; who comes later finds the key gone.
+        session.work.lock_against_changes(&child)?;
+    }
+    let child = session.work.refresh(&child)?;
+    let place = |batch: &RecordBatch, position: usize| {
+        let index = columns.iter().position(|column| *column == position)?;
+        batch.columns().get(index).cloned()
+    };
+    let mut matches: Vec<(usize, Loss)> = Vec::new();
+    let mut refer = |batch: &RecordBatch, number: &mut dyn FnMut(usize) -> usize| {
+        let keys = encode(&definition, &columns, |position| place(batch, position))?;
+        for (row, value) in keys.into_iter().enumerate() {
+            let Some((loss, remains)) = value.and_then(|value| lost.get(&value)) else { continue };
+            let action = match loss {
+                Loss::Deleted => key.on_delete,
+                Loss::Changed(_) => key.on_update,
             };
-            let columns = table.definition.positions(&key.columns);
-            let referenced = parent.definition.positions(&key.referenced);
-            references.push(Reference { key: key.clone(), columns, parent, referenced, same_table });
-        }
-        Ok(references)
-    }
-
-    /// The table that a FOREIGN KEY refers to.
-    pub(super) fn referenced(
-        &self,
-        table: &TableDefinition,
-        key: &ForeignKey,
-    ) -> Result<Option<OpenTable>, SqlError> {
-        let name = tsql::ObjectName {
-            database: Some(table.database.clone()),
-            schema: Some(key.schema.clone()),
-            name: key.table.clone(),
-        };
-        self.work.find(&name, &table.database)
-    }
-
-    /// The tables that refer to a table, and how.
-    pub(super) fn referring(
-        &self,
-        parent: &TableDefinition,
-    ) -> Result<Vec<(OpenTable, ForeignKey)>, SqlError> {
-        let mut referring = Vec::new();
-        for table in self.work.view().referring(parent)? {
-            for key in &table.definition.foreign_keys {
-                if table.definition.refers_to(key, parent) {
-                    referring.push((table.clone(), key.clone()));
+            match action {
+                ReferentialAction::NoAction if *remains => {}
+                ReferentialAction::NoAction => {
+                    return Err(conflict(statement, &parent.table.definition, &definition, key));
                 }
-            }
-        }
-        Ok(referring)
-    }
-
-    fn follow(
-        &mut self,
-        changes: &RowChanges,
-        statement: &'static str,
-        frame: &Frame,
-        depth: u32,
-    ) -> Result<(), SqlError> {
-        let parent = Arc::clone(&changes.table.definition);
-        if changes.table.place != Place::Shared || parent.unique_keys().is_empty() {
-            return Ok(());
-        }
-        for (child, key) in self.referring(&parent)? {
-            if key.disabled {
-                continue;
-            }
-            let lost = lost_keys(changes, &key)?;
-            if !lost.is_empty() {
-                self.answer(changes, child, &key, &lost, statement, frame, depth)?;
+                _ => matches.push((number(row), *loss)),
             }
         }
         Ok(())
-    }
-
-    /// Does to the rows of `child` what its FOREIGN KEY says of lost keys.
-    #[allow(clippy::too_many_arguments)]
-    fn answer(
-        &mut self,
-        parent: &RowChanges,
-        child: OpenTable,
-        key: &ForeignKey,
-        lost: &HashMap<Vec<u8>, (Loss, bool)>,
-        statement: &'static str,
-        frame: &Frame,
-        depth: u32,
-    ) -> Result<(), SqlError> {
-        let definition = Arc::clone(&child.definition);
-        let columns = definition.positions(&key.columns);
-        let acts = [key.on_delete, key.on_update].iter().any(|action| *action != ReferentialAction::NoAction);
-        if acts {
-            self.work.lock(&child, LockMode::Exclusive)?;
-        } else {
-            // Who has added a row that refers is waited for; who comes later finds the key gone.
-            self.work.lock_against_changes(&child)?;
+    };
+    // A key of the child that begins with the columns leads to the rows that may refer.
+    let range = seek_lost(parent, key, lost, &definition, &columns)?;
+    // What leads to the rows that refer is noted, if they are to be changed.
+    let mut locators = Vec::new();
+    if acts {
+        let scan = session.work.located_opener(&child, Reads::Latest)(Some(columns.clone()), range.as_ref());
+        for found in scan.map_err(store_error)? {
+            let (batch, own) = found.map_err(store_error)?;
+            refer(&batch, &mut |row| {
+                locators.extend(own.get(row).cloned());
+                locators.len() - 1
+            })?;
         }
-        let child = self.work.refresh(&child)?;
-        let place = |batch: &RecordBatch, position: usize| {
-            let index = columns.iter().position(|column| *column == position)?;
-            batch.columns().get(index).cloned()
-        };
-        let mut matches: Vec<(usize, Loss)> = Vec::new();
-        let mut refer = |batch: &RecordBatch, number: &mut dyn FnMut(usize) -> usize| {
-            let keys = encode(&definition, &columns, |position| place(batch, position))?;
-            for (row, value) in keys.into_iter().enumerate() {
-                let Some((loss, remains)) = value.and_then(|value| lost.get(&value)) else { continue };
-                let action = match loss {
-                    Loss::Deleted => key.on_delete,
-                    Loss::Changed(_) => key.on_update,
-                };
-                match action {
-                    ReferentialAction::NoAction if *remains => {}
-                    ReferentialAction::NoAction => {
-                        return Err(conflict(statement, &parent.table.definition, &definition, key));
-                    }
-                    _ => matches.push((number(row), *loss)),
+    } else {
+        let mut first = 0;
+        let scan = (session.work.opener(&child, Reads::Latest))(Some(columns.clone()), range.as_ref());
+        for batch in scan.map_err(store_error)? {
+            let batch = batch.map_err(store_error)?;
+            refer(&batch, &mut |row| first + row)?;
+            first += batch.num_rows();
+        }
+    }
+    if matches.is_empty() {
+        return Ok(());
+    }
+    if depth >= CASCADES_MAX {
+        return Err(SqlError::unsupported("A chain of more than 32 referential actions"));
+    }
+    let candidates = Candidates { rows: session.work.rows_at(&child, &locators)?, locators };
+    cascade(session, parent, child, key, candidates, &matches, statement, frame, depth)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn cascade(
+    session: &mut Session,
+    parent: &RowChanges,
+    child: OpenTable,
+    key: &ForeignKey,
+    candidates: Candidates,
+    matches: &[(usize, Loss)],
+    statement: &'static str,
+    frame: &Frame,
+    depth: u32,
+) -> Result<(), SqlError> {
+    let definition = Arc::clone(&child.definition);
+    let mut changes = RowChanges::new(child, candidates);
+    let (mut deleted, mut moved) = (Vec::new(), Vec::new());
+    for (row, loss) in matches {
+        match loss {
+            Loss::Deleted if key.on_delete == ReferentialAction::Cascade => {
+                if let Some(gone) = changes.gone.get_mut(*row) {
+                    *gone = true;
                 }
             }
-            Ok(())
-        };
-        // A key of the child that begins with the columns leads to the rows that may refer.
-        let range = seek_lost(parent, key, lost, &definition, &columns)?;
-        // What leads to the rows that refer is noted, if they are to be changed.
-        let mut locators = Vec::new();
-        if acts {
-            let scan = self.work.located_opener(&child, Reads::Latest)(Some(columns.clone()), range.as_ref());
-            for found in scan.map_err(store_error)? {
-                let (batch, own) = found.map_err(store_error)?;
-                refer(&batch, &mut |row| {
-                    locators.extend(own.get(row).cloned());
-                    locators.len() - 1
-                })?;
-            }
-        } else {
-            let mut first = 0;
-            let scan = (self.work.opener(&child, Reads::Latest))(Some(columns.clone()), range.as_ref());
-            for batch in scan.map_err(store_error)? {
-                let batch = batch.map_err(store_error)?;
-                refer(&batch, &mut |row| first + row)?;
-                first += batch.num_rows();
-            }
+            Loss::Deleted => deleted.push(*row),
+            Loss::Changed(index) => moved.push((*row, *index)),
         }
-        if matches.is_empty() {
-            return Ok(());
-        }
-        if depth >= CASCADES_MAX {
-            return Err(SqlError::unsupported("A chain of more than 32 referential actions"));
-        }
-        let candidates = Candidates { rows: self.work.rows_at(&child, &locators)?, locators };
-        self.cascade(parent, child, key, candidates, &matches, statement, frame, depth)
     }
-
-    #[allow(clippy::too_many_arguments)]
-    fn cascade(
-        &mut self,
-        parent: &RowChanges,
-        child: OpenTable,
-        key: &ForeignKey,
-        candidates: Candidates,
-        matches: &[(usize, Loss)],
-        statement: &'static str,
-        frame: &Frame,
-        depth: u32,
-    ) -> Result<(), SqlError> {
-        let definition = Arc::clone(&child.definition);
-        let mut changes = RowChanges::new(child, candidates);
-        let (mut deleted, mut moved) = (Vec::new(), Vec::new());
-        for (row, loss) in matches {
-            match loss {
-                Loss::Deleted if key.on_delete == ReferentialAction::Cascade => {
-                    if let Some(gone) = changes.gone.get_mut(*row) {
-                        *gone = true;
-                    }
-                }
-                Loss::Deleted => deleted.push(*row),
-                Loss::Changed(index) => moved.push((*row, *index)),
-            }
-        }
-        changes.changed = deleted.iter().copied().chain(moved.iter().map(|(row, _)| *row)).collect();
-        let options = WriteOptions {
-            statement: "UPDATE",
-            conflict: statement,
-            default_for_null: false,
-            check_constraints: true,
-            table_lock: false,
-        };
-        let table = changes.table.clone();
-        let mut writer = self.writer_with(&table, frame, options, true)?;
-        let mut batches = Vec::new();
-        if !deleted.is_empty() {
-            let rows = take_rows(changes.rows(), &deleted)?;
-            batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_delete, None)?)?);
-        }
-        if !moved.is_empty() {
-            let rows: Vec<usize> = moved.iter().map(|(row, _)| *row).collect();
-            let rows = take_rows(changes.rows(), &rows)?;
-            let indices = UInt64Array::from_iter_values(moved.iter().map(|(_, index)| *index as u64));
-            let values = match &parent.new {
-                Some(new) => parent
-                    .table
-                    .definition
-                    .positions(&key.referenced)
-                    .into_iter()
-                    .filter_map(|position| new.columns().get(position))
-                    .map(|array| take(array, &indices, None).map_err(SqlError::internal))
-                    .collect::<Result<Vec<ArrayRef>, _>>()?,
-                None => Vec::new(),
-            };
-            batches.push(writer.complete(rewritten(
-                &definition,
-                &rows,
-                key,
-                key.on_update,
-                Some(values),
-            )?)?);
-        }
-        if let Some(batch) = batches.first() {
-            let schema = batch.schema();
-            changes.new =
-                Some(arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?);
-        }
-        changes.write(&self.work.access(changes.table.place))?;
-        writer.finish()?;
-        note_changes(self, &changes, Some(definition.positions(&key.columns)))?;
-        self.follow(&changes, statement, frame, depth + 1)
+    changes.changed = deleted.iter().copied().chain(moved.iter().map(|(row, _)| *row)).collect();
+    let options = WriteOptions {
+        statement: "UPDATE",
+        conflict: statement,
+        default_for_null: false,
+        check_constraints: true,
+        table_lock: false,
+    };
+    let table = changes.table.clone();
+    let mut writer = destination::writer_with(session, &table, frame, options, true)?;
+    let mut batches = Vec::new();
+    if !deleted.is_empty() {
+        let rows = take_rows(changes.rows(), &deleted)?;
+        batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_delete, None)?)?);
     }
+    if !moved.is_empty() {
+        let rows: Vec<usize> = moved.iter().map(|(row, _)| *row).collect();
+        let rows = take_rows(changes.rows(), &rows)?;
+        let indices = UInt64Array::from_iter_values(moved.iter().map(|(_, index)| *index as u64));
+        let values = match &parent.new {
+            Some(new) => parent
+                .table
+                .definition
+                .positions(&key.referenced)
+                .into_iter()
+                .filter_map(|position| new.columns().get(position))
+                .map(|array| take(array, &indices, None).map_err(SqlError::internal))
+                .collect::<Result<Vec<ArrayRef>, _>>()?,
+            None => Vec::new(),
+        };
+        batches.push(writer.complete(rewritten(&definition, &rows, key, key.on_update, Some(values))?)?);
+    }
+    if let Some(batch) = batches.first() {
+        let schema = batch.schema();
+        changes.new = Some(arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?);
+    }
+    changes.write(&session.work.access(changes.table.place))?;
+    writer.finish()?;
+    note_changes(session, &changes, Some(definition.positions(&key.columns)))?;
+    follow(session, &changes, statement, frame, depth + 1)
 }
 
 /// Keys that rows could refer to and that were deleted or changed; true if another row has the key now.

@@ -2,9 +2,9 @@
 //!
 //! A cursor that scrolls keeps its rows, as they were when it was opened; one that only goes forward keeps the query running.
 
-mod statements;
+pub(crate) mod statements;
 
-pub(super) use statements::Cursors;
+pub(crate) use statements::Cursors;
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use query::{BoundQuery, OutputColumn, ResultStream};
 use tsql::SqlError;
 use tsql::cursor::CursorDeclaration;
 
-use super::Cancellation;
-use super::instance::Instance;
 use crate::memory::Reservation;
+use crate::session::Cancellation;
+use crate::session::instance::Instance;
 
 /// Which rows a fetch wants, beginning with which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fetch {
+pub(crate) enum Fetch {
     /// From the first.
     First,
     /// Those after the last fetched.
@@ -40,7 +40,7 @@ pub(super) enum Fetch {
 }
 
 /// An open cursor.
-pub(super) struct ServerCursor {
+pub(crate) struct ServerCursor {
     /// Its columns.
     pub columns: Vec<OutputColumn>,
     rows: Rows,
@@ -66,7 +66,7 @@ enum Rows {
 }
 
 /// A cursor of T-SQL: declared, and perhaps open.
-pub(super) struct NamedCursor {
+pub(crate) struct NamedCursor {
     declaration: CursorDeclaration,
     open: Option<ServerCursor>,
 }

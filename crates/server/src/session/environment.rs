@@ -14,16 +14,21 @@ use tsql::ast::ModuleBody;
 use tsql::bulk_file::BulkRowset;
 use tsql::hints::TableHints;
 
-use super::Session;
-use super::interpreter::Frame;
 use crate::bulk_file::rowset;
 use crate::catalogue::views::{self, Context};
 use crate::facts::Facts;
+use crate::session::Session;
+use crate::session::cursor::statements;
+use crate::session::destination;
+use crate::session::function;
+use crate::session::interpreter::Frame;
+use crate::session::isolation;
+use crate::session::resolve;
 use crate::session::work::{OpenTable, QueryScan, store_error, waiting};
 use crate::storage::Reads;
 
 /// A session and the variables in scope.
-pub(super) struct SessionEnvironment<'a> {
+pub(crate) struct SessionEnvironment<'a> {
     session: &'a Session,
     frame: &'a Frame,
     facts: Arc<Facts>,
@@ -31,7 +36,7 @@ pub(super) struct SessionEnvironment<'a> {
 
 impl<'a> SessionEnvironment<'a> {
     pub fn new(session: &'a Session, frame: &'a Frame) -> Self {
-        let facts = Arc::new(session.facts(frame));
+        let facts = Arc::new(facts_of(session, frame));
         SessionEnvironment { session, frame, facts }
     }
 
@@ -63,17 +68,17 @@ impl<'a> SessionEnvironment<'a> {
 impl Environment for SessionEnvironment<'_> {
     fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError> {
         if let Some(mut table) = self.session.work.find(name, &self.session.database)? {
-            let reads = self.session.start_reading(&table, hints)?;
-            if hints.changes_reading() || self.session.locks_what_it_reads() {
+            let reads = isolation::start_reading(self.session, &table, hints)?;
+            if hints.changes_reading() || isolation::locks_what_it_reads(self.session) {
                 // It may have waited for whoever has changed the table itself.
-                table = self.session.opened(name)?;
+                table = destination::opened(self.session, name)?;
             }
             return Ok(bound_table(self.session, &table, reads));
         }
         if name.is_variable() {
             return Err(SqlError::undeclared_table(&name.name));
         }
-        let real = self.session.resolved(name)?;
+        let real = resolve::resolved(self.session, name)?;
         if real != *name {
             return self.table(&real, hints);
         }
@@ -86,8 +91,8 @@ impl Environment for SessionEnvironment<'_> {
     }
 
     fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError> {
-        let name = self.session.resolved(name)?;
-        let Some(module) = self.session.view_module(&name)? else { return Ok(None) };
+        let name = resolve::resolved(self.session, name)?;
+        let Some(module) = resolve::view_module(self.session, &name)? else { return Ok(None) };
         let Some(ModuleBody::View { columns, query, .. }) =
             module.statement.as_ref().map(|create| &create.body)
         else {
@@ -111,11 +116,11 @@ impl Environment for SessionEnvironment<'_> {
         schema: &str,
         name: &str,
     ) -> Result<ScalarFunction, SqlError> {
-        self.session.scalar_function(database, schema, name, self.frame)
+        function::scalar_function(self.session, database, schema, name, self.frame)
     }
 
     fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError> {
-        let real = self.session.resolved(name)?;
+        let real = resolve::resolved(self.session, name)?;
         let found = self.session.work.find_module(&real, &self.session.database)?;
         let found = found.and_then(|(_, module)| {
             let returns = module.definition.sequence.as_ref()?.type_text.parse::<SqlType>().ok()?;
@@ -141,7 +146,7 @@ impl Environment for SessionEnvironment<'_> {
         if let Some(function) = views::function(name, &self.session.database, &self.facts) {
             return Ok(function);
         }
-        let function = self.session.rows_function(name, self.frame)?;
+        let function = function::rows_function(self.session, name, self.frame)?;
         function.ok_or_else(|| SqlError::invalid_object(&name.to_string()))
     }
 
@@ -157,57 +162,55 @@ impl Environment for SessionEnvironment<'_> {
     }
 }
 
-impl Session {
-    /// What functions know, as of now.
-    pub(super) fn facts(&self, frame: &Frame) -> Facts {
-        let view = self.work.view();
-        let reader = Box::new(move || {
-            view.tables().unwrap_or_default().into_iter().map(|table| table.definition).collect()
-        });
-        let instance = Arc::clone(&self.instance);
-        let mut facts = Facts::new(&self.database, self.work.directory(), reader);
-        facts.login = self.login.user.clone();
-        facts.host = self.login.host.clone();
-        facts.application = self.login.application.clone();
-        facts.server = self.instance.name().to_string();
-        facts.spid = self.login.spid;
-        let sessions = self.instance.sessions().clone();
-        facts.sessions = Box::new(move || sessions.all());
-        facts.max_dop = self.instance.max_dop();
-        let texts = Arc::clone(&self.instance);
-        facts.kept_texts = Box::new(move || texts.statements.texts());
-        let loading = Arc::clone(&self.instance);
-        facts.loads = Box::new(move || loading.loads().all());
-        facts.scope_identity = self.last.scope_identity;
-        facts.row_count = self.last.rows;
-        facts.transaction_count = i64::from(self.work.depth());
-        facts.is_uncommittable = self.work.is_doomed();
-        facts.isolation_level = self.settings.isolation_level;
-        facts.ansi_padding = self.settings.ansi_padding;
-        facts.options = self.settings.options();
-        facts.session_context = Arc::clone(&self.context);
-        facts.row_version = self.instance.row_version();
-        facts.date_first = self.settings.date_first;
-        facts.cursors = self.cursor_states(frame);
-        facts.context_info = self.settings.context_info.clone();
-        facts.error = frame.error.clone();
-        let modules = self.work.view();
-        facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
-        facts.updated = frame.trigger.clone();
-        facts.triggers.clone_from(&self.trigger_stack);
-        let (finder, database) = (self.work.view(), self.database.clone());
-        facts.table_finder = Some(Box::new(move |name| {
-            Some(finder.find(name, &database).ok()??.definition).filter(|_| !name.is_variable())
-        }));
-        let types = self.work.view();
-        facts.type_reader = Box::new(move || types.user_types());
-        let store = self.instance.store().clone();
-        facts.figures_reader = Box::new(move || Some(store.figures()));
-        facts.identities = Box::new(move |object_id| {
-            instance.last_identity(object_id).or_else(|| instance.stored_identity(object_id))
-        });
-        facts
-    }
+/// What functions know, as of now.
+pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Facts {
+    let view = session.work.view();
+    let reader = Box::new(move || {
+        view.tables().unwrap_or_default().into_iter().map(|table| table.definition).collect()
+    });
+    let instance = Arc::clone(&session.instance);
+    let mut facts = Facts::new(&session.database, session.work.directory(), reader);
+    facts.login = session.login.user.clone();
+    facts.host = session.login.host.clone();
+    facts.application = session.login.application.clone();
+    facts.server = session.instance.name().to_string();
+    facts.spid = session.login.spid;
+    let sessions = session.instance.sessions().clone();
+    facts.sessions = Box::new(move || sessions.all());
+    facts.max_dop = session.instance.max_dop();
+    let texts = Arc::clone(&session.instance);
+    facts.kept_texts = Box::new(move || texts.statements.texts());
+    let loading = Arc::clone(&session.instance);
+    facts.loads = Box::new(move || loading.loads().all());
+    facts.scope_identity = session.last.scope_identity;
+    facts.row_count = session.last.rows;
+    facts.transaction_count = i64::from(session.work.depth());
+    facts.is_uncommittable = session.work.is_doomed();
+    facts.isolation_level = session.settings.isolation_level;
+    facts.ansi_padding = session.settings.ansi_padding;
+    facts.options = session.settings.options();
+    facts.session_context = Arc::clone(&session.context);
+    facts.row_version = session.instance.row_version();
+    facts.date_first = session.settings.date_first;
+    facts.cursors = statements::cursor_states(session, frame);
+    facts.context_info = session.settings.context_info.clone();
+    facts.error = frame.error.clone();
+    let modules = session.work.view();
+    facts.module_reader = Box::new(move || modules.modules().unwrap_or_default());
+    facts.updated = frame.trigger.clone();
+    facts.triggers.clone_from(&session.trigger_stack);
+    let (finder, database) = (session.work.view(), session.database.clone());
+    facts.table_finder = Some(Box::new(move |name| {
+        Some(finder.find(name, &database).ok()??.definition).filter(|_| !name.is_variable())
+    }));
+    let types = session.work.view();
+    facts.type_reader = Box::new(move || types.user_types());
+    let store = session.instance.store().clone();
+    facts.figures_reader = Box::new(move || Some(store.figures()));
+    facts.identities = Box::new(move |object_id| {
+        instance.last_identity(object_id).or_else(|| instance.stored_identity(object_id))
+    });
+    facts
 }
 
 /// A stored table for queries.

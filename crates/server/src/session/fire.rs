@@ -9,19 +9,20 @@ use tsql::SqlError;
 use tsql::ast::ModuleBody;
 use tsql::module::TriggerEvents;
 
-use super::Session;
-use super::change::RowChanges;
-use super::interpreter::{Flow, Frame};
-use super::output::Output;
-use super::work::{Place, VariableAccess, VariableTable};
 use crate::catalogue::{TableDefinition, Trigger};
+use crate::session::Session;
+use crate::session::change::RowChanges;
+use crate::session::interpreter::{Flow, Frame};
+use crate::session::output::Output;
+use crate::session::scope;
+use crate::session::work::{Place, VariableAccess, VariableTable};
 
 /// 3616: a trigger has caught an error, which has made the transaction uncommittable all the same.
-pub(super) const ERROR_IN_TRIGGER: i32 = 3616;
+pub(crate) const ERROR_IN_TRIGGER: i32 = 3616;
 
 /// What fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// INSERT.
     Insert,
     /// UPDATE.
@@ -31,7 +32,7 @@ pub(super) enum Event {
 }
 
 /// What a statement has done to one table.
-pub(super) struct Fired {
+pub(crate) struct Fired {
     table: Arc<TableDefinition>,
     triggers: Vec<Trigger>,
     event: Event,
@@ -43,7 +44,7 @@ pub(super) struct Fired {
 }
 
 /// The rows of `inserted` or `deleted`.
-pub(super) enum Rows {
+pub(crate) enum Rows {
     /// Of the table's own columns.
     Batches(Vec<RecordBatch>),
     /// A table of the store of variables.
@@ -60,7 +61,7 @@ pub struct UpdatedColumns {
 }
 
 /// A table's triggers that an event fires now: not those that are disabled, and not the one that runs, which does not fire itself.
-pub(super) fn firing(session: &Session, triggers: &[Trigger], event: Event, instead: bool) -> Vec<Trigger> {
+pub(crate) fn firing(session: &Session, triggers: &[Trigger], event: Event, instead: bool) -> Vec<Trigger> {
     let running = session.trigger_stack.last();
     let of = |events: TriggerEvents| match event {
         Event::Insert => events.insert,
@@ -79,19 +80,19 @@ pub(super) fn firing(session: &Session, triggers: &[Trigger], event: Event, inst
 }
 
 /// Whether any AFTER trigger of a table fires.
-pub(super) fn fires(session: &Session, table: &TableDefinition, events: &[Event]) -> bool {
+pub(crate) fn fires(session: &Session, table: &TableDefinition, events: &[Event]) -> bool {
     !table.triggers.is_empty()
         && events.iter().any(|event| !firing(session, &table.triggers, *event, false).is_empty())
 }
 
 /// After a statement that went well, while its transaction is open: if it fires triggers, they and it are one transaction. Whether that is
 /// the statement's own, to be [ended](close).
-pub(super) fn hold(session: &mut Session) -> bool {
+pub(crate) fn hold(session: &mut Session) -> bool {
     !session.triggered.is_empty() && session.work.adopt_statement()
 }
 
 /// Ends the transaction of a statement and its triggers.
-pub(super) fn close<T>(session: &mut Session, own: bool, result: Result<T, SqlError>) -> Result<T, SqlError> {
+pub(crate) fn close<T>(session: &mut Session, own: bool, result: Result<T, SqlError>) -> Result<T, SqlError> {
     session.triggered.clear();
     if own && session.work.depth() > 0 {
         match &result {
@@ -107,7 +108,7 @@ pub(super) fn close<T>(session: &mut Session, own: bool, result: Result<T, SqlEr
 }
 
 /// Runs the triggers of a statement that [holds](hold) its transaction, and ends that.
-pub(super) async fn fire_held(
+pub(crate) async fn fire_held(
     session: &mut Session,
     own: bool,
     frame: &Frame,
@@ -121,7 +122,7 @@ pub(super) async fn fire_held(
 }
 
 /// 334: OUTPUT would show rows that a trigger may change.
-pub(super) fn check_output(
+pub(crate) fn check_output(
     session: &Session,
     table: &TableDefinition,
     events: &[Event],
@@ -143,7 +144,7 @@ pub(super) fn check_output(
 }
 
 /// Notes what a statement did to a table's rows.
-pub(super) fn note_changes(
+pub(crate) fn note_changes(
     session: &mut Session,
     changes: &RowChanges,
     assigned: Option<Vec<usize>>,
@@ -170,14 +171,14 @@ pub(super) fn note_changes(
 }
 
 /// Notes that rows were put into a table.
-pub(super) fn note_inserted(session: &mut Session, table: &Arc<TableDefinition>, rows: Vec<RecordBatch>) {
+pub(crate) fn note_inserted(session: &mut Session, table: &Arc<TableDefinition>, rows: Vec<RecordBatch>) {
     let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
     let none = Rows::Batches(Vec::new());
     note(session, table, Event::Insert, Rows::Batches(rows), none, None, count);
 }
 
 /// A statement's own triggers run even if it did nothing to any row.
-pub(super) fn note_statement(
+pub(crate) fn note_statement(
     session: &mut Session,
     table: &Arc<TableDefinition>,
     events: &[Event],
@@ -218,7 +219,7 @@ fn note(
 
 /// Runs INSTEAD OF triggers over rows that a statement would have written.
 #[allow(clippy::too_many_arguments)]
-pub(super) async fn fire_instead(
+pub(crate) async fn fire_instead(
     session: &mut Session,
     table: Arc<TableDefinition>,
     triggers: Vec<Trigger>,
@@ -239,7 +240,7 @@ pub(super) async fn fire_instead(
 /// Runs the triggers that a statement has fired.
 ///
 /// Errors: 3609 if one of them ended the transaction; what went wrong in one of them, which has undone the transaction.
-pub(super) async fn fire(session: &mut Session, frame: &Frame, output: &mut Output) -> Result<(), SqlError> {
+pub(crate) async fn fire(session: &mut Session, frame: &Frame, output: &mut Output) -> Result<(), SqlError> {
     let fired = std::mem::take(&mut session.triggered);
     if fired.is_empty() {
         return Ok(());
@@ -299,7 +300,7 @@ async fn run(
     // An error in a trigger takes the transaction with it.
     let aborts = std::mem::replace(&mut session.settings.abort_transaction, true);
     session.trigger_stack.push(trigger.object_id);
-    let flow = Box::pin(session.run_statements(statements, &mut inner, output)).await;
+    let flow = Box::pin(scope::run_statements(session, statements, &mut inner, output)).await;
     session.trigger_stack.pop();
     session.settings.abort_transaction = aborts;
     session.database = database;
@@ -319,7 +320,7 @@ async fn run(
 }
 
 /// A table's definition as `inserted` and `deleted` have it: columns alone.
-pub(super) fn logical_definition(session: &Session, table: &TableDefinition) -> TableDefinition {
+pub(crate) fn logical_definition(session: &Session, table: &TableDefinition) -> TableDefinition {
     let mut definition = TableDefinition {
         object_id: session.instance.new_object_id(),
         database: "tempdb".to_string(),
@@ -389,7 +390,7 @@ fn updated_columns(table: &TableDefinition, event: Event, assigned: Option<&[usi
 }
 
 /// After a bulk load that [fires triggers](super::bulk::BulkFires): runs them, and ends the load's transaction.
-pub(super) async fn fire_bulk(
+pub(crate) async fn fire_bulk(
     session: &mut Session,
     frame: &Frame,
     output: &mut Output,
@@ -402,7 +403,7 @@ pub(super) async fn fire_bulk(
 }
 
 /// After a bulk load that failed: its transaction ends.
-pub(super) fn abandon_bulk(session: &mut Session) {
+pub(crate) fn abandon_bulk(session: &mut Session) {
     if let Some(fires) = session.bulk_fires.take()
         && fires.own
     {

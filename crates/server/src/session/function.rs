@@ -17,13 +17,18 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{Declaration, ModuleBody};
 
-use super::interpreter::Frame;
-use super::output::Output;
-use super::user_type::scalar_type;
-use super::work::{OpenTable, store_error, waiting};
-use super::{LastStatement, Session};
 use crate::catalogue::{Module, ModuleDefinition};
 use crate::memory::Reservation;
+use crate::session::declared_columns;
+use crate::session::evaluate;
+use crate::session::interpreter;
+use crate::session::interpreter::Frame;
+use crate::session::output::Output;
+use crate::session::resolve;
+use crate::session::scope;
+use crate::session::user_type::scalar_type;
+use crate::session::work::{OpenTable, store_error, waiting};
+use crate::session::{LastStatement, Session};
 use crate::storage::Reads;
 
 /// Functions within functions (SQL Server's limit is 32 too).
@@ -40,181 +45,181 @@ struct Runner {
     nesting: u32,
 }
 
-impl Session {
-    /// A function that returns a value, for expressions. Errors: 4121, 217.
-    pub(super) fn scalar_function(
-        &self,
-        database: Option<&str>,
-        schema: &str,
-        name: &str,
-        frame: &Frame,
-    ) -> Result<ScalarFunction, SqlError> {
-        let unknown = || {
-            SqlError::new(
-                4121,
-                16,
-                1,
-                format!(
-                    "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{schema}.{name}\", or the name is ambiguous."
-                ),
-            )
-        };
-        let wanted = ObjectName {
-            database: database.map(str::to_owned),
-            schema: Some(schema.to_string()),
-            name: name.to_string(),
-        };
-        let wanted = self.resolved(&wanted)?;
-        let (_, module) = self.work.find_module(&wanted, &self.database)?.ok_or_else(unknown)?;
-        let Some(ModuleBody::ScalarFunction { parameters, returns, .. }) =
-            module.statement.as_ref().map(|create| &create.body)
-        else {
-            return Err(unknown());
-        };
-        let parameters = parameter_types(self, parameters)?;
-        let returns = scalar_type(self, returns, 1)?;
-        let name = module.definition.qualified_name();
-        let runner = self.runner(module, frame)?;
-        let kernel = move |arguments: &[Datum]| runner.run(arguments, Runner::value);
-        Ok(ScalarFunction { name, parameters, returns, kernel: Arc::new(kernel) })
-    }
-
-    /// A function that returns a table; None if the name is none's.
-    pub(super) fn rows_function(
-        &self,
-        name: &ObjectName,
-        frame: &Frame,
-    ) -> Result<Option<TableFunction>, SqlError> {
-        let name = self.resolved(name)?;
-        let Some((_, module)) = self.work.find_module(&name, &self.database)? else { return Ok(None) };
-        let (parameters, defaults) = match module.statement.as_ref().map(|create| &create.body) {
-            Some(
-                ModuleBody::InlineFunction { parameters, .. } | ModuleBody::TableFunction { parameters, .. },
-            ) => (
-                parameter_types(self, parameters)?,
-                parameters.iter().map(|parameter| parameter.value.clone()).collect(),
+/// A function that returns a value, for expressions. Errors: 4121, 217.
+pub(crate) fn scalar_function(
+    session: &Session,
+    database: Option<&str>,
+    schema: &str,
+    name: &str,
+    frame: &Frame,
+) -> Result<ScalarFunction, SqlError> {
+    let unknown = || {
+        SqlError::new(
+            4121,
+            16,
+            1,
+            format!(
+                "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{schema}.{name}\", or the name is ambiguous."
             ),
-            _ => return Ok(None),
-        };
-        let columns = columns_of(&module.definition);
-        let display_name = module.definition.qualified_name();
-        let runner = self.runner(module, frame)?;
-        let rows = move |arguments: &[Datum]| runner.run(arguments, Runner::rows).map(FunctionRows::from);
-        Ok(Some(TableFunction {
-            columns,
-            rows: Arc::new(rows),
-            parameters: Some((display_name, parameters)),
-            defaults,
-        }))
-    }
+        )
+    };
+    let wanted = ObjectName {
+        database: database.map(str::to_owned),
+        schema: Some(schema.to_string()),
+        name: name.to_string(),
+    };
+    let wanted = resolve::resolved(session, &wanted)?;
+    let (_, module) = session.work.find_module(&wanted, &session.database)?.ok_or_else(unknown)?;
+    let Some(ModuleBody::ScalarFunction { parameters, returns, .. }) =
+        module.statement.as_ref().map(|create| &create.body)
+    else {
+        return Err(unknown());
+    };
+    let parameters = parameter_types(session, parameters)?;
+    let returns = scalar_type(session, returns, 1)?;
+    let name = module.definition.qualified_name();
+    let runner = runner_of(session, module, frame)?;
+    let kernel = move |arguments: &[Datum]| runner.run(arguments, Runner::value);
+    Ok(ScalarFunction { name, parameters, returns, kernel: Arc::new(kernel) })
+}
 
-    fn runner(&self, module: Arc<Module>, frame: &Frame) -> Result<Arc<Runner>, SqlError> {
-        let nesting = frame.nesting + 1;
-        if nesting > NESTING_MAX {
-            return Err(SqlError::nested_too_deeply());
+/// A function that returns a table; None if the name is none's.
+pub(crate) fn rows_function(
+    session: &Session,
+    name: &ObjectName,
+    frame: &Frame,
+) -> Result<Option<TableFunction>, SqlError> {
+    let name = resolve::resolved(session, name)?;
+    let Some((_, module)) = session.work.find_module(&name, &session.database)? else { return Ok(None) };
+    let (parameters, defaults) = match module.statement.as_ref().map(|create| &create.body) {
+        Some(
+            ModuleBody::InlineFunction { parameters, .. } | ModuleBody::TableFunction { parameters, .. },
+        ) => (
+            parameter_types(session, parameters)?,
+            parameters.iter().map(|parameter| parameter.value.clone()).collect(),
+        ),
+        _ => return Ok(None),
+    };
+    let columns = columns_of(&module.definition);
+    let display_name = module.definition.qualified_name();
+    let runner = runner_of(session, module, frame)?;
+    let rows = move |arguments: &[Datum]| runner.run(arguments, Runner::rows).map(FunctionRows::from);
+    Ok(Some(TableFunction {
+        columns,
+        rows: Arc::new(rows),
+        parameters: Some((display_name, parameters)),
+        defaults,
+    }))
+}
+
+fn runner_of(session: &Session, module: Arc<Module>, frame: &Frame) -> Result<Arc<Runner>, SqlError> {
+    let nesting = frame.nesting + 1;
+    if nesting > NESTING_MAX {
+        return Err(SqlError::nested_too_deeply());
+    }
+    let session = Session {
+        instance: Arc::clone(&session.instance),
+        login: session.login.clone(),
+        settings: super::settings::Settings {
+            isolation_level: session.settings.isolation_level,
+            lock_timeout_ms: session.settings.lock_timeout_ms,
+            date_format: session.settings.date_format,
+            date_first: session.settings.date_first,
+            ..super::settings::Settings::new(true)
+        },
+        database: module.definition.database.clone(),
+        work: session.work.for_function(),
+        cancellation: session.cancellation.clone(),
+        last: LastStatement::default(),
+        ..Session::open(Arc::clone(&session.instance), session.login.clone())?
+    };
+    Ok(Arc::new(Runner { session: Mutex::new(session), module, nesting }))
+}
+
+async fn function_value(
+    session: &mut Session,
+    module: &Module,
+    arguments: &[Datum],
+    nesting: u32,
+) -> Result<Datum, SqlError> {
+    let Some(ModuleBody::ScalarFunction { parameters, returns, statements }) =
+        module.statement.as_ref().map(|create| &create.body)
+    else {
+        return Err(SqlError::internal("a function without a body"));
+    };
+    let mut frame = function_frame(session, parameters, arguments, nesting)?;
+    frame.returns = Some(scalar_type(session, returns, 1)?);
+    let (sender, _receiver) = mpsc::channel(1);
+    let mut output = Output::new(sender, session.cancellation.clone());
+    output.capture(Reservation::new(session.instance.engine().memory()));
+    scope::run_statements(session, statements, &mut frame, &mut output).await?;
+    output.check()?;
+    Ok(frame.returned.unwrap_or(Datum::Null))
+}
+
+async fn function_rows(
+    session: &mut Session,
+    module: &Module,
+    arguments: &[Datum],
+    nesting: u32,
+) -> Result<Vec<Vec<Datum>>, SqlError> {
+    let types: Vec<SqlType> =
+        module.definition.columns.iter().map(|column| column.sql_type.clone()).collect();
+    let batches = match module.statement.as_ref().map(|create| &create.body) {
+        Some(ModuleBody::InlineFunction { parameters, query }) => {
+            let frame = function_frame(session, parameters, arguments, nesting)?;
+            let bound = evaluate::bind(session, query, &frame)?;
+            let instance = Arc::clone(&session.instance);
+            instance.engine().collect(bound, &session.cancellation).await?
         }
-        let session = Session {
-            instance: Arc::clone(&self.instance),
-            login: self.login.clone(),
-            settings: super::settings::Settings {
-                isolation_level: self.settings.isolation_level,
-                lock_timeout_ms: self.settings.lock_timeout_ms,
-                date_format: self.settings.date_format,
-                date_first: self.settings.date_first,
-                ..super::settings::Settings::new(true)
-            },
-            database: module.definition.database.clone(),
-            work: self.work.for_function(),
-            cancellation: self.cancellation.clone(),
-            last: LastStatement::default(),
-            ..Session::open(Arc::clone(&self.instance), self.login.clone())?
-        };
-        Ok(Arc::new(Runner { session: Mutex::new(session), module, nesting }))
-    }
-
-    async fn function_value(
-        &mut self,
-        module: &Module,
-        arguments: &[Datum],
-        nesting: u32,
-    ) -> Result<Datum, SqlError> {
-        let Some(ModuleBody::ScalarFunction { parameters, returns, statements }) =
-            module.statement.as_ref().map(|create| &create.body)
-        else {
-            return Err(SqlError::internal("a function without a body"));
-        };
-        let mut frame = function_frame(self, parameters, arguments, nesting)?;
-        frame.returns = Some(scalar_type(self, returns, 1)?);
-        let (sender, _receiver) = mpsc::channel(1);
-        let mut output = Output::new(sender, self.cancellation.clone());
-        output.capture(Reservation::new(self.instance.engine().memory()));
-        self.run_statements(statements, &mut frame, &mut output).await?;
-        output.check()?;
-        Ok(frame.returned.unwrap_or(Datum::Null))
-    }
-
-    async fn function_rows(
-        &mut self,
-        module: &Module,
-        arguments: &[Datum],
-        nesting: u32,
-    ) -> Result<Vec<Vec<Datum>>, SqlError> {
-        let types: Vec<SqlType> =
-            module.definition.columns.iter().map(|column| column.sql_type.clone()).collect();
-        let batches = match module.statement.as_ref().map(|create| &create.body) {
-            Some(ModuleBody::InlineFunction { parameters, query }) => {
-                let frame = function_frame(self, parameters, arguments, nesting)?;
-                let bound = self.bind(query, &frame)?;
-                let instance = Arc::clone(&self.instance);
-                instance.engine().collect(bound, &self.cancellation).await?
-            }
-            Some(ModuleBody::TableFunction { parameters, result, statements }) => {
-                let mut frame = function_frame(self, parameters, arguments, nesting)?;
-                let (sender, _receiver) = mpsc::channel(1);
-                let mut output = Output::new(sender, self.cancellation.clone());
-                output.capture(Reservation::new(self.instance.engine().memory()));
-                self.work.enter_scope();
-                let ran = match self.declare_table(result, &frame) {
-                    Ok(()) => self.run(statements, &mut frame, &mut output).await.map(|_| ()),
-                    Err(error) => Err(error),
-                };
-                let rows = match ran {
-                    Ok(()) => self.work.find(&result.name, &self.database).and_then(|table| match table {
-                        Some(table) => contents(self, &table),
-                        None => Ok(Vec::new()),
-                    }),
-                    Err(error) => Err(error),
-                };
-                self.work.leave_scope()?;
-                output.check()?;
-                rows?
-            }
-            _ => return Err(SqlError::internal("a function without a body")),
-        };
-        let mut rows = Vec::new();
-        for batch in &batches {
-            for row in 0..batch.num_rows() {
-                let values = batch.columns().iter().zip(&types);
-                rows.push(
-                    values
-                        .map(|(array, sql_type)| Datum::read(array.as_ref(), sql_type, row))
-                        .collect::<Result<Vec<_>, _>>()?,
-                );
-            }
+        Some(ModuleBody::TableFunction { parameters, result, statements }) => {
+            let mut frame = function_frame(session, parameters, arguments, nesting)?;
+            let (sender, _receiver) = mpsc::channel(1);
+            let mut output = Output::new(sender, session.cancellation.clone());
+            output.capture(Reservation::new(session.instance.engine().memory()));
+            session.work.enter_scope();
+            let ran = match declared_columns::declare_table(session, result, &frame) {
+                Ok(()) => interpreter::run(session, statements, &mut frame, &mut output).await.map(|_| ()),
+                Err(error) => Err(error),
+            };
+            let rows = match ran {
+                Ok(()) => session.work.find(&result.name, &session.database).and_then(|table| match table {
+                    Some(table) => contents(session, &table),
+                    None => Ok(Vec::new()),
+                }),
+                Err(error) => Err(error),
+            };
+            session.work.leave_scope()?;
+            output.check()?;
+            rows?
         }
-        Ok(rows)
+        _ => return Err(SqlError::internal("a function without a body")),
+    };
+    let mut rows = Vec::new();
+    for batch in &batches {
+        for row in 0..batch.num_rows() {
+            let values = batch.columns().iter().zip(&types);
+            rows.push(
+                values.map(|(array, sql_type)| Datum::read(array.as_ref(), sql_type, row)).collect::<Result<
+                    Vec<_>,
+                    _,
+                >>(
+                )?,
+            );
+        }
     }
+    Ok(rows)
 }
 
 impl Runner {
     fn value(&self, arguments: &[Datum]) -> Result<Datum, SqlError> {
         let mut session = self.session.lock();
-        block_on(session.function_value(&self.module, arguments, self.nesting))
+        block_on(function_value(&mut session, &self.module, arguments, self.nesting))
     }
 
     fn rows(&self, arguments: &[Datum]) -> Result<Vec<Vec<Datum>>, SqlError> {
         let mut session = self.session.lock();
-        block_on(session.function_rows(&self.module, arguments, self.nesting))
+        block_on(function_rows(&mut session, &self.module, arguments, self.nesting))
     }
 
     fn run<T: Send>(
@@ -270,7 +275,7 @@ fn function_frame(
 }
 
 /// The columns of a view's or function's rows.
-pub(super) fn columns_of(definition: &ModuleDefinition) -> Vec<OutputColumn> {
+pub(crate) fn columns_of(definition: &ModuleDefinition) -> Vec<OutputColumn> {
     definition
         .columns
         .iter()

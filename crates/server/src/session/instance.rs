@@ -12,14 +12,14 @@ use store::{TableId, TableInfo};
 use tsql::SqlError;
 use tsql::ast::StatementKind;
 
-use super::application_locks::ApplicationLocks;
-use super::loads::RecentLoads;
-use super::registry::Sessions;
-use super::statements::StatementCache;
 use crate::bulk_file::FileAccess;
 use crate::catalogue::views::PRODUCT_VERSION;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, ModuleDefinition, TableDefinition, UserType};
 use crate::memory::{MemoryBudget, Shares};
+use crate::session::application_locks::ApplicationLocks;
+use crate::session::loads::RecentLoads;
+use crate::session::registry::Sessions;
+use crate::session::statements::StatementCache;
 use crate::storage::{Databases, same_text};
 
 /// First `object_id`; SQL Server's are of this size too.
@@ -42,13 +42,13 @@ pub struct Instance {
     definitions: Mutex<HashMap<TableId, ReadFrom<TableDefinition>>>,
     modules: Mutex<HashMap<TableId, ReadFrom<Module>>>,
     /// By `object_id`: values of sequences that were set aside and not given out yet.
-    pub(super) sequences: Mutex<HashMap<i32, super::sequence::Reserve>>,
+    pub(crate) sequences: Mutex<HashMap<i32, super::sequence::Reserve>>,
     /// The directory read last, and its text.
     directory: Mutex<(Arc<str>, Arc<Directory>)>,
     /// Who is logged in.
     sessions: Sessions,
     /// Batches parsed before.
-    pub(super) statements: StatementCache,
+    pub(crate) statements: StatementCache,
     application_locks: Arc<ApplicationLocks>,
     files: FileAccess,
     max_dop: AtomicU16,
@@ -114,7 +114,7 @@ impl Instance {
     }
 
     /// A number that no other session's temporary objects have.
-    pub(super) fn new_temporary_number(&self) -> u64 {
+    pub(crate) fn new_temporary_number(&self) -> u64 {
         self.next_temporary.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -155,7 +155,7 @@ impl Instance {
     }
 
     /// Sets it, for as long as the server runs.
-    pub(super) fn set_max_dop(&self, limit: u16) {
+    pub(crate) fn set_max_dop(&self, limit: u16) {
         self.max_dop.store(limit, Ordering::Relaxed);
     }
 
@@ -175,7 +175,7 @@ impl Instance {
     }
 
     /// The locks of sp_getapplock.
-    pub(super) fn application_locks(&self) -> &Arc<ApplicationLocks> {
+    pub(crate) fn application_locks(&self) -> &Arc<ApplicationLocks> {
         &self.application_locks
     }
 
@@ -196,7 +196,7 @@ impl Instance {
     }
 
     /// The directory that a text describes.
-    pub(super) fn directory_of(&self, text: Arc<str>) -> Arc<Directory> {
+    pub(crate) fn directory_of(&self, text: Arc<str>) -> Arc<Directory> {
         let mut known = self.directory.lock();
         if !same_text(&known.0, &text) {
             known.1 = Arc::new(serde_json::from_str(&text).unwrap_or_default());
@@ -244,7 +244,7 @@ impl Instance {
     }
 
     /// Forgets what was noted of a table that is dropped, or a module.
-    pub(super) fn forget_table(&self, id: TableId) {
+    pub(crate) fn forget_table(&self, id: TableId) {
         self.modules.lock().remove(&id);
         let known = self.definitions.lock().remove(&id);
         if let Some((_, definition)) = known {
@@ -358,7 +358,7 @@ fn read_module(info: &TableInfo, json: &str) -> Result<Module, SqlError> {
 
 /// What @@VERSION says. Clients that read a version out of it (SQLAlchemy over pymssql) look for `Microsoft … - n.n.n.n` at its
 /// start; a person reads what this server is.
-pub(super) fn version_text() -> String {
+pub(crate) fn version_text() -> String {
     format!(
         "Microsoft TDS endpoint of bulkwire {}, an embedded server; this is not Microsoft SQL Server - {PRODUCT_VERSION} (version reported to clients)",
         env!("CARGO_PKG_VERSION")

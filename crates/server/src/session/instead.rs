@@ -10,21 +10,26 @@ use tsql::ast::{Assignment, Delete, Insert, InsertSource, Update};
 use tsql::expression::{Expr, Literal};
 use tsql::query::{Query, Select, SelectItem, TableSource};
 
-use super::Session;
-use super::fire::{Event, check_output, close, fire_instead, firing, logical_definition};
-use super::interpreter::Frame;
-use super::modify::assigned;
-use super::output::Output;
-use super::response::command;
-use super::work::VariableTable;
 use crate::catalogue::{Default, TableDefinition, Trigger, same_name};
+use crate::session::Session;
+use crate::session::destination;
+use crate::session::evaluate;
+use crate::session::fire::{Event, check_output, close, fire_instead, firing, logical_definition};
+use crate::session::insert;
+use crate::session::interpreter::Frame;
+use crate::session::modify;
+use crate::session::modify::assigned;
+use crate::session::output::Output;
+use crate::session::resolve;
+use crate::session::response::command;
+use crate::session::work::VariableTable;
 use crate::table::InputRows;
 
 /// The name of a table under way in the store of variables; no name of the user's begins so.
 const UNDER_WAY: &str = "\u{1}instead";
 
 /// A table or view whose triggers take a statement's place.
-pub(super) struct Instead {
+pub(crate) struct Instead {
     table: Arc<TableDefinition>,
     triggers: Vec<Trigger>,
     /// What it is called in the statement.
@@ -34,7 +39,7 @@ pub(super) struct Instead {
 }
 
 /// The INSTEAD OF triggers of a statement's target; None: it has none. Errors: 40515 for one among several sources.
-pub(super) fn find_instead(
+pub(crate) fn find_instead(
     session: &Session,
     target: &ObjectName,
     from: &[TableSource],
@@ -56,8 +61,8 @@ pub(super) fn find_instead(
     let table = match session.work.find(&name, &session.database)? {
         Some(table) => Arc::clone(&table.definition),
         None => {
-            let real = session.resolved(&name)?;
-            match (session.view_module(&real)?, session.work.find(&real, &session.database)?) {
+            let real = resolve::resolved(session, &name)?;
+            match (resolve::view_module(session, &real)?, session.work.find(&real, &session.database)?) {
                 (Some(view), _) => Arc::new(view_as_table(&view.definition)),
                 (None, Some(table)) => Arc::clone(&table.definition),
                 (None, None) => return Ok(None),
@@ -126,7 +131,7 @@ fn loose_definition(session: &Session, table: &TableDefinition) -> TableDefiniti
 }
 
 /// INSERT.
-pub(super) async fn insert_instead(
+pub(crate) async fn insert_instead(
     session: &mut Session,
     insert: &Insert,
     instead: Instead,
@@ -153,7 +158,7 @@ pub(super) async fn insert_instead(
         Err(error) => Err(error),
     };
     let rows = close(session, own, result)?;
-    session.finish_change(rows, None, command::INSERT, frame, output).await;
+    modify::finish_change(session, rows, None, command::INSERT, frame, output).await;
     Ok(())
 }
 
@@ -165,14 +170,14 @@ async fn inserted_rows(
 ) -> Result<(VariableTable, u64), SqlError> {
     let targets = match &insert.source {
         InsertSource::DefaultValues => Vec::new(),
-        _ => session.targets(&insert.table, insert.columns.as_deref(), &instead.table)?,
+        _ => destination::target_columns(session, &insert.table, insert.columns.as_deref(), &instead.table)?,
     };
     let definition = loose_definition(session, &instead.table);
     let made = session.work.make_variable(&definition, None, &[])?;
     session.work.put_variable(UNDER_WAY, made);
     let mark = session.work.start_statement()?;
-    let filled = match session.writable(&ObjectName::bare(UNDER_WAY)) {
-        Ok(open) => session.insert_rows(insert, open, &targets, frame).await,
+    let filled = match destination::writable(session, &ObjectName::bare(UNDER_WAY)) {
+        Ok(open) => insert::insert_rows(session, insert, open, &targets, frame).await,
         Err(error) => Err(error),
     };
     session.work.end_statement(&mark, filled.is_ok())?;
@@ -194,7 +199,7 @@ fn taken(session: &mut Session, filled: Result<u64, SqlError>) -> Result<(Variab
 }
 
 /// DELETE.
-pub(super) async fn delete_instead(
+pub(crate) async fn delete_instead(
     session: &mut Session,
     delete: &Delete,
     instead: Instead,
@@ -218,7 +223,7 @@ pub(super) async fn delete_instead(
 }
 
 /// UPDATE.
-pub(super) async fn update_instead(
+pub(crate) async fn update_instead(
     session: &mut Session,
     update: &Update,
     instead: Instead,
@@ -292,7 +297,7 @@ async fn change_instead(
     frame: &mut Frame,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let bound = session.bind(&changed.query, frame)?;
+    let bound = evaluate::bind(session, &changed.query, frame)?;
     if session.settings.format_only {
         output.done(frame.done_kind(), code, None).await;
         return Ok(());
@@ -309,7 +314,7 @@ async fn change_instead(
         Err(error) => Err(error),
     };
     let rows = close(session, own, result)?;
-    session.finish_change(rows, None, code, frame, output).await;
+    modify::finish_change(session, rows, None, code, frame, output).await;
     Ok(())
 }
 
@@ -377,8 +382,8 @@ fn write_rows(
     sources: &[usize],
     frame: &Frame,
 ) -> Result<u64, SqlError> {
-    let open = session.writable(&ObjectName::bare(UNDER_WAY))?;
-    let mut writer = session.writer(&open, frame, "UPDATE", false)?;
+    let open = destination::writable(session, &ObjectName::bare(UNDER_WAY))?;
+    let mut writer = destination::writer_of(session, &open, frame, "UPDATE", false)?;
     let places: Vec<usize> = (0..sources.len()).collect();
     let types: Vec<SqlType> = sources.iter().filter_map(|source| types.get(*source).cloned()).collect();
     let mut rows = 0;

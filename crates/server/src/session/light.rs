@@ -13,7 +13,7 @@ use tsql::expression::{Expr, Literal};
 use tsql::parse_batch;
 use tsql::query::{Query, QueryBody, SelectItem, TableSource};
 
-use super::{Request, Session};
+use crate::session::{Request, Session};
 
 /// Statements of a light batch.
 const STATEMENTS_MAX: usize = 16;
@@ -72,7 +72,7 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// The tables that light statements name; None if they are not light.
-pub(super) fn light_tables(statements: &[Statement]) -> Option<Vec<ObjectName>> {
+pub(crate) fn light_tables(statements: &[Statement]) -> Option<Vec<ObjectName>> {
     let mut tables = Vec::new();
     let light = statements.len() <= STATEMENTS_MAX
         && statements.iter().all(|statement| statement_is_light(statement, &mut tables, 0));
@@ -80,7 +80,7 @@ pub(super) fn light_tables(statements: &[Statement]) -> Option<Vec<ObjectName>> 
 }
 
 /// Whether a session may begin a request on its connection's thread.
-pub(super) fn is_light(session: &Session, request: &Request) -> bool {
+pub(crate) fn is_light(session: &Session, request: &Request) -> bool {
     match request {
         Request::Batch(text) => text_is_light(session, text),
         Request::Rpc(calls) => match calls.as_slice() {

@@ -6,9 +6,10 @@ use parking_lot::Mutex;
 use query::{SerialReason, facts};
 use tsql::SqlError;
 
-use super::Session;
-use super::output::Output;
 use crate::catalogue::TableDefinition;
+use crate::session::Session;
+use crate::session::answer;
+use crate::session::output::Output;
 use crate::storage::LoadLogging;
 
 /// Loads that are remembered.
@@ -139,30 +140,28 @@ impl FinishedLoad {
     }
 }
 
-impl Session {
-    /// A load begins.
-    pub(super) fn load_clock(&self, command: &'static str) -> LoadClock {
-        LoadClock { spid: self.login.spid, command, began: facts::now() }
-    }
+/// A load begins.
+pub(crate) fn load_clock(session: &Session, command: &'static str) -> LoadClock {
+    LoadClock { spid: session.login.spid, command, began: facts::now() }
+}
 
-    /// Remembers a load of this session, and tells of it if that is asked for.
-    pub(super) async fn note_load(&self, load: FinishedLoad, output: &mut Output) {
-        if self.settings.statistics_bulk {
-            self.inform(notice(&load), output).await;
-        }
-        self.instance.loads().add(load);
+/// Remembers a load of this session, and tells of it if that is asked for.
+pub(crate) async fn note_load(session: &Session, load: FinishedLoad, output: &mut Output) {
+    if session.settings.statistics_bulk {
+        answer::inform(session, notice(&load), output).await;
     }
+    session.instance.loads().add(load);
+}
 
-    /// 3604, if the load that has ended left out rows.
-    pub(crate) fn notice_of_duplicates(&self) -> Option<SqlError> {
-        self.work.take_ignored().then(SqlError::duplicates_ignored)
-    }
+/// 3604, if the load that has ended left out rows.
+pub(crate) fn notice_of_duplicates(session: &Session) -> Option<SqlError> {
+    session.work.take_ignored().then(SqlError::duplicates_ignored)
+}
 
-    /// What to tell of the session's last load; None: SET STATISTICS BULK is off.
-    pub(crate) fn notice_of_load(&self) -> Option<SqlError> {
-        let last = || self.instance.loads().last_of(self.login.spid);
-        self.settings.statistics_bulk.then(last).flatten().as_ref().map(notice)
-    }
+/// What to tell of the session's last load; None: SET STATISTICS BULK is off.
+pub(crate) fn notice_of_load(session: &Session) -> Option<SqlError> {
+    let last = || session.instance.loads().last_of(session.login.spid);
+    session.settings.statistics_bulk.then(last).flatten().as_ref().map(notice)
 }
 
 fn notice(load: &FinishedLoad) -> SqlError {

@@ -1,67 +1,76 @@
 //! A session: what one connection can do, without the connection.
 //!
-//! The wire half calls [`Session::execute`] with a [`Request`] and forwards the [`Response`](response::Response)
-//! events; [`Session::begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
+//! The wire half calls [`execute()`] with a [`Request`] and forwards the [`Response`](response::Response)
+//! events; [`begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
 
-mod administration;
-mod alter_columns;
-mod application_locks;
-mod bulk;
-mod bulk_insert;
-mod call;
-mod change;
-mod constraint;
-mod cursor;
-mod database;
-mod database_file;
-mod dbcc;
-mod ddl;
-mod definition;
-mod environment;
-mod execute;
-mod fire;
-mod function;
-mod index;
-mod insert;
-mod insert_file;
-mod instance;
-mod instead;
-mod interpreter;
-mod isolation;
-mod kill;
-mod light;
-mod loads;
-mod merge;
-mod modify;
-mod module;
-mod output;
-mod output_clause;
-mod parallel;
-mod placement;
-mod plain;
-mod procedures;
-mod registry;
-mod rename;
+pub(crate) mod administration;
+pub(crate) mod alter_columns;
+pub(crate) mod answer;
+pub(crate) mod application_locks;
+pub(crate) mod bulk;
+pub(crate) mod bulk_insert;
+pub(crate) mod call;
+pub(crate) mod change;
+pub(crate) mod constraint;
+pub(crate) mod cursor;
+pub(crate) mod database;
+pub(crate) mod database_file;
+pub(crate) mod dbcc;
+pub(crate) mod ddl;
+pub(crate) mod declared_columns;
+pub(crate) mod definition;
+pub(crate) mod destination;
+pub(crate) mod environment;
+pub(crate) mod evaluate;
+pub(crate) mod execute;
+pub(crate) mod fire;
+pub(crate) mod function;
+pub(crate) mod index;
+pub(crate) mod insert;
+pub(crate) mod insert_file;
+pub(crate) mod instance;
+pub(crate) mod instead;
+pub(crate) mod interpreter;
+pub(crate) mod isolation;
+pub(crate) mod kill;
+pub(crate) mod light;
+pub(crate) mod loads;
+pub(crate) mod merge;
+pub(crate) mod modify;
+pub(crate) mod module;
+pub(crate) mod new_table;
+pub(crate) mod output;
+pub(crate) mod output_clause;
+pub(crate) mod parallel;
+pub(crate) mod placement;
+pub(crate) mod plain;
+pub(crate) mod procedures;
+pub(crate) mod redefine;
+pub(crate) mod references;
+pub(crate) mod registry;
+pub(crate) mod rename;
+pub(crate) mod resolve;
 pub mod response;
-mod select;
-mod sequence;
-mod settings;
-mod statements;
-mod table_argument;
-mod target;
-mod text_size;
-mod transaction;
-mod tries;
-mod trigger;
-mod uncommittable;
-mod user_type;
+pub(crate) mod scope;
+pub(crate) mod select;
+pub(crate) mod sequence;
+pub(crate) mod settings;
+pub(crate) mod statements;
+pub(crate) mod table_argument;
+pub(crate) mod target;
+pub(crate) mod text_size;
+pub(crate) mod transaction;
+pub(crate) mod tries;
+pub(crate) mod trigger;
+pub(crate) mod uncommittable;
+pub(crate) mod user_type;
 pub(crate) mod work;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use bulk::{BulkTarget, BulkWriter};
-pub use execute::Request;
+pub use bulk::{BulkTarget, BulkWriter, begin_bulk};
+pub use execute::{Request, execute};
 pub(crate) use fire::UpdatedColumns;
 pub use instance::Instance;
 pub(crate) use loads::FinishedLoad;
@@ -101,44 +110,44 @@ pub struct LoginSettings {
 
 /// One connection's state: database, options, transaction, temporary tables, prepared statements.
 pub struct Session {
-    instance: Arc<Instance>,
-    login: LoginSettings,
-    settings: Settings,
-    database: String,
-    work: Work,
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) login: LoginSettings,
+    pub(crate) settings: Settings,
+    pub(crate) database: String,
+    pub(crate) work: Work,
     /// Its entry among the sessions that are open.
-    seat: registry::Place,
+    pub(crate) seat: registry::Place,
     /// Of the request that runs.
-    cancellation: Cancellation,
+    pub(crate) cancellation: Cancellation,
     /// Where the request runs.
-    placement: Placement,
-    prepared: HashMap<i32, procedures::Prepared>,
-    next_handle: i32,
-    context: Arc<SessionContext>,
+    pub(crate) placement: Placement,
+    pub(crate) prepared: HashMap<i32, procedures::Prepared>,
+    pub(crate) next_handle: i32,
+    pub(crate) context: Arc<SessionContext>,
     /// GLOBAL cursors of T-SQL.
-    cursors: cursor::Cursors,
-    api_cursors: procedures::ApiCursors,
-    application_locks: application_locks::LockHolder,
-    last: LastStatement,
+    pub(crate) cursors: cursor::Cursors,
+    pub(crate) api_cursors: procedures::ApiCursors,
+    pub(crate) application_locks: application_locks::LockHolder,
+    pub(crate) last: LastStatement,
     /// What the statement that runs has done to tables with triggers.
-    triggered: Vec<fire::Fired>,
+    pub(crate) triggered: Vec<fire::Fired>,
     /// Triggers that run, the innermost last.
-    trigger_stack: Vec<i32>,
+    pub(crate) trigger_stack: Vec<i32>,
     /// A bulk load that fires triggers when it ends.
-    bulk_fires: Option<bulk::BulkFires>,
+    pub(crate) bulk_fires: Option<bulk::BulkFires>,
     /// Whoever hears the answers takes rows as they lie in pages.
-    takes_page_rows: bool,
+    pub(crate) takes_page_rows: bool,
 }
 
 /// What `@@ROWCOUNT` and its siblings say.
 #[derive(Debug, Clone, Default)]
-struct LastStatement {
-    rows: i64,
-    error: i32,
-    identity: Option<i64>,
-    scope_identity: Option<i64>,
-    fetch_status: i64,
-    cursor_rows: i64,
+pub(crate) struct LastStatement {
+    pub(crate) rows: i64,
+    pub(crate) error: i32,
+    pub(crate) identity: Option<i64>,
+    pub(crate) scope_identity: Option<i64>,
+    pub(crate) fetch_status: i64,
+    pub(crate) cursor_rows: i64,
 }
 
 impl Session {
@@ -235,7 +244,7 @@ impl Session {
         light::is_light(self, request)
     }
 
-    /// From now on the session's waits end when `cancellation` is set. [`execute`](Self::execute) does this itself.
+    /// From now on the session's waits end when `cancellation` is set. [`execute()`] does this itself.
     pub fn watch(&mut self, cancellation: &Cancellation) {
         self.work.set_interrupt(cancellation.flag());
         self.cancellation = cancellation.clone();
@@ -255,14 +264,14 @@ impl Session {
     ) -> bool {
         // The load's own cancellation ended with it.
         self.watch(&cancellation);
-        self.place(Placement::default());
+        execute::place(self, Placement::default());
         let mut output = output::Output::new(events, cancellation);
         let result = fire::fire_bulk(self, &interpreter::Frame::new(false), &mut output).await;
         match result {
             Ok(()) => true,
             Err(error) if error.is_cancelled() => false,
             Err(error) => {
-                self.refuse(error, response::DoneKind::Statement, &mut output).await;
+                answer::refuse(self, error, response::DoneKind::Statement, &mut output).await;
                 false
             }
         }

@@ -12,305 +12,310 @@ use tsql::ast::{Assignment, Delete, Update};
 use tsql::expression::Expr;
 use tsql::query::{Select, SelectItem};
 
-use super::Session;
-use super::change::RowChanges;
-use super::fire::{Event, check_output, fire_held, hold, note_statement};
-use super::instead::{delete_instead, find_instead, update_instead};
-use super::interpreter::Frame;
-use super::output::Output;
-use super::output_clause::{RowSet, Shown};
-use super::response::command;
-use super::target::{Chosen, Target};
-use super::tries::Tries;
 use crate::catalogue::TableDefinition;
+use crate::session::Session;
+use crate::session::change;
+use crate::session::change::RowChanges;
+use crate::session::destination;
+use crate::session::evaluate;
+use crate::session::fire::{Event, check_output, fire_held, hold, note_statement};
+use crate::session::instead::{delete_instead, find_instead, update_instead};
+use crate::session::interpreter::Frame;
+use crate::session::output::Output;
+use crate::session::output_clause;
+use crate::session::output_clause::{RowSet, Shown};
+use crate::session::references;
+use crate::session::response::command;
+use crate::session::target;
+use crate::session::target::{Chosen, Target};
+use crate::session::transaction;
+use crate::session::tries;
+use crate::session::tries::Tries;
 use crate::table::{InputRows, WriteOptions};
 
-impl Session {
-    /// Runs a DELETE.
-    pub(super) async fn delete(
-        &mut self,
-        delete: &Delete,
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        self.begin_implicitly(output).await;
-        if let Some(instead) = find_instead(self, &delete.target, &delete.from, Event::Delete)? {
-            return delete_instead(self, delete, instead, frame, output).await;
-        }
-        let mut target = self.target(&delete.target, &delete.from, &delete.with, delete.hints)?;
-        check_output(self, &target.table.definition, &[Event::Delete], delete.output.as_ref())?;
-        if self.settings.format_only {
-            output.done(frame.done_kind(), command::DELETE, None).await;
-            return Ok(());
-        }
-        let mut tries = self.tries(true)?;
-        let result = loop {
-            let result = self.delete_rows(delete, target, &tries, frame).await;
-            if !self.tries_again(&mut tries, result.as_ref().err())? {
-                break result;
-            }
-            target = self.target(&delete.target, &delete.from, &delete.with, delete.hints)?;
-        };
-        let own = result.is_ok() && hold(self);
-        self.work.end_statement(&tries.mark, result.is_ok())?;
-        let (rows, shown) = result?;
-        fire_held(self, own, frame, output).await?;
-        self.finish_change(rows, shown, command::DELETE, frame, output).await;
-        Ok(())
+/// Runs a DELETE.
+pub(crate) async fn run_delete(
+    session: &mut Session,
+    delete: &Delete,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    transaction::begin_implicitly(session, output).await;
+    if let Some(instead) = find_instead(session, &delete.target, &delete.from, Event::Delete)? {
+        return delete_instead(session, delete, instead, frame, output).await;
     }
+    let mut target = target::target_of(session, &delete.target, &delete.from, &delete.with, delete.hints)?;
+    check_output(session, &target.table.definition, &[Event::Delete], delete.output.as_ref())?;
+    if session.settings.format_only {
+        output.done(frame.done_kind(), command::DELETE, None).await;
+        return Ok(());
+    }
+    let mut tries = tries::begin_tries(session, true)?;
+    let result = loop {
+        let result = delete_rows(session, delete, target, &tries, frame).await;
+        if !tries::tries_again(session, &mut tries, result.as_ref().err())? {
+            break result;
+        }
+        target = target::target_of(session, &delete.target, &delete.from, &delete.with, delete.hints)?;
+    };
+    let own = result.is_ok() && hold(session);
+    session.work.end_statement(&tries.mark, result.is_ok())?;
+    let (rows, shown) = result?;
+    fire_held(session, own, frame, output).await?;
+    finish_change(session, rows, shown, command::DELETE, frame, output).await;
+    Ok(())
+}
 
-    async fn delete_rows(
-        &mut self,
-        delete: &Delete,
-        target: Target,
-        tries: &Tries,
-        frame: &Frame,
-    ) -> Result<(u64, Option<Shown>), SqlError> {
-        let table = target.table.clone();
-        self.lock_target(&table, tries, target.hints, true)?;
-        let items = super::output_clause::further_items(delete.output.as_ref());
-        let select =
-            Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
-        let reads = delete.output.is_some()
-            || !table.definition.triggers.is_empty()
-            || !self.referring(&table.definition)?.is_empty();
-        let (chosen, candidates) = self.choose(&target, select, reads, frame).await?;
-        let count = candidates.rows.num_rows();
-        let first = self.first_matches(&chosen, count, delete.top.as_ref(), frame).await?;
-        self.claim(&table, &candidates, first.iter().map(|(row, _)| *row))?;
-        let mut changes = RowChanges::new(table, candidates);
-        for (row, _) in &first {
-            if let Some(gone) = changes.gone.get_mut(*row) {
-                *gone = true;
-            }
+async fn delete_rows(
+    session: &mut Session,
+    delete: &Delete,
+    target: Target,
+    tries: &Tries,
+    frame: &Frame,
+) -> Result<(u64, Option<Shown>), SqlError> {
+    let table = target.table.clone();
+    tries::lock_target(session, &table, tries, target.hints, true)?;
+    let items = super::output_clause::further_items(delete.output.as_ref());
+    let select =
+        Select { items, from: target.from.clone(), filter: delete.filter.clone(), ..Select::default() };
+    let reads = delete.output.is_some()
+        || !table.definition.triggers.is_empty()
+        || !references::referring_tables(session, &table.definition)?.is_empty();
+    let (chosen, candidates) = target::choose_rows(session, &target, select, reads, frame).await?;
+    let count = candidates.rows.num_rows();
+    let first = first_matches(session, &chosen, count, delete.top.as_ref(), frame).await?;
+    tries::claim_rows(session, &table, &candidates, first.iter().map(|(row, _)| *row))?;
+    let mut changes = RowChanges::new(table, candidates);
+    for (row, _) in &first {
+        if let Some(gone) = changes.gone.get_mut(*row) {
+            *gone = true;
         }
-        let shown = match &delete.output {
-            Some(clause) => {
-                let mut rows = RowSet::default();
-                rows.table("deleted", &changes.table.definition, changes.deleted()?)?;
-                rows.further(&chosen, 0, &first.iter().map(|(_, index)| *index).collect::<Vec<_>>())?;
-                self.output_rows(clause, rows, frame).await?
-            }
-            None => None,
-        };
-        if first.is_empty() {
-            note_statement(self, &changes.table.definition, &[Event::Delete], None);
-            return Ok((0, shown));
-        }
-        let options = write_options("UPDATE", "DELETE");
-        let writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
-        self.apply(changes, writer, "DELETE", frame)?;
-        Ok((first.len() as u64, shown))
     }
+    let shown = match &delete.output {
+        Some(clause) => {
+            let mut rows = RowSet::default();
+            rows.table("deleted", &changes.table.definition, changes.deleted()?)?;
+            rows.further(&chosen, 0, &first.iter().map(|(_, index)| *index).collect::<Vec<_>>())?;
+            output_clause::output_rows(session, clause, rows, frame).await?
+        }
+        None => None,
+    };
+    if first.is_empty() {
+        note_statement(session, &changes.table.definition, &[Event::Delete], None);
+        return Ok((0, shown));
+    }
+    let options = write_options("UPDATE", "DELETE");
+    let writer = destination::writer_with(session, &changes.table.clone(), frame, options, true)?;
+    change::apply(session, changes, writer, "DELETE", frame)?;
+    Ok((first.len() as u64, shown))
+}
 
-    /// The target's rows that are chosen, in their order, each with the first of its matches, as far as TOP allows.
-    pub(super) async fn first_matches(
-        &mut self,
-        chosen: &Chosen,
-        rows: usize,
-        top: Option<&tsql::query::Top>,
-        frame: &Frame,
-    ) -> Result<Vec<(usize, usize)>, SqlError> {
-        let mut first: Vec<Option<usize>> = vec![None; rows];
-        for (index, row) in chosen.rows.iter().enumerate() {
-            if let Some(slot) = row.and_then(|row| first.get_mut(row))
-                && slot.is_none()
-            {
-                *slot = Some(index);
-            }
+/// The target's rows that are chosen, in their order, each with the first of its matches, as far as TOP allows.
+async fn first_matches(
+    session: &mut Session,
+    chosen: &Chosen,
+    rows: usize,
+    top: Option<&tsql::query::Top>,
+    frame: &Frame,
+) -> Result<Vec<(usize, usize)>, SqlError> {
+    let mut first: Vec<Option<usize>> = vec![None; rows];
+    for (index, row) in chosen.rows.iter().enumerate() {
+        if let Some(slot) = row.and_then(|row| first.get_mut(row))
+            && slot.is_none()
+        {
+            *slot = Some(index);
         }
-        let mut matches: Vec<(usize, usize)> =
-            first.into_iter().enumerate().filter_map(|(row, index)| Some((row, index?))).collect();
-        let limit = self.limit(top, matches.len(), frame).await?;
-        matches.truncate(limit);
-        Ok(matches)
     }
+    let mut matches: Vec<(usize, usize)> =
+        first.into_iter().enumerate().filter_map(|(row, index)| Some((row, index?))).collect();
+    let limit = target::row_limit(session, top, matches.len(), frame).await?;
+    matches.truncate(limit);
+    Ok(matches)
+}
 
-    /// Runs an UPDATE.
-    pub(super) async fn update(
-        &mut self,
-        update: &Update,
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        self.begin_implicitly(output).await;
-        if let Some(instead) = find_instead(self, &update.target, &update.from, Event::Update)? {
-            return update_instead(self, update, instead, frame, output).await;
-        }
-        let mut target = self.target(&update.target, &update.from, &update.with, update.hints)?;
-        check_output(self, &target.table.definition, &[Event::Update], update.output.as_ref())?;
-        if self.settings.format_only {
-            output.done(frame.done_kind(), command::UPDATE, None).await;
-            return Ok(());
-        }
-        let sets_variables = update.assignments.iter().any(|assignment| assignment.variable.is_some());
-        let mut tries = self.tries(!sets_variables)?;
-        let result = loop {
-            let result = self.update_rows(update, target, &tries, frame).await;
-            if !self.tries_again(&mut tries, result.as_ref().err())? {
-                break result;
-            }
-            target = self.target(&update.target, &update.from, &update.with, update.hints)?;
-        };
-        let own = result.is_ok() && hold(self);
-        self.work.end_statement(&tries.mark, result.is_ok())?;
-        let (rows, shown) = result?;
-        fire_held(self, own, frame, output).await?;
-        self.finish_change(rows, shown, command::UPDATE, frame, output).await;
-        Ok(())
+/// Runs an UPDATE.
+pub(crate) async fn run_update(
+    session: &mut Session,
+    update: &Update,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    transaction::begin_implicitly(session, output).await;
+    if let Some(instead) = find_instead(session, &update.target, &update.from, Event::Update)? {
+        return update_instead(session, update, instead, frame, output).await;
     }
+    let mut target = target::target_of(session, &update.target, &update.from, &update.with, update.hints)?;
+    check_output(session, &target.table.definition, &[Event::Update], update.output.as_ref())?;
+    if session.settings.format_only {
+        output.done(frame.done_kind(), command::UPDATE, None).await;
+        return Ok(());
+    }
+    let sets_variables = update.assignments.iter().any(|assignment| assignment.variable.is_some());
+    let mut tries = tries::begin_tries(session, !sets_variables)?;
+    let result = loop {
+        let result = update_rows(session, update, target, &tries, frame).await;
+        if !tries::tries_again(session, &mut tries, result.as_ref().err())? {
+            break result;
+        }
+        target = target::target_of(session, &update.target, &update.from, &update.with, update.hints)?;
+    };
+    let own = result.is_ok() && hold(session);
+    session.work.end_statement(&tries.mark, result.is_ok())?;
+    let (rows, shown) = result?;
+    fire_held(session, own, frame, output).await?;
+    finish_change(session, rows, shown, command::UPDATE, frame, output).await;
+    Ok(())
+}
 
-    async fn update_rows(
-        &mut self,
-        update: &Update,
-        target: Target,
-        tries: &Tries,
-        frame: &mut Frame,
-    ) -> Result<(u64, Option<Shown>), SqlError> {
-        let table = target.table.clone();
-        let definition = Arc::clone(&table.definition);
-        let positions = assigned(&update.assignments, &definition, |name| target.column(name).to_string())?;
-        let assigns = positions.iter().copied().flatten().collect::<Vec<_>>();
-        let keys = definition.unique_keys();
-        let changes_keys = keys.iter().any(|key| key.uses().any(|column| assigns.contains(&column)));
-        self.lock_target(&table, tries, target.hints, changes_keys)?;
-        let exprs = values_of(&update.assignments, &positions, &target)?;
-        // With variables the rows are gone through one by one: a variable may be used in what follows.
-        let one_by_one = update.assignments.iter().any(|assignment| assignment.variable.is_some());
-        let paths = column_paths(&exprs);
-        let wanted: Vec<Expr> =
-            if one_by_one { paths.iter().cloned().map(Expr::Column).collect() } else { exprs.clone() };
-        let values = wanted.len();
-        let mut items: Vec<SelectItem> =
-            wanted.into_iter().map(|expr| SelectItem::Value { expr, alias: None }).collect();
-        items.extend(super::output_clause::further_items(update.output.as_ref()));
-        let select =
-            Select { items, from: target.from.clone(), filter: update.filter.clone(), ..Select::default() };
-        let (chosen, candidates) = self.choose(&target, select, true, frame).await?;
-        let count = candidates.rows.num_rows();
-        let matches = self.first_matches(&chosen, count, update.top.as_ref(), frame).await?;
-        self.claim(&table, &candidates, matches.iter().map(|(row, _)| *row))?;
-        let picks: Vec<usize> = matches.iter().map(|(_, index)| *index).collect();
-        let columns = if one_by_one {
-            self.values_one_by_one(update, &positions, &exprs, &paths, &chosen, &picks, frame).await?
-        } else {
-            let indices = UInt64Array::from_iter_values(picks.iter().map(|index| *index as u64));
-            let mut columns = Vec::with_capacity(values);
-            for (index, position) in positions.iter().enumerate() {
-                let (array, sql_type) = chosen.column(index)?;
-                let array = take(&array, &indices, None).map_err(SqlError::internal)?;
-                columns.extend(position.map(|position| (position, array, sql_type)));
-            }
-            columns
-        };
-        let mut changes = RowChanges::new(table, candidates);
-        changes.changed = matches.iter().map(|(row, _)| *row).collect();
-        let old = changes.old()?;
-        let rows = changes.changed.len();
-        if rows > 0 {
-            let options = write_options("UPDATE", "UPDATE");
-            let mut writer = self.writer_with(&changes.table.clone(), frame, options, true)?;
-            changes.new = Some(writer.complete(updated_rows(&definition, &old, columns))?);
-            let new = changes.new.clone();
-            self.apply(changes, writer, "UPDATE", frame)?;
-            note_statement(self, &definition, &[Event::Update], Some(&assigns));
-            let shown = self.update_output(update, &definition, old, new, &chosen, values, &picks, frame);
-            return Ok((rows as u64, shown.await?));
+async fn update_rows(
+    session: &mut Session,
+    update: &Update,
+    target: Target,
+    tries: &Tries,
+    frame: &mut Frame,
+) -> Result<(u64, Option<Shown>), SqlError> {
+    let table = target.table.clone();
+    let definition = Arc::clone(&table.definition);
+    let positions = assigned(&update.assignments, &definition, |name| target.column(name).to_string())?;
+    let assigns = positions.iter().copied().flatten().collect::<Vec<_>>();
+    let keys = definition.unique_keys();
+    let changes_keys = keys.iter().any(|key| key.uses().any(|column| assigns.contains(&column)));
+    tries::lock_target(session, &table, tries, target.hints, changes_keys)?;
+    let exprs = values_of(&update.assignments, &positions, &target)?;
+    // With variables the rows are gone through one by one: a variable may be used in what follows.
+    let one_by_one = update.assignments.iter().any(|assignment| assignment.variable.is_some());
+    let paths = column_paths(&exprs);
+    let wanted: Vec<Expr> =
+        if one_by_one { paths.iter().cloned().map(Expr::Column).collect() } else { exprs.clone() };
+    let values = wanted.len();
+    let mut items: Vec<SelectItem> =
+        wanted.into_iter().map(|expr| SelectItem::Value { expr, alias: None }).collect();
+    items.extend(super::output_clause::further_items(update.output.as_ref()));
+    let select =
+        Select { items, from: target.from.clone(), filter: update.filter.clone(), ..Select::default() };
+    let (chosen, candidates) = target::choose_rows(session, &target, select, true, frame).await?;
+    let count = candidates.rows.num_rows();
+    let matches = first_matches(session, &chosen, count, update.top.as_ref(), frame).await?;
+    tries::claim_rows(session, &table, &candidates, matches.iter().map(|(row, _)| *row))?;
+    let picks: Vec<usize> = matches.iter().map(|(_, index)| *index).collect();
+    let columns = if one_by_one {
+        values_one_by_one(session, update, &positions, &exprs, &paths, &chosen, &picks, frame).await?
+    } else {
+        let indices = UInt64Array::from_iter_values(picks.iter().map(|index| *index as u64));
+        let mut columns = Vec::with_capacity(values);
+        for (index, position) in positions.iter().enumerate() {
+            let (array, sql_type) = chosen.column(index)?;
+            let array = take(&array, &indices, None).map_err(SqlError::internal)?;
+            columns.extend(position.map(|position| (position, array, sql_type)));
         }
-        note_statement(self, &definition, &[Event::Update], Some(&assigns));
-        let shown =
-            self.update_output(update, &definition, old.clone(), Some(old), &chosen, values, &picks, frame);
-        Ok((0, shown.await?))
+        columns
+    };
+    let mut changes = RowChanges::new(table, candidates);
+    changes.changed = matches.iter().map(|(row, _)| *row).collect();
+    let old = changes.old()?;
+    let rows = changes.changed.len();
+    if rows > 0 {
+        let options = write_options("UPDATE", "UPDATE");
+        let mut writer = destination::writer_with(session, &changes.table.clone(), frame, options, true)?;
+        changes.new = Some(writer.complete(updated_rows(&definition, &old, columns))?);
+        let new = changes.new.clone();
+        change::apply(session, changes, writer, "UPDATE", frame)?;
+        note_statement(session, &definition, &[Event::Update], Some(&assigns));
+        let shown = update_output(session, update, &definition, old, new, &chosen, values, &picks, frame);
+        return Ok((rows as u64, shown.await?));
     }
+    note_statement(session, &definition, &[Event::Update], Some(&assigns));
+    let shown =
+        update_output(session, update, &definition, old.clone(), Some(old), &chosen, values, &picks, frame);
+    Ok((0, shown.await?))
+}
 
-    #[allow(clippy::too_many_arguments)]
-    async fn update_output(
-        &mut self,
-        update: &Update,
-        definition: &TableDefinition,
-        old: RecordBatch,
-        new: Option<RecordBatch>,
-        chosen: &Chosen,
-        further: usize,
-        picks: &[usize],
-        frame: &Frame,
-    ) -> Result<Option<Shown>, SqlError> {
-        let Some(clause) = &update.output else { return Ok(None) };
-        let mut rows = RowSet::default();
-        if let Some(new) = new {
-            rows.table("inserted", definition, new)?;
-        }
-        rows.table("deleted", definition, old)?;
-        rows.further(chosen, further, picks)?;
-        self.output_rows(clause, rows, frame).await
+#[allow(clippy::too_many_arguments)]
+async fn update_output(
+    session: &mut Session,
+    update: &Update,
+    definition: &TableDefinition,
+    old: RecordBatch,
+    new: Option<RecordBatch>,
+    chosen: &Chosen,
+    further: usize,
+    picks: &[usize],
+    frame: &Frame,
+) -> Result<Option<Shown>, SqlError> {
+    let Some(clause) = &update.output else { return Ok(None) };
+    let mut rows = RowSet::default();
+    if let Some(new) = new {
+        rows.table("inserted", definition, new)?;
     }
+    rows.table("deleted", definition, old)?;
+    rows.further(chosen, further, picks)?;
+    output_clause::output_rows(session, clause, rows, frame).await
+}
 
-    /// The new values of an UPDATE that assigns variables, row by row in the table's order.
-    #[allow(clippy::too_many_arguments)]
-    async fn values_one_by_one(
-        &mut self,
-        update: &Update,
-        positions: &[Option<usize>],
-        exprs: &[Expr],
-        paths: &[Vec<String>],
-        chosen: &Chosen,
-        picks: &[usize],
-        frame: &mut Frame,
-    ) -> Result<Vec<(usize, ArrayRef, SqlType)>, SqlError> {
-        let rewritten: Vec<Expr> = exprs.iter().map(|expr| over_row(expr, paths)).collect();
-        let mut columns: Vec<Vec<Datum>> =
-            positions.iter().map(|_| Vec::with_capacity(picks.len())).collect();
-        let mut column_types: Vec<Option<SqlType>> = positions.iter().map(|_| None).collect();
-        for pick in picks {
-            for (index, _) in paths.iter().enumerate() {
-                let (array, sql_type) = chosen.column(index)?;
-                let value = Datum::read(array.as_ref(), &sql_type, *pick)?;
-                frame.declare(&super::select::row_variable(index), sql_type, value);
+/// The new values of an UPDATE that assigns variables, row by row in the table's order.
+#[allow(clippy::too_many_arguments)]
+async fn values_one_by_one(
+    session: &mut Session,
+    update: &Update,
+    positions: &[Option<usize>],
+    exprs: &[Expr],
+    paths: &[Vec<String>],
+    chosen: &Chosen,
+    picks: &[usize],
+    frame: &mut Frame,
+) -> Result<Vec<(usize, ArrayRef, SqlType)>, SqlError> {
+    let rewritten: Vec<Expr> = exprs.iter().map(|expr| over_row(expr, paths)).collect();
+    let mut columns: Vec<Vec<Datum>> = positions.iter().map(|_| Vec::with_capacity(picks.len())).collect();
+    let mut column_types: Vec<Option<SqlType>> = positions.iter().map(|_| None).collect();
+    for pick in picks {
+        for (index, _) in paths.iter().enumerate() {
+            let (array, sql_type) = chosen.column(index)?;
+            let value = Datum::read(array.as_ref(), &sql_type, *pick)?;
+            frame.declare(&super::select::row_variable(index), sql_type, value);
+        }
+        for (index, (assignment, expr)) in update.assignments.iter().zip(&rewritten).enumerate() {
+            let (value, sql_type) = evaluate::value(session, expr, frame).await?;
+            if let Some(variable) = &assignment.variable {
+                frame.assign(variable, value.clone(), &sql_type)?;
             }
-            for (index, (assignment, expr)) in update.assignments.iter().zip(&rewritten).enumerate() {
-                let (value, sql_type) = self.value(expr, frame).await?;
-                if let Some(variable) = &assignment.variable {
-                    frame.assign(variable, value.clone(), &sql_type)?;
-                }
-                if let (Some(values), Some(slot)) = (columns.get_mut(index), column_types.get_mut(index)) {
-                    let known = slot.get_or_insert_with(|| sql_type.clone()).clone();
-                    values.push(convert(value, &sql_type, &known, 0)?);
-                }
+            if let (Some(values), Some(slot)) = (columns.get_mut(index), column_types.get_mut(index)) {
+                let known = slot.get_or_insert_with(|| sql_type.clone()).clone();
+                values.push(convert(value, &sql_type, &known, 0)?);
             }
         }
-        let mut values = Vec::new();
-        for ((position, data), sql_type) in positions.iter().zip(columns).zip(column_types) {
-            if let Some(position) = position {
-                let sql_type = sql_type.unwrap_or(SqlType::Int);
-                values.push((*position, Datum::array(&data, &sql_type), sql_type));
-            }
-        }
-        Ok(values)
     }
+    let mut values = Vec::new();
+    for ((position, data), sql_type) in positions.iter().zip(columns).zip(column_types) {
+        if let Some(position) = position {
+            let sql_type = sql_type.unwrap_or(SqlType::Int);
+            values.push((*position, Datum::array(&data, &sql_type), sql_type));
+        }
+    }
+    Ok(values)
+}
 
-    pub(super) async fn finish_change(
-        &mut self,
-        rows: u64,
-        shown: Option<Shown>,
-        code: u16,
-        frame: &Frame,
-        output: &mut Output,
-    ) {
-        self.show(shown, output).await;
-        self.last.rows = rows as i64;
-        self.last.error = 0;
-        let count = if self.settings.no_count { None } else { Some(rows) };
-        output.done(frame.done_kind(), code, count).await;
-    }
+pub(crate) async fn finish_change(
+    session: &mut Session,
+    rows: u64,
+    shown: Option<Shown>,
+    code: u16,
+    frame: &Frame,
+    output: &mut Output,
+) {
+    output_clause::show_output(shown, output).await;
+    session.last.rows = rows as i64;
+    session.last.error = 0;
+    let count = if session.settings.no_count { None } else { Some(rows) };
+    output.done(frame.done_kind(), code, count).await;
 }
 
 /// Options of a statement that rewrites a table.
-pub(super) fn write_options(statement: &'static str, conflict: &'static str) -> WriteOptions {
+pub(crate) fn write_options(statement: &'static str, conflict: &'static str) -> WriteOptions {
     WriteOptions { statement, conflict, default_for_null: false, check_constraints: true, table_lock: false }
 }
 
 /// Rows as they were, with other values in some columns.
-pub(super) fn updated_rows(
+pub(crate) fn updated_rows(
     definition: &TableDefinition,
     old: &RecordBatch,
     values: Vec<(usize, ArrayRef, SqlType)>,
@@ -334,7 +339,7 @@ pub(super) fn updated_rows(
 }
 
 /// What each assignment assigns; DEFAULT and compound operators spelled out.
-pub(super) fn values_of(
+pub(crate) fn values_of(
     assignments: &[Assignment],
     positions: &[Option<usize>],
     target: &Target,
@@ -387,7 +392,7 @@ fn over_row(expr: &Expr, paths: &[Vec<String>]) -> Expr {
 /// column.
 ///
 /// Errors: 207, 264, 271, 272, 8102.
-pub(super) fn assigned(
+pub(crate) fn assigned(
     assignments: &[Assignment],
     definition: &TableDefinition,
     column: impl Fn(&str) -> String,

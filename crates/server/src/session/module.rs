@@ -10,302 +10,288 @@ use tsql::SqlError;
 use tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, Statement, StatementKind};
 use tsql::query::{Query, QueryBody, SelectItem};
 
-use super::Session;
-use super::interpreter::Frame;
-use super::trigger::{attach_trigger, detach_trigger, drop_triggers};
-use super::user_type::{Declared, check_parameters, declared_type, describe_declarations};
-use super::work::{Place, place_of};
-use crate::catalogue::{
-    ColumnDefinition, Module, ModuleDefinition, ModuleKind, ParameterDefinition, same_name,
-};
+use crate::catalogue::{ColumnDefinition, ModuleDefinition, ModuleKind, ParameterDefinition, same_name};
+use crate::session::Session;
+use crate::session::declared_columns;
+use crate::session::evaluate;
+use crate::session::interpreter::Frame;
+use crate::session::new_table;
+use crate::session::trigger::{attach_trigger, detach_trigger, drop_triggers};
+use crate::session::user_type::{Declared, check_parameters, declared_type, describe_declarations};
+use crate::session::work::{Place, place_of};
 
-/// Synonyms of synonyms beyond which a name is taken for none.
-const SYNONYMS_MAX: usize = 8;
-
-impl Session {
-    /// CREATE, ALTER or CREATE OR ALTER. What a view or inline function names must exist; a procedure is looked at when
-    /// it runs.
-    ///
-    /// Errors: 2714, 208, 2010; 443, 444 and 455 for what a function may not do; those of a view's query.
-    pub(super) fn create_module(&mut self, create: &CreateModule, frame: &Frame) -> Result<(), SqlError> {
-        let name = &create.name;
-        if name.database.is_some() {
-            return Err(SqlError::new(
-                166,
-                15,
-                1,
-                "'CREATE/ALTER' does not allow specifying the database name as a prefix to the object name.",
-            ));
-        }
-        let known = self.work.find_module(name, &self.database)?;
-        let table = self.work.find(name, &self.database)?.is_some();
-        match (create.mode, &known) {
-            (CreateMode::Create, Some(_)) => return Err(SqlError::object_exists(&name.name)),
-            (CreateMode::Create | CreateMode::CreateOrAlter, None) if table => {
-                return Err(SqlError::object_exists(&name.name));
-            }
-            (CreateMode::Alter, None) => return Err(SqlError::invalid_object(&name.to_string())),
-            _ => {}
-        }
-        let kind = kind_of(&create.body);
-        if name.is_temporary() && kind != ModuleKind::Procedure {
-            let text = format!("Temporary {}s are not allowed.", spelling(kind.word()));
-            let number = if kind == ModuleKind::View { 4508 } else { 1074 };
-            return Err(SqlError::new(number, 16, 1, text));
-        }
-        self.check_parameters_of(&create.body)?;
-        let mut definition = match &known {
-            Some((_, module)) if module.definition.kind.word() == kind.word() => module.definition.clone(),
-            Some(_) => {
-                return Err(SqlError::new(
-                    2010,
-                    16,
-                    1,
-                    format!("Cannot perform alter on '{name}' because it is an incompatible object type."),
-                ));
-            }
-            None => self.new_module(name, kind)?,
-        };
-        definition.kind = kind;
-        definition.modified_us = now_us();
-        definition.text.clone_from(&create.text);
-        definition.quoted_identifier = self.settings.quoted_identifier;
-        definition.parameters = parameters_of(&create.body);
-        definition.columns = self.module_columns(create, frame)?;
-        definition.renamed_columns = false;
-        definition.prune_properties();
-        if let ModuleBody::Trigger { table, instead, events, .. } = &create.body {
-            attach_trigger(self, &mut definition, table, *instead, *events)?;
-        }
-        match known {
-            Some((id, _)) => self.keep_module(id, &definition, place_of(name)),
-            None => self.keep_new_module(&definition, name),
-        }
+/// CREATE, ALTER or CREATE OR ALTER. What a view or inline function names must exist; a procedure is looked at when
+/// it runs.
+///
+/// Errors: 2714, 208, 2010; 443, 444 and 455 for what a function may not do; those of a view's query.
+pub(crate) fn create_module(
+    session: &mut Session,
+    create: &CreateModule,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let name = &create.name;
+    if name.database.is_some() {
+        return Err(SqlError::new(
+            166,
+            15,
+            1,
+            "'CREATE/ALTER' does not allow specifying the database name as a prefix to the object name.",
+        ));
     }
-
-    /// Looks up the types of parameters. Errors: those of [`check_parameters`], 40515 for a table that is passed to a function.
-    fn check_parameters_of(&self, body: &ModuleBody) -> Result<(), SqlError> {
-        let parameters = match body {
-            ModuleBody::View { .. } | ModuleBody::Trigger { .. } => return Ok(()),
-            ModuleBody::Procedure { parameters, .. } => return check_parameters(self, parameters),
-            ModuleBody::ScalarFunction { parameters, .. }
-            | ModuleBody::InlineFunction { parameters, .. }
-            | ModuleBody::TableFunction { parameters, .. } => parameters,
-        };
-        for (number, parameter) in (1..).zip(parameters) {
-            if let Declared::Table(_) = declared_type(self, &parameter.sql_type, number, None)? {
-                return Err(SqlError::unsupported("A table-valued parameter of a function"));
-            }
-        }
-        Ok(())
-    }
-
-    /// CREATE SYNONYM.
-    pub(super) fn create_synonym(&mut self, name: &ObjectName, target: &ObjectName) -> Result<(), SqlError> {
-        let mut definition = self.new_module(name, ModuleKind::Synonym)?;
-        let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
-        let parts = [target.database.as_deref(), target.schema.as_deref(), Some(&target.name)];
-        definition.target = Some(parts.into_iter().flatten().map(quoted).collect::<Vec<_>>().join("."));
-        self.keep_new_module(&definition, name)
-    }
-
-    /// DROP VIEW, PROCEDURE, FUNCTION, SEQUENCE, SYNONYM. Errors: 3701, 3705 for an object of another kind.
-    pub(super) fn drop_modules(
-        &mut self,
-        word: ModuleWord,
-        names: &[ObjectName],
-        if_exists: bool,
-    ) -> Result<(), SqlError> {
-        let spelled = spelling(word);
-        for name in names {
-            match self.work.find_module(name, &self.database)? {
-                Some((id, module)) if module.definition.kind.word() == word => {
-                    self.instance.sequences.lock().remove(&module.definition.object_id);
-                    if word == ModuleWord::Trigger {
-                        detach_trigger(self, &module.definition)?;
-                    }
-                    drop_triggers(
-                        self,
-                        &module.definition.schema,
-                        &module.definition.database,
-                        &module.definition.triggers,
-                    )?;
-                    self.work.write(place_of(name), |transaction| transaction.drop_table(id))?;
-                }
-                Some((_, module)) => {
-                    let other = spelling(module.definition.kind.word());
-                    return Err(SqlError::new(
-                        3705,
-                        16,
-                        1,
-                        format!(
-                            "Cannot use DROP {} with '{name}' because '{name}' is a {other}. Use DROP {}.",
-                            spelled.to_uppercase(),
-                            other.to_uppercase()
-                        ),
-                    ));
-                }
-                None if if_exists => {}
-                None => return Err(SqlError::cannot_drop(spelled, &name.to_string())),
-            }
-        }
-        Ok(())
-    }
-
-    /// A module of a kind in the place where its name puts it. Errors: 911, 2760.
-    pub(super) fn new_module(
-        &self,
-        name: &ObjectName,
-        kind: ModuleKind,
-    ) -> Result<ModuleDefinition, SqlError> {
-        let (database, schema) = self.home_of(name)?;
-        Ok(ModuleDefinition {
-            object_id: self.instance.new_object_id(),
-            database,
-            schema,
-            name: name.name.clone(),
-            created_us: now_us(),
-            modified_us: now_us(),
-            kind,
-            text: String::new(),
-            quoted_identifier: true,
-            columns: Vec::new(),
-            renamed_columns: false,
-            parameters: Vec::new(),
-            sequence: None,
-            target: None,
-            extended_properties: Vec::new(),
-            parent_id: 0,
-            triggers: Vec::new(),
-        })
-    }
-
-    /// Puts a new module into the store. Errors: 2714.
-    pub(super) fn keep_new_module(
-        &mut self,
-        definition: &ModuleDefinition,
-        name: &ObjectName,
-    ) -> Result<(), SqlError> {
-        let taken = self.work.find(name, &self.database)?.is_some()
-            || self.work.find_module(name, &self.database)?.is_some();
-        if taken {
+    let known = session.work.find_module(name, &session.database)?;
+    let table = session.work.find(name, &session.database)?.is_some();
+    match (create.mode, &known) {
+        (CreateMode::Create, Some(_)) => return Err(SqlError::object_exists(&name.name)),
+        (CreateMode::Create | CreateMode::CreateOrAlter, None) if table => {
             return Err(SqlError::object_exists(&name.name));
         }
-        let properties = definition.to_properties().map_err(SqlError::internal)?;
-        let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
-        let key = self.work.key_of(name, &self.database);
-        let place = place_of(name);
-        let id = self.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
-        self.work.note_module(place);
-        if name.is_global() {
-            self.work.note_global(id);
+        (CreateMode::Alter, None) => return Err(SqlError::invalid_object(&name.to_string())),
+        _ => {}
+    }
+    let kind = kind_of(&create.body);
+    if name.is_temporary() && kind != ModuleKind::Procedure {
+        let text = format!("Temporary {}s are not allowed.", spelling(kind.word()));
+        let number = if kind == ModuleKind::View { 4508 } else { 1074 };
+        return Err(SqlError::new(number, 16, 1, text));
+    }
+    check_parameters_of(session, &create.body)?;
+    let mut definition = match &known {
+        Some((_, module)) if module.definition.kind.word() == kind.word() => module.definition.clone(),
+        Some(_) => {
+            return Err(SqlError::new(
+                2010,
+                16,
+                1,
+                format!("Cannot perform alter on '{name}' because it is an incompatible object type."),
+            ));
         }
-        Ok(())
+        None => new_module(session, name, kind)?,
+    };
+    definition.kind = kind;
+    definition.modified_us = now_us();
+    definition.text.clone_from(&create.text);
+    definition.quoted_identifier = session.settings.quoted_identifier;
+    definition.parameters = parameters_of(&create.body);
+    definition.columns = module_columns(session, create, frame)?;
+    definition.renamed_columns = false;
+    definition.prune_properties();
+    if let ModuleBody::Trigger { table, instead, events, .. } = &create.body {
+        attach_trigger(session, &mut definition, table, *instead, *events)?;
     }
-
-    /// Keeps a changed module.
-    pub(super) fn keep_module(
-        &mut self,
-        id: TableId,
-        definition: &ModuleDefinition,
-        place: Place,
-    ) -> Result<(), SqlError> {
-        let properties = definition.to_properties().map_err(SqlError::internal)?;
-        self.work.write(place, |transaction| transaction.set_properties(id, &properties))
+    match known {
+        Some((id, _)) => keep_module(session, id, &definition, place_of(name)),
+        None => keep_new_module(session, &definition, name),
     }
+}
 
-    /// The columns of a view or table-valued function, found by binding it.
-    fn module_columns(
-        &self,
-        create: &CreateModule,
-        frame: &Frame,
-    ) -> Result<Vec<ColumnDefinition>, SqlError> {
-        match &create.body {
-            ModuleBody::View { check: true, .. } => Err(SqlError::unsupported("WITH CHECK OPTION")),
-            ModuleBody::View { columns, query, .. } => {
-                self.query_columns(&create.name, columns.as_deref(), query, frame)
-            }
-            ModuleBody::InlineFunction { parameters, query } => {
-                let mut inner = frame.inner()?;
-                describe_declarations(self, parameters, &mut inner)?;
-                self.query_columns(&create.name, None, query, &inner)
-            }
-            ModuleBody::TableFunction { result, statements, .. } => {
-                check_function(statements)?;
-                Ok(self.declared_columns(result, frame)?.columns)
-            }
-            ModuleBody::ScalarFunction { statements, .. } => {
-                check_function(statements)?;
-                if !ends_with_return(statements) {
-                    let text = "The last statement included within a function must be a return statement.";
-                    return Err(SqlError::new(455, 16, 2, text));
+/// Looks up the types of parameters. Errors: those of [`check_parameters`], 40515 for a table that is passed to a function.
+fn check_parameters_of(session: &Session, body: &ModuleBody) -> Result<(), SqlError> {
+    let parameters = match body {
+        ModuleBody::View { .. } | ModuleBody::Trigger { .. } => return Ok(()),
+        ModuleBody::Procedure { parameters, .. } => return check_parameters(session, parameters),
+        ModuleBody::ScalarFunction { parameters, .. }
+        | ModuleBody::InlineFunction { parameters, .. }
+        | ModuleBody::TableFunction { parameters, .. } => parameters,
+    };
+    for (number, parameter) in (1..).zip(parameters) {
+        if let Declared::Table(_) = declared_type(session, &parameter.sql_type, number, None)? {
+            return Err(SqlError::unsupported("A table-valued parameter of a function"));
+        }
+    }
+    Ok(())
+}
+
+/// CREATE SYNONYM.
+pub(crate) fn create_synonym(
+    session: &mut Session,
+    name: &ObjectName,
+    target: &ObjectName,
+) -> Result<(), SqlError> {
+    let mut definition = new_module(session, name, ModuleKind::Synonym)?;
+    let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
+    let parts = [target.database.as_deref(), target.schema.as_deref(), Some(&target.name)];
+    definition.target = Some(parts.into_iter().flatten().map(quoted).collect::<Vec<_>>().join("."));
+    keep_new_module(session, &definition, name)
+}
+
+/// DROP VIEW, PROCEDURE, FUNCTION, SEQUENCE, SYNONYM. Errors: 3701, 3705 for an object of another kind.
+pub(crate) fn drop_modules(
+    session: &mut Session,
+    word: ModuleWord,
+    names: &[ObjectName],
+    if_exists: bool,
+) -> Result<(), SqlError> {
+    let spelled = spelling(word);
+    for name in names {
+        match session.work.find_module(name, &session.database)? {
+            Some((id, module)) if module.definition.kind.word() == word => {
+                session.instance.sequences.lock().remove(&module.definition.object_id);
+                if word == ModuleWord::Trigger {
+                    detach_trigger(session, &module.definition)?;
                 }
-                Ok(Vec::new())
+                drop_triggers(
+                    session,
+                    &module.definition.schema,
+                    &module.definition.database,
+                    &module.definition.triggers,
+                )?;
+                session.work.write(place_of(name), |transaction| transaction.drop_table(id))?;
             }
-            ModuleBody::Procedure { .. } | ModuleBody::Trigger { .. } => Ok(Vec::new()),
-        }
-    }
-
-    fn query_columns(
-        &self,
-        name: &ObjectName,
-        names: Option<&[String]>,
-        query: &Query,
-        frame: &Frame,
-    ) -> Result<Vec<ColumnDefinition>, SqlError> {
-        if let QueryBody::Select(select) = &query.body
-            && select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. }))
-        {
-            return Err(SqlError::syntax_keyword("SELECT"));
-        }
-        query::refuse_order(query)?;
-        let bound = self.bind(query, frame)?;
-        if let Some(names) = names
-            && names.len() != bound.columns.len()
-        {
-            let (number, than) =
-                if bound.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
-            let text = format!("'{}' has {than} columns than were specified in the column list.", name.name);
-            return Err(SqlError::new(number, 16, 1, text));
-        }
-        let mut columns: Vec<ColumnDefinition> = Vec::with_capacity(bound.columns.len());
-        for (index, column) in bound.columns.iter().enumerate() {
-            let own = names.and_then(|names| names.get(index)).unwrap_or(&column.name);
-            if own.is_empty() {
-                let text = format!(
-                    "Create View or Function failed because no column name was specified for column {}.",
-                    index + 1
-                );
-                return Err(SqlError::new(4511, 16, 1, text));
+            Some((_, module)) => {
+                let other = spelling(module.definition.kind.word());
+                return Err(SqlError::new(
+                    3705,
+                    16,
+                    1,
+                    format!(
+                        "Cannot use DROP {} with '{name}' because '{name}' is a {other}. Use DROP {}.",
+                        spelled.to_uppercase(),
+                        other.to_uppercase()
+                    ),
+                ));
             }
-            if columns.iter().any(|other| same_name(&other.name, own)) {
-                let text = format!(
-                    "Column names in each view or function must be unique. Column name '{own}' in view or function '{}' is specified more than once.",
-                    name.name
-                );
-                return Err(SqlError::new(4506, 16, 1, text));
+            None if if_exists => {}
+            None => return Err(SqlError::cannot_drop(spelled, &name.to_string())),
+        }
+    }
+    Ok(())
+}
+
+/// A module of a kind in the place where its name puts it. Errors: 911, 2760.
+pub(crate) fn new_module(
+    session: &Session,
+    name: &ObjectName,
+    kind: ModuleKind,
+) -> Result<ModuleDefinition, SqlError> {
+    let (database, schema) = new_table::home_of(session, name)?;
+    Ok(ModuleDefinition {
+        object_id: session.instance.new_object_id(),
+        database,
+        schema,
+        name: name.name.clone(),
+        created_us: now_us(),
+        modified_us: now_us(),
+        kind,
+        text: String::new(),
+        quoted_identifier: true,
+        columns: Vec::new(),
+        renamed_columns: false,
+        parameters: Vec::new(),
+        sequence: None,
+        target: None,
+        extended_properties: Vec::new(),
+        parent_id: 0,
+        triggers: Vec::new(),
+    })
+}
+
+/// Puts a new module into the store. Errors: 2714.
+pub(crate) fn keep_new_module(
+    session: &mut Session,
+    definition: &ModuleDefinition,
+    name: &ObjectName,
+) -> Result<(), SqlError> {
+    let taken = session.work.find(name, &session.database)?.is_some()
+        || session.work.find_module(name, &session.database)?.is_some();
+    if taken {
+        return Err(SqlError::object_exists(&name.name));
+    }
+    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
+    let key = session.work.key_of(name, &session.database);
+    let place = place_of(name);
+    let id = session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
+    session.work.note_module(place);
+    if name.is_global() {
+        session.work.note_global(id);
+    }
+    Ok(())
+}
+
+/// Keeps a changed module.
+pub(crate) fn keep_module(
+    session: &mut Session,
+    id: TableId,
+    definition: &ModuleDefinition,
+    place: Place,
+) -> Result<(), SqlError> {
+    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    session.work.write(place, |transaction| transaction.set_properties(id, &properties))
+}
+
+/// The columns of a view or table-valued function, found by binding it.
+fn module_columns(
+    session: &Session,
+    create: &CreateModule,
+    frame: &Frame,
+) -> Result<Vec<ColumnDefinition>, SqlError> {
+    match &create.body {
+        ModuleBody::View { check: true, .. } => Err(SqlError::unsupported("WITH CHECK OPTION")),
+        ModuleBody::View { columns, query, .. } => {
+            query_columns(session, &create.name, columns.as_deref(), query, frame)
+        }
+        ModuleBody::InlineFunction { parameters, query } => {
+            let mut inner = frame.inner()?;
+            describe_declarations(session, parameters, &mut inner)?;
+            query_columns(session, &create.name, None, query, &inner)
+        }
+        ModuleBody::TableFunction { result, statements, .. } => {
+            check_function(statements)?;
+            Ok(declared_columns::declared_columns(session, result, frame)?.columns)
+        }
+        ModuleBody::ScalarFunction { statements, .. } => {
+            check_function(statements)?;
+            if !ends_with_return(statements) {
+                let text = "The last statement included within a function must be a return statement.";
+                return Err(SqlError::new(455, 16, 2, text));
             }
-            columns.push(column_definition(index, own, column));
+            Ok(Vec::new())
         }
-        Ok(columns)
+        ModuleBody::Procedure { .. } | ModuleBody::Trigger { .. } => Ok(Vec::new()),
     }
+}
 
-    /// The query of a view, with its column names; None if the name is no view's.
-    pub(super) fn view_module(&self, name: &ObjectName) -> Result<Option<Arc<Module>>, SqlError> {
-        let found = self.work.find_module(name, &self.database)?;
-        Ok(found.map(|(_, module)| module).filter(|module| module.definition.kind == ModuleKind::View))
+fn query_columns(
+    session: &Session,
+    name: &ObjectName,
+    names: Option<&[String]>,
+    query: &Query,
+    frame: &Frame,
+) -> Result<Vec<ColumnDefinition>, SqlError> {
+    if let QueryBody::Select(select) = &query.body
+        && select.items.iter().any(|item| matches!(item, SelectItem::Assign { .. }))
+    {
+        return Err(SqlError::syntax_keyword("SELECT"));
     }
-
-    /// What a name stands for: itself, or what a synonym of that name does.
-    pub(super) fn resolved(&self, name: &ObjectName) -> Result<ObjectName, SqlError> {
-        let mut name = name.clone();
-        for _ in 0..SYNONYMS_MAX {
-            let found = self.work.find_module(&name, &self.database)?;
-            let Some(target) = found.and_then(|(_, module)| module.definition.target.clone()) else { break };
-            name = tsql::parse_object_name(&target)?;
+    query::refuse_order(query)?;
+    let bound = evaluate::bind(session, query, frame)?;
+    if let Some(names) = names
+        && names.len() != bound.columns.len()
+    {
+        let (number, than) = if bound.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
+        let text = format!("'{}' has {than} columns than were specified in the column list.", name.name);
+        return Err(SqlError::new(number, 16, 1, text));
+    }
+    let mut columns: Vec<ColumnDefinition> = Vec::with_capacity(bound.columns.len());
+    for (index, column) in bound.columns.iter().enumerate() {
+        let own = names.and_then(|names| names.get(index)).unwrap_or(&column.name);
+        if own.is_empty() {
+            let text = format!(
+                "Create View or Function failed because no column name was specified for column {}.",
+                index + 1
+            );
+            return Err(SqlError::new(4511, 16, 1, text));
         }
-        Ok(name)
+        if columns.iter().any(|other| same_name(&other.name, own)) {
+            let text = format!(
+                "Column names in each view or function must be unique. Column name '{own}' in view or function '{}' is specified more than once.",
+                name.name
+            );
+            return Err(SqlError::new(4506, 16, 1, text));
+        }
+        columns.push(column_definition(index, own, column));
     }
+    Ok(columns)
 }
 
 fn column_definition(index: usize, name: &str, column: &OutputColumn) -> ColumnDefinition {

@@ -6,14 +6,14 @@ use tds::{Length, ServerMessage, SqlType};
 use tokio::sync::mpsc;
 use tsql::SqlError;
 
-use super::Cancellation;
-use super::instance::Instance;
-use super::placement::{EarlyEvents, Placement};
-use super::response::{DoneKind, Response, StatementDone};
 use crate::memory::Reservation;
+use crate::session::Cancellation;
+use crate::session::instance::Instance;
+use crate::session::placement::{EarlyEvents, Placement};
+use crate::session::response::{DoneKind, Response, StatementDone};
 
 /// Where a request's events go.
-pub(super) struct Output {
+pub(crate) struct Output {
     events: mpsc::Sender<Response>,
     early: Option<EarlyEvents>,
     placement: Placement,
@@ -25,7 +25,7 @@ pub(super) struct Output {
 }
 
 /// What a call has returned, counted in the server's memory.
-pub(super) struct Captured {
+pub(crate) struct Captured {
     pub results: Vec<CapturedResult>,
     memory: Reservation,
     /// There was no room for all of it: nothing is kept any more.
@@ -50,7 +50,7 @@ impl Captured {
 }
 
 /// A result that was kept.
-pub(super) struct CapturedResult {
+pub(crate) struct CapturedResult {
     pub columns: Vec<tds::Column>,
     pub batches: Vec<RecordBatch>,
 }
@@ -151,7 +151,7 @@ const MESSAGE_CHARS_MAX: usize = 2047;
 const PRINT_CHARS_MAX: usize = 8000;
 
 /// `text` cut to so many UTF-16 units.
-pub(super) fn cut(text: String, units: usize) -> String {
+pub(crate) fn cut(text: String, units: usize) -> String {
     if text.len() <= units {
         return text;
     }
@@ -159,7 +159,7 @@ pub(super) fn cut(text: String, units: usize) -> String {
 }
 
 /// The text of RAISERROR: one that is too long ends in dots.
-pub(super) fn ended(text: String) -> String {
+pub(crate) fn ended(text: String) -> String {
     if text.encode_utf16().count() <= MESSAGE_CHARS_MAX {
         return text;
     }

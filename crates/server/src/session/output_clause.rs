@@ -12,26 +12,27 @@ use tsql::ast::{Output as OutputClause, OutputInto};
 use tsql::expression::Expr;
 use tsql::query::SelectItem;
 
-use super::Session;
-use super::change::take_rows;
-use super::environment::SessionEnvironment;
-use super::fire::{Event, fires, note_inserted};
-use super::interpreter::Frame;
-use super::output::Output;
-use super::response::{Response, ResultColumns};
-use super::target::{Chosen, output_columns};
 use crate::catalogue::{TableDefinition, same_name};
+use crate::session::Session;
+use crate::session::change::take_rows;
+use crate::session::destination;
+use crate::session::environment::SessionEnvironment;
+use crate::session::fire::{Event, fires, note_inserted};
+use crate::session::interpreter::Frame;
+use crate::session::output::Output;
+use crate::session::response::{Response, ResultColumns};
+use crate::session::target::{Chosen, output_columns};
 use crate::table::InputRows;
 
 /// The result of an OUTPUT clause.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     columns: ResultColumns,
     batches: Vec<RecordBatch>,
 }
 
 /// The tables that OUTPUT can name, side by side: a row for each changed row.
 #[derive(Default)]
-pub(super) struct RowSet {
+pub(crate) struct RowSet {
     columns: Vec<(String, OutputColumn)>,
     arrays: Vec<ArrayRef>,
     rows: Option<usize>,
@@ -95,7 +96,7 @@ impl RowSet {
 const SEPARATOR: char = '\u{0}';
 
 /// The columns of other tables than `inserted` and `deleted` that OUTPUT names, as items of the query that chooses rows.
-pub(super) fn further_items(clause: Option<&OutputClause>) -> Vec<SelectItem> {
+pub(crate) fn further_items(clause: Option<&OutputClause>) -> Vec<SelectItem> {
     let Some(clause) = clause else { return Vec::new() };
     let items = clause.into.iter().flat_map(|into| &into.items).chain(clause.shown.iter().flatten());
     let mut paths: Vec<Vec<String>> = Vec::new();
@@ -132,99 +133,97 @@ fn is_changed_table(path: &[String]) -> bool {
     }
 }
 
-impl Session {
-    /// Evaluates OUTPUT over changed rows: puts them INTO their table, and returns those to show.
-    pub(super) async fn output_rows(
-        &mut self,
-        clause: &OutputClause,
-        rows: RowSet,
-        frame: &Frame,
-    ) -> Result<Option<Shown>, SqlError> {
-        let rows = rows.joined()?;
-        if let Some(into) = &clause.into {
-            self.output_into(into, &rows, frame).await?;
-        }
-        let Some(items) = &clause.shown else { return Ok(None) };
-        let bound = self.bind_rows(&rows, items, frame)?;
-        let columns = ResultColumns {
-            columns: bound.columns.iter().map(OutputColumn::wire).collect(),
-            schema: exact_schema(&bound.columns),
-        };
-        let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound, &self.cancellation).await?;
-        Ok(Some(Shown { columns, batches }))
+/// Evaluates OUTPUT over changed rows: puts them INTO their table, and returns those to show.
+pub(crate) async fn output_rows(
+    session: &mut Session,
+    clause: &OutputClause,
+    rows: RowSet,
+    frame: &Frame,
+) -> Result<Option<Shown>, SqlError> {
+    let rows = rows.joined()?;
+    if let Some(into) = &clause.into {
+        output_into(session, into, &rows, frame).await?;
     }
+    let Some(items) = &clause.shown else { return Ok(None) };
+    let bound = bind_rows(session, &rows, items, frame)?;
+    let columns = ResultColumns {
+        columns: bound.columns.iter().map(OutputColumn::wire).collect(),
+        schema: exact_schema(&bound.columns),
+    };
+    let instance = Arc::clone(&session.instance);
+    let batches = instance.engine().collect(bound, &session.cancellation).await?;
+    Ok(Some(Shown { columns, batches }))
+}
 
-    /// Items over rows that are at hand.
-    pub(super) fn bind_rows(
-        &self,
-        rows: &JoinedRows,
-        items: &[SelectItem],
-        frame: &Frame,
-    ) -> Result<BoundQuery, SqlError> {
-        let environment = SessionEnvironment::new(self, frame);
-        Binder::new(&environment).over_rows(rows, items)
+/// Items over rows that are at hand.
+pub(crate) fn bind_rows(
+    session: &Session,
+    rows: &JoinedRows,
+    items: &[SelectItem],
+    frame: &Frame,
+) -> Result<BoundQuery, SqlError> {
+    let environment = SessionEnvironment::new(session, frame);
+    Binder::new(&environment).over_rows(rows, items)
+}
+
+async fn output_into(
+    session: &mut Session,
+    into: &OutputInto,
+    rows: &JoinedRows,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let target = destination::writable(session, &into.table)?;
+    let events = [Event::Insert, Event::Update, Event::Delete];
+    if fires(session, &target.definition, &events) {
+        let text = format!(
+            "The target table '{}' of the OUTPUT INTO clause cannot have any enabled triggers.",
+            into.table
+        );
+        return Err(SqlError::new(331, 16, 1, text));
     }
+    let bound = bind_rows(session, rows, &into.items, frame)?;
+    let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
+    let instance = Arc::clone(&session.instance);
+    let batches = instance.engine().collect(bound, &session.cancellation).await?;
+    insert_batches(session, &into.table, into.columns.as_deref(), &types, &batches, frame).map(|_| ())
+}
 
-    async fn output_into(
-        &mut self,
-        into: &OutputInto,
-        rows: &JoinedRows,
-        frame: &Frame,
-    ) -> Result<(), SqlError> {
-        let target = self.writable(&into.table)?;
-        let events = [Event::Insert, Event::Update, Event::Delete];
-        if fires(self, &target.definition, &events) {
-            let text = format!(
-                "The target table '{}' of the OUTPUT INTO clause cannot have any enabled triggers.",
-                into.table
-            );
-            return Err(SqlError::new(331, 16, 1, text));
-        }
-        let bound = self.bind_rows(rows, &into.items, frame)?;
-        let types: Vec<SqlType> = bound.columns.iter().map(|column| column.sql_type.clone()).collect();
-        let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound, &self.cancellation).await?;
-        self.insert_batches(&into.table, into.columns.as_deref(), &types, &batches, frame).map(|_| ())
-    }
-
-    /// Inserts rows of a result, by the rules of INSERT … SELECT. Returns how many, and the last identity value.
-    pub(super) fn insert_batches(
-        &mut self,
-        name: &ObjectName,
-        columns: Option<&[String]>,
-        types: &[SqlType],
-        batches: &[RecordBatch],
-        frame: &Frame,
-    ) -> Result<(u64, Option<i64>), SqlError> {
-        let table = self.writable(name)?;
-        let targets = self.targets(name, columns, &table.definition)?;
-        super::insert::count_matches(types.len(), targets.len(), columns.is_some())?;
-        let mut writer = self.writer(&table, frame, "INSERT", false)?;
-        let fires = fires(self, &table.definition, &[Event::Insert]);
-        let mut written = Vec::new();
-        for batch in batches {
-            let width = table.definition.columns.len();
-            let rows = InputRows::placed(width, &targets, batch.columns(), types, batch.num_rows());
-            let rows = writer.write(rows)?;
-            if fires {
-                written.push(rows);
-            }
-        }
-        writer.finish()?;
+/// Inserts rows of a result, by the rules of INSERT … SELECT. Returns how many, and the last identity value.
+pub(crate) fn insert_batches(
+    session: &mut Session,
+    name: &ObjectName,
+    columns: Option<&[String]>,
+    types: &[SqlType],
+    batches: &[RecordBatch],
+    frame: &Frame,
+) -> Result<(u64, Option<i64>), SqlError> {
+    let table = destination::writable(session, name)?;
+    let targets = destination::target_columns(session, name, columns, &table.definition)?;
+    super::insert::count_matches(types.len(), targets.len(), columns.is_some())?;
+    let mut writer = destination::writer_of(session, &table, frame, "INSERT", false)?;
+    let fires = fires(session, &table.definition, &[Event::Insert]);
+    let mut written = Vec::new();
+    for batch in batches {
+        let width = table.definition.columns.len();
+        let rows = InputRows::placed(width, &targets, batch.columns(), types, batch.num_rows());
+        let rows = writer.write(rows)?;
         if fires {
-            note_inserted(self, &table.definition, written);
+            written.push(rows);
         }
-        let result = (writer.rows, writer.last_identity);
-        Ok(result)
     }
+    writer.finish()?;
+    if fires {
+        note_inserted(session, &table.definition, written);
+    }
+    let result = (writer.rows, writer.last_identity);
+    Ok(result)
+}
 
-    /// Sends the rows of an OUTPUT clause.
-    pub(super) async fn show(&self, shown: Option<Shown>, output: &mut Output) {
-        let Some(Shown { columns, batches }) = shown else { return };
-        output.send(Response::Columns(columns)).await;
-        for batch in batches {
-            output.send(Response::Batch(batch)).await;
-        }
+/// Sends the rows of an OUTPUT clause.
+pub(crate) async fn show_output(shown: Option<Shown>, output: &mut Output) {
+    let Some(Shown { columns, batches }) = shown else { return };
+    output.send(Response::Columns(columns)).await;
+    for batch in batches {
+        output.send(Response::Batch(batch)).await;
     }
 }

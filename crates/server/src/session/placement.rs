@@ -11,7 +11,7 @@ use std::task::Poll;
 
 use parking_lot::Mutex;
 
-use super::response::Response;
+use crate::session::response::Response;
 
 /// Events kept while a request is on its connection's thread; more of them are worth a hop.
 const EARLY_EVENTS_MAX: usize = 64;

@@ -5,11 +5,11 @@ use std::any::Any;
 use query::BoundQuery;
 use tsql::SqlError;
 
-use super::work::{QueryScan, store_error};
+use crate::session::work::{QueryScan, store_error};
 use crate::storage::{Scan, ScannedRows};
 
 /// Rows of one table, in the order in which it is read.
-pub(super) struct PlainRows {
+pub(crate) struct PlainRows {
     scan: Scan,
 }
 

@@ -1,45 +1,53 @@
 //! EXEC, remote calls and the system procedures.
 
-mod application_lock;
-mod columns;
-mod cursors;
-mod deduce;
-mod describe;
-mod each;
-mod extended_property;
-mod help;
-mod keys;
-mod messages;
-mod odbc_type;
-mod parameters;
-mod prepared;
-mod remote;
-mod routines;
-mod shown;
-mod space;
-mod tables;
-mod triggers;
+pub(crate) mod application_lock;
+pub(crate) mod columns;
+pub(crate) mod cursors;
+pub(crate) mod deduce;
+pub(crate) mod describe;
+pub(crate) mod each;
+pub(crate) mod extended_property;
+pub(crate) mod help;
+pub(crate) mod keys;
+pub(crate) mod messages;
+pub(crate) mod odbc_type;
+pub(crate) mod parameters;
+pub(crate) mod prepared;
+pub(crate) mod remote;
+pub(crate) mod routines;
+pub(crate) mod show;
+pub(crate) mod shown;
+pub(crate) mod space;
+pub(crate) mod tables;
+pub(crate) mod triggers;
+pub(crate) mod views;
 
 use tds::SqlType;
 
 use parameters::Signature;
+use query::Datum;
 use query::convert::display;
-use query::{Datum, OutputColumn};
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::Execute;
 use tsql::expression::Expr;
 use tsql::parse_declarations;
 
-use super::Session;
-use super::interpreter::{Flow, Frame};
-use super::output::Output;
-use super::response::{DoneKind, Response, ResultColumns, StatementDone, command};
-use super::work::VariableTable;
-use crate::catalogue::views::View;
+use crate::session::Session;
+use crate::session::answer;
+use crate::session::call;
+use crate::session::evaluate;
+use crate::session::interpreter::{Flow, Frame};
+use crate::session::output::Output;
+use crate::session::parallel;
+use crate::session::rename;
+use crate::session::resolve;
+use crate::session::response::Response;
+use crate::session::scope;
+use crate::session::work::VariableTable;
 
-pub(super) use cursors::ApiCursors;
-pub(super) use prepared::Prepared;
+pub(crate) use cursors::ApiCursors;
+pub(crate) use prepared::Prepared;
 
 /// The names of the system's procedures.
 pub(crate) fn procedure_names() -> impl Iterator<Item = &'static str> {
@@ -125,7 +133,7 @@ const SET_SESSION_CONTEXT: Signature =
 
 /// An evaluated argument of a call.
 #[derive(Debug, Clone)]
-pub(super) struct Argument {
+pub(crate) struct Argument {
     /// Name with its `@`; empty if unnamed.
     pub name: String,
     /// Value.
@@ -143,7 +151,7 @@ pub(super) struct Argument {
 }
 
 /// What a call gives back besides results.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// Return status.
     pub status: i32,
     /// Values of output parameters by their position among the arguments.
@@ -153,299 +161,227 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn plain() -> Outcome {
+    pub(crate) fn plain() -> Outcome {
         Outcome { status: 0, outputs: Vec::new(), stop: false }
     }
 }
 
-impl Session {
-    /// EXEC of a procedure.
-    pub(super) async fn execute_procedure(
-        &mut self,
-        execute: &Execute,
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<Flow, SqlError> {
-        let mut arguments = Vec::with_capacity(execute.arguments.len());
-        for argument in &execute.arguments {
-            let table = match &argument.value {
-                Some(Expr::Variable(name)) => self.work.variable(name).cloned(),
-                _ => None,
-            };
-            let (value, sql_type) = match &argument.value {
-                _ if table.is_some() => (Datum::Null, SqlType::Int),
-                Some(expr) => self.value(expr, frame).await?,
-                None => (Datum::Null, SqlType::Int),
-            };
-            let variable = match &argument.value {
-                Some(Expr::Variable(name)) if argument.output => Some(name.clone()),
-                _ => None,
-            };
-            arguments.push(Argument {
-                name: argument.name.clone().unwrap_or_default(),
-                value,
-                sql_type,
-                output: argument.output,
-                variable,
-                default: argument.value.is_none(),
-                table,
-            });
-        }
-        let name = execute.procedure.name.to_ascii_lowercase();
-        let database = execute.procedure.database.clone();
-        let outcome = match self.own_procedure(&execute.procedure)? {
-            Some(module) => self.call_procedure(&module, &arguments, frame, output).await?,
-            None => self.procedure(&name, database.as_deref(), &arguments, frame, output).await?,
+/// EXEC of a procedure.
+pub(crate) async fn execute_procedure(
+    session: &mut Session,
+    execute: &Execute,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut arguments = Vec::with_capacity(execute.arguments.len());
+    for argument in &execute.arguments {
+        let table = match &argument.value {
+            Some(Expr::Variable(name)) => session.work.variable(name).cloned(),
+            _ => None,
         };
-        for (position, value, sql_type) in &outcome.outputs {
-            if let Some(variable) = arguments.get(*position).and_then(|argument| argument.variable.as_ref()) {
-                frame.assign(variable, value.clone(), sql_type)?;
-            }
-        }
-        if let Some(status) = &execute.status {
-            frame.assign(status, Datum::Int(i64::from(outcome.status)), &SqlType::Int)?;
-        }
-        if outcome.stop || output.stopped() {
-            return Ok(Flow::Stop);
-        }
-        self.end_scope(outcome.status, frame, output).await;
-        Ok(Flow::Next)
-    }
-
-    /// The user's procedure of a name; None if there is none, or if it is the system's.
-    pub(super) fn own_procedure(
-        &self,
-        name: &ObjectName,
-    ) -> Result<Option<std::sync::Arc<crate::catalogue::Module>>, SqlError> {
-        let system = name.schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("sys"));
-        let known = || {
-            let more = ["sp_reset_connection", "sp_tablecollations", "sp_tablecollations_90"];
-            NAMES.iter().chain(&more).any(|known| known.eq_ignore_ascii_case(&name.name))
+        let (value, sql_type) = match &argument.value {
+            _ if table.is_some() => (Datum::Null, SqlType::Int),
+            Some(expr) => evaluate::value(session, expr, frame).await?,
+            None => (Datum::Null, SqlType::Int),
         };
-        if system || name.schema.is_none() && known() {
-            return Ok(None);
-        }
-        let name = self.resolved(name)?;
-        Ok(self.work.find_module(&name, &self.database)?.map(|(_, module)| module))
-    }
-
-    /// RETURNSTATUS and DONEPROC.
-    async fn end_scope(&mut self, status: i32, frame: &Frame, output: &mut Output) {
-        output.send(Response::ReturnStatus(status)).await;
-        // The end of a scope within a scope is one of its statements.
-        let kind = if frame.in_procedure { DoneKind::InProcedure } else { DoneKind::Procedure };
-        let done = StatementDone { kind, command: command::EXECUTE, count: None, error: false, fatal: false };
-        output.send(Response::Done(done)).await;
-    }
-
-    /// EXEC ('…').
-    pub(super) async fn execute_text(
-        &mut self,
-        text: &str,
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<Flow, SqlError> {
-        let mut inner = frame.inner()?;
-        let flow = self.run_text(text, &mut inner, output).await?;
-        if flow == Flow::Stop {
-            return Ok(Flow::Stop);
-        }
-        self.end_scope(0, frame, output).await;
-        Ok(Flow::Next)
-    }
-
-    /// Runs a procedure of the system. Errors: 2812 for any other.
-    pub(super) async fn procedure(
-        &mut self,
-        name: &str,
-        database: Option<&str>,
-        arguments: &[Argument],
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<Outcome, SqlError> {
-        match name {
-            "sp_executesql" => {
-                let statement =
-                    text_of(arguments, 0, "@stmt").or_else(|| text_of(arguments, 0, "@statement"));
-                let Some(statement) = statement else {
-                    // NULL is no statement.
-                    if arguments.first().is_some_and(|argument| argument.value.is_null()) {
-                        return Ok(Outcome::plain());
-                    }
-                    return Err(SqlError::new(
-                        214,
-                        16,
-                        2,
-                        "Procedure expects parameter '@statement' of type 'ntext/nchar/nvarchar'.",
-                    ));
-                };
-                let declared = text_of(arguments, 1, "@params").unwrap_or_default();
-                let declarations = parse_declarations(&declared)?;
-                let values = arguments.get(2..).unwrap_or_default();
-                self.parameterised(&statement, &declarations, values, 2, frame, output).await
-            }
-            // What a pool's own reset does; SQLAlchemy's documentation calls it by name.
-            "sp_reset_connection" => {
-                for change in self.reset(false) {
-                    output.send(Response::Change(change)).await;
-                }
-                Ok(Outcome::plain())
-            }
-            // Accepted: they change nothing that this server has.
-            "sp_configure" => {
-                let parameters = CONFIGURE.bind(arguments)?;
-                self.configure(parameters.text(0), parameters.int(1), output).await?;
-                Ok(Outcome::plain())
-            }
-            "sp_updatestats" => {
-                let text = "Statistics for all tables have been updated.";
-                self.inform(SqlError::new(15005, 0, 1, text), output).await;
-                Ok(Outcome::plain())
-            }
-            "sp_tableoption" => Ok(Outcome::plain()),
-            "sp_settriggerorder" => {
-                triggers::set_trigger_order(self, arguments)?;
-                Ok(Outcome::plain())
-            }
-            "sp_addextendedproperty" | "sp_updateextendedproperty" | "sp_dropextendedproperty" => {
-                self.extended_property(name, database, arguments)?;
-                Ok(Outcome::plain())
-            }
-            "sp_msforeachtable" | "sp_msforeachdb" => self.for_each(name, arguments, frame, output).await,
-            "sp_help" | "sp_helpindex" | "sp_helpconstraint" | "sp_helptext" => {
-                self.help(name, arguments, frame, output).await
-            }
-            "sp_addmessage" | "sp_dropmessage" => {
-                self.change_messages(name, arguments)?;
-                Ok(Outcome::plain())
-            }
-            "sp_describe_parameter_encryption" => {
-                for view in self.parameter_encryption(arguments)? {
-                    self.show_view(view, output).await?;
-                }
-                Ok(Outcome::plain())
-            }
-            "sp_spaceused" => {
-                self.space_used(database, arguments, output).await?;
-                Ok(Outcome::plain())
-            }
-            "sp_getapplock" => self.get_application_lock(arguments).await,
-            "sp_releaseapplock" => self.release_application_lock(arguments),
-            "sp_rename" => {
-                let parameters = RENAME.bind(arguments)?;
-                let (name, new) = (parameters.text(0), parameters.text(1).filter(|new| !new.is_empty()));
-                let (Some(name), Some(new)) = (name, new) else {
-                    return Err(SqlError::new(
-                        15223,
-                        11,
-                        1,
-                        "Error: The input parameter 'newname' is not allowed to be null.",
-                    ));
-                };
-                self.rename(&name, &new, parameters.text(2).as_deref(), frame)?;
-                let caution =
-                    "Caution: Changing any part of an object name could break scripts and stored procedures.";
-                self.inform(SqlError::new(15477, 0, 1, caution), output).await;
-                Ok(Outcome::plain())
-            }
-            "sp_set_session_context" => {
-                let parameters = SET_SESSION_CONTEXT.bind(arguments)?;
-                let key = parameters.text(0).filter(|key| !key.is_empty() && key.len() <= 256);
-                let key = key.ok_or_else(|| {
-                    SqlError::new(15666, 16, 1, "Cannot set key in the session context. The size of the key cannot exceed 256 bytes or be NULL.")
-                })?;
-                if let Some(value) = parameters.argument(1) {
-                    let read_only = matches!(parameters.text(2).as_deref(), Some("1"));
-                    std::sync::Arc::make_mut(&mut self.context).set(
-                        &key,
-                        value.value.clone(),
-                        value.sql_type.clone(),
-                        read_only,
-                    )?;
-                }
-                Ok(Outcome::plain())
-            }
-            "sp_cursor" | "sp_cursoropen" | "sp_cursorprepare" | "sp_cursorexecute" | "sp_cursorprepexec"
-            | "sp_cursorunprepare" | "sp_cursorfetch" | "sp_cursoroption" | "sp_cursorclose" => {
-                self.cursor_call(name, arguments, frame, output).await
-            }
-            "sp_prepare" | "sp_prepexec" | "sp_prepexecrpc" | "sp_execute" | "sp_unprepare" => {
-                self.prepared_call(name, arguments, frame, output).await
-            }
-            other => {
-                let view = self.catalogue_view(other, database, arguments, frame)?;
-                let view = view.ok_or_else(|| SqlError::unknown_procedure(other))?;
-                self.show_view(view, output).await?;
-                Ok(Outcome::plain())
-            }
-        }
-    }
-
-    /// The result of a procedure that only shows something; None if there is no such procedure.
-    pub(super) fn catalogue_view(
-        &self,
-        name: &str,
-        database: Option<&str>,
-        arguments: &[Argument],
-        frame: &Frame,
-    ) -> Result<Option<View>, SqlError> {
-        let shown = || self.shown(database, frame);
-        Ok(Some(match name {
-            "sp_tablecollations_100" | "sp_tablecollations_90" | "sp_tablecollations" => {
-                let table = text_of(arguments, 0, "@object").unwrap_or_default();
-                self.table_collations(database, &table)?
-            }
-            "sp_describe_first_result_set" => self.describe_first_result(arguments)?,
-            "sp_describe_undeclared_parameters" => self.describe_parameters(arguments)?,
-            "sp_datatype_info" | "sp_datatype_info_90" | "sp_datatype_info_100" => {
-                odbc_type::datatype_info(name, arguments)?
-            }
-            "sp_columns" | "sp_columns_90" | "sp_columns_100" => {
-                columns::columns(&shown()?, name, arguments)?
-            }
-            "sp_special_columns" | "sp_special_columns_90" | "sp_special_columns_100" => {
-                columns::special_columns(&shown()?, name, arguments)?
-            }
-            "sp_tables" => tables::tables(&shown()?, arguments, false)?,
-            "sp_tableswc" => tables::tables(&shown()?, arguments, true)?,
-            "sp_table_privileges" => tables::table_privileges(&shown()?, arguments)?,
-            "sp_column_privileges" => tables::column_privileges(&shown()?, arguments)?,
-            "sp_databases" => tables::databases(&shown()?),
-            "sp_pkeys" => keys::primary_keys(&shown()?, arguments)?,
-            "sp_fkeys" => keys::foreign_keys(&shown()?, arguments)?,
-            "sp_statistics" | "sp_statistics_100" => keys::statistics(&shown()?, arguments)?,
-            "sp_stored_procedures" => routines::stored_procedures(&shown()?, arguments)?,
-            "sp_sproc_columns" | "sp_sproc_columns_90" | "sp_sproc_columns_100" => {
-                routines::procedure_columns(&shown()?, name, arguments)?
-            }
-            "sp_estimate_data_compression_savings" => self.compression_savings(database, arguments)?,
-            "sp_helptrigger" => triggers::help_trigger(&shown()?, arguments)?,
-            "sp_server_info" => routines::server_info(arguments)?,
-            "xp_msver" => routines::server_versions(arguments),
-            _ => return Ok(None),
-        }))
-    }
-
-    /// Sends a view as a statement's result.
-    pub(super) async fn show_view(&mut self, view: View, output: &mut Output) -> Result<(), SqlError> {
-        let batch = view.batch()?;
-        let columns = ResultColumns {
-            columns: view.columns.iter().map(OutputColumn::wire).collect(),
-            schema: batch.schema(),
+        let variable = match &argument.value {
+            Some(Expr::Variable(name)) if argument.output => Some(name.clone()),
+            _ => None,
         };
-        let rows = batch.num_rows() as u64;
-        output.send(Response::Columns(columns)).await;
-        if rows > 0 {
-            output.send(Response::Batch(batch)).await;
+        arguments.push(Argument {
+            name: argument.name.clone().unwrap_or_default(),
+            value,
+            sql_type,
+            output: argument.output,
+            variable,
+            default: argument.value.is_none(),
+            table,
+        });
+    }
+    let name = execute.procedure.name.to_ascii_lowercase();
+    let database = execute.procedure.database.clone();
+    let outcome = match own_procedure(session, &execute.procedure)? {
+        Some(module) => call::call_procedure(session, &module, &arguments, frame, output).await?,
+        None => run_system_procedure(session, &name, database.as_deref(), &arguments, frame, output).await?,
+    };
+    for (position, value, sql_type) in &outcome.outputs {
+        if let Some(variable) = arguments.get(*position).and_then(|argument| argument.variable.as_ref()) {
+            frame.assign(variable, value.clone(), sql_type)?;
         }
-        self.last.rows = rows as i64;
-        output.done(DoneKind::InProcedure, command::SELECT, Some(rows)).await;
-        Ok(())
+    }
+    if let Some(status) = &execute.status {
+        frame.assign(status, Datum::Int(i64::from(outcome.status)), &SqlType::Int)?;
+    }
+    if outcome.stop || output.stopped() {
+        return Ok(Flow::Stop);
+    }
+    show::end_scope(outcome.status, frame, output).await;
+    Ok(Flow::Next)
+}
+
+/// The user's procedure of a name; None if there is none, or if it is the system's.
+pub(crate) fn own_procedure(
+    session: &Session,
+    name: &ObjectName,
+) -> Result<Option<std::sync::Arc<crate::catalogue::Module>>, SqlError> {
+    let system = name.schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("sys"));
+    let known = || {
+        let more = ["sp_reset_connection", "sp_tablecollations", "sp_tablecollations_90"];
+        NAMES.iter().chain(&more).any(|known| known.eq_ignore_ascii_case(&name.name))
+    };
+    if system || name.schema.is_none() && known() {
+        return Ok(None);
+    }
+    let name = resolve::resolved(session, name)?;
+    Ok(session.work.find_module(&name, &session.database)?.map(|(_, module)| module))
+}
+
+/// EXEC ('…').
+pub(crate) async fn execute_text(
+    session: &mut Session,
+    text: &str,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut inner = frame.inner()?;
+    let flow = scope::run_text(session, text, &mut inner, output).await?;
+    if flow == Flow::Stop {
+        return Ok(Flow::Stop);
+    }
+    show::end_scope(0, frame, output).await;
+    Ok(Flow::Next)
+}
+
+/// Runs a procedure of the system. Errors: 2812 for any other.
+pub(crate) async fn run_system_procedure(
+    session: &mut Session,
+    name: &str,
+    database: Option<&str>,
+    arguments: &[Argument],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Outcome, SqlError> {
+    match name {
+        "sp_executesql" => {
+            let statement = text_of(arguments, 0, "@stmt").or_else(|| text_of(arguments, 0, "@statement"));
+            let Some(statement) = statement else {
+                // NULL is no statement.
+                if arguments.first().is_some_and(|argument| argument.value.is_null()) {
+                    return Ok(Outcome::plain());
+                }
+                return Err(SqlError::new(
+                    214,
+                    16,
+                    2,
+                    "Procedure expects parameter '@statement' of type 'ntext/nchar/nvarchar'.",
+                ));
+            };
+            let declared = text_of(arguments, 1, "@params").unwrap_or_default();
+            let declarations = parse_declarations(&declared)?;
+            let values = arguments.get(2..).unwrap_or_default();
+            prepared::parameterised(session, &statement, &declarations, values, 2, frame, output).await
+        }
+        // What a pool's own reset does; SQLAlchemy's documentation calls it by name.
+        "sp_reset_connection" => {
+            for change in session.reset(false) {
+                output.send(Response::Change(change)).await;
+            }
+            Ok(Outcome::plain())
+        }
+        // Accepted: they change nothing that this server has.
+        "sp_configure" => {
+            let parameters = CONFIGURE.bind(arguments)?;
+            parallel::configure(session, parameters.text(0), parameters.int(1), output).await?;
+            Ok(Outcome::plain())
+        }
+        "sp_updatestats" => {
+            let text = "Statistics for all tables have been updated.";
+            answer::inform(session, SqlError::new(15005, 0, 1, text), output).await;
+            Ok(Outcome::plain())
+        }
+        "sp_tableoption" => Ok(Outcome::plain()),
+        "sp_settriggerorder" => {
+            triggers::set_trigger_order(session, arguments)?;
+            Ok(Outcome::plain())
+        }
+        "sp_addextendedproperty" | "sp_updateextendedproperty" | "sp_dropextendedproperty" => {
+            extended_property::extended_property(session, name, database, arguments)?;
+            Ok(Outcome::plain())
+        }
+        "sp_msforeachtable" | "sp_msforeachdb" => {
+            each::for_each(session, name, arguments, frame, output).await
+        }
+        "sp_help" | "sp_helpindex" | "sp_helpconstraint" | "sp_helptext" => {
+            help::run(session, name, arguments, frame, output).await
+        }
+        "sp_addmessage" | "sp_dropmessage" => {
+            messages::change_messages(session, name, arguments)?;
+            Ok(Outcome::plain())
+        }
+        "sp_describe_parameter_encryption" => {
+            for view in messages::parameter_encryption(arguments)? {
+                show::show_view(session, view, output).await?;
+            }
+            Ok(Outcome::plain())
+        }
+        "sp_spaceused" => {
+            space::show_space(session, database, arguments, output).await?;
+            Ok(Outcome::plain())
+        }
+        "sp_getapplock" => application_lock::get_application_lock(session, arguments).await,
+        "sp_releaseapplock" => application_lock::release_application_lock(session, arguments),
+        "sp_rename" => {
+            let parameters = RENAME.bind(arguments)?;
+            let (name, new) = (parameters.text(0), parameters.text(1).filter(|new| !new.is_empty()));
+            let (Some(name), Some(new)) = (name, new) else {
+                return Err(SqlError::new(
+                    15223,
+                    11,
+                    1,
+                    "Error: The input parameter 'newname' is not allowed to be null.",
+                ));
+            };
+            rename::run(session, &name, &new, parameters.text(2).as_deref(), frame)?;
+            let caution =
+                "Caution: Changing any part of an object name could break scripts and stored procedures.";
+            answer::inform(session, SqlError::new(15477, 0, 1, caution), output).await;
+            Ok(Outcome::plain())
+        }
+        "sp_set_session_context" => {
+            let parameters = SET_SESSION_CONTEXT.bind(arguments)?;
+            let key = parameters.text(0).filter(|key| !key.is_empty() && key.len() <= 256);
+            let key = key.ok_or_else(|| {
+                SqlError::new(15666, 16, 1, "Cannot set key in the session context. The size of the key cannot exceed 256 bytes or be NULL.")
+            })?;
+            if let Some(value) = parameters.argument(1) {
+                let read_only = matches!(parameters.text(2).as_deref(), Some("1"));
+                std::sync::Arc::make_mut(&mut session.context).set(
+                    &key,
+                    value.value.clone(),
+                    value.sql_type.clone(),
+                    read_only,
+                )?;
+            }
+            Ok(Outcome::plain())
+        }
+        "sp_cursor" | "sp_cursoropen" | "sp_cursorprepare" | "sp_cursorexecute" | "sp_cursorprepexec"
+        | "sp_cursorunprepare" | "sp_cursorfetch" | "sp_cursoroption" | "sp_cursorclose" => {
+            cursors::cursor_call(session, name, arguments, frame, output).await
+        }
+        "sp_prepare" | "sp_prepexec" | "sp_prepexecrpc" | "sp_execute" | "sp_unprepare" => {
+            prepared::prepared_call(session, name, arguments, frame, output).await
+        }
+        other => {
+            let view = views::catalogue_view(session, other, database, arguments, frame)?;
+            let view = view.ok_or_else(|| SqlError::unknown_procedure(other))?;
+            show::show_view(session, view, output).await?;
+            Ok(Outcome::plain())
+        }
     }
 }
 
 /// The text of an argument by name or position; None if it is absent or NULL. tiberius leaves the @ out.
-pub(super) fn text_of(arguments: &[Argument], position: usize, name: &str) -> Option<String> {
+pub(crate) fn text_of(arguments: &[Argument], position: usize, name: &str) -> Option<String> {
     let bare = |name: &str| name.trim_start_matches('@').to_ascii_lowercase();
     let named = arguments.iter().find(|argument| bare(&argument.name) == bare(name));
     let argument = named.or_else(|| arguments.get(position).filter(|argument| argument.name.is_empty()))?;

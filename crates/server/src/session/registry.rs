@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use query::facts;
 use tokio::sync::watch;
 
-use super::LoginSettings;
-use super::isolation::level;
+use crate::session::LoginSettings;
+use crate::session::isolation::level;
 
 /// Who is logged in.
 #[derive(Debug, Clone)]

@@ -7,10 +7,11 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::SequenceOptions;
 
-use super::Session;
-use super::instance::Instance;
-use super::work::store_error;
 use crate::catalogue::{ModuleDefinition, ModuleKind, SequenceDefinition};
+use crate::session::Session;
+use crate::session::instance::Instance;
+use crate::session::module;
+use crate::session::work::store_error;
 
 /// Values that are set aside at once; a server that is killed skips what is left of them.
 const RESERVED: i64 = 50;
@@ -22,92 +23,88 @@ pub(crate) struct Reserve {
     left: i64,
 }
 
-impl Session {
-    /// CREATE SEQUENCE. Errors: 2714, 11702 for a type that is no whole number, 11703 and 11706 for limits that do not fit.
-    pub(super) fn create_sequence(
-        &mut self,
-        name: &ObjectName,
-        options: &SequenceOptions,
-    ) -> Result<(), SqlError> {
-        let sql_type = options.sql_type.clone().unwrap_or(SqlType::BigInt);
-        let (lowest, highest) = limits(&sql_type, &name.name)?;
-        let increment = options.increment.unwrap_or(1);
-        if increment == 0 {
-            return Err(SqlError::new(
-                11700,
-                16,
-                1,
-                format!("The increment for sequence object '{name}' cannot be zero."),
-            ));
-        }
-        let minimum = options.minimum.unwrap_or(lowest).max(lowest);
-        let maximum = options.maximum.unwrap_or(highest).min(highest);
-        if minimum >= maximum {
-            return Err(SqlError::new(
-                11705,
-                16,
-                1,
-                format!(
-                    "The minimum value for sequence object '{name}' must be less than its maximum value."
-                ),
-            ));
-        }
-        let start = options.start.unwrap_or(if increment > 0 { minimum } else { maximum });
-        if start < minimum || start > maximum {
+/// CREATE SEQUENCE. Errors: 2714, 11702 for a type that is no whole number, 11703 and 11706 for limits that do not fit.
+pub(crate) fn create_sequence(
+    session: &mut Session,
+    name: &ObjectName,
+    options: &SequenceOptions,
+) -> Result<(), SqlError> {
+    let sql_type = options.sql_type.clone().unwrap_or(SqlType::BigInt);
+    let (lowest, highest) = limits(&sql_type, &name.name)?;
+    let increment = options.increment.unwrap_or(1);
+    if increment == 0 {
+        return Err(SqlError::new(
+            11700,
+            16,
+            1,
+            format!("The increment for sequence object '{name}' cannot be zero."),
+        ));
+    }
+    let minimum = options.minimum.unwrap_or(lowest).max(lowest);
+    let maximum = options.maximum.unwrap_or(highest).min(highest);
+    if minimum >= maximum {
+        return Err(SqlError::new(
+            11705,
+            16,
+            1,
+            format!("The minimum value for sequence object '{name}' must be less than its maximum value."),
+        ));
+    }
+    let start = options.start.unwrap_or(if increment > 0 { minimum } else { maximum });
+    if start < minimum || start > maximum {
+        return Err(start_outside(name));
+    }
+    let sequence = SequenceDefinition {
+        type_text: sql_type.to_string(),
+        start,
+        increment,
+        minimum,
+        maximum,
+        cycle: options.cycle.unwrap_or(false),
+        next: Some(start),
+    };
+    let mut definition = module::new_module(session, name, ModuleKind::Sequence)?;
+    definition.sequence = Some(sequence);
+    module::keep_new_module(session, &definition, name)
+}
+
+/// ALTER SEQUENCE.
+pub(crate) fn alter_sequence(
+    session: &mut Session,
+    name: &ObjectName,
+    options: &SequenceOptions,
+) -> Result<(), SqlError> {
+    let found = session.work.find_module(name, &session.database)?;
+    let found = found.filter(|(_, module)| module.definition.kind == ModuleKind::Sequence);
+    let Some((id, module)) = found else {
+        return Err(SqlError::new(
+            15151,
+            16,
+            1,
+            format!(
+                "Cannot alter the sequence '{name}', because it does not exist or you do not have permission."
+            ),
+        ));
+    };
+    let mut definition = module.definition.clone();
+    let object_id = definition.object_id;
+    let Some(sequence) = &mut definition.sequence else { return Ok(()) };
+    let known = session.instance.sequences.lock().remove(&object_id);
+    let next = known.map_or(sequence.next, |reserve| reserve.next);
+    sequence.increment = options.increment.unwrap_or(sequence.increment);
+    sequence.minimum = options.minimum.unwrap_or(sequence.minimum);
+    sequence.maximum = options.maximum.unwrap_or(sequence.maximum);
+    sequence.cycle = options.cycle.unwrap_or(sequence.cycle);
+    sequence.next = if options.restart {
+        let start = options.start.unwrap_or(sequence.start);
+        if start < sequence.minimum || start > sequence.maximum {
             return Err(start_outside(name));
         }
-        let sequence = SequenceDefinition {
-            type_text: sql_type.to_string(),
-            start,
-            increment,
-            minimum,
-            maximum,
-            cycle: options.cycle.unwrap_or(false),
-            next: Some(start),
-        };
-        let mut definition = self.new_module(name, ModuleKind::Sequence)?;
-        definition.sequence = Some(sequence);
-        self.keep_new_module(&definition, name)
-    }
-
-    /// ALTER SEQUENCE.
-    pub(super) fn alter_sequence(
-        &mut self,
-        name: &ObjectName,
-        options: &SequenceOptions,
-    ) -> Result<(), SqlError> {
-        let found = self.work.find_module(name, &self.database)?;
-        let found = found.filter(|(_, module)| module.definition.kind == ModuleKind::Sequence);
-        let Some((id, module)) = found else {
-            return Err(SqlError::new(
-                15151,
-                16,
-                1,
-                format!(
-                    "Cannot alter the sequence '{name}', because it does not exist or you do not have permission."
-                ),
-            ));
-        };
-        let mut definition = module.definition.clone();
-        let object_id = definition.object_id;
-        let Some(sequence) = &mut definition.sequence else { return Ok(()) };
-        let known = self.instance.sequences.lock().remove(&object_id);
-        let next = known.map_or(sequence.next, |reserve| reserve.next);
-        sequence.increment = options.increment.unwrap_or(sequence.increment);
-        sequence.minimum = options.minimum.unwrap_or(sequence.minimum);
-        sequence.maximum = options.maximum.unwrap_or(sequence.maximum);
-        sequence.cycle = options.cycle.unwrap_or(sequence.cycle);
-        sequence.next = if options.restart {
-            let start = options.start.unwrap_or(sequence.start);
-            if start < sequence.minimum || start > sequence.maximum {
-                return Err(start_outside(name));
-            }
-            Some(start)
-        } else {
-            next
-        };
-        self.keep_module(id, &definition, super::work::Place::Shared)
-    }
+        Some(start)
+    } else {
+        next
+    };
+    module::keep_module(session, id, &definition, super::work::Place::Shared)
 }
 
 impl Instance {

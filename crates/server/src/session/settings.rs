@@ -8,7 +8,7 @@ use tsql::SqlError;
 
 /// The options that change what the server does. Those that it cannot follow are [refused](Settings::switch).
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// QUOTED_IDENTIFIER: `"x"` is a name rather than a text.
     pub quoted_identifier: bool,
     /// ANSI_PADDING: columns defined from now on keep blanks and zeros at the end of their values.

@@ -11,7 +11,7 @@ use tsql::SqlError;
 use tsql::ast::Statement;
 use tsql::parse_batch;
 
-use super::light::light_tables;
+use crate::session::light::light_tables;
 
 /// Texts in each of the two generations.
 const TEXTS_MAX: usize = 256;
@@ -20,7 +20,7 @@ const TEXT_BYTES_MAX: usize = 8 << 10;
 
 /// A text as its statements.
 #[derive(Debug, PartialEq)]
-pub(super) struct Parsed {
+pub(crate) struct Parsed {
     /// In order.
     pub statements: Vec<Statement>,
     /// If they are [light](super::light): the tables that they name.
@@ -33,7 +33,7 @@ type Key = (Box<str>, bool);
 /// The texts seen last, of all sessions. What is used moves to the young generation; when that is full it becomes the old
 /// one, and what was still old is forgotten.
 #[derive(Default)]
-pub(super) struct StatementCache {
+pub(crate) struct StatementCache {
     generations: Mutex<Generations>,
 }
 

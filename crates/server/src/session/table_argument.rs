@@ -9,13 +9,14 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::Declaration;
 
-use super::Session;
-use super::interpreter::Frame;
-use super::procedures::Argument;
-use super::user_type::{Declared, declared_type, definition_of_type, find_type, table_of_type};
-use super::work::{VariableAccess, VariableTable};
 use crate::bulk_error;
 use crate::catalogue::{ModuleDefinition, UserType};
+use crate::session::Session;
+use crate::session::destination;
+use crate::session::interpreter::Frame;
+use crate::session::procedures::Argument;
+use crate::session::user_type::{Declared, declared_type, definition_of_type, find_type, table_of_type};
+use crate::session::work::{VariableAccess, VariableTable};
 use crate::table::InputRows;
 
 /// Rows of one batch on their way into the parameter's table.
@@ -26,7 +27,7 @@ const BATCH_ROWS: usize = 16 << 10;
 /// The type is the one that the client names, or else that of the procedure's parameter, or of the statement's declaration.
 ///
 /// Errors: 2715 for an unknown type, 500 and 501 for columns that are not the type's, and those of INSERT.
-pub(super) fn receive_table(
+pub(crate) fn receive_table(
     session: &mut Session,
     parameter: &Parameter,
     declared: Option<&SqlType>,
@@ -135,8 +136,8 @@ fn fill(
     let types: Vec<SqlType> = sent.iter().map(|column| column.sql_type().clone()).collect();
     let mark = session.work.start_statement()?;
     let mut insert = || {
-        let open = session.writable(&ObjectName::bare(name))?;
-        let mut writer = session.writer(&open, frame, "INSERT", false)?;
+        let open = destination::writable(session, &ObjectName::bare(name))?;
+        let mut writer = destination::writer_of(session, &open, frame, "INSERT", false)?;
         let mut rest = table.rows.as_slice();
         while !rest.is_empty() || decoder.rows_buffered() > 0 {
             let consumed = decoder.decode(rest).map_err(|error| bulk_error::value(&error, &sent))?;
@@ -164,7 +165,7 @@ fn fill(
 }
 
 /// What an argument brings a parameter: a value, or a table under the parameter's name.
-pub(super) enum Given {
+pub(crate) enum Given {
     /// A value of the parameter's type.
     Value(Datum, SqlType),
     /// A table that may only be read.
@@ -174,7 +175,7 @@ pub(super) enum Given {
 /// Matches an argument with the declaration of its parameter. `None` for an argument that is not given.
 ///
 /// Errors: 206 for a table where a value is wanted and the reverse, and conversions.
-pub(super) fn give(
+pub(crate) fn give(
     session: &mut Session,
     parameter: &Declaration,
     number: usize,
@@ -226,7 +227,7 @@ impl Given {
 }
 
 /// The types that a procedure declares of its parameters, for tables whose type the client does not name.
-pub(super) fn parameter_type(
+pub(crate) fn parameter_type(
     module: Option<&ModuleDefinition>,
     parameter: &Parameter,
     position: usize,
@@ -241,12 +242,12 @@ pub(super) fn parameter_type(
 }
 
 /// Drops the tables of a remote call.
-pub(super) fn drop_received(session: &Session, arguments: &[Argument]) {
+pub(crate) fn drop_received(session: &Session, arguments: &[Argument]) {
     session.work.drop_variables(arguments.iter().filter_map(|argument| argument.table.as_ref()));
 }
 
 /// 10700 for a table-valued parameter, 286 for `inserted` and `deleted`: neither may be changed.
-pub(super) fn check_writable(session: &Session, name: &ObjectName) -> Result<(), SqlError> {
+pub(crate) fn check_writable(session: &Session, name: &ObjectName) -> Result<(), SqlError> {
     if name.schema.is_some() {
         return Ok(());
     }
@@ -265,7 +266,7 @@ pub(super) fn check_writable(session: &Session, name: &ObjectName) -> Result<(),
 }
 
 /// The tables of a scope that begins.
-pub(super) fn enter(session: &mut Session, frame: &mut Frame) {
+pub(crate) fn enter(session: &mut Session, frame: &mut Frame) {
     session.work.enter_scope();
     for (name, table) in frame.tables.drain(..) {
         session.work.put_variable(&name, table);

@@ -17,20 +17,23 @@ use tsql::expression::Expr;
 use tsql::hints::{TableHint, TableHints};
 use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
 
-use super::Session;
-use super::environment::SessionEnvironment;
-use super::interpreter::Frame;
-use super::work::{OpenTable, store_error};
 use crate::catalogue::{TableDefinition, same_name};
+use crate::session::Session;
+use crate::session::destination;
+use crate::session::environment::SessionEnvironment;
+use crate::session::evaluate;
+use crate::session::interpreter::Frame;
+use crate::session::resolve;
+use crate::session::work::{OpenTable, store_error};
 use crate::storage::{Reads, RowLocator};
 
 /// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
-pub(super) const ROW: &str = " row";
+pub(crate) const ROW: &str = " row";
 /// The name under which the target's rows are put before the binder.
 const TARGET: &str = " target";
 
 /// A session's tables, and some more.
-pub(super) struct WithTables<'a> {
+pub(crate) struct WithTables<'a> {
     pub inner: SessionEnvironment<'a>,
     pub tables: Vec<(&'static str, BoundTable)>,
 }
@@ -78,7 +81,7 @@ impl Environment for WithTables<'_> {
 }
 
 /// A target and the sources around it.
-pub(super) struct Target {
+pub(crate) struct Target {
     /// The table.
     pub table: OpenTable,
     /// WITH, in which a common table may stand for the table.
@@ -115,7 +118,7 @@ impl Target {
 }
 
 /// The rows of a target that a statement may change.
-pub(super) struct Candidates {
+pub(crate) struct Candidates {
     /// The rows.
     pub rows: RecordBatch,
     /// What leads to each of them.
@@ -123,7 +126,7 @@ pub(super) struct Candidates {
 }
 
 /// What choosing rows gives.
-pub(super) struct Chosen {
+pub(crate) struct Chosen {
     /// For each match the number of the target's row among the candidates, if it has one.
     pub rows: Vec<Option<usize>>,
     /// The further columns, one entry for each match.
@@ -142,265 +145,262 @@ impl Chosen {
     }
 }
 
-impl Session {
-    /// Finds the target of a statement in its FROM, by alias or name, or beside it; behind common tables and views too.
-    ///
-    /// Errors: 208, 1087, and 4403 or 4405 for a view or common table that cannot be changed through.
-    pub(super) fn target(
-        &self,
-        target: &ObjectName,
-        from: &[TableSource],
-        with: &[CommonTable],
-        hints: TableHints,
-    ) -> Result<Target, SqlError> {
-        let mut from = from.to_vec();
-        let mut with = with.to_vec();
-        let mut real = target.clone();
-        let mut alias = target.name.clone();
-        let (mut found, mut hints) = (false, hints);
-        for source in &mut from {
-            if let Some((name, own, more)) = replace_target(source, target) {
-                (real, alias, found) = (name, own, true);
-                hints = hints.with(more);
-                break;
-            }
+/// Finds the target of a statement in its FROM, by alias or name, or beside it; behind common tables and views too.
+///
+/// Errors: 208, 1087, and 4403 or 4405 for a view or common table that cannot be changed through.
+pub(crate) fn target_of(
+    session: &Session,
+    target: &ObjectName,
+    from: &[TableSource],
+    with: &[CommonTable],
+    hints: TableHints,
+) -> Result<Target, SqlError> {
+    let mut from = from.to_vec();
+    let mut with = with.to_vec();
+    let mut real = target.clone();
+    let mut alias = target.name.clone();
+    let (mut found, mut hints) = (false, hints);
+    for source in &mut from {
+        if let Some((name, own, more)) = replace_target(source, target) {
+            (real, alias, found) = (name, own, true);
+            hints = hints.with(more);
+            break;
         }
-        let common = real.schema.is_none() && with.iter().any(|table| same_name(&table.name, &real.name));
-        if !common && self.work.find(&real, &self.database)?.is_none() {
-            real = self.resolved(&real)?;
-            if let Some(module) = self.view_module(&real)?
-                && let Some(ModuleBody::View { columns, query, .. }) =
-                    module.statement.as_ref().map(|create| &create.body)
-            {
-                // A view is changed through as a common table of its query is.
-                let query = query.as_ref().clone();
-                let own = &module.definition;
-                let columns = match own.renamed_columns {
-                    true => Some(own.columns.iter().map(|column| column.name.clone()).collect()),
-                    false => columns.clone(),
-                };
-                with.insert(0, CommonTable { name: VIEW.to_string(), columns, query });
-                real = ObjectName::bare(VIEW);
-            }
-        }
-        let mut names = None;
-        let mut place = TARGET.to_string();
-        if real.schema.is_none()
-            && let Some(position) = with.iter().position(|table| same_name(&table.name, &real.name))
+    }
+    let common = real.schema.is_none() && with.iter().any(|table| same_name(&table.name, &real.name));
+    if !common && session.work.find(&real, &session.database)?.is_none() {
+        real = resolve::resolved(session, &real)?;
+        if let Some(module) = resolve::view_module(session, &real)?
+            && let Some(ModuleBody::View { columns, query, .. }) =
+                module.statement.as_ref().map(|create| &create.body)
         {
-            place = real.name.clone();
-            let more;
-            (real, names, more) = self.through(&mut with, position)?;
-            hints = hints.with(more);
-        }
-        if found {
-            for source in &mut from {
-                rename_target(source, &place);
-            }
-        } else {
-            let own = TableSource::Table {
-                name: ObjectName::bare(place),
-                alias: Some(alias.clone()),
-                hints: TableHints::default(),
+            // A view is changed through as a common table of its query is.
+            let query = query.as_ref().clone();
+            let own = &module.definition;
+            let columns = match own.renamed_columns {
+                true => Some(own.columns.iter().map(|column| column.name.clone()).collect()),
+                false => columns.clone(),
             };
-            from.insert(0, own);
+            with.insert(0, CommonTable { name: VIEW.to_string(), columns, query });
+            real = ObjectName::bare(VIEW);
         }
-        hints.check_target()?;
-        Ok(Target { table: self.writable(&real)?, with, from, alias, hints, names })
     }
+    let mut names = None;
+    let mut place = TARGET.to_string();
+    if real.schema.is_none()
+        && let Some(position) = with.iter().position(|table| same_name(&table.name, &real.name))
+    {
+        place = real.name.clone();
+        let more;
+        (real, names, more) = through(session, &mut with, position)?;
+        hints = hints.with(more);
+    }
+    if found {
+        for source in &mut from {
+            rename_target(source, &place);
+        }
+    } else {
+        let own = TableSource::Table {
+            name: ObjectName::bare(place),
+            alias: Some(alias.clone()),
+            hints: TableHints::default(),
+        };
+        from.insert(0, own);
+    }
+    hints.check_target()?;
+    Ok(Target { table: destination::writable(session, &real)?, with, from, alias, hints, names })
+}
 
-    /// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
-    fn through(
-        &self,
-        with: &mut Vec<CommonTable>,
-        position: usize,
-    ) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
-        let Some(common) = with.get_mut(position) else {
-            return Err(SqlError::internal("a common table that is not there"));
-        };
-        let name = common.name.clone();
-        let refused = || {
-            let name = if name == VIEW { "view" } else { &name };
-            SqlError::new(
-                4403,
-                16,
-                1,
-                format!(
-                    "Cannot update the view or function '{name}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator."
-                ),
-            )
-        };
-        let QueryBody::Select(select) = &mut common.query.body else { return Err(refused()) };
-        if select.distinct || !select.group_by.is_empty() || select.having.is_some() {
-            return Err(refused());
+/// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
+fn through(
+    session: &Session,
+    with: &mut Vec<CommonTable>,
+    position: usize,
+) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
+    let Some(common) = with.get_mut(position) else {
+        return Err(SqlError::internal("a common table that is not there"));
+    };
+    let name = common.name.clone();
+    let refused = || {
+        let name = if name == VIEW { "view" } else { &name };
+        SqlError::new(
+            4403,
+            16,
+            1,
+            format!(
+                "Cannot update the view or function '{name}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator."
+            ),
+        )
+    };
+    let QueryBody::Select(select) = &mut common.query.body else { return Err(refused()) };
+    if select.distinct || !select.group_by.is_empty() || select.having.is_some() {
+        return Err(refused());
+    }
+    let first = select.from.first_mut().and_then(first_table).ok_or_else(refused)?;
+    let TableSource::Table { name: base, alias, hints } = first else { return Err(refused()) };
+    let mut hints = *hints;
+    let own = alias.clone().unwrap_or_else(|| base.name.clone());
+    let mut real = std::mem::replace(base, ObjectName::bare(TARGET));
+    *alias = Some(own.clone());
+    let starred = select.items.iter().any(|item| match item {
+        SelectItem::Wildcard(path) => path.last().is_none_or(|last| same_name(last, &own)),
+        _ => false,
+    });
+    let mut names = Vec::new();
+    for (index, item) in select.items.iter().enumerate() {
+        let SelectItem::Value { expr: Expr::Column(path), alias } = item else { continue };
+        let Some(column) = path.last() else { continue };
+        let visible = common.columns.as_ref().and_then(|columns| columns.get(index));
+        let visible = visible.or(alias.as_ref()).unwrap_or(column);
+        names.push((visible.clone(), column.clone()));
+    }
+    if !starred {
+        let row = Expr::Column(vec![own, ROW.to_string()]);
+        select.items.push(SelectItem::Value { expr: row, alias: Some(ROW.to_string()) });
+        if let Some(columns) = &mut common.columns {
+            columns.push(ROW.to_string());
         }
-        let first = select.from.first_mut().and_then(first_table).ok_or_else(refused)?;
-        let TableSource::Table { name: base, alias, hints } = first else { return Err(refused()) };
-        let mut hints = *hints;
-        let own = alias.clone().unwrap_or_else(|| base.name.clone());
-        let mut real = std::mem::replace(base, ObjectName::bare(TARGET));
-        *alias = Some(own.clone());
-        let starred = select.items.iter().any(|item| match item {
-            SelectItem::Wildcard(path) => path.last().is_none_or(|last| same_name(last, &own)),
-            _ => false,
-        });
-        let mut names = Vec::new();
-        for (index, item) in select.items.iter().enumerate() {
-            let SelectItem::Value { expr: Expr::Column(path), alias } = item else { continue };
-            let Some(column) = path.last() else { continue };
-            let visible = common.columns.as_ref().and_then(|columns| columns.get(index));
-            let visible = visible.or(alias.as_ref()).unwrap_or(column);
-            names.push((visible.clone(), column.clone()));
-        }
-        if !starred {
-            let row = Expr::Column(vec![own, ROW.to_string()]);
-            select.items.push(SelectItem::Value { expr: row, alias: Some(ROW.to_string()) });
-            if let Some(columns) = &mut common.columns {
-                columns.push(ROW.to_string());
+    }
+    // A common table over a common table.
+    let before = with.get(..position).unwrap_or_default();
+    let inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
+    if let Some(inner) = inner {
+        let place = real.clone();
+        let (base, inner_names, more) = through(session, with, inner)?;
+        hints = hints.with(more);
+        if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
+            with.get_mut(position)
+        {
+            for source in &mut select.from {
+                rename_target(source, &place.name);
             }
         }
-        // A common table over a common table.
-        let before = with.get(..position).unwrap_or_default();
-        let inner =
-            before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
-        if let Some(inner) = inner {
-            let place = real.clone();
-            let (base, inner_names, more) = self.through(with, inner)?;
-            hints = hints.with(more);
-            if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
-                with.get_mut(position)
-            {
-                for source in &mut select.from {
-                    rename_target(source, &place.name);
+        real = base;
+        if let Some(inner_names) = inner_names {
+            for (_, column) in &mut names {
+                if let Some((_, base)) = inner_names.iter().find(|(own, _)| same_name(own, column)) {
+                    *column = base.clone();
                 }
             }
-            real = base;
-            if let Some(inner_names) = inner_names {
-                for (_, column) in &mut names {
-                    if let Some((_, base)) = inner_names.iter().find(|(own, _)| same_name(own, column)) {
-                        *column = base.clone();
-                    }
-                }
-            }
         }
-        Ok((real, Some(names), hints))
     }
+    Ok((real, Some(names), hints))
+}
 
-    /// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows
-    /// themselves, they may be without columns.
-    pub(super) async fn choose(
-        &mut self,
-        target: &Target,
-        select: Select,
-        reads: bool,
-        frame: &Frame,
-    ) -> Result<(Chosen, Candidates), SqlError> {
-        let located = Located::default();
-        let table = self.numbered(&target.table, &located, target.reads());
-        let mut chosen = self.choose_of(target, table, select, frame).await?;
-        // Rows that were looked at are many, those that match are what counts from here on.
-        let mut numbers: Vec<usize> = chosen.rows.iter().copied().flatten().collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        for row in chosen.rows.iter_mut().flatten() {
-            *row = numbers.binary_search(row).map_err(|_| SqlError::internal("a row without a number"))?;
-        }
-        let located = std::mem::take(&mut *located.lock());
-        let mut wanted = numbers.iter().copied().peekable();
-        let locators: Vec<RowLocator> = located
-            .into_iter()
-            .enumerate()
-            .filter_map(|(number, locator)| wanted.next_if_eq(&number).map(|_| locator))
-            .collect();
-        let rows = match reads {
-            true => self.work.rows_at(&target.table, &locators)?,
-            false => {
-                let options = RecordBatchOptions::new().with_row_count(Some(locators.len()));
-                RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-                    .map_err(SqlError::internal)?
-            }
-        };
-        Ok((chosen, Candidates { rows, locators }))
+/// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows
+/// themselves, they may be without columns.
+pub(crate) async fn choose_rows(
+    session: &mut Session,
+    target: &Target,
+    select: Select,
+    reads: bool,
+    frame: &Frame,
+) -> Result<(Chosen, Candidates), SqlError> {
+    let located = Located::default();
+    let table = numbered(session, &target.table, &located, target.reads());
+    let mut chosen = choose_among(session, target, table, select, frame).await?;
+    // Rows that were looked at are many, those that match are what counts from here on.
+    let mut numbers: Vec<usize> = chosen.rows.iter().copied().flatten().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for row in chosen.rows.iter_mut().flatten() {
+        *row = numbers.binary_search(row).map_err(|_| SqlError::internal("a row without a number"))?;
     }
+    let located = std::mem::take(&mut *located.lock());
+    let mut wanted = numbers.iter().copied().peekable();
+    let locators: Vec<RowLocator> = located
+        .into_iter()
+        .enumerate()
+        .filter_map(|(number, locator)| wanted.next_if_eq(&number).map(|_| locator))
+        .collect();
+    let rows = match reads {
+        true => session.work.rows_at(&target.table, &locators)?,
+        false => {
+            let options = RecordBatchOptions::new().with_row_count(Some(locators.len()));
+            RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+                .map_err(SqlError::internal)?
+        }
+    };
+    Ok((chosen, Candidates { rows, locators }))
+}
 
-    /// A table with the numbers of its rows; what leads to them is noted as they are read.
-    fn numbered(&self, table: &OpenTable, located: &Located<RowLocator>, reads: Reads) -> BoundTable {
-        let mut columns = output_columns(&table.definition);
-        columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
-        let schema = exact_schema(&columns);
-        let open = self.work.located_opener(table, reads);
-        let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(&table.definition);
-        let provider = LocatedTable::new(schema.as_ref(), keyed, located, move |projection, range| {
-            let rows = open(projection, range).map_err(store_error)?;
-            Ok(Box::new(rows.map(|found| found.map_err(store_error))))
-        });
-        BoundTable { columns, provider: Arc::new(provider) }
+/// A table with the numbers of its rows; what leads to them is noted as they are read.
+fn numbered(session: &Session, table: &OpenTable, located: &Located<RowLocator>, reads: Reads) -> BoundTable {
+    let mut columns = output_columns(&table.definition);
+    columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
+    let schema = exact_schema(&columns);
+    let open = session.work.located_opener(table, reads);
+    let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(&table.definition);
+    let provider = LocatedTable::new(schema.as_ref(), keyed, located, move |projection, range| {
+        let rows = open(projection, range).map_err(store_error)?;
+        Ok(Box::new(rows.map(|found| found.map_err(store_error))))
+    });
+    BoundTable { columns, provider: Arc::new(provider) }
+}
+
+async fn choose_among(
+    session: &mut Session,
+    target: &Target,
+    table: BoundTable,
+    select: Select,
+    frame: &Frame,
+) -> Result<Chosen, SqlError> {
+    let bound = {
+        let environment = SessionEnvironment::new(session, frame);
+        let environment = WithTables { inner: environment, tables: vec![(TARGET, table)] };
+        let mut items = vec![SelectItem::Value { expr: target.row(), alias: None }];
+        items.extend(select.items);
+        let select = Select { items, ..select };
+        let query = Query { with: target.with.clone(), ..Query::select(select) };
+        Binder::new(&environment).query(&query, None)?
+    };
+    let schema = exact_schema(&bound.columns);
+    let mut columns = bound.columns.clone();
+    let instance = Arc::clone(&session.instance);
+    let batches = instance.engine().collect(bound, &session.cancellation).await?;
+    let mut values = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
+    if columns.is_empty() {
+        return Err(SqlError::internal("rows without numbers"));
     }
+    columns.remove(0);
+    let numbers = values.remove_column(0);
+    let rows = (0..numbers.len())
+        .map(|row| {
+            let number = Datum::read(numbers.as_ref(), &SqlType::BigInt, row)?.as_int();
+            Ok(number.and_then(|number| usize::try_from(number).ok()))
+        })
+        .collect::<Result<Vec<_>, SqlError>>()?;
+    Ok(Chosen { rows, columns, values })
+}
 
-    async fn choose_of(
-        &mut self,
-        target: &Target,
-        table: BoundTable,
-        select: Select,
-        frame: &Frame,
-    ) -> Result<Chosen, SqlError> {
-        let bound = {
-            let environment = SessionEnvironment::new(self, frame);
-            let environment = WithTables { inner: environment, tables: vec![(TARGET, table)] };
-            let mut items = vec![SelectItem::Value { expr: target.row(), alias: None }];
-            items.extend(select.items);
-            let select = Select { items, ..select };
-            let query = Query { with: target.with.clone(), ..Query::select(select) };
-            Binder::new(&environment).query(&query, None)?
-        };
-        let schema = exact_schema(&bound.columns);
-        let mut columns = bound.columns.clone();
-        let instance = Arc::clone(&self.instance);
-        let batches = instance.engine().collect(bound, &self.cancellation).await?;
-        let mut values = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
-        if columns.is_empty() {
-            return Err(SqlError::internal("rows without numbers"));
+/// How many of `rows` rows TOP lets through. Errors: 1060, 127.
+pub(crate) async fn row_limit(
+    session: &mut Session,
+    top: Option<&Top>,
+    rows: usize,
+    frame: &Frame,
+) -> Result<usize, SqlError> {
+    let Some(top) = top else { return Ok(rows) };
+    let (value, sql_type) = evaluate::value(session, &top.count, frame).await?;
+    if top.percent {
+        let percent = query::convert::convert(value, &sql_type, &SqlType::Float, 0)?;
+        let Datum::Float(percent) = percent else { return Ok(0) };
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
         }
-        columns.remove(0);
-        let numbers = values.remove_column(0);
-        let rows = (0..numbers.len())
-            .map(|row| {
-                let number = Datum::read(numbers.as_ref(), &SqlType::BigInt, row)?.as_int();
-                Ok(number.and_then(|number| usize::try_from(number).ok()))
-            })
-            .collect::<Result<Vec<_>, SqlError>>()?;
-        Ok(Chosen { rows, columns, values })
+        return Ok((rows as f64 * percent / 100.0).ceil() as usize);
     }
-
-    /// How many of `rows` rows TOP lets through. Errors: 1060, 127.
-    pub(super) async fn limit(
-        &mut self,
-        top: Option<&Top>,
-        rows: usize,
-        frame: &Frame,
-    ) -> Result<usize, SqlError> {
-        let Some(top) = top else { return Ok(rows) };
-        let (value, sql_type) = self.value(&top.count, frame).await?;
-        if top.percent {
-            let percent = query::convert::convert(value, &sql_type, &SqlType::Float, 0)?;
-            let Datum::Float(percent) = percent else { return Ok(0) };
-            if !(0.0..=100.0).contains(&percent) {
-                return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
-            }
-            return Ok((rows as f64 * percent / 100.0).ceil() as usize);
-        }
-        let value = query::convert::convert(value, &sql_type, &SqlType::BigInt, 0)?;
-        match value.as_int() {
-            Some(count) => usize::try_from(count).map(|count| count.min(rows)).map_err(|_| {
-                SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")
-            }),
-            None => Err(SqlError::new(
-                1060,
-                15,
-                1,
-                "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
-            )),
-        }
+    let value = query::convert::convert(value, &sql_type, &SqlType::BigInt, 0)?;
+    match value.as_int() {
+        Some(count) => usize::try_from(count)
+            .map(|count| count.min(rows))
+            .map_err(|_| SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")),
+        None => Err(SqlError::new(
+            1060,
+            15,
+            1,
+            "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
+        )),
     }
 }
 
@@ -451,7 +451,7 @@ fn first_table(source: &mut TableSource) -> Option<&mut TableSource> {
 }
 
 /// A table's columns as queries see them.
-pub(super) fn output_columns(definition: &TableDefinition) -> Vec<OutputColumn> {
+pub(crate) fn output_columns(definition: &TableDefinition) -> Vec<OutputColumn> {
     definition
         .columns
         .iter()

@@ -21,12 +21,12 @@ fn is_cut(column: &Column) -> bool {
 }
 
 /// Whether a result has values that a limit may cut.
-pub(super) fn applies(columns: &[Column], limit_bytes: i32) -> bool {
+pub(crate) fn applies(columns: &[Column], limit_bytes: i32) -> bool {
     limit_bytes != i32::MAX && columns.iter().any(is_cut)
 }
 
 /// Rows with no more of each large value than so many bytes.
-pub(super) fn cut(
+pub(crate) fn cut(
     batch: &RecordBatch,
     columns: &[Column],
     limit_bytes: i32,

@@ -4,9 +4,11 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::module::TriggerEvents;
 
-use super::Session;
-use super::work::{OpenTable, Place};
 use crate::catalogue::{ModuleDefinition, ModuleKind, TableDefinition, Trigger, same_name};
+use crate::session::Session;
+use crate::session::module;
+use crate::session::redefine;
+use crate::session::work::{OpenTable, Place};
 
 /// What a trigger is of.
 enum Parent {
@@ -27,9 +29,9 @@ impl Parent {
         match self {
             Parent::Table(table) => {
                 let definition = TableDefinition::clone(&table.definition);
-                session.redefine(&table, &definition)
+                redefine::redefine(session, &table, &definition)
             }
-            Parent::View(id, view) => session.keep_module(id, &view, Place::Shared),
+            Parent::View(id, view) => module::keep_module(session, id, &view, Place::Shared),
         }
     }
 }
@@ -57,7 +59,7 @@ fn parent(session: &Session, name: &ObjectName) -> Result<Parent, SqlError> {
 ///
 /// Errors: 8197 for a table that there is not and for an AFTER trigger of a view, 2103 for a trigger of another schema, 2111 for a second INSTEAD OF
 /// trigger, 2113 beside a cascading FOREIGN KEY.
-pub(super) fn attach_trigger(
+pub(crate) fn attach_trigger(
     session: &mut Session,
     definition: &mut ModuleDefinition,
     table: &ObjectName,
@@ -152,7 +154,7 @@ fn check_instead(
 }
 
 /// Takes a trigger from its table.
-pub(super) fn detach_trigger(session: &mut Session, trigger: &ModuleDefinition) -> Result<(), SqlError> {
+pub(crate) fn detach_trigger(session: &mut Session, trigger: &ModuleDefinition) -> Result<(), SqlError> {
     let view = session.work.view();
     let table = view
         .tables()?
@@ -179,7 +181,7 @@ pub(super) fn detach_trigger(session: &mut Session, trigger: &ModuleDefinition) 
 }
 
 /// Drops the triggers of a table or view that is dropped.
-pub(super) fn drop_triggers(
+pub(crate) fn drop_triggers(
     session: &mut Session,
     schema: &str,
     database: &str,
@@ -199,7 +201,7 @@ pub(super) fn drop_triggers(
 }
 
 /// ENABLE TRIGGER and DISABLE TRIGGER; None: all of the table. Errors: 1088, 15151 for a trigger that the table does not have.
-pub(super) fn switch_triggers(
+pub(crate) fn switch_triggers(
     session: &mut Session,
     table: &ObjectName,
     names: Option<&[String]>,
@@ -233,7 +235,7 @@ pub(super) fn switch_triggers(
 
 /// sp_settriggerorder. `first`: First or Last, else None. Errors: 15125 for a trigger that the event does not fire, 15130 if another has the place,
 /// 15133 for INSTEAD OF.
-pub(super) fn order_trigger(
+pub(crate) fn order_trigger(
     session: &mut Session,
     trigger: &ModuleDefinition,
     table: &ObjectName,

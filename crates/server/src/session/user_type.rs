@@ -11,13 +11,15 @@ use tsql::ast::{AlterAction, ColumnClause, Declaration, StatementKind};
 use tsql::parse_object_name;
 use tsql::user_type::{CreateType, TypeBody, name_of_type};
 
-use super::Session;
-use super::interpreter::Frame;
-use super::work::{Place, VariableTable};
 use crate::catalogue::{TableDefinition, USER_TYPE_ID_FIRST, UserType, UserTypeKind, same_name};
+use crate::session::Session;
+use crate::session::declared_columns;
+use crate::session::interpreter::Frame;
+use crate::session::new_table;
+use crate::session::work::{Place, VariableTable};
 
 /// What a declared type is.
-pub(super) enum Declared {
+pub(crate) enum Declared {
     /// A type of values.
     Scalar(SqlType),
     /// A table type.
@@ -25,7 +27,7 @@ pub(super) enum Declared {
 }
 
 /// CREATE TYPE. Errors: 219 for a name that is taken, and those of the table's columns.
-pub(super) fn create_type(session: &mut Session, create: &CreateType, frame: &Frame) -> Result<(), SqlError> {
+pub(crate) fn create_type(session: &mut Session, create: &CreateType, frame: &Frame) -> Result<(), SqlError> {
     let name = &create.name;
     if name.database.is_some() {
         return Err(SqlError::new(
@@ -42,7 +44,7 @@ pub(super) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
         let text = format!("The type '{name}' already exists, or you do not have permission to create it.");
         return Err(SqlError::new(219, 16, 1, text));
     }
-    let (database, schema) = session.home_of(name)?;
+    let (database, schema) = new_table::home_of(session, name)?;
     let known = session.work.view().user_types();
     let id = known
         .iter()
@@ -56,7 +58,7 @@ pub(super) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
         TypeBody::Table(table) => {
             let mut table = table.clone();
             resolve_columns(session, &mut table.columns)?;
-            UserTypeKind::Table(Box::new(session.declared_columns(&table, frame)?))
+            UserTypeKind::Table(Box::new(declared_columns::declared_columns(session, &table, frame)?))
         }
     };
     let made = UserType { id, database, schema, name: name.name.clone(), kind };
@@ -70,7 +72,7 @@ pub(super) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
 }
 
 /// DROP TYPE. Errors: 218 if there is none, 3732 if something is declared with it.
-pub(super) fn drop_type(session: &mut Session, name: &ObjectName, if_exists: bool) -> Result<(), SqlError> {
+pub(crate) fn drop_type(session: &mut Session, name: &ObjectName, if_exists: bool) -> Result<(), SqlError> {
     let Some(found) = find_type(session, name, None)? else {
         if if_exists {
             return Ok(());
@@ -121,7 +123,7 @@ fn user_of_type(session: &Session, wanted: &UserType) -> Result<Option<String>, 
 }
 
 /// The type of a name, in a database or the current one.
-pub(super) fn find_type(
+pub(crate) fn find_type(
     session: &Session,
     name: &ObjectName,
     database: Option<&str>,
@@ -132,7 +134,7 @@ pub(super) fn find_type(
 }
 
 /// What a declared type is. Errors: 2715 for a name that is none, `number` being the declaration's place in its list.
-pub(super) fn declared_type(
+pub(crate) fn declared_type(
     session: &Session,
     sql_type: &SqlType,
     number: usize,
@@ -149,7 +151,7 @@ pub(super) fn declared_type(
 }
 
 /// A declared type where values are meant. Errors: 2715.
-pub(super) fn scalar_type(session: &Session, sql_type: &SqlType, number: usize) -> Result<SqlType, SqlError> {
+pub(crate) fn scalar_type(session: &Session, sql_type: &SqlType, number: usize) -> Result<SqlType, SqlError> {
     match declared_type(session, sql_type, number, None)? {
         Declared::Scalar(sql_type) => Ok(sql_type),
         Declared::Table(table) => Err(SqlError::unknown_type(number, &table.qualified_name())),
@@ -157,7 +159,7 @@ pub(super) fn scalar_type(session: &Session, sql_type: &SqlType, number: usize) 
 }
 
 /// Gives variables whose values do not matter to a scope that only describes. Tables are left out.
-pub(super) fn describe_declarations(
+pub(crate) fn describe_declarations(
     session: &Session,
     declarations: &[Declaration],
     frame: &mut Frame,
@@ -171,7 +173,7 @@ pub(super) fn describe_declarations(
 }
 
 /// Puts the base types of alias types into columns. Errors: 2715, 350 for a column of a table type.
-pub(super) fn resolve_columns(session: &Session, columns: &mut [ColumnClause]) -> Result<(), SqlError> {
+pub(crate) fn resolve_columns(session: &Session, columns: &mut [ColumnClause]) -> Result<(), SqlError> {
     for (number, column) in (1..).zip(columns) {
         let Some(name) = column.sql_type.as_ref().and_then(name_of_type) else { continue };
         let unknown = || SqlError::unknown_type(number, &name.to_string());
@@ -191,7 +193,7 @@ pub(super) fn resolve_columns(session: &Session, columns: &mut [ColumnClause]) -
 }
 
 /// The same statement with base types in the place of alias types; None if it has none. Errors: those of [`resolve_columns`].
-pub(super) fn resolve_statement(
+pub(crate) fn resolve_statement(
     session: &Session,
     statement: &StatementKind,
 ) -> Result<Option<StatementKind>, SqlError> {
@@ -220,7 +222,7 @@ pub(super) fn resolve_statement(
 }
 
 /// An empty table of a table type under a variable's name.
-pub(super) fn table_of_type(
+pub(crate) fn table_of_type(
     session: &mut Session,
     found: &UserType,
     name: &str,
@@ -230,7 +232,7 @@ pub(super) fn table_of_type(
 }
 
 /// The definition of a variable of a table type.
-pub(super) fn definition_of_type(
+pub(crate) fn definition_of_type(
     session: &Session,
     found: &UserType,
     name: &str,
@@ -248,7 +250,7 @@ pub(super) fn definition_of_type(
 
 /// Checks what a procedure declares of its parameters. Errors: 2715, 352 for a table that is not READONLY, 346 for a READONLY that is
 /// none.
-pub(super) fn check_parameters(session: &Session, parameters: &[Declaration]) -> Result<(), SqlError> {
+pub(crate) fn check_parameters(session: &Session, parameters: &[Declaration]) -> Result<(), SqlError> {
     for (number, parameter) in (1..).zip(parameters) {
         match (declared_type(session, &parameter.sql_type, number, None)?, parameter.read_only) {
             (Declared::Scalar(_), false) | (Declared::Table(_), true) => {}

@@ -27,10 +27,10 @@ use tsql::SqlError;
 use variables::TableScope;
 pub(crate) use variables::{VariableAccess, VariableTable};
 
-use super::Instance;
-use super::placement::Placement;
-use super::uncommittable::uncommittable;
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, UserType, store_key};
+use crate::session::Instance;
+use crate::session::placement::Placement;
+use crate::session::uncommittable::uncommittable;
 use crate::storage::{RowLocator, Savepoint, Transaction};
 
 /// Whose a table is, and which transaction changes it.

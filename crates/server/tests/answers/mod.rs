@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session, execute};
 use query::Datum;
 use query::convert::display;
 use tds::SqlType;
@@ -25,7 +25,7 @@ pub fn login(spid: u16) -> LoginSettings {
 pub async fn answer(session: &mut Session, batch: &str) -> Vec<String> {
     let (events, mut queue) = mpsc::channel(2);
     let (_, lines) = tokio::join!(
-        session.execute(Request::Batch(batch.to_string()), events, Cancellation::new()),
+        execute(session, Request::Batch(batch.to_string()), events, Cancellation::new()),
         async {
             let mut lines = Vec::new();
             let mut types: Vec<SqlType> = Vec::new();

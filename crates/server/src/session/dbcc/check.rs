@@ -5,14 +5,16 @@ use store::engine::{EngineError, Finding, FindingKind};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use super::super::Session;
-use super::super::interpreter::Frame;
-use super::super::output::Output;
-use super::super::response::{DoneKind, Response, StatementDone, command};
-use super::super::work::{OpenTable, Place, store_error, waiting};
-use super::Argument;
 use crate::catalogue::views::{View, index_id_of, partition_id, space_of};
 use crate::catalogue::{DatabaseEntry, TableDefinition, same_name, store_key};
+use crate::session::Session;
+use crate::session::answer;
+use crate::session::dbcc;
+use crate::session::dbcc::Argument;
+use crate::session::interpreter::Frame;
+use crate::session::output::Output;
+use crate::session::response::{DoneKind, Response, StatementDone, command};
+use crate::session::work::{OpenTable, Place, store_error, waiting};
 use crate::storage::{Figures, Reads, file_id, page_text};
 
 /// The columns of WITH TABLERESULTS.
@@ -100,230 +102,232 @@ impl Count {
     }
 }
 
-impl Session {
-    pub(super) async fn check(
-        &mut self,
-        dbcc: &Dbcc,
-        arguments: &[Argument],
-        frame: &Frame,
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        if dbcc.options.iter().any(|option| !OPTIONS.contains(&option.as_str())) {
-            let text = "One or more WITH options specified are not valid for this command.";
-            return Err(SqlError::new(2532, 16, 1, text));
-        }
-        let repairs = |argument: &Argument| match argument {
-            Argument::Name(name) => name.to_ascii_uppercase().starts_with("REPAIR_"),
-            _ => false,
-        };
-        if arguments.iter().skip(1).any(repairs) {
-            let text = "Repair statement not processed. Database needs to be in single user mode.";
-            return Err(SqlError::new(7919, 16, 3, text));
-        }
-        if self.work.depth() > 0 {
-            let text = format!(
-                "Cannot perform a {} operation inside a user transaction. Terminate the transaction and reissue the statement.",
-                dbcc.command
-            );
-            return Err(SqlError::new(8920, 16, 1, text));
-        }
-        let messages = match (dbcc.command.as_str(), arguments.first()) {
-            ("CHECKTABLE", Some(table)) => {
-                let table = self.dbcc_table(table)?;
-                self.check_table(&table)?
-            }
-            ("CHECKTABLE", None) => {
-                let text = "An incorrect number of parameters was given to the DBCC statement.";
-                return Err(SqlError::new(2583, 16, 3, text));
-            }
-            (name, database) => {
-                let database = self.dbcc_database(database)?;
-                self.check_database(name, &database)?
-            }
-        };
-        self.tell(dbcc, messages, frame, output).await
+pub(crate) async fn run(
+    session: &mut Session,
+    dbcc: &Dbcc,
+    arguments: &[Argument],
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    if dbcc.options.iter().any(|option| !OPTIONS.contains(&option.as_str())) {
+        let text = "One or more WITH options specified are not valid for this command.";
+        return Err(SqlError::new(2532, 16, 1, text));
     }
-
-    /// Sends messages, or rows if WITH TABLERESULTS asks for them.
-    async fn tell(
-        &mut self,
-        dbcc: &Dbcc,
-        mut messages: Vec<Message>,
-        frame: &Frame,
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        let errors = messages.iter().filter(|message| message.class > 10).count();
-        // PHYSICAL_ONLY implies it. Sums are told if there is anything to sum up.
-        if dbcc.has("NO_INFOMSGS") || dbcc.has("PHYSICAL_ONLY") {
-            messages.retain(|message| message.class > 10 || (errors > 0 && is_sum(message.number)));
-        }
-        let last = messages.iter().rfind(|message| message.class > 10).map(|message| message.number);
-        let mut rows = None;
-        if dbcc.has("TABLERESULTS") {
-            let mut view = View::new(TABLE_RESULTS);
-            let database = self.dbcc_database(None)?;
-            messages.iter().for_each(|message| view.push(row(message, database.id)));
-            rows = self.dbcc_rows(&view, output).await?;
-        } else {
-            for message in messages {
-                let class = if message.class > 10 { message.class } else { 0 };
-                let error = SqlError::new(message.number, class, 1, message.text);
-                let message = super::super::output::message(error, &self.instance);
-                let response = match class {
-                    0 => Response::Info(message),
-                    _ => Response::Error(message),
-                };
-                output.send(response).await;
-            }
-        }
-        self.dbcc_done_with(dbcc, rows, frame, output, last).await;
-        Ok(())
+    let repairs = |argument: &Argument| match argument {
+        Argument::Name(name) => name.to_ascii_uppercase().starts_with("REPAIR_"),
+        _ => false,
+    };
+    if arguments.iter().skip(1).any(repairs) {
+        let text = "Repair statement not processed. Database needs to be in single user mode.";
+        return Err(SqlError::new(7919, 16, 3, text));
     }
-
-    async fn dbcc_done_with(
-        &mut self,
-        dbcc: &Dbcc,
-        rows: Option<u64>,
-        frame: &Frame,
-        output: &mut Output,
-        error: Option<i32>,
-    ) {
-        let Some(number) = error.filter(|_| rows.is_none()) else {
-            return self.dbcc_done(dbcc, rows, frame, output).await;
-        };
-        if !dbcc.has("NO_INFOMSGS") && !dbcc.has("PHYSICAL_ONLY") {
-            self.inform(super::completed(), output).await;
-        }
-        self.last.error = number;
-        let kind: DoneKind = frame.done_kind();
-        let done = StatementDone { kind, command: command::OTHER, count: None, error: true, fatal: false };
-        output.send(Response::Done(done)).await;
-    }
-
-    fn check_table(&mut self, table: &OpenTable) -> Result<Vec<Message>, SqlError> {
-        let definition = &table.definition;
-        let name = shown_name(definition);
-        let mut messages = vec![Message::new(2536, 10, format!("DBCC results for '{name}'."))];
-        let figures = self.instance.store().figures_of(&definition.database);
-        let figures = figures.filter(|_| table.place == Place::Shared);
-        let findings = match &figures {
-            Some(figures) => match figures.table(definition) {
-                Some(pages) => {
-                    let object = pages.object;
-                    self.checked(figures, |transaction| transaction.check_table(object))?
-                }
-                None => Vec::new(),
-            },
-            None => Vec::new(),
-        };
-        let describe = Describe { figures: figures.as_ref(), definition: Some(definition) };
-        describe.messages(&findings, &mut messages);
-        messages.push(rows_message(figures.as_ref(), definition, table.rows, &name));
-        if figures.is_none() {
-            self.read_all(table, &mut messages);
-        }
-        let count = Count::of(findings.iter());
-        if !count.is_zero() {
-            messages.push(sum_of_table("CHECKTABLE", &count, definition));
-            let place = format!("{}.{}", definition.database, definition.qualified_name());
-            messages.push(repair_level("CHECKTABLE", &place));
-        }
-        Ok(messages)
-    }
-
-    fn check_database(&mut self, command: &str, database: &DatabaseEntry) -> Result<Vec<Message>, SqlError> {
-        let mut messages = vec![Message::new(2536, 10, format!("DBCC results for '{}'.", database.name))];
-        let figures = self.instance.store().figures_of(&database.name);
-        let mut findings = match &figures {
-            Some(figures) => self.checked(figures, |transaction| transaction.check_database())?,
-            None => Vec::new(),
-        };
-        if command == "CHECKALLOC" {
-            findings.retain(|finding| finding.kind.is_allocation());
-        }
-        let tables = self.work.view().tables()?;
-        let mut tables: Vec<&OpenTable> =
-            tables.iter().filter(|table| same_name(&table.definition.database, &database.name)).collect();
-        tables.sort_by_key(|table| table.definition.object_id);
-        let mut all = Count::default();
-        // What is no table's, and what is the store's own.
-        let known: Vec<String> =
-            self.work.view().tables()?.iter().map(|table| key_of(&table.definition)).collect();
-        let (own, free): (Vec<Finding>, Vec<Finding>) = findings
-            .into_iter()
-            .partition(|finding| finding.table.as_ref().is_some_and(|table| known.contains(table)));
-        if !free.is_empty() {
-            Describe { figures: figures.as_ref(), definition: None }.messages(&free, &mut messages);
-            let count = Count::of(free.iter());
-            all.allocation += count.allocation;
-            all.consistency += count.consistency;
-            let text = format!(
-                "{command} found {} allocation errors and {} consistency errors not associated with any single object.",
-                count.allocation, count.consistency
-            );
-            messages.push(Message::new(8954, 10, text));
-        }
-        for table in tables {
-            let definition = &table.definition;
-            let key = key_of(definition);
-            let of_table: Vec<Finding> =
-                own.iter().filter(|finding| finding.table.as_ref() == Some(&key)).cloned().collect();
-            let name = shown_name(definition);
-            if command == "CHECKDB" {
-                messages.push(Message::new(2536, 10, format!("DBCC results for '{name}'.")));
-            }
-            Describe { figures: figures.as_ref(), definition: Some(definition) }
-                .messages(&of_table, &mut messages);
-            if command == "CHECKDB" {
-                messages.push(rows_message(figures.as_ref(), definition, table.rows, &name));
-                if figures.is_none() {
-                    self.read_all(table, &mut messages);
-                }
-            }
-            let count = Count::of(of_table.iter());
-            all.allocation += count.allocation;
-            all.consistency += count.consistency;
-            if !count.is_zero() {
-                messages.push(sum_of_table(command, &count, definition));
-            }
-        }
+    if session.work.depth() > 0 {
         let text = format!(
-            "{command} found {} allocation errors and {} consistency errors in database '{}'.",
-            all.allocation, all.consistency, database.name
+            "Cannot perform a {} operation inside a user transaction. Terminate the transaction and reissue the statement.",
+            dbcc.command
         );
-        messages.push(Message::new(8989, 10, text));
-        if !all.is_zero() {
-            messages.push(repair_level(command, &database.name));
-        }
-        Ok(messages)
+        return Err(SqlError::new(8920, 16, 1, text));
     }
-
-    /// Runs the engine's check, which waits for its locks as the session does.
-    fn checked(
-        &self,
-        figures: &Figures,
-        check: impl FnOnce(&mut store::engine::Transaction) -> Result<Vec<Finding>, EngineError>,
-    ) -> Result<Vec<Finding>, SqlError> {
-        let mut transaction = figures.engine().begin();
-        transaction.set_lock_timeout(self.settings.lock_timeout());
-        transaction.set_interrupt(self.cancellation.flag());
-        waiting(|| check(&mut transaction)).map_err(|error| store_error(error.into()))
-    }
-
-    /// Of a table that has no pages: all of it is read, and its checksums with it.
-    fn read_all(&self, table: &OpenTable, messages: &mut Vec<Message>) {
-        let open = self.work.opener(table, Reads::Latest);
-        let failed = waiting(|| match open(None, None) {
-            Ok(scan) => scan.into_iter().find_map(|batch| batch.err().map(|error| error.to_string())),
-            Err(error) => Some(error.to_string()),
-        });
-        if let Some(reason) = failed {
-            let id = table.definition.object_id;
-            let text = format!(
-                "Table error: Object ID {id} has inconsistent metadata. This error cannot be repaired and prevents further processing of this object. ({reason})"
-            );
-            messages.push(Message { object_id: id, ..Message::new(8901, 16, text) });
+    let messages = match (dbcc.command.as_str(), arguments.first()) {
+        ("CHECKTABLE", Some(table)) => {
+            let table = dbcc::table_named(session, table)?;
+            check_table(session, &table)?
         }
+        ("CHECKTABLE", None) => {
+            let text = "An incorrect number of parameters was given to the DBCC statement.";
+            return Err(SqlError::new(2583, 16, 3, text));
+        }
+        (name, database) => {
+            let database = dbcc::database_named(session, database)?;
+            check_database(session, name, &database)?
+        }
+    };
+    tell(session, dbcc, messages, frame, output).await
+}
+
+/// Sends messages, or rows if WITH TABLERESULTS asks for them.
+async fn tell(
+    session: &mut Session,
+    dbcc: &Dbcc,
+    mut messages: Vec<Message>,
+    frame: &Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    let errors = messages.iter().filter(|message| message.class > 10).count();
+    // PHYSICAL_ONLY implies it. Sums are told if there is anything to sum up.
+    if dbcc.has("NO_INFOMSGS") || dbcc.has("PHYSICAL_ONLY") {
+        messages.retain(|message| message.class > 10 || (errors > 0 && is_sum(message.number)));
+    }
+    let last = messages.iter().rfind(|message| message.class > 10).map(|message| message.number);
+    let mut rows = None;
+    if dbcc.has("TABLERESULTS") {
+        let mut view = View::new(TABLE_RESULTS);
+        let database = dbcc::database_named(session, None)?;
+        messages.iter().for_each(|message| view.push(row(message, database.id)));
+        rows = dbcc::rows(session, &view, output).await?;
+    } else {
+        for message in messages {
+            let class = if message.class > 10 { message.class } else { 0 };
+            let error = SqlError::new(message.number, class, 1, message.text);
+            let message = super::super::output::message(error, &session.instance);
+            let response = match class {
+                0 => Response::Info(message),
+                _ => Response::Error(message),
+            };
+            output.send(response).await;
+        }
+    }
+    done_with(session, dbcc, rows, frame, output, last).await;
+    Ok(())
+}
+
+async fn done_with(
+    session: &mut Session,
+    dbcc: &Dbcc,
+    rows: Option<u64>,
+    frame: &Frame,
+    output: &mut Output,
+    error: Option<i32>,
+) {
+    let Some(number) = error.filter(|_| rows.is_none()) else {
+        return dbcc::done(session, dbcc, rows, frame, output).await;
+    };
+    if !dbcc.has("NO_INFOMSGS") && !dbcc.has("PHYSICAL_ONLY") {
+        answer::inform(session, super::completed(), output).await;
+    }
+    session.last.error = number;
+    let kind: DoneKind = frame.done_kind();
+    let done = StatementDone { kind, command: command::OTHER, count: None, error: true, fatal: false };
+    output.send(Response::Done(done)).await;
+}
+
+fn check_table(session: &mut Session, table: &OpenTable) -> Result<Vec<Message>, SqlError> {
+    let definition = &table.definition;
+    let name = shown_name(definition);
+    let mut messages = vec![Message::new(2536, 10, format!("DBCC results for '{name}'."))];
+    let figures = session.instance.store().figures_of(&definition.database);
+    let figures = figures.filter(|_| table.place == Place::Shared);
+    let findings = match &figures {
+        Some(figures) => match figures.table(definition) {
+            Some(pages) => {
+                let object = pages.object;
+                checked(session, figures, |transaction| transaction.check_table(object))?
+            }
+            None => Vec::new(),
+        },
+        None => Vec::new(),
+    };
+    let describe = Describe { figures: figures.as_ref(), definition: Some(definition) };
+    describe.messages(&findings, &mut messages);
+    messages.push(rows_message(figures.as_ref(), definition, table.rows, &name));
+    if figures.is_none() {
+        read_all(session, table, &mut messages);
+    }
+    let count = Count::of(findings.iter());
+    if !count.is_zero() {
+        messages.push(sum_of_table("CHECKTABLE", &count, definition));
+        let place = format!("{}.{}", definition.database, definition.qualified_name());
+        messages.push(repair_level("CHECKTABLE", &place));
+    }
+    Ok(messages)
+}
+
+fn check_database(
+    session: &mut Session,
+    command: &str,
+    database: &DatabaseEntry,
+) -> Result<Vec<Message>, SqlError> {
+    let mut messages = vec![Message::new(2536, 10, format!("DBCC results for '{}'.", database.name))];
+    let figures = session.instance.store().figures_of(&database.name);
+    let mut findings = match &figures {
+        Some(figures) => checked(session, figures, |transaction| transaction.check_database())?,
+        None => Vec::new(),
+    };
+    if command == "CHECKALLOC" {
+        findings.retain(|finding| finding.kind.is_allocation());
+    }
+    let tables = session.work.view().tables()?;
+    let mut tables: Vec<&OpenTable> =
+        tables.iter().filter(|table| same_name(&table.definition.database, &database.name)).collect();
+    tables.sort_by_key(|table| table.definition.object_id);
+    let mut all = Count::default();
+    // What is no table's, and what is the store's own.
+    let known: Vec<String> =
+        session.work.view().tables()?.iter().map(|table| key_of(&table.definition)).collect();
+    let (own, free): (Vec<Finding>, Vec<Finding>) = findings
+        .into_iter()
+        .partition(|finding| finding.table.as_ref().is_some_and(|table| known.contains(table)));
+    if !free.is_empty() {
+        Describe { figures: figures.as_ref(), definition: None }.messages(&free, &mut messages);
+        let count = Count::of(free.iter());
+        all.allocation += count.allocation;
+        all.consistency += count.consistency;
+        let text = format!(
+            "{command} found {} allocation errors and {} consistency errors not associated with any single object.",
+            count.allocation, count.consistency
+        );
+        messages.push(Message::new(8954, 10, text));
+    }
+    for table in tables {
+        let definition = &table.definition;
+        let key = key_of(definition);
+        let of_table: Vec<Finding> =
+            own.iter().filter(|finding| finding.table.as_ref() == Some(&key)).cloned().collect();
+        let name = shown_name(definition);
+        if command == "CHECKDB" {
+            messages.push(Message::new(2536, 10, format!("DBCC results for '{name}'.")));
+        }
+        Describe { figures: figures.as_ref(), definition: Some(definition) }
+            .messages(&of_table, &mut messages);
+        if command == "CHECKDB" {
+            messages.push(rows_message(figures.as_ref(), definition, table.rows, &name));
+            if figures.is_none() {
+                read_all(session, table, &mut messages);
+            }
+        }
+        let count = Count::of(of_table.iter());
+        all.allocation += count.allocation;
+        all.consistency += count.consistency;
+        if !count.is_zero() {
+            messages.push(sum_of_table(command, &count, definition));
+        }
+    }
+    let text = format!(
+        "{command} found {} allocation errors and {} consistency errors in database '{}'.",
+        all.allocation, all.consistency, database.name
+    );
+    messages.push(Message::new(8989, 10, text));
+    if !all.is_zero() {
+        messages.push(repair_level(command, &database.name));
+    }
+    Ok(messages)
+}
+
+/// Runs the engine's check, which waits for its locks as the session does.
+fn checked(
+    session: &Session,
+    figures: &Figures,
+    check: impl FnOnce(&mut store::engine::Transaction) -> Result<Vec<Finding>, EngineError>,
+) -> Result<Vec<Finding>, SqlError> {
+    let mut transaction = figures.engine().begin();
+    transaction.set_lock_timeout(session.settings.lock_timeout());
+    transaction.set_interrupt(session.cancellation.flag());
+    waiting(|| check(&mut transaction)).map_err(|error| store_error(error.into()))
+}
+
+/// Of a table that has no pages: all of it is read, and its checksums with it.
+fn read_all(session: &Session, table: &OpenTable, messages: &mut Vec<Message>) {
+    let open = session.work.opener(table, Reads::Latest);
+    let failed = waiting(|| match open(None, None) {
+        Ok(scan) => scan.into_iter().find_map(|batch| batch.err().map(|error| error.to_string())),
+        Err(error) => Some(error.to_string()),
+    });
+    if let Some(reason) = failed {
+        let id = table.definition.object_id;
+        let text = format!(
+            "Table error: Object ID {id} has inconsistent metadata. This error cannot be repaired and prevents further processing of this object. ({reason})"
+        );
+        messages.push(Message { object_id: id, ..Message::new(8901, 16, text) });
     }
 }
 

@@ -5,12 +5,14 @@ use store::engine::{PageStatistics, ScanDetail};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use super::super::Session;
-use super::super::output::Output;
-use super::super::work::{Place, waiting};
-use super::Argument;
 use crate::catalogue::views::{View, by_index};
 use crate::catalogue::{TableDefinition, same_name};
+use crate::session::Session;
+use crate::session::answer;
+use crate::session::dbcc;
+use crate::session::dbcc::Argument;
+use crate::session::output::Output;
+use crate::session::work::{Place, waiting};
 use crate::storage::Figures;
 
 const TABLE_RESULTS: &[(&str, &str)] = &[
@@ -46,64 +48,63 @@ struct Shown {
     pages: PageStatistics,
 }
 
-impl Session {
-    pub(super) async fn show_contig(
-        &mut self,
-        dbcc: &Dbcc,
-        arguments: &[Argument],
-        output: &mut Output,
-    ) -> Result<Option<u64>, SqlError> {
-        let fast = dbcc.has("FAST");
-        let detail = if fast { ScanDetail::Limited } else { ScanDetail::Detailed };
-        let tables = match arguments.first() {
-            Some(table) => vec![self.dbcc_table(table)?],
-            None => {
-                let tables = self.work.view().tables()?.into_iter();
-                tables.filter(|table| same_name(&table.definition.database, &self.database)).collect()
-            }
-        };
-        let index = match arguments.get(1) {
-            Some(Argument::Number(id)) => Some(*id),
-            Some(Argument::Name(name)) => {
-                let definition = tables.first().map(|table| &table.definition);
-                let id = definition.and_then(|table| id_of_index(table, name));
-                Some(id.ok_or_else(|| {
-                    let table = definition.map_or("", |table| table.name.as_str());
-                    let text =
-                        format!("Cannot find a row in the system catalog with the index ID {name} for table \"{table}\".");
-                    SqlError::new(2591, 16, 1, text)
-                })?)
-            }
-            Some(Argument::Null) | None => None,
-        };
-        let all = dbcc.has("ALL_INDEXES");
-        let mut shown = Vec::new();
-        let figures = self.instance.store().figures();
-        for table in tables.iter().filter(|table| table.place == Place::Shared) {
-            if let Some(figures) = figures.of(&table.definition.database) {
-                shown.extend(waiting(|| leaves(figures, &table.definition, detail))?);
-            }
+pub(crate) async fn run(
+    session: &mut Session,
+    dbcc: &Dbcc,
+    arguments: &[Argument],
+    output: &mut Output,
+) -> Result<Option<u64>, SqlError> {
+    let fast = dbcc.has("FAST");
+    let detail = if fast { ScanDetail::Limited } else { ScanDetail::Detailed };
+    let tables = match arguments.first() {
+        Some(table) => vec![dbcc::table_named(session, table)?],
+        None => {
+            let tables = session.work.view().tables()?.into_iter();
+            tables.filter(|table| same_name(&table.definition.database, &session.database)).collect()
         }
-        shown.retain(|shown| {
-            all || match index {
-                Some(id) => i64::from(shown.index_id) == id,
-                None => shown.index_id <= 1,
-            }
-        });
-        if dbcc.has("TABLERESULTS") {
-            let mut view = View::new(TABLE_RESULTS);
-            shown.iter().for_each(|shown| view.push(row(shown, fast)));
-            return self.dbcc_rows(&view, output).await;
+    };
+    let index = match arguments.get(1) {
+        Some(Argument::Number(id)) => Some(*id),
+        Some(Argument::Name(name)) => {
+            let definition = tables.first().map(|table| &table.definition);
+            let id = definition.and_then(|table| id_of_index(table, name));
+            Some(id.ok_or_else(|| {
+                let table = definition.map_or("", |table| table.name.as_str());
+                let text = format!(
+                    "Cannot find a row in the system catalog with the index ID {name} for table \"{table}\"."
+                );
+                SqlError::new(2591, 16, 1, text)
+            })?)
         }
-        let directory = self.work.directory();
-        let database_id = directory.database(&self.database).map_or(0, |database| database.id);
-        for shown in &shown {
-            for line in report(shown, database_id, fast) {
-                self.inform(SqlError::new(0, 0, 1, line), output).await;
-            }
+        Some(Argument::Null) | None => None,
+    };
+    let all = dbcc.has("ALL_INDEXES");
+    let mut shown = Vec::new();
+    let figures = session.instance.store().figures();
+    for table in tables.iter().filter(|table| table.place == Place::Shared) {
+        if let Some(figures) = figures.of(&table.definition.database) {
+            shown.extend(waiting(|| leaves(figures, &table.definition, detail))?);
         }
-        Ok(None)
     }
+    shown.retain(|shown| {
+        all || match index {
+            Some(id) => i64::from(shown.index_id) == id,
+            None => shown.index_id <= 1,
+        }
+    });
+    if dbcc.has("TABLERESULTS") {
+        let mut view = View::new(TABLE_RESULTS);
+        shown.iter().for_each(|shown| view.push(row(shown, fast)));
+        return dbcc::rows(session, &view, output).await;
+    }
+    let directory = session.work.directory();
+    let database_id = directory.database(&session.database).map_or(0, |database| database.id);
+    for shown in &shown {
+        for line in report(shown, database_id, fast) {
+            answer::inform(session, SqlError::new(0, 0, 1, line), output).await;
+        }
+    }
+    Ok(None)
 }
 
 fn id_of_index(table: &TableDefinition, name: &str) -> Option<i64> {

@@ -3,11 +3,14 @@
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use super::super::Session;
-use super::super::output::Output;
-use super::super::work::OpenTable;
-use super::{Argument, incorrect};
 use crate::catalogue::Identity;
+use crate::session::Session;
+use crate::session::answer;
+use crate::session::dbcc;
+use crate::session::dbcc::{Argument, incorrect};
+use crate::session::output::Output;
+use crate::session::redefine;
+use crate::session::work::OpenTable;
 use crate::storage::Reads;
 use crate::table::furthest_identity;
 
@@ -22,71 +25,67 @@ enum Reseeding {
     At(i64),
 }
 
-impl Session {
-    /// DBCC CHECKIDENT. Errors: 2501 without the table, 7997 without an identity, 2560 for other arguments.
-    pub(super) async fn check_identity(
-        &mut self,
-        dbcc: &Dbcc,
-        arguments: &[Argument],
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        let table = self.dbcc_table(arguments.first().ok_or_else(incorrect)?)?;
-        let reseeding = reseeding(arguments.get(1..).unwrap_or_default())?;
-        let Some((position, identity)) = table.definition.identity() else {
-            let text = format!("'{}' does not contain an identity column.", table.definition.name);
-            return Err(SqlError::new(7997, 16, 1, text));
-        };
-        self.placement.leave().await;
-        let scan = self.work.opener(&table, Reads::Latest)(Some(vec![position]), None);
-        let column = furthest_identity(scan.map_err(super::super::work::store_error)?, &table.definition)?;
-        let id = table.definition.object_id;
-        let current = self.instance.last_identity(id).or_else(|| identity.furthest(column));
-        if !dbcc.has("NO_INFOMSGS") {
-            let shown =
-                |value: Option<i64>| value.map_or_else(|| "NULL".to_owned(), |value| value.to_string());
-            let mut text =
-                format!("Checking identity information: current identity value '{}'", shown(current));
-            if !matches!(reseeding, Reseeding::At(_)) {
-                text.push_str(&format!(", current column value '{}'", shown(column)));
-            }
-            text.push('.');
-            self.inform(SqlError::new(7998, 0, 1, text), output).await;
+/// DBCC CHECKIDENT. Errors: 2501 without the table, 7997 without an identity, 2560 for other arguments.
+pub(crate) async fn run(
+    session: &mut Session,
+    dbcc: &Dbcc,
+    arguments: &[Argument],
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    let table = dbcc::table_named(session, arguments.first().ok_or_else(incorrect)?)?;
+    let reseeding = reseeding(arguments.get(1..).unwrap_or_default())?;
+    let Some((position, identity)) = table.definition.identity() else {
+        let text = format!("'{}' does not contain an identity column.", table.definition.name);
+        return Err(SqlError::new(7997, 16, 1, text));
+    };
+    session.placement.leave().await;
+    let scan = session.work.opener(&table, Reads::Latest)(Some(vec![position]), None);
+    let column = furthest_identity(scan.map_err(super::super::work::store_error)?, &table.definition)?;
+    let id = table.definition.object_id;
+    let current = session.instance.last_identity(id).or_else(|| identity.furthest(column));
+    if !dbcc.has("NO_INFOMSGS") {
+        let shown = |value: Option<i64>| value.map_or_else(|| "NULL".to_owned(), |value| value.to_string());
+        let mut text = format!("Checking identity information: current identity value '{}'", shown(current));
+        if !matches!(reseeding, Reseeding::At(_)) {
+            text.push_str(&format!(", current column value '{}'", shown(column)));
         }
-        let last = match (reseeding, column, current) {
-            (Reseeding::None, ..) => None,
-            // The first row of all gets the value itself, later ones the value behind it.
-            (Reseeding::At(value), _, None) => Some(value.checked_sub(identity.increment).unwrap_or(value)),
-            (Reseeding::At(value), ..) => Some(value),
-            (Reseeding::Behind, Some(column), Some(current)) if identity.is_behind(column, current) => {
-                Some(column)
-            }
-            (Reseeding::Behind, ..) => None,
-        };
-        match last {
-            Some(last) => self.reseed(&table, position, identity, last, reseeding),
-            None => Ok(()),
-        }
+        text.push('.');
+        answer::inform(session, SqlError::new(7998, 0, 1, text), output).await;
     }
+    let last = match (reseeding, column, current) {
+        (Reseeding::None, ..) => None,
+        // The first row of all gets the value itself, later ones the value behind it.
+        (Reseeding::At(value), _, None) => Some(value.checked_sub(identity.increment).unwrap_or(value)),
+        (Reseeding::At(value), ..) => Some(value),
+        (Reseeding::Behind, Some(column), Some(current)) if identity.is_behind(column, current) => {
+            Some(column)
+        }
+        (Reseeding::Behind, ..) => None,
+    };
+    match last {
+        Some(last) => reseed(session, &table, position, identity, last, reseeding),
+        None => Ok(()),
+    }
+}
 
-    fn reseed(
-        &mut self,
-        table: &OpenTable,
-        position: usize,
-        identity: Identity,
-        last: i64,
-        reseeding: Reseeding,
-    ) -> Result<(), SqlError> {
-        let mut definition = table.definition.as_ref().clone();
-        if let (Some(column), Reseeding::At(_)) = (definition.columns.get_mut(position), reseeding) {
-            column.identity = Some(Identity { reseeded: Some(last), ..identity });
-            let mark = self.work.start_change()?;
-            let result = self.redefine(table, &definition);
-            self.work.end_statement(&mark, result.is_ok())?;
-            result?;
-        }
-        self.instance.set_identity(definition.object_id, Some(last));
-        Ok(())
+fn reseed(
+    session: &mut Session,
+    table: &OpenTable,
+    position: usize,
+    identity: Identity,
+    last: i64,
+    reseeding: Reseeding,
+) -> Result<(), SqlError> {
+    let mut definition = table.definition.as_ref().clone();
+    if let (Some(column), Reseeding::At(_)) = (definition.columns.get_mut(position), reseeding) {
+        column.identity = Some(Identity { reseeded: Some(last), ..identity });
+        let mark = session.work.start_change()?;
+        let result = redefine::redefine(session, table, &definition);
+        session.work.end_statement(&mark, result.is_ok())?;
+        result?;
     }
+    session.instance.set_identity(definition.object_id, Some(last));
+    Ok(())
 }
 
 /// What the arguments behind the table say. Errors: 2560.

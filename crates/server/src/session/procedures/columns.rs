@@ -4,12 +4,12 @@ use query::Datum;
 use tds::SqlType;
 use tsql::SqlError;
 
-use super::Argument;
-use super::odbc_type::{Dialect, OdbcType};
-use super::parameters::Signature;
-use super::shown::{Shown, Wanted};
 use crate::catalogue::views::View;
 use crate::catalogue::{ColumnDefinition, TableDefinition};
+use crate::session::procedures::Argument;
+use crate::session::procedures::odbc_type::{Dialect, OdbcType};
+use crate::session::procedures::parameters::Signature;
+use crate::session::procedures::shown::{Shown, Wanted};
 
 const COLUMNS: Signature = Signature {
     name: "sp_columns",
@@ -75,7 +75,7 @@ fn maybe(value: Option<i64>) -> Datum {
 }
 
 /// sp_columns, sp_columns_90, sp_columns_100.
-pub(super) fn columns(shown: &Shown, procedure: &str, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn columns(shown: &Shown, procedure: &str, arguments: &[Argument]) -> Result<View, SqlError> {
     let long_form = procedure.ends_with("_100") || procedure.ends_with("_90");
     let (parameters, version_at) =
         if long_form { (COLUMNS_100.bind(arguments)?, 5) } else { (COLUMNS.bind(arguments)?, 4) };
@@ -155,7 +155,7 @@ const SPECIAL_COLUMNS: Signature = Signature {
 };
 
 /// sp_special_columns: the columns that identify a row (`R`), or that change with every update (`V`).
-pub(super) fn special_columns(
+pub(crate) fn special_columns(
     shown: &Shown,
     procedure: &str,
     arguments: &[Argument],

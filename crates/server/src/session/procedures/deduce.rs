@@ -12,13 +12,14 @@ use tsql::expression::Expr;
 use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource};
 use tsql::{parse_batch, parse_declarations};
 
-use super::super::Session;
-use super::super::interpreter::Frame;
-use super::super::user_type::describe_declarations;
-use super::Argument;
-use super::parameters::Signature;
 use crate::catalogue::same_name;
 use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
+use crate::session::Session;
+use crate::session::evaluate;
+use crate::session::interpreter::Frame;
+use crate::session::procedures::Argument;
+use crate::session::procedures::parameters::Signature;
+use crate::session::user_type::describe_declarations;
 
 const SIGNATURE: Signature =
     Signature { name: "sp_describe_undeclared_parameters", parameters: &["@tsql", "@params"], required: 1 };
@@ -50,32 +51,30 @@ const COLUMNS: &[(&str, &str)] = &[
     ("suggested_tds_length", "int!"),
 ];
 
-impl Session {
-    /// One row for each undeclared parameter, in the order in which they appear. Errors: 11503, 11508, and those of
-    /// parsing.
-    pub(super) fn describe_parameters(&self, arguments: &[Argument]) -> Result<View, SqlError> {
-        let parameters = SIGNATURE.bind(arguments)?;
-        let text = parameters.text(0).unwrap_or_default();
-        let declared = parse_declarations(&parameters.text(1).unwrap_or_default())?;
-        let statements = parse_batch(&text, self.settings.quoted_identifier)?;
-        let mut frame = Frame::new(true);
-        describe_declarations(self, &declared, &mut frame)?;
-        let mut known: Vec<String> = declared.into_iter().map(|declaration| declaration.name).collect();
-        // First their names, so that expressions with them can be bound; then their types.
-        let mut names = Deduction { session: self, frame: &frame, known: &mut known, found: Vec::new() };
-        names.statements(&statements)?;
-        let found: Vec<String> = names.found.into_iter().map(|(name, _)| name).collect();
-        for name in &found {
-            frame.declare(name, unknown_type(), Datum::Null);
-        }
-        let mut deduction = Deduction { session: self, frame: &frame, known: &mut known, found: Vec::new() };
-        deduction.statements(&statements)?;
-        let mut view = View::new(COLUMNS);
-        for (ordinal, (name, sql_type)) in (1_i64..).zip(deduction.found) {
-            view.push(described(ordinal, &name, &sql_type.unwrap_or_else(unknown_type)));
-        }
-        Ok(view)
+/// One row for each undeclared parameter, in the order in which they appear. Errors: 11503, 11508, and those of
+/// parsing.
+pub(crate) fn describe_parameters(session: &Session, arguments: &[Argument]) -> Result<View, SqlError> {
+    let parameters = SIGNATURE.bind(arguments)?;
+    let text = parameters.text(0).unwrap_or_default();
+    let declared = parse_declarations(&parameters.text(1).unwrap_or_default())?;
+    let statements = parse_batch(&text, session.settings.quoted_identifier)?;
+    let mut frame = Frame::new(true);
+    describe_declarations(session, &declared, &mut frame)?;
+    let mut known: Vec<String> = declared.into_iter().map(|declaration| declaration.name).collect();
+    // First their names, so that expressions with them can be bound; then their types.
+    let mut names = Deduction { session: session, frame: &frame, known: &mut known, found: Vec::new() };
+    names.statements(&statements)?;
+    let found: Vec<String> = names.found.into_iter().map(|(name, _)| name).collect();
+    for name in &found {
+        frame.declare(name, unknown_type(), Datum::Null);
     }
+    let mut deduction = Deduction { session: session, frame: &frame, known: &mut known, found: Vec::new() };
+    deduction.statements(&statements)?;
+    let mut view = View::new(COLUMNS);
+    for (ordinal, (name, sql_type)) in (1_i64..).zip(deduction.found) {
+        view.push(described(ordinal, &name, &sql_type.unwrap_or_else(unknown_type)));
+    }
+    Ok(view)
 }
 
 /// The type of a parameter that nothing tells about.
@@ -380,7 +379,7 @@ impl Deduction<'_> {
                 list.iter().try_for_each(|item| self.expr(item, place, own.as_ref()))
             }
             Expr::InQuery { value, query, .. } | Expr::Quantified { value, query, .. } => {
-                let other = self.session.bind(query, self.frame).ok();
+                let other = evaluate::bind(self.session, query, self.frame).ok();
                 let other = other.and_then(|bound| Some(bound.columns.first()?.sql_type.clone()));
                 self.expr(value, place, other.as_ref())?;
                 self.query(query, &[])
@@ -496,7 +495,7 @@ impl Deduction<'_> {
         let item = SelectItem::Value { expr: expr.clone(), alias: None };
         let select = Select { items: vec![item], from: place.from.to_vec(), ..Select::default() };
         let query = Query { with: place.with.to_vec(), ..Query::select(select) };
-        let bound = self.session.bind(&query, self.frame).ok()?;
+        let bound = evaluate::bind(self.session, &query, self.frame).ok()?;
         Some(bound.columns.first()?.sql_type.clone())
     }
 }
@@ -513,6 +512,6 @@ fn counted(function: &str, index: usize) -> bool {
 }
 
 /// A type's name as `system_type_name` spells it: `decimal(10,2)`, without a blank.
-pub(super) fn compact(sql_type: &SqlType) -> String {
+pub(crate) fn compact(sql_type: &SqlType) -> String {
     sql_type.to_string().replace(", ", ",")
 }

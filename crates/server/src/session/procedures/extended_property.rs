@@ -6,13 +6,15 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::ModuleWord;
 
-use super::super::Session;
-use super::super::work::place_of;
-use super::Argument;
-use super::parameters::{Parameters, Signature};
 use crate::catalogue::{
     ExtendedProperty, ModuleKind, PropertyOwner, PropertyValue, TableDefinition, property_of, same_name,
 };
+use crate::session::Session;
+use crate::session::module;
+use crate::session::procedures::Argument;
+use crate::session::procedures::parameters::{Parameters, Signature};
+use crate::session::redefine;
+use crate::session::work::place_of;
 use tds::SqlType;
 
 const WITH_VALUE: &[&str] = &[
@@ -110,185 +112,180 @@ fn value_of(argument: Option<&Argument>) -> Result<PropertyValue, SqlError> {
     }
 }
 
-impl Session {
-    /// One of the three procedures.
-    ///
-    /// Errors: 15135 for what does not exist, 15233 for a property that does, 15217 for one that does not, 15600.
-    pub(super) fn extended_property(
-        &mut self,
-        procedure: &str,
-        database: Option<&str>,
-        arguments: &[Argument],
-    ) -> Result<(), SqlError> {
-        let database = database.filter(|name| !name.is_empty()).unwrap_or(&self.database).to_string();
-        let (parameters, first) = match procedure {
-            "sp_dropextendedproperty" => (DROP.bind(arguments)?, 1),
-            "sp_updateextendedproperty" => (UPDATE.bind(arguments)?, 2),
-            _ => (ADD.bind(arguments)?, 2),
-        };
-        let name = parameters.text(0).filter(|name| !name.is_empty()).ok_or_else(|| invalid(procedure))?;
-        let levels = Levels::new(&parameters, first);
-        let value = if first == 2 { value_of(parameters.argument(1))? } else { PropertyValue::Null };
-        let change = |properties: &mut Vec<ExtendedProperty>, owner: PropertyOwner| {
-            let known = property_of(properties, owner, &name).is_some();
-            let spelled = levels.spelled();
-            match (procedure, known) {
-                ("sp_addextendedproperty", true) => {
-                    let text = format!(
-                        "Property cannot be added. Property '{name}' already exists for '{spelled}'."
-                    );
-                    Err(SqlError::new(15233, 16, 1, text))
-                }
-                ("sp_addextendedproperty", false) => {
-                    properties.push(ExtendedProperty { owner, name: name.clone(), value: value.clone() });
-                    Ok(())
-                }
-                (_, false) => {
-                    let text = format!(
-                        "Property cannot be updated or deleted. Property '{name}' does not exist for '{spelled}'."
-                    );
-                    Err(SqlError::new(15217, 16, 1, text))
-                }
-                ("sp_dropextendedproperty", true) => {
-                    properties.retain(|own| own.owner != owner || !same_name(&own.name, &name));
-                    Ok(())
-                }
-                (_, true) => {
-                    let own =
-                        properties.iter_mut().find(|own| own.owner == owner && same_name(&own.name, &name));
-                    if let Some(own) = own {
-                        own.value = value.clone();
-                    }
-                    Ok(())
-                }
+/// One of the three procedures.
+///
+/// Errors: 15135 for what does not exist, 15233 for a property that does, 15217 for one that does not, 15600.
+pub(crate) fn extended_property(
+    session: &mut Session,
+    procedure: &str,
+    database: Option<&str>,
+    arguments: &[Argument],
+) -> Result<(), SqlError> {
+    let database = database.filter(|name| !name.is_empty()).unwrap_or(&session.database).to_string();
+    let (parameters, first) = match procedure {
+        "sp_dropextendedproperty" => (DROP.bind(arguments)?, 1),
+        "sp_updateextendedproperty" => (UPDATE.bind(arguments)?, 2),
+        _ => (ADD.bind(arguments)?, 2),
+    };
+    let name = parameters.text(0).filter(|name| !name.is_empty()).ok_or_else(|| invalid(procedure))?;
+    let levels = Levels::new(&parameters, first);
+    let value = if first == 2 { value_of(parameters.argument(1))? } else { PropertyValue::Null };
+    let change = |properties: &mut Vec<ExtendedProperty>, owner: PropertyOwner| {
+        let known = property_of(properties, owner, &name).is_some();
+        let spelled = levels.spelled();
+        match (procedure, known) {
+            ("sp_addextendedproperty", true) => {
+                let text =
+                    format!("Property cannot be added. Property '{name}' already exists for '{spelled}'.");
+                Err(SqlError::new(15233, 16, 1, text))
             }
-        };
-        let mark = self.work.start_change()?;
-        let result = self
-            .property_owner(&levels, &database, procedure)
-            .and_then(|(keeper, owner)| self.change_properties(&keeper, &database, |own| change(own, owner)));
-        self.work.end_statement(&mark, result.is_ok())?;
-        result
-    }
+            ("sp_addextendedproperty", false) => {
+                properties.push(ExtendedProperty { owner, name: name.clone(), value: value.clone() });
+                Ok(())
+            }
+            (_, false) => {
+                let text = format!(
+                    "Property cannot be updated or deleted. Property '{name}' does not exist for '{spelled}'."
+                );
+                Err(SqlError::new(15217, 16, 1, text))
+            }
+            ("sp_dropextendedproperty", true) => {
+                properties.retain(|own| own.owner != owner || !same_name(&own.name, &name));
+                Ok(())
+            }
+            (_, true) => {
+                let own = properties.iter_mut().find(|own| own.owner == owner && same_name(&own.name, &name));
+                if let Some(own) = own {
+                    own.value = value.clone();
+                }
+                Ok(())
+            }
+        }
+    };
+    let mark = session.work.start_change()?;
+    let result = property_owner(session, &levels, &database, procedure)
+        .and_then(|(keeper, owner)| change_properties(session, &keeper, &database, |own| change(own, owner)));
+    session.work.end_statement(&mark, result.is_ok())?;
+    result
+}
 
-    fn change_properties(
-        &mut self,
-        keeper: &Keeper,
-        database: &str,
-        change: impl FnOnce(&mut Vec<ExtendedProperty>) -> Result<(), SqlError>,
-    ) -> Result<(), SqlError> {
-        match keeper {
-            Keeper::Database => {
-                let mut directory = self.work.directory_to_change()?;
-                let entry =
-                    directory.database_mut(database).ok_or_else(|| SqlError::unknown_database(database))?;
-                change(&mut entry.extended_properties)?;
-                self.work.set_directory(&directory)
-            }
-            Keeper::Table(name) => {
-                let Some(table) = self.work.find(name, database)? else {
-                    return Err(not_permitted(&name.to_string()));
-                };
-                let mut definition = table.definition.as_ref().clone();
-                change(&mut definition.extended_properties)?;
-                self.redefine(&table, &definition)
-            }
-            Keeper::Module(name) => {
-                let Some((id, module)) = self.work.find_module(name, database)? else {
-                    return Err(not_permitted(&name.to_string()));
-                };
-                let mut definition = module.definition.clone();
-                change(&mut definition.extended_properties)?;
-                self.keep_module(id, &definition, place_of(name))
-            }
+fn change_properties(
+    session: &mut Session,
+    keeper: &Keeper,
+    database: &str,
+    change: impl FnOnce(&mut Vec<ExtendedProperty>) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    match keeper {
+        Keeper::Database => {
+            let mut directory = session.work.directory_to_change()?;
+            let entry =
+                directory.database_mut(database).ok_or_else(|| SqlError::unknown_database(database))?;
+            change(&mut entry.extended_properties)?;
+            session.work.set_directory(&directory)
+        }
+        Keeper::Table(name) => {
+            let Some(table) = session.work.find(name, database)? else {
+                return Err(not_permitted(&name.to_string()));
+            };
+            let mut definition = table.definition.as_ref().clone();
+            change(&mut definition.extended_properties)?;
+            redefine::redefine(session, &table, &definition)
+        }
+        Keeper::Module(name) => {
+            let Some((id, module)) = session.work.find_module(name, database)? else {
+                return Err(not_permitted(&name.to_string()));
+            };
+            let mut definition = module.definition.clone();
+            change(&mut definition.extended_properties)?;
+            module::keep_module(session, id, &definition, place_of(name))
         }
     }
+}
 
-    /// What the levels name, and who keeps its properties. Errors: 15135, 15600.
-    fn property_owner(
-        &self,
-        levels: &Levels,
-        database: &str,
-        procedure: &str,
-    ) -> Result<(Keeper, PropertyOwner), SqlError> {
-        let missing = || not_permitted(&levels.spelled());
-        let Some((kind, schema)) = levels.level(0, procedure)? else {
-            if levels.level(1, procedure)?.is_some() || levels.level(2, procedure)?.is_some() {
-                return Err(invalid(procedure));
-            }
-            return Ok((Keeper::Database, PropertyOwner::DATABASE));
-        };
-        let directory = self.work.directory();
-        let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
-        if !matches!(kind, "SCHEMA" | "USER") {
-            return Err(missing());
+/// What the levels name, and who keeps its properties. Errors: 15135, 15600.
+fn property_owner(
+    session: &Session,
+    levels: &Levels,
+    database: &str,
+    procedure: &str,
+) -> Result<(Keeper, PropertyOwner), SqlError> {
+    let missing = || not_permitted(&levels.spelled());
+    let Some((kind, schema)) = levels.level(0, procedure)? else {
+        if levels.level(1, procedure)?.is_some() || levels.level(2, procedure)?.is_some() {
+            return Err(invalid(procedure));
         }
-        let found = entry.schema(schema).ok_or_else(missing)?;
-        let Some((kind, object)) = levels.level(1, procedure)? else {
-            if levels.level(2, procedure)?.is_some() {
-                return Err(invalid(procedure));
-            }
-            // Users of the names of schemas are not described apart.
-            return match kind {
-                "SCHEMA" => Ok((Keeper::Database, PropertyOwner::schema(found.id))),
-                _ => Err(missing()),
-            };
-        };
-        let name = ObjectName {
-            database: Some(database.to_string()),
-            schema: Some(found.name.clone()),
-            name: object.to_string(),
-        };
-        let part = levels.level(2, procedure)?;
-        if kind == "TABLE" {
-            let table = self.work.find(&name, database)?.ok_or_else(missing)?;
-            let id = table.definition.object_id;
-            let Some((kind, part)) = part else {
-                return Ok((Keeper::Table(name), PropertyOwner::object(id, 0)));
-            };
-            let owner = match kind {
-                "TRIGGER" => {
-                    let trigger = ObjectName { name: part.to_string(), ..name };
-                    let (_, module) = self.work.find_module(&trigger, database)?.ok_or_else(missing)?;
-                    if module.definition.kind.letters() != "TR" {
-                        return Err(missing());
-                    }
-                    let owner = PropertyOwner::object(module.definition.object_id, 0);
-                    return Ok((Keeper::Module(trigger), owner));
-                }
-                kind => part_of_table(&table.definition, kind, part),
-            };
-            return Ok((Keeper::Table(name), owner.ok_or_else(missing)?));
-        }
-        let (_, module) = self.work.find_module(&name, database)?.ok_or_else(missing)?;
-        let definition = &module.definition;
-        let fits = match kind {
-            "VIEW" => definition.kind == ModuleKind::View,
-            "PROCEDURE" => definition.kind.word() == ModuleWord::Procedure,
-            "FUNCTION" => definition.kind.word() == ModuleWord::Function,
-            "SEQUENCE" => definition.kind == ModuleKind::Sequence,
-            "SYNONYM" => definition.kind == ModuleKind::Synonym,
-            _ => false,
-        };
-        if !fits {
-            return Err(missing());
-        }
-        let owner = match part {
-            None => PropertyOwner::object(definition.object_id, 0),
-            Some(("COLUMN", part)) => {
-                let column = definition.columns.iter().find(|column| same_name(&column.name, part));
-                PropertyOwner::object(definition.object_id, column.ok_or_else(missing)?.id)
-            }
-            Some(("PARAMETER", part)) => {
-                let first = i32::from(definition.kind != ModuleKind::ScalarFunction);
-                let mut numbered = (first..).zip(&definition.parameters);
-                let found = numbered.find(|(_, own)| !own.name.is_empty() && same_name(&own.name, part));
-                PropertyOwner::parameter(definition.object_id, found.ok_or_else(missing)?.0)
-            }
-            Some(_) => return Err(missing()),
-        };
-        Ok((Keeper::Module(name), owner))
+        return Ok((Keeper::Database, PropertyOwner::DATABASE));
+    };
+    let directory = session.work.directory();
+    let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+    if !matches!(kind, "SCHEMA" | "USER") {
+        return Err(missing());
     }
+    let found = entry.schema(schema).ok_or_else(missing)?;
+    let Some((kind, object)) = levels.level(1, procedure)? else {
+        if levels.level(2, procedure)?.is_some() {
+            return Err(invalid(procedure));
+        }
+        // Users of the names of schemas are not described apart.
+        return match kind {
+            "SCHEMA" => Ok((Keeper::Database, PropertyOwner::schema(found.id))),
+            _ => Err(missing()),
+        };
+    };
+    let name = ObjectName {
+        database: Some(database.to_string()),
+        schema: Some(found.name.clone()),
+        name: object.to_string(),
+    };
+    let part = levels.level(2, procedure)?;
+    if kind == "TABLE" {
+        let table = session.work.find(&name, database)?.ok_or_else(missing)?;
+        let id = table.definition.object_id;
+        let Some((kind, part)) = part else {
+            return Ok((Keeper::Table(name), PropertyOwner::object(id, 0)));
+        };
+        let owner = match kind {
+            "TRIGGER" => {
+                let trigger = ObjectName { name: part.to_string(), ..name };
+                let (_, module) = session.work.find_module(&trigger, database)?.ok_or_else(missing)?;
+                if module.definition.kind.letters() != "TR" {
+                    return Err(missing());
+                }
+                let owner = PropertyOwner::object(module.definition.object_id, 0);
+                return Ok((Keeper::Module(trigger), owner));
+            }
+            kind => part_of_table(&table.definition, kind, part),
+        };
+        return Ok((Keeper::Table(name), owner.ok_or_else(missing)?));
+    }
+    let (_, module) = session.work.find_module(&name, database)?.ok_or_else(missing)?;
+    let definition = &module.definition;
+    let fits = match kind {
+        "VIEW" => definition.kind == ModuleKind::View,
+        "PROCEDURE" => definition.kind.word() == ModuleWord::Procedure,
+        "FUNCTION" => definition.kind.word() == ModuleWord::Function,
+        "SEQUENCE" => definition.kind == ModuleKind::Sequence,
+        "SYNONYM" => definition.kind == ModuleKind::Synonym,
+        _ => false,
+    };
+    if !fits {
+        return Err(missing());
+    }
+    let owner = match part {
+        None => PropertyOwner::object(definition.object_id, 0),
+        Some(("COLUMN", part)) => {
+            let column = definition.columns.iter().find(|column| same_name(&column.name, part));
+            PropertyOwner::object(definition.object_id, column.ok_or_else(missing)?.id)
+        }
+        Some(("PARAMETER", part)) => {
+            let first = i32::from(definition.kind != ModuleKind::ScalarFunction);
+            let mut numbered = (first..).zip(&definition.parameters);
+            let found = numbered.find(|(_, own)| !own.name.is_empty() && same_name(&own.name, part));
+            PropertyOwner::parameter(definition.object_id, found.ok_or_else(missing)?.0)
+        }
+        Some(_) => return Err(missing()),
+    };
+    Ok((Keeper::Module(name), owner))
 }
 
 /// A column, constraint or index of a table.

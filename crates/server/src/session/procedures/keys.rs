@@ -4,11 +4,11 @@ use query::Datum;
 use tsql::SqlError;
 use tsql::ast::ReferentialAction;
 
-use super::Argument;
-use super::parameters::Signature;
-use super::shown::{Shown, Wanted};
 use crate::catalogue::views::View;
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
+use crate::session::procedures::Argument;
+use crate::session::procedures::parameters::Signature;
+use crate::session::procedures::shown::{Shown, Wanted};
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())
@@ -21,7 +21,7 @@ const PRIMARY_KEYS: Signature = Signature {
 };
 
 /// sp_pkeys.
-pub(super) fn primary_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn primary_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = PRIMARY_KEYS.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
     let mut view = View::new(&[
@@ -58,7 +58,7 @@ const FOREIGN_KEYS: Signature = Signature {
 };
 
 /// sp_fkeys: the keys that refer to a table, or that a table has, or both.
-pub(super) fn foreign_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn foreign_keys(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = FOREIGN_KEYS.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
     shown.check_qualifier(parameters.text(5).as_deref())?;
@@ -170,7 +170,7 @@ struct IndexFacts<'t> {
 }
 
 /// sp_statistics: a table's size and its indexes.
-pub(super) fn statistics(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn statistics(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = STATISTICS.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
     let mut view = View::new(&[

@@ -5,13 +5,13 @@ use query::convert::length_limit;
 use tds::{Length, SqlType};
 use tsql::SqlError;
 
-use super::Argument;
-use super::parameters::Signature;
 use crate::catalogue::views::{View, precision, scale};
+use crate::session::procedures::Argument;
+use crate::session::procedures::parameters::Signature;
 
 /// Which of the several spellings of a type a client wants.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Dialect {
+pub(crate) struct Dialect {
     /// ODBC 3 codes of dates and binary precision of floats (`@ODBCVer = 3`).
     pub odbc3: bool,
     /// The types of SQL Server 2008 (`sp_…_100`): without it dates are texts and (max) types are the old large ones.
@@ -26,7 +26,7 @@ impl Dialect {
 }
 
 /// What SQLColumns says of a type.
-pub(super) struct OdbcType {
+pub(crate) struct OdbcType {
     /// DATA_TYPE.
     pub data_type: i64,
     /// TYPE_NAME.
@@ -361,7 +361,7 @@ fn listed_types() -> Vec<SqlType> {
 }
 
 /// sp_datatype_info: what SQLGetTypeInfo shows.
-pub(super) fn datatype_info(procedure: &str, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn datatype_info(procedure: &str, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = DATATYPE_INFO.bind(arguments)?;
     let wanted = parameters.int(0).unwrap_or(0);
     let dialect = Dialect::new(procedure, parameters.int(1));

@@ -2,10 +2,10 @@
 
 use tsql::SqlError;
 
-use super::{Argument, text_of_value};
+use crate::session::procedures::{Argument, text_of_value};
 
 /// A system procedure's name and parameters.
-pub(super) struct Signature {
+pub(crate) struct Signature {
     /// Its name, for messages.
     pub name: &'static str,
     /// Its parameters in order, with their `@`.
@@ -15,7 +15,7 @@ pub(super) struct Signature {
 }
 
 /// One argument, or none, for each parameter.
-pub(super) struct Parameters<'a>(Vec<Option<&'a Argument>>);
+pub(crate) struct Parameters<'a>(Vec<Option<&'a Argument>>);
 
 impl Signature {
     /// Matches arguments by name, and unnamed ones by position. Errors: 201, 8144, 8145.

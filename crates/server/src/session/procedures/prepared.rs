@@ -7,172 +7,168 @@ use tsql::SqlError;
 use tsql::ast::Declaration;
 use tsql::parse_declarations;
 
-use super::super::Session;
-use super::super::interpreter::{Flow, Frame};
-use super::super::output::Output;
-use super::{Argument, Outcome, text_of};
+use crate::session::Session;
+use crate::session::evaluate;
+use crate::session::interpreter::{Flow, Frame};
+use crate::session::output::Output;
+use crate::session::procedures::{Argument, Outcome, text_of};
+use crate::session::scope;
 use crate::session::table_argument::{Given, give};
 use crate::session::user_type::{check_parameters, scalar_type};
 
 /// A prepared statement (sp_prepare, sp_prepexec).
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Prepared {
+pub(crate) struct Prepared {
     /// Its parameters.
     pub declarations: Vec<Declaration>,
     /// Its text.
     pub text: String,
 }
 
-impl Session {
-    /// A statement with parameters, as a scope. `first` is the position of the first value among the call's arguments.
-    pub(in crate::session) async fn parameterised(
-        &mut self,
-        text: &str,
-        declarations: &[Declaration],
-        values: &[Argument],
-        first: usize,
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<Outcome, SqlError> {
-        let (mut inner, bound) = self.bind_parameters(text, declarations, values, frame).await?;
-        let flow = self.run_text(text, &mut inner, output).await?;
-        let mut outcome = Outcome::plain();
-        outcome.stop = flow == Flow::Stop;
-        if let Flow::Return(status) = flow {
-            outcome.status = status;
-        }
-        for (position, declaration) in bound {
-            let declaration = declarations
-                .get(declaration)
-                .filter(|_| values.get(position).is_some_and(|value| value.output));
-            if let Some(declaration) = declaration {
-                let (value, sql_type) =
-                    inner.variable(&declaration.name).unwrap_or((Datum::Null, declaration.sql_type.clone()));
-                outcome.outputs.push((first + position, value, sql_type));
-            }
-        }
-        Ok(outcome)
+/// A statement with parameters, as a scope. `first` is the position of the first value among the call's arguments.
+pub(crate) async fn parameterised(
+    session: &mut Session,
+    text: &str,
+    declarations: &[Declaration],
+    values: &[Argument],
+    first: usize,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Outcome, SqlError> {
+    let (mut inner, bound) = bind_parameters(session, text, declarations, values, frame).await?;
+    let flow = scope::run_text(session, text, &mut inner, output).await?;
+    let mut outcome = Outcome::plain();
+    outcome.stop = flow == Flow::Stop;
+    if let Flow::Return(status) = flow {
+        outcome.status = status;
     }
+    for (position, declaration) in bound {
+        let declaration =
+            declarations.get(declaration).filter(|_| values.get(position).is_some_and(|value| value.output));
+        if let Some(declaration) = declaration {
+            let (value, sql_type) =
+                inner.variable(&declaration.name).unwrap_or((Datum::Null, declaration.sql_type.clone()));
+            outcome.outputs.push((first + position, value, sql_type));
+        }
+    }
+    Ok(outcome)
+}
 
-    /// A scope with its parameters declared, and which value went to which of them. Errors: 8178, 8144 and conversions.
-    pub(super) async fn bind_parameters(
-        &mut self,
-        text: &str,
-        declarations: &[Declaration],
-        values: &[Argument],
-        frame: &Frame,
-    ) -> Result<(Frame, Vec<(usize, usize)>), SqlError> {
-        if let Some(stranger) = values.iter().find(|value| {
-            let name = &value.name;
-            !name.is_empty() && !declarations.iter().any(|declared| declared.name.eq_ignore_ascii_case(name))
-        }) {
-            return Err(SqlError::not_a_parameter(&stranger.name, ""));
+/// A scope with its parameters declared, and which value went to which of them. Errors: 8178, 8144 and conversions.
+pub(crate) async fn bind_parameters(
+    session: &mut Session,
+    text: &str,
+    declarations: &[Declaration],
+    values: &[Argument],
+    frame: &Frame,
+) -> Result<(Frame, Vec<(usize, usize)>), SqlError> {
+    if let Some(stranger) = values.iter().find(|value| {
+        let name = &value.name;
+        !name.is_empty() && !declarations.iter().any(|declared| declared.name.eq_ignore_ascii_case(name))
+    }) {
+        return Err(SqlError::not_a_parameter(&stranger.name, ""));
+    }
+    if values.len() > declarations.len() {
+        return Err(SqlError::too_many_arguments(""));
+    }
+    check_parameters(session, declarations)?;
+    let mut inner = frame.inner()?;
+    let mut bound: Vec<(usize, usize)> = Vec::new();
+    for (position, declaration) in declarations.iter().enumerate() {
+        // By name if the client names its values, else by position.
+        let named = values
+            .iter()
+            .position(|value| !value.name.is_empty() && value.name.eq_ignore_ascii_case(&declaration.name));
+        let found = named.or_else(|| (values.get(position)?.name.is_empty()).then_some(position));
+        let argument = found.and_then(|found| values.get(found));
+        let given = match (give(session, declaration, position + 1, argument, None)?, &declaration.value) {
+            (Some(given), _) => given,
+            (None, Some(default)) => {
+                let (value, sql_type) = evaluate::value(session, default, &inner).await?;
+                let declared = scalar_type(session, &declaration.sql_type, position + 1)?;
+                Given::Value(convert(value, &sql_type, &declared, 0)?, declared)
+            }
+            (None, None) => {
+                return Err(SqlError::new(
+                    8178,
+                    16,
+                    1,
+                    format!(
+                        "The parameterized query '{}' expects the parameter '{}', which was not supplied.",
+                        text.chars().take(80).collect::<String>(),
+                        declaration.name
+                    ),
+                ));
+            }
+        };
+        given.put(&declaration.name, &mut inner);
+        if let Some(found) = found {
+            bound.push((found, position));
         }
-        if values.len() > declarations.len() {
-            return Err(SqlError::too_many_arguments(""));
+    }
+    Ok((inner, bound))
+}
+
+pub(crate) async fn prepared_call(
+    session: &mut Session,
+    name: &str,
+    arguments: &[Argument],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Outcome, SqlError> {
+    let handle = arguments.first().and_then(|argument| argument.value.as_int()).map(|handle| handle as i32);
+    match name {
+        "sp_unprepare" => match handle.and_then(|handle| session.prepared.remove(&handle)) {
+            Some(_) => Ok(Outcome::plain()),
+            None => Err(unknown_handle(handle)),
+        },
+        "sp_execute" => {
+            let prepared = handle.and_then(|handle| session.prepared.get(&handle)).cloned();
+            let prepared = prepared.ok_or_else(|| unknown_handle(handle))?;
+            let values = arguments.get(1..).unwrap_or_default();
+            parameterised(session, &prepared.text, &prepared.declarations, values, 1, frame, output).await
         }
-        check_parameters(self, declarations)?;
-        let mut inner = frame.inner()?;
-        let mut bound: Vec<(usize, usize)> = Vec::new();
-        for (position, declaration) in declarations.iter().enumerate() {
-            // By name if the client names its values, else by position.
-            let named = values.iter().position(|value| {
-                !value.name.is_empty() && value.name.eq_ignore_ascii_case(&declaration.name)
-            });
-            let found = named.or_else(|| (values.get(position)?.name.is_empty()).then_some(position));
-            let argument = found.and_then(|found| values.get(found));
-            let given = match (give(self, declaration, position + 1, argument, None)?, &declaration.value) {
-                (Some(given), _) => given,
-                (None, Some(default)) => {
-                    let (value, sql_type) = self.value(default, &inner).await?;
-                    let declared = scalar_type(self, &declaration.sql_type, position + 1)?;
-                    Given::Value(convert(value, &sql_type, &declared, 0)?, declared)
-                }
-                (None, None) => {
-                    return Err(SqlError::new(
-                        8178,
-                        16,
-                        1,
-                        format!(
-                            "The parameterized query '{}' expects the parameter '{}', which was not supplied.",
-                            text.chars().take(80).collect::<String>(),
-                            declaration.name
-                        ),
-                    ));
-                }
+        "sp_prepexecrpc" => {
+            let values = arguments.get(2..).unwrap_or_default();
+            let prepared = prepared_rpc(&text_of(arguments, 1, "@rpcCall").unwrap_or_default(), values)?;
+            if let Some(old) = handle {
+                session.prepared.remove(&old);
+            }
+            let handle = keep_prepared(session, prepared.clone());
+            let (text, declarations) = (&prepared.text, &prepared.declarations);
+            let mut outcome = parameterised(session, text, declarations, values, 2, frame, output).await?;
+            outcome.outputs.insert(0, (0, Datum::Int(i64::from(handle)), SqlType::Int));
+            Ok(outcome)
+        }
+        _ => {
+            let declared = text_of(arguments, 1, "@params").unwrap_or_default();
+            let text = text_of(arguments, 2, "@stmt").unwrap_or_default();
+            let declarations = parse_declarations(&declared)?;
+            tsql::parse_batch(&text, session.settings.quoted_identifier)?;
+            if let Some(old) = handle {
+                session.prepared.remove(&old);
+            }
+            let prepared = Prepared { declarations, text };
+            let handle = keep_prepared(session, prepared.clone());
+            let mut outcome = if name == "sp_prepexec" {
+                let values = arguments.get(3..).unwrap_or_default();
+                parameterised(session, &prepared.text, &prepared.declarations, values, 3, frame, output)
+                    .await?
+            } else {
+                Outcome::plain()
             };
-            given.put(&declaration.name, &mut inner);
-            if let Some(found) = found {
-                bound.push((found, position));
-            }
-        }
-        Ok((inner, bound))
-    }
-
-    pub(super) async fn prepared_call(
-        &mut self,
-        name: &str,
-        arguments: &[Argument],
-        frame: &mut Frame,
-        output: &mut Output,
-    ) -> Result<Outcome, SqlError> {
-        let handle =
-            arguments.first().and_then(|argument| argument.value.as_int()).map(|handle| handle as i32);
-        match name {
-            "sp_unprepare" => match handle.and_then(|handle| self.prepared.remove(&handle)) {
-                Some(_) => Ok(Outcome::plain()),
-                None => Err(unknown_handle(handle)),
-            },
-            "sp_execute" => {
-                let prepared = handle.and_then(|handle| self.prepared.get(&handle)).cloned();
-                let prepared = prepared.ok_or_else(|| unknown_handle(handle))?;
-                let values = arguments.get(1..).unwrap_or_default();
-                self.parameterised(&prepared.text, &prepared.declarations, values, 1, frame, output).await
-            }
-            "sp_prepexecrpc" => {
-                let values = arguments.get(2..).unwrap_or_default();
-                let prepared = prepared_rpc(&text_of(arguments, 1, "@rpcCall").unwrap_or_default(), values)?;
-                if let Some(old) = handle {
-                    self.prepared.remove(&old);
-                }
-                let handle = self.keep_prepared(prepared.clone());
-                let (text, declarations) = (&prepared.text, &prepared.declarations);
-                let mut outcome = self.parameterised(text, declarations, values, 2, frame, output).await?;
-                outcome.outputs.insert(0, (0, Datum::Int(i64::from(handle)), SqlType::Int));
-                Ok(outcome)
-            }
-            _ => {
-                let declared = text_of(arguments, 1, "@params").unwrap_or_default();
-                let text = text_of(arguments, 2, "@stmt").unwrap_or_default();
-                let declarations = parse_declarations(&declared)?;
-                tsql::parse_batch(&text, self.settings.quoted_identifier)?;
-                if let Some(old) = handle {
-                    self.prepared.remove(&old);
-                }
-                let prepared = Prepared { declarations, text };
-                let handle = self.keep_prepared(prepared.clone());
-                let mut outcome = if name == "sp_prepexec" {
-                    let values = arguments.get(3..).unwrap_or_default();
-                    self.parameterised(&prepared.text, &prepared.declarations, values, 3, frame, output)
-                        .await?
-                } else {
-                    Outcome::plain()
-                };
-                outcome.outputs.insert(0, (0, Datum::Int(i64::from(handle)), SqlType::Int));
-                Ok(outcome)
-            }
+            outcome.outputs.insert(0, (0, Datum::Int(i64::from(handle)), SqlType::Int));
+            Ok(outcome)
         }
     }
 }
 
-impl Session {
-    /// Keeps a prepared statement; returns its handle.
-    pub(super) fn keep_prepared(&mut self, prepared: Prepared) -> i32 {
-        let handle = self.next_handle;
-        self.next_handle = self.next_handle.wrapping_add(1).max(1);
-        self.prepared.insert(handle, prepared);
-        handle
-    }
+/// Keeps a prepared statement; returns its handle.
+pub(crate) fn keep_prepared(session: &mut Session, prepared: Prepared) -> i32 {
+    let handle = session.next_handle;
+    session.next_handle = session.next_handle.wrapping_add(1).max(1);
+    session.prepared.insert(handle, prepared);
+    handle
 }
 
 /// The call of sp_prepexecrpc as a statement: a procedure's name, or ODBC's `{?=call name(?, …)}`, with parameters of
@@ -206,7 +202,7 @@ fn prepared_rpc(call: &str, values: &[Argument]) -> Result<Prepared, SqlError> {
     Ok(Prepared { declarations, text: format!("EXEC {} {}", name.join("."), passed.join(", ")) })
 }
 
-pub(super) fn unknown_handle(handle: Option<i32>) -> SqlError {
+pub(crate) fn unknown_handle(handle: Option<i32>) -> SqlError {
     SqlError::new(
         8179,
         16,

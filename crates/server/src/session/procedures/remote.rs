@@ -8,67 +8,78 @@ use tsql::SqlError;
 use tsql::ast::Declaration;
 use tsql::{parse_declarations, parse_object_name};
 
-use super::super::Session;
-use super::super::interpreter::Frame;
-use super::super::output::Output;
-use super::super::response::{DoneKind, OutputValue, Response, StatementDone, command};
-use super::super::table_argument::{drop_received, parameter_type, receive_table};
-use super::{Argument, Outcome};
 use crate::catalogue::Module;
+use crate::session::Session;
+use crate::session::answer;
+use crate::session::call;
+use crate::session::interpreter::Frame;
+use crate::session::output::Output;
+use crate::session::procedures;
+use crate::session::procedures::{Argument, Outcome};
+use crate::session::response::{DoneKind, OutputValue, Response, StatementDone, command};
+use crate::session::table_argument::{drop_received, parameter_type, receive_table};
 
-impl Session {
-    /// Runs one remote call and ends it with RETURNSTATUS, output values and DONEPROC.
-    pub(in crate::session) async fn remote_call(&mut self, call: RpcRequest, output: &mut Output) {
-        let mut arguments: Vec<Argument> = call.parameters.iter().map(argument).collect();
-        if let Some(error) = no_number(&arguments) {
-            return self.refuse(error, DoneKind::Procedure, output).await;
-        }
-        let result = self.called(&call, &mut arguments, output).await;
-        drop_received(self, &arguments);
-        if output.stopped() {
-            return;
-        }
-        let sent = result.and_then(|outcome| Ok((returned(&call, &arguments, &outcome)?, outcome)));
-        match sent {
-            Ok((values, outcome)) => {
-                output.send(Response::ReturnStatus(outcome.status)).await;
-                for value in values {
-                    output.send(Response::ReturnValue(value)).await;
-                }
-                let done = StatementDone {
-                    kind: DoneKind::Procedure,
-                    command: command::EXECUTE,
-                    count: None,
-                    error: outcome.stop,
-                    fatal: false,
-                };
-                output.send(Response::Done(done)).await;
-            }
-            Err(error) => self.refuse(error, DoneKind::Procedure, output).await,
-        }
+/// Runs one remote call and ends it with RETURNSTATUS, output values and DONEPROC.
+pub(crate) async fn remote_call(session: &mut Session, call: RpcRequest, output: &mut Output) {
+    let mut arguments: Vec<Argument> = call.parameters.iter().map(argument).collect();
+    if let Some(error) = no_number(&arguments) {
+        return answer::refuse(session, error, DoneKind::Procedure, output).await;
     }
+    let result = called(session, &call, &mut arguments, output).await;
+    drop_received(session, &arguments);
+    if output.stopped() {
+        return;
+    }
+    let sent = result.and_then(|outcome| Ok((returned(&call, &arguments, &outcome)?, outcome)));
+    match sent {
+        Ok((values, outcome)) => {
+            output.send(Response::ReturnStatus(outcome.status)).await;
+            for value in values {
+                output.send(Response::ReturnValue(value)).await;
+            }
+            let done = StatementDone {
+                kind: DoneKind::Procedure,
+                command: command::EXECUTE,
+                count: None,
+                error: outcome.stop,
+                fatal: false,
+            };
+            output.send(Response::Done(done)).await;
+        }
+        Err(error) => answer::refuse(session, error, DoneKind::Procedure, output).await,
+    }
+}
 
-    async fn called(
-        &mut self,
-        call: &RpcRequest,
-        arguments: &mut [Argument],
-        output: &mut Output,
-    ) -> Result<Outcome, SqlError> {
-        let (name, database, own) = match &call.procedure {
-            Procedure::Name(name) => match parse_object_name(name) {
-                Ok(parsed) => {
-                    let own = self.own_procedure(&parsed)?;
-                    (parsed.name.to_ascii_lowercase(), parsed.database, own)
-                }
-                Err(_) => (name.to_ascii_lowercase(), None, None),
-            },
-            Procedure::Id(id) => (id.name().to_string(), None, None),
-        };
-        let mut frame = Frame::new(true);
-        receive_tables(self, call, &name, own.as_deref(), arguments, &frame)?;
-        match own {
-            Some(module) => self.call_procedure(&module, arguments, &mut frame, output).await,
-            None => self.procedure(&name, database.as_deref(), arguments, &mut frame, output).await,
+async fn called(
+    session: &mut Session,
+    call: &RpcRequest,
+    arguments: &mut [Argument],
+    output: &mut Output,
+) -> Result<Outcome, SqlError> {
+    let (name, database, own) = match &call.procedure {
+        Procedure::Name(name) => match parse_object_name(name) {
+            Ok(parsed) => {
+                let own = procedures::own_procedure(session, &parsed)?;
+                (parsed.name.to_ascii_lowercase(), parsed.database, own)
+            }
+            Err(_) => (name.to_ascii_lowercase(), None, None),
+        },
+        Procedure::Id(id) => (id.name().to_string(), None, None),
+    };
+    let mut frame = Frame::new(true);
+    receive_tables(session, call, &name, own.as_deref(), arguments, &frame)?;
+    match own {
+        Some(module) => call::call_procedure(session, &module, arguments, &mut frame, output).await,
+        None => {
+            procedures::run_system_procedure(
+                session,
+                &name,
+                database.as_deref(),
+                arguments,
+                &mut frame,
+                output,
+            )
+            .await
         }
     }
 }

@@ -5,12 +5,12 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ModuleWord;
 
-use super::Argument;
-use super::odbc_type::{Dialect, OdbcType};
-use super::parameters::Signature;
-use super::shown::{Shown, Wanted};
 use crate::catalogue::views::{PRODUCT_VERSION, View};
 use crate::catalogue::{ModuleDefinition, ModuleKind, same_name};
+use crate::session::procedures::Argument;
+use crate::session::procedures::odbc_type::{Dialect, OdbcType};
+use crate::session::procedures::parameters::Signature;
+use crate::session::procedures::shown::{Shown, Wanted};
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())
@@ -23,7 +23,7 @@ const STORED_PROCEDURES: Signature = Signature {
 };
 
 /// sp_stored_procedures: procedures and functions, and the system procedures that this server has.
-pub(super) fn stored_procedures(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn stored_procedures(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = STORED_PROCEDURES.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
     let off = parameters.is_off(3);
@@ -84,7 +84,7 @@ const PROCEDURE_COLUMNS: Signature = Signature {
 };
 
 /// sp_sproc_columns: the parameters of procedures and functions; those of the system are not described.
-pub(super) fn procedure_columns(
+pub(crate) fn procedure_columns(
     shown: &Shown,
     procedure: &str,
     arguments: &[Argument],
@@ -255,7 +255,7 @@ fn parameter_row(
 }
 
 /// xp_msver: facts of the server and its machine.
-pub(super) fn server_versions(arguments: &[Argument]) -> View {
+pub(crate) fn server_versions(arguments: &[Argument]) -> View {
     let wanted: Vec<String> = arguments.iter().map(super::text_of_value).collect();
     let mut view = View::new(&[
         ("Index", "int"),
@@ -295,7 +295,7 @@ const SERVER_INFO: Signature =
     Signature { name: "sp_server_info", parameters: &["@attribute_id"], required: 0 };
 
 /// sp_server_info.
-pub(super) fn server_info(arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn server_info(arguments: &[Argument]) -> Result<View, SqlError> {
     let wanted = SERVER_INFO.bind(arguments)?.int(0);
     let mut view = View::new(&[
         ("attribute_id", "int!"),

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use query::{Datum, Pattern};
 use tsql::SqlError;
 
-use super::super::Session;
-use super::super::interpreter::Frame;
 use crate::catalogue::{Module, ModuleKind, TableDefinition, same_name, views};
+use crate::session::Session;
+use crate::session::environment;
+use crate::session::interpreter::Frame;
 
 /// A database as the procedures show it.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// Its name.
     pub database: String,
     /// Names of its schemas.
@@ -24,7 +25,7 @@ pub(super) struct Shown {
 }
 
 /// A name that a caller asks for.
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// Any.
     All,
     /// One, whatever its case.
@@ -121,31 +122,29 @@ impl Shown {
     }
 }
 
-impl Session {
-    /// The database that a procedure was called in: `database..sp_tables`, or the current one. Errors: 911.
-    pub(super) fn shown(&self, database: Option<&str>, frame: &Frame) -> Result<Shown, SqlError> {
-        let facts = self.facts(frame);
-        let wanted = database.filter(|database| !database.is_empty()).unwrap_or(&self.database);
-        let entry = facts.directory.database(wanted).ok_or_else(|| SqlError::unknown_database(wanted))?;
-        let tables = self
-            .work
-            .view()
-            .tables()?
-            .into_iter()
-            // Temporary tables can be asked for by name from anywhere.
-            .filter(|table| {
-                same_name(&table.definition.database, &entry.name) || table.definition.name.starts_with('#')
-            })
-            .map(|table| (table.definition, table.rows))
-            .collect();
-        let mut modules = self.work.view().modules()?;
-        modules.retain(|module| same_name(&module.definition.database, &entry.name));
-        Ok(Shown {
-            modules,
-            database: entry.name.clone(),
-            schemas: entry.schemas.iter().map(|schema| schema.name.clone()).collect(),
-            databases: facts.directory.databases.iter().map(|database| database.name.clone()).collect(),
-            tables,
+/// The database that a procedure was called in: `database..sp_tables`, or the current one. Errors: 911.
+pub(crate) fn shown_by(session: &Session, database: Option<&str>, frame: &Frame) -> Result<Shown, SqlError> {
+    let facts = environment::facts_of(session, frame);
+    let wanted = database.filter(|database| !database.is_empty()).unwrap_or(&session.database);
+    let entry = facts.directory.database(wanted).ok_or_else(|| SqlError::unknown_database(wanted))?;
+    let tables = session
+        .work
+        .view()
+        .tables()?
+        .into_iter()
+        // Temporary tables can be asked for by name from anywhere.
+        .filter(|table| {
+            same_name(&table.definition.database, &entry.name) || table.definition.name.starts_with('#')
         })
-    }
+        .map(|table| (table.definition, table.rows))
+        .collect();
+    let mut modules = session.work.view().modules()?;
+    modules.retain(|module| same_name(&module.definition.database, &entry.name));
+    Ok(Shown {
+        modules,
+        database: entry.name.clone(),
+        schemas: entry.schemas.iter().map(|schema| schema.name.clone()).collect(),
+        databases: facts.directory.databases.iter().map(|database| database.name.clone()).collect(),
+        tables,
+    })
 }

@@ -7,13 +7,14 @@ use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::parse_object_name;
 
-use super::super::Session;
-use super::super::output::Output;
-use super::super::work::{OpenTable, Place, store_error, waiting};
-use super::Argument;
-use super::parameters::Signature;
 use crate::catalogue::same_name;
 use crate::catalogue::views::{View, index_rows, space_of};
+use crate::session::Session;
+use crate::session::output::Output;
+use crate::session::procedures::Argument;
+use crate::session::procedures::parameters::Signature;
+use crate::session::procedures::show;
+use crate::session::work::{OpenTable, Place, store_error, waiting};
 use crate::storage::Figures;
 
 const SPACE_USED: Signature = Signature {
@@ -89,170 +90,169 @@ fn megabytes(pages: u64) -> Datum {
     Datum::Text(format!("{:.2} MB", pages as f64 * PAGE_BYTES as f64 / 1_048_576.0))
 }
 
-impl Session {
-    /// The space of a table, or of the database. Errors: 15009, 15143, 15250.
-    pub(super) async fn space_used(
-        &mut self,
-        database: Option<&str>,
-        arguments: &[Argument],
-        output: &mut Output,
-    ) -> Result<(), SqlError> {
-        let parameters = SPACE_USED.bind(arguments)?;
-        if let Some(usage) = parameters.text(1)
-            && !["true", "false"].iter().any(|word| usage.eq_ignore_ascii_case(word))
-        {
-            let text = format!(
-                "'{usage}' is not a valid option for the @updateusage parameter. Enter either 'true' or 'false'."
-            );
-            return Err(SqlError::new(15143, 11, 1, text));
+/// The space of a table, or of the database. Errors: 15009, 15143, 15250.
+pub(crate) async fn show_space(
+    session: &mut Session,
+    database: Option<&str>,
+    arguments: &[Argument],
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    let parameters = SPACE_USED.bind(arguments)?;
+    if let Some(usage) = parameters.text(1)
+        && !["true", "false"].iter().any(|word| usage.eq_ignore_ascii_case(word))
+    {
+        let text = format!(
+            "'{usage}' is not a valid option for the @updateusage parameter. Enter either 'true' or 'false'."
+        );
+        return Err(SqlError::new(15143, 11, 1, text));
+    }
+    let database = database.filter(|name| !name.is_empty()).unwrap_or(&session.database).to_string();
+    match parameters.text(0) {
+        Some(name) => {
+            let view = space_of_table(session, &database, &name)?;
+            show::show_view(session, view, output).await
         }
-        let database = database.filter(|name| !name.is_empty()).unwrap_or(&self.database).to_string();
-        match parameters.text(0) {
-            Some(name) => {
-                let view = self.space_of_table(&database, &name)?;
-                self.show_view(view, output).await
+        None => {
+            let one = parameters.text(3).is_some_and(|one| one != "0");
+            for view in space_of_database(session, &database, one)? {
+                show::show_view(session, view, output).await?;
             }
-            None => {
-                let one = parameters.text(3).is_some_and(|one| one != "0");
-                for view in self.space_of_database(&database, one)? {
-                    self.show_view(view, output).await?;
-                }
-                Ok(())
-            }
+            Ok(())
         }
     }
+}
 
-    fn space_of_table(&self, database: &str, name: &str) -> Result<View, SqlError> {
-        let missing = || {
-            let text = format!(
-                "The object '{name}' does not exist in database '{database}' or is invalid for this operation."
-            );
-            SqlError::new(15009, 16, 1, text)
-        };
-        let wanted = parse_object_name(name).map_err(|_| missing())?;
-        if wanted.database.as_deref().is_some_and(|named| !same_name(named, database)) {
-            let text = "The database name component of the object qualifier must be the name of the current database.";
-            return Err(SqlError::new(15250, 16, 1, text));
+fn space_of_table(session: &Session, database: &str, name: &str) -> Result<View, SqlError> {
+    let missing = || {
+        let text = format!(
+            "The object '{name}' does not exist in database '{database}' or is invalid for this operation."
+        );
+        SqlError::new(15009, 16, 1, text)
+    };
+    let wanted = parse_object_name(name).map_err(|_| missing())?;
+    if wanted.database.as_deref().is_some_and(|named| !same_name(named, database)) {
+        let text =
+            "The database name component of the object qualifier must be the name of the current database.";
+        return Err(SqlError::new(15250, 16, 1, text));
+    }
+    let table = session.work.find(&wanted, database)?.ok_or_else(missing)?;
+    let mut used = Used::default();
+    let figures = session.instance.store().figures_of(&table.definition.database);
+    if let Some(figures) = figures.filter(|_| table.place == Place::Shared) {
+        waiting(|| used.add(&figures, &table));
+    }
+    let columns: Vec<_> =
+        [("name", "nvarchar(128)"), ("rows", "char(20)")].into_iter().chain(RESERVED).collect();
+    let mut view = View::new(&columns);
+    let mut row =
+        vec![Datum::Text(table.definition.name.clone()), Datum::Text(format!("{:<20}", table.rows))];
+    row.extend(used.cells());
+    view.push(row);
+    Ok(view)
+}
+
+fn space_of_database(session: &Session, database: &str, one: bool) -> Result<Vec<View>, SqlError> {
+    let directory = session.work.directory();
+    let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
+    let mut used = Used::default();
+    let (mut size, mut free) = (0, 0);
+    let figures = session.instance.store().figures_of(database);
+    if let Some(figures) = figures {
+        let tables = session.work.view().tables()?;
+        waiting(|| {
+            let own = tables.iter().filter(|table| same_name(&table.definition.database, database));
+            own.for_each(|table| used.add(&figures, table));
+        });
+        for file in figures.engine().data_files() {
+            size += file.size_pages;
+            free += file.free_pages;
         }
-        let table = self.work.find(&wanted, database)?.ok_or_else(missing)?;
-        let mut used = Used::default();
-        let figures = self.instance.store().figures_of(&table.definition.database);
-        if let Some(figures) = figures.filter(|_| table.place == Place::Shared) {
-            waiting(|| used.add(&figures, &table));
-        }
-        let columns: Vec<_> =
-            [("name", "nvarchar(128)"), ("rows", "char(20)")].into_iter().chain(RESERVED).collect();
+        size += figures.engine().log_space().total_bytes.div_ceil(PAGE_BYTES as u64);
+    }
+    let sizes = vec![Datum::Text(entry.name.clone()), megabytes(size), megabytes(free)];
+    if one {
+        let columns: Vec<_> = DATABASE_SIZE.into_iter().chain(RESERVED).collect();
         let mut view = View::new(&columns);
-        let mut row =
-            vec![Datum::Text(table.definition.name.clone()), Datum::Text(format!("{:<20}", table.rows))];
-        row.extend(used.cells());
-        view.push(row);
-        Ok(view)
+        view.push(sizes.into_iter().chain(used.cells()).collect());
+        return Ok(vec![view]);
     }
+    let (mut first, mut second) = (View::new(&DATABASE_SIZE), View::new(&RESERVED));
+    first.push(sizes);
+    second.push(used.cells().to_vec());
+    Ok(vec![first, second])
+}
 
-    fn space_of_database(&self, database: &str, one: bool) -> Result<Vec<View>, SqlError> {
-        let directory = self.work.directory();
-        let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
-        let mut used = Used::default();
-        let (mut size, mut free) = (0, 0);
-        let figures = self.instance.store().figures_of(database);
-        if let Some(figures) = figures {
-            let tables = self.work.view().tables()?;
-            waiting(|| {
-                let own = tables.iter().filter(|table| same_name(&table.definition.database, database));
-                own.for_each(|table| used.add(&figures, table));
-            });
-            for file in figures.engine().data_files() {
-                size += file.size_pages;
-                free += file.free_pages;
-            }
-            size += figures.engine().log_space().total_bytes.div_ceil(PAGE_BYTES as u64);
-        }
-        let sizes = vec![Datum::Text(entry.name.clone()), megabytes(size), megabytes(free)];
-        if one {
-            let columns: Vec<_> = DATABASE_SIZE.into_iter().chain(RESERVED).collect();
-            let mut view = View::new(&columns);
-            view.push(sizes.into_iter().chain(used.cells()).collect());
-            return Ok(vec![view]);
-        }
-        let (mut first, mut second) = (View::new(&DATABASE_SIZE), View::new(&RESERVED));
-        first.push(sizes);
-        second.push(used.cells().to_vec());
-        Ok(vec![first, second])
+/// What another compression would make of a table. Errors: 15009, 15659, 15661.
+pub(crate) fn compression_savings(
+    session: &Session,
+    database: Option<&str>,
+    arguments: &[Argument],
+) -> Result<View, SqlError> {
+    let parameters = SAVINGS.bind(arguments)?;
+    let database = database.filter(|name| !name.is_empty()).unwrap_or(&session.database);
+    let directory = session.work.directory();
+    let schema = parameters.text(0).unwrap_or_else(|| "dbo".to_string());
+    if directory.database(database).and_then(|entry| entry.schema(&schema)).is_none() {
+        let text = format!("The schema '{schema}' specified for parameter schema_name does not exist.");
+        return Err(SqlError::new(15659, 16, 1, text));
     }
-
-    /// What another compression would make of a table. Errors: 15009, 15659, 15661.
-    pub(super) fn compression_savings(
-        &self,
-        database: Option<&str>,
-        arguments: &[Argument],
-    ) -> Result<View, SqlError> {
-        let parameters = SAVINGS.bind(arguments)?;
-        let database = database.filter(|name| !name.is_empty()).unwrap_or(&self.database);
-        let directory = self.work.directory();
-        let schema = parameters.text(0).unwrap_or_else(|| "dbo".to_string());
-        if directory.database(database).and_then(|entry| entry.schema(&schema)).is_none() {
-            let text = format!("The schema '{schema}' specified for parameter schema_name does not exist.");
-            return Err(SqlError::new(15659, 16, 1, text));
+    let name = parameters.text(1).unwrap_or_default();
+    if name.starts_with('#') {
+        let text = "Compressing temporary tables is not supported by the stored procedure sp_estimate_data_compression_savings.";
+        return Err(SqlError::new(15661, 16, 1, text));
+    }
+    let wanted =
+        ObjectName { database: Some(database.to_string()), schema: Some(schema), name: name.clone() };
+    let table = session.work.find(&wanted, database)?.ok_or_else(|| {
+        let text = format!(
+            "The object '{name}' does not exist in database '{database}' or is invalid for this operation."
+        );
+        SqlError::new(15009, 16, 1, text)
+    })?;
+    let compression = parameters.text(4).unwrap_or_else(|| "NONE".to_string());
+    let compression: Compression = compression
+        .to_ascii_uppercase()
+        .parse()
+        .map_err(|_| SqlError::unsupported(&format!("DATA_COMPRESSION = {compression}")))?;
+    let mut view = View::new(&[
+        ("object_name", "sysname!"),
+        ("schema_name", "sysname!"),
+        ("index_id", "int!"),
+        ("partition_number", "int!"),
+        ("size_with_current_compression_setting(KB)", "bigint"),
+        ("size_with_requested_compression_setting(KB)", "bigint"),
+        ("sample_size_with_current_compression_setting(KB)", "bigint"),
+        ("sample_size_with_requested_compression_setting(KB)", "bigint"),
+    ]);
+    let definition = &table.definition;
+    let Some(figures) = session.instance.store().figures_of(&definition.database) else { return Ok(view) };
+    let Some(pages) = figures.table(definition) else { return Ok(view) };
+    let index = parameters.int(2);
+    if parameters.int(3).is_some_and(|partition| partition != 1) {
+        return Ok(view);
+    }
+    for row in index_rows(definition) {
+        if index.is_some_and(|index| index != i64::from(row.id)) {
+            continue;
         }
-        let name = parameters.text(1).unwrap_or_default();
-        if name.starts_with('#') {
-            let text = "Compressing temporary tables is not supported by the stored procedure sp_estimate_data_compression_savings.";
-            return Err(SqlError::new(15661, 16, 1, text));
+        let name = row.name.filter(|_| row.id > 1);
+        // What is declared only has no pages.
+        if name.is_some_and(|name| pages.index(name).is_none()) {
+            continue;
         }
-        let wanted =
-            ObjectName { database: Some(database.to_string()), schema: Some(schema), name: name.clone() };
-        let table = self.work.find(&wanted, database)?.ok_or_else(|| {
-            let text = format!(
-                "The object '{name}' does not exist in database '{database}' or is invalid for this operation."
-            );
-            SqlError::new(15009, 16, 1, text)
-        })?;
-        let compression = parameters.text(4).unwrap_or_else(|| "NONE".to_string());
-        let compression: Compression = compression
-            .to_ascii_uppercase()
-            .parse()
-            .map_err(|_| SqlError::unsupported(&format!("DATA_COMPRESSION = {compression}")))?;
-        let mut view = View::new(&[
-            ("object_name", "sysname!"),
-            ("schema_name", "sysname!"),
-            ("index_id", "int!"),
-            ("partition_number", "int!"),
-            ("size_with_current_compression_setting(KB)", "bigint"),
-            ("size_with_requested_compression_setting(KB)", "bigint"),
-            ("sample_size_with_current_compression_setting(KB)", "bigint"),
-            ("sample_size_with_requested_compression_setting(KB)", "bigint"),
+        let estimate = waiting(|| figures.estimate(pages, name, compression))
+            .map_err(|error| store_error(error.into()))?;
+        let size = |bytes: u64| Datum::Int((bytes / 1024) as i64);
+        view.push(vec![
+            Datum::Text(definition.name.clone()),
+            Datum::Text(definition.schema.clone()),
+            Datum::Int(i64::from(row.id)),
+            Datum::Int(1),
+            size(estimate.current_bytes),
+            size(estimate.requested_bytes),
+            size(estimate.sample_current_bytes),
+            size(estimate.sample_requested_bytes),
         ]);
-        let definition = &table.definition;
-        let Some(figures) = self.instance.store().figures_of(&definition.database) else { return Ok(view) };
-        let Some(pages) = figures.table(definition) else { return Ok(view) };
-        let index = parameters.int(2);
-        if parameters.int(3).is_some_and(|partition| partition != 1) {
-            return Ok(view);
-        }
-        for row in index_rows(definition) {
-            if index.is_some_and(|index| index != i64::from(row.id)) {
-                continue;
-            }
-            let name = row.name.filter(|_| row.id > 1);
-            // What is declared only has no pages.
-            if name.is_some_and(|name| pages.index(name).is_none()) {
-                continue;
-            }
-            let estimate = waiting(|| figures.estimate(pages, name, compression))
-                .map_err(|error| store_error(error.into()))?;
-            let size = |bytes: u64| Datum::Int((bytes / 1024) as i64);
-            view.push(vec![
-                Datum::Text(definition.name.clone()),
-                Datum::Text(definition.schema.clone()),
-                Datum::Int(i64::from(row.id)),
-                Datum::Int(1),
-                size(estimate.current_bytes),
-                size(estimate.requested_bytes),
-                size(estimate.sample_current_bytes),
-                size(estimate.sample_requested_bytes),
-            ]);
-        }
-        Ok(view)
     }
+    Ok(view)
 }

@@ -3,10 +3,10 @@
 use query::Datum;
 use tsql::SqlError;
 
-use super::Argument;
-use super::parameters::Signature;
-use super::shown::{Shown, Wanted};
 use crate::catalogue::views::View;
+use crate::session::procedures::Argument;
+use crate::session::procedures::parameters::Signature;
+use crate::session::procedures::shown::{Shown, Wanted};
 
 const TABLES: Signature = Signature {
     name: "sp_tables",
@@ -19,7 +19,7 @@ fn text(value: &str) -> Datum {
 }
 
 /// sp_tables, and sp_tableswc, whose qualifier may be a pattern.
-pub(super) fn tables(shown: &Shown, arguments: &[Argument], wildcard: bool) -> Result<View, SqlError> {
+pub(crate) fn tables(shown: &Shown, arguments: &[Argument], wildcard: bool) -> Result<View, SqlError> {
     let parameters = TABLES.bind(arguments)?;
     let mut view = View::new(&[
         ("TABLE_QUALIFIER", "name"),
@@ -99,7 +99,7 @@ const TABLE_PRIVILEGES: Signature = Signature {
 };
 
 /// sp_table_privileges: everything is granted to dbo, the only user.
-pub(super) fn table_privileges(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn table_privileges(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = TABLE_PRIVILEGES.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
     let off = parameters.is_off(3);
@@ -130,7 +130,7 @@ const COLUMN_PRIVILEGES: Signature = Signature {
 };
 
 /// sp_column_privileges.
-pub(super) fn column_privileges(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn column_privileges(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = COLUMN_PRIVILEGES.bind(arguments)?;
     shown.check_qualifier(parameters.text(2).as_deref())?;
     let (name, owner) = (Wanted::exact(parameters.text(0)), Wanted::exact(parameters.text(1)));
@@ -161,7 +161,7 @@ pub(super) fn column_privileges(shown: &Shown, arguments: &[Argument]) -> Result
 }
 
 /// sp_databases; sizes are not kept.
-pub(super) fn databases(shown: &Shown) -> View {
+pub(crate) fn databases(shown: &Shown) -> View {
     let mut view =
         View::new(&[("DATABASE_NAME", "name"), ("DATABASE_SIZE", "int"), ("REMARKS", "varchar(254)")]);
     let mut names = shown.databases.clone();

@@ -6,18 +6,18 @@ use tsql::SqlError;
 use tsql::module::{ModuleBody, TriggerEvents};
 use tsql::parse_object_name;
 
-use super::Argument;
-use super::parameters::Signature;
-use super::shown::Shown;
 use crate::catalogue::views::View;
 use crate::session::Session;
+use crate::session::procedures::Argument;
+use crate::session::procedures::parameters::Signature;
+use crate::session::procedures::shown::Shown;
 use crate::session::trigger::order_trigger;
 
 const HELP_TRIGGER: Signature =
     Signature { name: "sp_helptrigger", parameters: &["@tabname", "@triggertype"], required: 1 };
 
 /// sp_helptrigger: the triggers of a table. Errors: 15009 if there is none of the name, 15305 for an unknown kind.
-pub(super) fn help_trigger(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
+pub(crate) fn help_trigger(shown: &Shown, arguments: &[Argument]) -> Result<View, SqlError> {
     let parameters = HELP_TRIGGER.bind(arguments)?;
     let written = parameters.text(0).unwrap_or_default();
     let name = parse_object_name(&written).ok();
@@ -77,7 +77,7 @@ const SET_TRIGGER_ORDER: Signature = Signature {
 
 /// sp_settriggerorder. Errors: 15165 if there is no such trigger, 15600 for arguments that mean nothing, 40515 for triggers of a database or the
 /// server, and those of the trigger itself.
-pub(super) fn set_trigger_order(session: &mut Session, arguments: &[Argument]) -> Result<(), SqlError> {
+pub(crate) fn set_trigger_order(session: &mut Session, arguments: &[Argument]) -> Result<(), SqlError> {
     let parameters = SET_TRIGGER_ORDER.bind(arguments)?;
     if parameters.text(3).is_some() {
         return Err(SqlError::unsupported("sp_settriggerorder of a DDL or logon trigger"));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use store::{StoreError, TableId};
 use tsql::SqlError;
 
-use super::{Mark, Pair, Place, SharedPair, commit_both, keyed_error, store_error, waiting};
 use crate::catalogue::TableDefinition;
+use crate::session::work::{Mark, Pair, Place, SharedPair, commit_both, keyed_error, store_error, waiting};
 use crate::session::{FinishedLoad, Instance};
 use crate::storage::{KeyRange, Reads, Scan, Transaction};
 
@@ -91,11 +91,11 @@ impl WorkAccess {
 
 /// The transaction's side of a bulk load.
 pub(crate) struct BulkWork {
-    pub(super) instance: Arc<Instance>,
-    pub(super) pair: SharedPair,
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) pair: SharedPair,
     /// The load is a transaction of its own.
-    pub(super) alone: bool,
-    pub(super) mark: Mark,
+    pub(crate) alone: bool,
+    pub(crate) mark: Mark,
 }
 
 impl BulkWork {
@@ -122,7 +122,7 @@ impl BulkWork {
 }
 
 /// Undoes what the session's transaction did since the mark.
-pub(super) fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
+pub(crate) fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
     let mut pair = pair.lock();
     if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.0) {
         transaction.rollback_to(savepoint).map_err(SqlError::internal)?;

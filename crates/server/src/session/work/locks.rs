@@ -5,7 +5,7 @@ use std::time::Duration;
 use store::LockMode;
 use tsql::SqlError;
 
-use super::{Mark, OpenTable, Work};
+use crate::session::work::{Mark, OpenTable, Work};
 use crate::storage::RowLocator;
 
 impl Work {

@@ -4,7 +4,7 @@ use arrow::array::RecordBatch;
 use query::RowScan;
 use tsql::SqlError;
 
-use super::error::store_error;
+use crate::session::work::error::store_error;
 use crate::storage::Scan;
 
 /// A scan whose errors are T-SQL's.

@@ -6,12 +6,12 @@ use std::time::Duration;
 use store::{StoreError, TableInfo};
 use tsql::SqlError;
 
-use super::{OpenTable, Pair, Place, Work, WorkView, store_error};
+use crate::session::work::{OpenTable, Pair, Place, Work, WorkView, store_error};
 use crate::storage::{Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot};
 
 /// What a statement outside of a transaction reads: what was committed when it first looked.
 #[derive(Debug, Default)]
-pub(super) struct StatementReads(OnceLock<Snapshot>);
+pub(crate) struct StatementReads(OnceLock<Snapshot>);
 
 impl StatementReads {
     fn of(&self, store: &Databases) -> &Snapshot {
@@ -136,15 +136,15 @@ impl Work {
 }
 
 impl WorkView {
-    pub(super) fn committed_infos(&self) -> Vec<TableInfo> {
+    pub(crate) fn committed_infos(&self) -> Vec<TableInfo> {
         self.reads.of(self.instance.store()).tables()
     }
 
-    pub(super) fn committed_referring(&self, key: &str) -> Vec<TableInfo> {
+    pub(crate) fn committed_referring(&self, key: &str) -> Vec<TableInfo> {
         self.reads.of(self.instance.store()).referring(key)
     }
 
-    pub(super) fn committed_info(&self, key: &str) -> Option<TableInfo> {
+    pub(crate) fn committed_info(&self, key: &str) -> Option<TableInfo> {
         self.reads.of(self.instance.store()).table(key)
     }
 }

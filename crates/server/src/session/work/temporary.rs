@@ -7,30 +7,30 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use store::{StoreError, TableId, TableInfo};
 
-use super::Place;
 use crate::catalogue::store_key;
 use crate::session::Instance;
+use crate::session::work::Place;
 use crate::storage::Transaction;
 
 const TEMPDB: &str = "tempdb";
 
 /// The name of a `#` object in the store. `number` is that of the session.
-pub(super) fn own_key(name: &str, number: u64) -> String {
+pub(crate) fn own_key(name: &str, number: u64) -> String {
     format!("{}.{number}", global_key(name))
 }
 
 /// The name of a table variable in the store.
-pub(super) fn variable_key(name: &str, number: u64, object_id: i32) -> String {
+pub(crate) fn variable_key(name: &str, number: u64, object_id: i32) -> String {
     format!("{}.{number}.{object_id}", global_key(name))
 }
 
 /// The name of a `##` object in the store.
-pub(super) fn global_key(name: &str) -> String {
+pub(crate) fn global_key(name: &str) -> String {
     store_key(TEMPDB, "dbo", name)
 }
 
 /// Where a session finds a table of the store; `None`: it is another session's, or a table variable, which scopes know.
-pub(super) fn place_of_key(key: &str, number: u64) -> Option<Place> {
+pub(crate) fn place_of_key(key: &str, number: u64) -> Option<Place> {
     if !key.starts_with("tempdb.dbo.") {
         return Some(Place::Shared);
     }
@@ -59,7 +59,7 @@ fn unescaped_parts(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What a session has made in tempdb. Dropped with it, once nobody uses it any more.
-pub(super) struct TemporaryObjects {
+pub(crate) struct TemporaryObjects {
     instance: Arc<Instance>,
     number: u64,
     /// It has made `#` objects.
@@ -145,7 +145,7 @@ impl Drop for TemporaryObjects {
 }
 
 /// Drops tables of tempdb, as far as they are still there, in a transaction of its own.
-pub(super) fn drop_objects(
+pub(crate) fn drop_objects(
     instance: &Instance,
     ids: &[TableId],
     timeout: Duration,

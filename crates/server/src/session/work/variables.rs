@@ -8,17 +8,17 @@ use arrow::array::RecordBatch;
 use store::TableId;
 use tsql::SqlError;
 
-use super::temporary::{drop_objects, variable_key};
-use super::{Work, store_error};
 use crate::catalogue::TableDefinition;
+use crate::session::work::temporary::{drop_objects, variable_key};
+use crate::session::work::{Work, store_error};
 
 /// The table variables and temporary tables that a batch or procedure has made.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct TableScope {
     /// By name in lower case.
-    pub(super) variables: HashMap<String, VariableTable>,
+    pub(crate) variables: HashMap<String, VariableTable>,
     /// Temporary tables, which go when a procedure ends.
-    pub(super) temporary: Vec<(String, i32)>,
+    pub(crate) temporary: Vec<(String, i32)>,
 }
 
 /// A table variable as a scope knows it.
@@ -60,18 +60,18 @@ impl VariableTable {
 
 impl TableScope {
     /// The table of a name: a variable's with its `@`, or `inserted` or `deleted`.
-    pub(super) fn table(&self, name: &str) -> Option<&VariableTable> {
+    pub(crate) fn table(&self, name: &str) -> Option<&VariableTable> {
         if self.variables.is_empty() { None } else { self.variables.get(&name.to_lowercase()) }
     }
 
     /// Those that go with the scope.
-    pub(super) fn own_tables(&self) -> impl Iterator<Item = &VariableTable> {
+    pub(crate) fn own_tables(&self) -> impl Iterator<Item = &VariableTable> {
         self.variables.values().filter(|table| !table.borrowed)
     }
 }
 
 impl VariableTable {
-    pub(super) fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &str {
         &self.key
     }
 }
