@@ -2,6 +2,7 @@
 
 - Files that import one another form a circle; none has more than CIRCLE_LIMIT files.
 - A type has at most METHODS_LIMIT methods of its own, in however many files they stand.
+- The folders of a crate in LAYERS use those before them alone.
 - A name such as `room::noun` in ARCHITECTURE.md or docs/ stands somewhere in the code.
 
 What was larger when the check came stands in KNOWN. Such a figure may only fall: whoever makes it smaller
@@ -35,6 +36,16 @@ KNOWN_METHODS = {
     ("tsql", "SqlError"): 77,
 }
 WITHOUT_LIMIT = {("tsql", "Parser")}
+
+# A crate's folders from the lowest to the highest.
+LAYERS = {
+    "store": (
+        "page error lock_mode codec figures disk log record cache space lock tree catalogue database sort heap scan"
+        " check transaction engine backup"
+    ).split(),
+}
+# The one arrow upwards: where a row of a page ends, its record says.
+KNOWN_ARROWS = {("store", "page", "record")}
 
 # Comments, then texts (raw, plain, characters): what is in them is no code.
 TEXT = re.compile(
@@ -172,6 +183,25 @@ def circle_offences(found: dict[str, dict[Path, str]]) -> list[str]:
     return offences
 
 
+def layer_offences(found: dict[str, dict[Path, str]]) -> list[str]:
+    offences = []
+    for crate, layers in LAYERS.items():
+        modules = found[crate]
+        imports = imports_of(modules)
+        height = {layer: place for place, layer in enumerate(layers)}
+        for module in filter(None, modules):
+            if module[0] not in height:
+                offences.append(f"crates/{crate}: {module[0]} is not among its layers")
+                continue
+            paths = re.findall(r"\bcrate::(\w+)", modules[module])
+            used = {path[0] for path in imports[module] if path} | {path for path in paths if path in height}
+            for layer in sorted(used):
+                upwards = height.get(layer, 0) > height[module[0]]
+                if upwards and (crate, module[0], layer) not in KNOWN_ARROWS:
+                    offences.append(f"crates/{crate}: {'::'.join(module)} uses {layer}, a layer above it")
+    return offences
+
+
 def method_offences(found: dict[str, dict[Path, str]]) -> list[str]:
     methods: collections.Counter[tuple[str, str]] = collections.Counter()
     for crate, modules in found.items():
@@ -212,7 +242,7 @@ def name_offences() -> list[str]:
 
 def main() -> int:
     found = crates()
-    offences = circle_offences(found) + method_offences(found) + name_offences()
+    offences = circle_offences(found) + layer_offences(found) + method_offences(found) + name_offences()
     print("\n".join(offences) or "structure: all hold")
     return 1 if offences else 0
 

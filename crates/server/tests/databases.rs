@@ -15,8 +15,8 @@ use std::time::Duration;
 use answers::{answer, login};
 use bulkwire_server::session::{Instance, Session};
 use bulkwire_server::storage::{Databases, DirectoryFolders, Folders, MARK, OpenError};
-use store::engine::volume::{Volume, VolumeFile};
-use store::engine::{EngineError, EngineOptions};
+use store::disk::volume::{Volume, VolumeFile};
+use store::{EngineError, EngineOptions};
 
 /// Rows, errors and messages of a batch.
 async fn lines(session: &mut Session, batch: &str) -> Vec<String> {
@@ -307,7 +307,7 @@ async fn folders_that_are_not_the_servers_are_left_alone() {
 #[test]
 fn a_directory_of_one_store_for_all_databases_is_refused_with_its_form() {
     let folder = tempfile::tempdir().unwrap();
-    drop(store::engine::Engine::open(folder.path(), EngineOptions::default()).unwrap());
+    drop(store::Engine::open(folder.path(), EngineOptions::default()).unwrap());
     let refused = Databases::open(folder.path(), false).unwrap_err();
     assert!(matches!(refused, OpenError::OneStore { .. }), "{refused}");
 }

@@ -14,8 +14,8 @@ use arrow::array::{Int32Array, RecordBatch};
 use bulkwire_server::session::response::Response;
 use bulkwire_server::session::{Cancellation, Instance, Request, Session, begin_bulk, execute};
 use bulkwire_server::storage::{Databases, DirectoryFolders, Folders};
-use store::engine::volume::{Volume, VolumeFile};
-use store::engine::{EngineError, EngineOptions};
+use store::disk::volume::{Volume, VolumeFile};
+use store::{EngineError, EngineOptions};
 use tds::SqlType;
 use tokio::sync::mpsc;
 

@@ -254,7 +254,7 @@ async fn told(session: &mut Session, statement: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_load_says_which_conditions_of_minimal_logging_failed() {
-    use store::engine::RecoveryModel;
+    use store::RecoveryModel;
     let (instance, mut session) = filled().await;
     let pages = instance.store();
     let model = |model| pages.master().engine().set_recovery_model(model).unwrap();

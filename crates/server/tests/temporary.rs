@@ -128,7 +128,7 @@ async fn room_is_given_back() {
     }
     let after = engine.usage();
     // One round takes some 150 extents.
-    let taken = |usage: &store::engine::Usage| usage.extents - usage.free_extents;
+    let taken = |usage: &store::Usage| usage.extents - usage.free_extents;
     assert!(taken(&after) <= taken(&before) + 50, "{} extents after {}", taken(&after), taken(&before));
     assert!(after.extents <= before.extents + 500, "{} extents after {}", after.extents, before.extents);
     drop(session);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use answers::{answer, login};
 use bulkwire_server::session::{Instance, Session};
 use bulkwire_server::storage::Databases;
-use store::engine::{Engine, ScanDetail};
+use store::{Engine, ScanDetail};
 
 struct Server {
     instance: Arc<Instance>,

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 use arrow::array::{
     ArrayRef, Decimal128Array, Int32Array, RecordBatch, StringArray, TimestampMillisecondArray,
 };
-use bulkwire_store::engine::layout::Layout;
-use bulkwire_store::engine::{
+use bulkwire_store::record::layout::Layout;
+use bulkwire_store::{
     BulkOptions, BulkWriter, Column, Compression, Engine, EngineOptions, IndexDefinition, Kind, Scan,
     ScanDetail,
 };

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bulkwire_store::engine::{Engine, EngineOptions, RecoveryModel};
+use bulkwire_store::{Engine, EngineOptions, RecoveryModel};
 
 use checksum::Checksum;
 use process_time::process_time;

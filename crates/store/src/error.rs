@@ -1,63 +1,369 @@
-//! Errors of those who keep tables by their ids and wait for locks.
+//! What the engine refuses, and what it finds broken.
 
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use arrow::error::ArrowError;
+use arrow::array::RecordBatch;
 
-use crate::TableId;
-use crate::engine::EngineError;
+use crate::page::PageId;
+use crate::page::lsn::Lsn;
 
-/// What can go wrong while reading from, writing to or committing to a database.
+/// Any failure of the engine. `sql_error` gives SQL Server's number where it has one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
-    /// The table does not exist (any more), or was created by a transaction that has not committed.
-    #[error("no table with id {}", .table.0)]
-    NoSuchTable {
-        /// The id that was asked for.
-        table: TableId,
+pub enum EngineError {
+    /// The disk refused an operation.
+    #[error("cannot {operation} {}: {source}", .path.display())]
+    Io {
+        /// What was tried: `open`, `read`, `write`, `sync`, …
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
     },
-    /// A batch does not fit the table's schema: number or type of columns, or a null where none may be.
-    #[error("batch does not fit table {table:?}: {reason}")]
-    SchemaMismatch {
-        /// Name of the table.
-        table: String,
+    /// A page is not what was written. The rest of the database is usable.
+    #[error("page {page} is damaged: {reason}")]
+    DamagedPage {
+        /// The page.
+        page: PageId,
+        /// Which check failed.
+        reason: String,
+    },
+    /// The log is damaged before its end.
+    #[error("the log is damaged at {lsn}: {reason}")]
+    DamagedLog {
+        /// Position of the first record that cannot be read.
+        lsn: Lsn,
+        /// Which check failed.
+        reason: String,
+    },
+    /// The control file or the catalogue cannot be read.
+    #[error("{what} cannot be read: {reason}")]
+    DamagedDatabase {
+        /// Which part.
+        what: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A record cannot be decoded.
+    #[error("row at page {page}, byte {offset}: {reason}")]
+    DamagedRow {
+        /// The page.
+        page: PageId,
+        /// Offset of the record in it.
+        offset: usize,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A value that its column cannot hold.
+    #[error("row {row}, column {column:?}: {reason}")]
+    Value {
+        /// Row of the batch, from 0.
+        row: usize,
+        /// The column.
+        column: String,
+        /// Why it does not fit.
+        reason: String,
+    },
+    /// A batch whose columns are not the table's.
+    #[error("batch does not fit the table: {reason}")]
+    Schema {
         /// The first difference.
         reason: String,
     },
-    /// A column type this store does not keep: dictionary, run-end encoded and nested types.
-    #[error("column {column:?} has type {data_type}, which the store does not keep")]
-    UnsupportedType {
-        /// Name of the column.
-        column: String,
-        /// Its Arrow type.
-        data_type: String,
+    /// Rows that a transaction has read to change them were changed by another one, which has committed since. They are to be read again.
+    #[error("rows of {table:?} were changed by another transaction since they were read")]
+    RowsChanged {
+        /// The table.
+        table: String,
     },
-    /// A table lock was not granted.
+    /// A transaction that keeps to a snapshot is to change what another one has changed since, and committed.
+    #[error("{table:?} was changed by another transaction since the snapshot that this one keeps to")]
+    UpdateConflict {
+        /// The table.
+        table: String,
+    },
+    /// A transaction that keeps to a snapshot reads a table whose definition has changed since.
+    #[error("{table:?} is defined otherwise since the snapshot that this transaction keeps to")]
+    DefinitionChanged {
+        /// The table.
+        table: String,
+    },
+    /// A row whose fixed part and pointers do not fit a page.
+    #[error("a row of {bytes} bytes exceeds the limit of {limit_bytes}")]
+    RowTooLarge {
+        /// Its least size.
+        bytes: usize,
+        /// The limit.
+        limit_bytes: usize,
+    },
+    /// The log has reached its size limit and nothing of it can be given up.
+    #[error("the log is full at {limit_bytes} bytes: {reason}")]
+    LogFull {
+        /// The limit.
+        limit_bytes: u64,
+        /// What keeps it from being truncated, as `log_reuse_wait_desc` spells it.
+        reason: &'static str,
+    },
+    /// The disk has no room for more log. What the transaction did is undone; when there is room again, all goes on.
+    #[error("the log is full, since the disk is: cannot write {}: {source} ({reason})", .path.display())]
+    LogDiskFull {
+        /// The virtual log file.
+        path: PathBuf,
+        /// What keeps the log from being truncated, as `log_reuse_wait_desc` spells it.
+        reason: &'static str,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// The log or the control file could not be written, so that the outcome of a commit is not known. No further change is made
+    /// until the database is opened again, which finds the transaction committed or not, wholly.
+    #[error("the database is shut after a failed write to its log: {reason}")]
+    Shut {
+        /// The failure.
+        reason: String,
+    },
+    /// No file of a group has room, and none can grow.
+    #[error("no space for {} in file group {group:?}: {reason}", object_name(.table, .index.as_deref()))]
+    FileGroupFull {
+        /// The group.
+        group: String,
+        /// The table that wanted it.
+        table: String,
+        /// The index of it, if it is for one.
+        index: Option<String>,
+        /// What keeps the files from growing.
+        reason: &'static str,
+    },
+    /// No such file group.
+    #[error("no file group {name:?}")]
+    NoSuchFileGroup {
+        /// Its name.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("a file group named {name:?} exists already")]
+    FileGroupExists {
+        /// The name.
+        name: String,
+    },
+    /// Nothing can be put into a group without files.
+    #[error("file group {name:?} has no files")]
+    EmptyFileGroup {
+        /// Its name.
+        name: String,
+    },
+    /// A group that has files, or is PRIMARY or the default, cannot be removed.
+    #[error("file group {name:?} is in use")]
+    FileGroupInUse {
+        /// Its name.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("a data file named {name:?} exists already")]
+    DataFileExists {
+        /// The name.
+        name: String,
+    },
+    /// No such data file.
+    #[error("no data file {name:?}")]
+    NoSuchDataFile {
+        /// Its logical name.
+        name: String,
+    },
+    /// A file that holds something cannot be removed.
+    #[error("data file {name:?} is not empty")]
+    DataFileInUse {
+        /// Its logical name.
+        name: String,
+    },
+    /// The first file cannot be removed.
+    #[error("data file {name:?} is the first of the database")]
+    PrimaryDataFile {
+        /// Its logical name.
+        name: String,
+    },
+    /// Not everything in a file could be moved to others.
+    #[error("not everything in data file {name:?} can be moved to other files of its group")]
+    DataFileNotEmptied {
+        /// Its logical name.
+        name: String,
+    },
+    /// Another process has the directory open.
+    #[error("{} is in use by another process", .path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// No such table, or it was dropped.
+    #[error("no table {name:?}")]
+    NoSuchTable {
+        /// Its name or id.
+        name: String,
+    },
+    /// There are no log backups under SIMPLE.
+    #[error("the log cannot be backed up while the recovery model is SIMPLE")]
+    NoLogBackup,
+    /// A backup could not be written or read.
+    #[error("cannot {operation} the backup: {source}")]
+    Backup {
+        /// `write`, `flush` or `read`.
+        operation: &'static str,
+        /// The failure.
+        source: io::Error,
+    },
+    /// A backup is not what was written.
+    #[error("the backup is damaged: {reason}")]
+    DamagedBackup {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A backup is to be restored where a database is.
+    #[error("a database cannot be restored here: {} exists", .path.display())]
+    HasDatabase {
+        /// A file of it.
+        path: PathBuf,
+    },
+    /// A log backup begins after the log that it is to go on.
+    #[error("the log backup begins at {begins}, and the log ends at {ends}")]
+    LogChainBroken {
+        /// Where the backup begins.
+        begins: Lsn,
+        /// Where the log ends.
+        ends: Lsn,
+    },
+    /// The name is taken.
+    #[error("a table named {name:?} exists already")]
+    TableExists {
+        /// The name.
+        name: String,
+    },
+    /// No row at this address.
+    #[error("no row in slot {slot} of page {page}")]
+    NoSuchRow {
+        /// The page.
+        page: PageId,
+        /// The slot.
+        slot: u16,
+    },
+    /// A row with this key exists already.
+    #[error("a row with key {key} exists already in {index:?}")]
+    DuplicateKey {
+        /// Name of the index.
+        index: String,
+        /// Whether it belongs to a constraint.
+        is_constraint: bool,
+        /// The key's values, as in `(1, abc, <NULL>)`.
+        key: String,
+        /// The same as one row of the key's columns.
+        values: Box<RecordBatch>,
+    },
+    /// Rows that were said to be in the order of the key are not.
+    #[error("row {row} is not in the order of the key")]
+    NotSorted {
+        /// The first row of the load that comes before its predecessor, from 1.
+        row: u64,
+    },
+    /// No index of this name.
+    #[error("table {table:?} has no index {index:?}")]
+    NoSuchIndex {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+    },
+    /// No row has this key.
+    #[error("no row has this key")]
+    NoSuchKey,
+    /// An operation of the transaction failed half way; it can only be undone.
+    #[error("the transaction has failed and can only be rolled back")]
+    Doomed,
+    /// A lock was not granted.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Arrow refused an operation on batches, for example a concatenation that overflows 32-bit offsets.
+    /// Arrow refused an operation.
     #[error("arrow: {0}")]
-    Arrow(#[from] ArrowError),
-    /// The paged engine refused an operation.
-    #[error(transparent)]
-    Engine(EngineError),
+    Arrow(#[from] arrow::error::ArrowError),
 }
 
-impl From<EngineError> for StoreError {
-    fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::Lock(error) => Self::Lock(error),
-            EngineError::Arrow(error) => Self::Arrow(error),
-            other => Self::Engine(other),
+impl EngineError {
+    /// Whether the log has no room, for now.
+    pub fn is_log_full(&self) -> bool {
+        matches!(self, Self::LogFull { .. } | Self::LogDiskFull { .. })
+    }
+
+    /// Whether the disk has no room, for the log or for anything else, for now.
+    pub(crate) fn wants_space(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => wants_space(source),
+            _ => self.is_log_full(),
         }
+    }
+
+    /// SQL Server's error number for this failure, where it has one.
+    pub fn sql_error(&self) -> Option<i32> {
+        Some(match self {
+            Self::DamagedPage { .. } | Self::DamagedRow { .. } => 824,
+            Self::RowTooLarge { .. } => 511,
+            Self::LogFull { .. } | Self::LogDiskFull { .. } => 9002,
+            Self::Shut { .. } => 9001,
+            Self::FileGroupFull { .. } => 1105,
+            Self::NoSuchFileGroup { .. } => 1921,
+            Self::FileGroupExists { .. } => 5035,
+            Self::EmptyFileGroup { .. } => 622,
+            Self::FileGroupInUse { .. } | Self::DataFileInUse { .. } => 5042,
+            Self::PrimaryDataFile { .. } => 5020,
+            Self::DataFileNotEmptied { .. } => 2555,
+            Self::DataFileExists { .. } => 1828,
+            Self::NoSuchDataFile { .. } => 5041,
+            Self::NoLogBackup => 4208,
+            Self::Backup { operation: "read", .. } => 3203,
+            Self::Backup { .. } => 3202,
+            Self::DamagedBackup { .. } => 3241,
+            Self::HasDatabase { .. } => 3156,
+            Self::LogChainBroken { .. } => 4305,
+            Self::NoSuchTable { .. } => 208,
+            Self::TableExists { .. } => 2714,
+            Self::InUse { .. } => 5120,
+            Self::DuplicateKey { is_constraint: true, .. } => 2627,
+            Self::DuplicateKey { .. } => 2601,
+            Self::NotSorted { .. } => 4819,
+            Self::NoSuchIndex { .. } => 3701,
+            Self::UpdateConflict { .. } => 3960,
+            Self::DefinitionChanged { .. } => 3961,
+            Self::Doomed => 3930,
+            Self::Lock(LockError::Deadlock { .. }) => 1205,
+            Self::Lock(LockError::Timeout { .. }) => 1222,
+            Self::Io { source, .. } if wants_space(source) => 1105,
+            Self::Io { operation: "open" | "create" | "list", .. } => 5120,
+            Self::Io { source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
+                5120
+            }
+            Self::Io { .. } => 823,
+            _ => return None,
+        })
     }
 }
 
-impl StoreError {
-    /// True if the disk, the quota or the largest file that the process may write (`ulimit -f`) is full.
-    pub fn is_disk_full(&self) -> bool {
-        matches!(self, Self::Engine(error) if error.sql_error() == Some(1105))
+/// Whether an operation failed for want of space alone, and may succeed later.
+pub(crate) fn wants_space(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
+/// `'table'` or `'table'.'index'`, as error 1105 spells it.
+fn object_name(table: &str, index: Option<&str>) -> String {
+    match index {
+        Some(index) => format!("'{table}'.'{index}'"),
+        None => format!("'{table}'"),
     }
 }
 

@@ -1,17 +1,99 @@
-//! Databases of tables of Arrow record batches, in pages by SQL Server's rules.
+//! Tables of Arrow record batches in 8 KB pages, with SQL Server's record, allocation and logging rules. The store knows neither TDS nor SQL.
 //!
-//! [`engine`] is all of it: an [`Engine`](engine::Engine) is an open database. The store knows neither TDS nor SQL. What lies beside it is what
-//! those say who keep tables by ids: [`TableId`], [`TableInfo`], [`LockMode`], [`StoreError`].
+//! An [`Engine`] is an open database. A [`Transaction`] creates and drops tables, loads batches through [`BulkWriter`]s that run side by
+//! side, and changes single rows by their [`RowId`]; a [`Snapshot`] reads what is committed.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow::array::{Int32Array, RecordBatch};
+//! use bulkwire_store::{Column, Engine, EngineOptions, Kind};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! let engine = Engine::open(directory.path(), EngineOptions::default())?;
+//! let mut transaction = engine.begin();
+//! transaction.create_table("dbo.numbers", vec![Column::required("id", Kind::Int)], "")?;
+//! let batch = RecordBatch::try_from_iter_with_nullable([(
+//!     "id",
+//!     Arc::new(Int32Array::from_iter_values(0..1000)) as _,
+//!     false,
+//! )])?;
+//! transaction.bulk_load("dbo.numbers", &[batch])?;
+//! transaction.commit()?;
+//!
+//! let snapshot = engine.snapshot();
+//! let table = snapshot.table("dbo.numbers").ok_or("no table")?;
+//! // Rows of 11 bytes and a slot: 622 in a page.
+//! assert_eq!((table.rows, table.data_pages()), (1000, 2));
+//! assert_eq!(snapshot.scan("dbo.numbers", None)?.map(|batch| batch.map_or(0, |batch| batch.num_rows())).sum::<usize>(), 1000);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The folders are layers, and each may use those before it in this list: `page`, `error`, `lock_mode`, `codec`, `figures`, `disk`, `log`,
+//! `record`, `cache`, `space`, `lock`, `tree`, `catalogue`, `database`, `sort`, `heap`, `scan`, `check`, `transaction`, `engine`, `backup`.
+//! The design, the bytes on disk and why a commit is safe: `docs/store-engine.md`.
 
+pub mod backup;
+pub mod cache;
+pub mod catalogue;
+pub mod check;
 mod codec;
-mod directory;
+pub mod database;
+pub mod disk;
 pub mod engine;
-mod error;
-mod message;
-mod quota;
-mod table_info;
+pub mod error;
+pub mod figures;
+mod heap;
+pub mod lock;
+mod lock_mode;
+pub mod log;
+pub mod page;
+pub mod record;
+pub mod scan;
+mod sort;
+pub mod space;
+pub mod transaction;
+pub mod tree;
 
-pub use directory::{HeldDirectory, OpenDirectoryError};
-pub use error::{LockError, StoreError};
-pub use quota::MemoryQuota;
-pub use table_info::{LockMode, TableId, TableInfo};
+pub use backup::{DatabaseBackup, LogBackup, restore_database, restore_log};
+pub use cache::buffer::CacheCounts;
+pub use catalogue::table_map::References;
+pub use check::finding::{Finding, FindingKind};
+pub use database::governor::{ResourceLimits, ResourceSample, ServiceTier};
+pub use database::host::Host;
+pub use database::options::{EngineOptions, RecoveryModel};
+pub use database::progress::{OnRecovery, RecoveryProgress, RecoveryStep};
+pub use database::snapshot::Snapshot;
+pub use disk::directory::{HeldDirectory, OpenDirectoryError};
+pub use disk::file_layout::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
+pub use disk::quota::MemoryQuota;
+pub use engine::estimate::SavingsEstimate;
+pub use engine::global::commit_together;
+pub use engine::pages::{PageStatistics, ScanDetail};
+pub use engine::space::{AllocationUnitSpace, LogReuseWait, LogSpace};
+pub use engine::{Engine, MEMORY_CACHE_BYTES, Usage};
+pub use error::{EngineError, LockError};
+pub use figures::{Counters, FileIo, WaitCount, WaitType};
+pub use lock::{LockMode, LockRow, LockStatus, Resource};
+pub use log::{
+    LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,
+};
+pub use page::RowId;
+pub use page::lsn::Lsn;
+pub use record::compress::{Compression, CompressionCounts};
+pub use record::kind::Kind;
+pub use record::layout::Column;
+pub use record::{
+    LengthPrefix, LyingRows, LyingValue, StrungForm, StrungRows, ValueContent, ValueForm, ValuePlace,
+};
+pub use scan::ordered::{KeySpan, OrderedScan};
+pub use scan::{Scan, ScannedRows};
+pub use space::DataFileSpace;
+pub use transaction::alter::RebuildOptions;
+pub use transaction::alter_columns::{Altering, ColumnSource, NewColumn};
+pub use transaction::load::{BulkOptions, BulkWriter, MinimalLogging, MinimalLoggingCondition};
+pub use transaction::{Savepoint, Transaction};
+pub use tree::index::{Index, IndexDefinition, RowLocator, Tree};
+pub use tree::index_filter::{FilterTerm, FilterTest};
+pub use tree::key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyText, TextOrder};

@@ -1,6 +1,6 @@
 //! ROW tokens from rows that lie in pages: their values are copied, each behind its length.
 
-use store::engine::LyingValue;
+use store::LyingValue;
 
 use crate::storage::{CellPrefix, PageCell, PageRows};
 

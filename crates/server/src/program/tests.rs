@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use clap::Parser;
-use store::engine::{ResourceLimits, ServiceTier};
+use store::{ResourceLimits, ServiceTier};
 
 use super::{Arguments, options};
 

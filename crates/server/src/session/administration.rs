@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use query::convert::display;
-use store::engine::page::PAGE_BYTES;
-use store::engine::{EngineError, LogBackup, RecoveryModel, ServiceTier};
+use store::page::PAGE_BYTES;
+use store::{EngineError, LogBackup, RecoveryModel, ServiceTier};
 use tsql::SqlError;
 use tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
 use tsql::expression::Expr;

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use crate::storage::LockMode;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use query::Datum;
-use store::LockMode;
 use tds::{Length, SqlType};
 use tsql::SqlError;
 use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};

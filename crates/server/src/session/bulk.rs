@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::storage::LockMode;
 use arrow::array::{ArrayRef, RecordBatch};
 use parking_lot::Mutex;
 use query::{Binder, SerialReason};
-use store::LockMode;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;

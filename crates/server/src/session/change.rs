@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::storage::LockMode;
 use arrow::array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
 };
 use arrow::compute::{filter_record_batch, take, take_record_batch};
 use query::datum::data_type;
 use query::seek_any;
-use store::LockMode;
 use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ReferentialAction;

@@ -1,6 +1,6 @@
 //! ALTER DATABASE: file groups and files of a database.
 
-use store::engine::{DataFileOptions, EngineError, FileGrowth};
+use store::{DataFileOptions, EngineError, FileGrowth};
 use tsql::SqlError;
 use tsql::administration::{DatabaseChange, FileSpec, Growth};
 
@@ -52,7 +52,7 @@ pub(crate) async fn change_files(
                 let text = format!("MODIFY FILE failed. File '{}' does not exist.", file.name);
                 return Err(SqlError::new(5041, 16, 1, text));
             };
-            let page = store::engine::page::PAGE_BYTES as u64;
+            let page = store::page::PAGE_BYTES as u64;
             let limit = file.limit_bytes.unwrap_or(known.limit_pages.map(|pages| pages * page));
             let growth = file.growth.map_or(known.growth, growth);
             done(waiting(|| engine.alter_data_file(&file.name, limit, growth)))

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::storage::LockMode;
 use arrow::array::{ArrayRef, RecordBatch};
 use query::{Binder, Datum, Scope, SerialReason, Streams};
-use store::LockMode;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
+use crate::storage::{TableId, TableInfo};
 use parking_lot::Mutex;
 use query::Engine;
-use store::engine::ServiceTier;
-use store::{TableId, TableInfo};
+use store::ServiceTier;
 use tsql::SqlError;
 use tsql::ast::StatementKind;
 

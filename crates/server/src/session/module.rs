@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::storage::TableId;
 use arrow::datatypes::{DataType, Field, Schema};
 use query::OutputColumn;
-use store::TableId;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::ast::{CreateMode, CreateModule, Declaration, ModuleBody, ModuleWord, Statement, StatementKind};

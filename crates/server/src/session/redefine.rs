@@ -8,9 +8,9 @@ use crate::session::alter_columns;
 use crate::session::interpreter::Frame;
 use crate::session::work::OpenTable;
 use crate::session::work::store_error;
+use crate::storage::LockMode;
 use crate::storage::Reads;
 use crate::table::InputRows;
-use store::LockMode;
 use tsql::SqlError;
 
 /// Keeps a changed definition, rows unchanged.

@@ -5,8 +5,8 @@ use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::session::work::OpenTable;
 use crate::session::work::Place;
+use crate::storage::LockMode;
 use crate::table::Reference;
-use store::LockMode;
 use tsql::SqlError;
 
 /// The FOREIGN KEYs that rows of a table must satisfy, their tables locked against deletions.

@@ -13,7 +13,7 @@ use crate::session::work::{OpenTable, Place};
 /// What a trigger is of.
 enum Parent {
     Table(OpenTable),
-    View(store::TableId, Box<ModuleDefinition>),
+    View(crate::storage::TableId, Box<ModuleDefinition>),
 }
 
 impl Parent {

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::storage::{LockMode, StoreError, TableId, TableInfo};
 use arrow::array::RecordBatch;
 use parking_lot::Mutex;
-use store::{LockMode, StoreError, TableId, TableInfo};
 
 use access::return_to;
 pub(crate) use access::{BulkWork, WorkAccess};

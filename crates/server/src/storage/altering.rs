@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::error::StoreError;
+use super::table_info::TableId;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use store::engine::{Altering, ColumnSource, NewColumn};
-use store::{StoreError, TableId};
+use store::{Altering, ColumnSource, NewColumn};
 
 use super::columns::TableForm;
 use super::database_transaction::DatabaseTransaction;

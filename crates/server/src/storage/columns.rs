@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::error::StoreError;
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, GenericByteArray, RecordBatch, RecordBatchOptions,
     StringArray, StringBuilder,
 };
 use arrow::datatypes::SchemaRef;
 use rows::mapping::column_for;
-use store::StoreError;
-use store::engine::kind::Place;
-use store::engine::{Column, FilterTest, Kind};
+use store::record::kind::Place;
+use store::{Column, FilterTest, Kind};
 
 use query::Datum;
 use tds::{CodePage, Length, SqlType};

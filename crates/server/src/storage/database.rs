@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::error::StoreError;
+use super::table_info::{TableId, TableInfo};
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
-use store::engine::catalogue::Table;
-use store::engine::page::PAGE_BYTES;
-use store::engine::{self, Engine, EngineOptions, References};
-use store::{StoreError, TableId, TableInfo};
+use store::catalogue::Table;
+use store::page::PAGE_BYTES;
+use store::{Engine, EngineOptions, References};
 
 use super::columns::TableForm;
 use super::database_transaction::DatabaseTransaction;
@@ -82,7 +83,7 @@ impl Database {
 /// A database of pages as of one commit.
 #[derive(Clone, Debug)]
 pub struct DatabaseSnapshot {
-    snapshot: engine::Snapshot,
+    snapshot: store::Snapshot,
     forms: Arc<Forms>,
 }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::error::StoreError;
+use super::table_info::{LockMode, TableId, TableInfo};
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
-use store::engine::catalogue::Table;
-use store::engine::{self, BulkOptions, BulkWriter, EngineError, RowLocator, StrungForm, StrungRows};
-use store::{LockMode, StoreError, TableId, TableInfo};
+use store::catalogue::Table;
+use store::{BulkOptions, BulkWriter, EngineError, RowLocator, StrungForm, StrungRows};
 
 use super::columns::TableForm;
 use super::database::{Forms, info, object_of};
@@ -33,7 +34,7 @@ const FETCHED_ROWS: usize = 8192;
 #[derive(Debug)]
 pub struct DatabaseTransaction {
     /// None: it is over.
-    inner: Option<engine::Transaction>,
+    inner: Option<store::Transaction>,
     forms: Arc<Forms>,
     /// Writers of the statement that runs, by table.
     writers: HashMap<u32, BulkWriter>,
@@ -54,10 +55,10 @@ pub struct DatabaseTransaction {
 
 /// A point of a transaction to go back to.
 #[derive(Debug)]
-pub struct DatabaseSavepoint(engine::Savepoint);
+pub struct DatabaseSavepoint(store::Savepoint);
 
 impl DatabaseTransaction {
-    pub(super) fn new(inner: engine::Transaction, forms: Arc<Forms>, owners: Owners) -> Self {
+    pub(super) fn new(inner: store::Transaction, forms: Arc<Forms>, owners: Owners) -> Self {
         Self {
             inner: Some(inner),
             forms,
@@ -102,7 +103,7 @@ impl DatabaseTransaction {
 
     /// All tables as this transaction sees them, in the order of their creation.
     pub fn tables(&self) -> Vec<TableInfo> {
-        let tables = self.inner.iter().flat_map(engine::Transaction::tables);
+        let tables = self.inner.iter().flat_map(store::Transaction::tables);
         tables.map(|table| self.info(&table)).collect()
     }
 
@@ -146,9 +147,9 @@ impl DatabaseTransaction {
         let object = object_of(table);
         match lock {
             ReadLock::Exclusive => self.lock(table, LockMode::Exclusive, timeout)?,
-            ReadLock::Update => self.open()?.lock_table(object, engine::LockMode::U, timeout)?,
-            ReadLock::Shared => self.open()?.lock_table(object, engine::LockMode::S, timeout)?,
-            ReadLock::Awaited => self.open()?.await_table(object, engine::LockMode::S, timeout)?,
+            ReadLock::Update => self.open()?.lock_table(object, store::LockMode::U, timeout)?,
+            ReadLock::Shared => self.open()?.lock_table(object, store::LockMode::S, timeout)?,
+            ReadLock::Awaited => self.open()?.await_table(object, store::LockMode::S, timeout)?,
         }
         // What was committed while it was waited for is to be seen.
         self.renew_reads();
@@ -263,7 +264,7 @@ impl DatabaseTransaction {
 
     /// Keeps others from changing a table, and from keeping others from it.
     pub fn lock_against_changes(&mut self, table: TableId, timeout: Duration) -> Result<(), StoreError> {
-        Ok(self.open()?.lock_table(object_of(table), engine::lock::LockMode::U, timeout)?)
+        Ok(self.open()?.lock_table(object_of(table), store::LockMode::U, timeout)?)
     }
 
     /// Waits until nobody else has the row in hand that a range of a whole key is for.
@@ -550,7 +551,7 @@ impl DatabaseTransaction {
     }
 
     /// The engine's transaction, with everything done but its commit.
-    pub(super) fn finish(&mut self) -> Result<engine::Transaction, StoreError> {
+    pub(super) fn finish(&mut self) -> Result<store::Transaction, StoreError> {
         self.settle()?;
         self.inner.take().ok_or_else(|| EngineError::Doomed.into())
     }
@@ -606,7 +607,7 @@ impl DatabaseTransaction {
         done.map_err(|error| self.refused(table, error))
     }
 
-    pub(super) fn open(&mut self) -> Result<&mut engine::Transaction, StoreError> {
+    pub(super) fn open(&mut self) -> Result<&mut store::Transaction, StoreError> {
         self.inner.as_mut().ok_or_else(|| EngineError::Doomed.into())
     }
 

@@ -9,13 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::error::StoreError;
+use super::table_info::TableId;
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::RwLock;
-use store::engine::{
+use store::MemoryQuota;
+use store::{
     Engine, EngineError, EngineOptions, Host, OnRecovery, RecoveryProgress, RecoveryStep, ResourceLimits,
     Transaction as EngineTransaction,
 };
-use store::{MemoryQuota, StoreError, TableId};
 
 use super::database::{Database, with_order};
 use super::databases_transaction::{Snapshot, Transaction};
@@ -90,7 +92,7 @@ impl Databases {
         let options = with_order(options);
         let cache_bytes = match folders {
             Some(_) => options.cache_bytes,
-            None => options.cache_bytes.min(store::engine::MEMORY_CACHE_BYTES),
+            None => options.cache_bytes.min(store::MEMORY_CACHE_BYTES),
         };
         let host = Host::new(cache_bytes).with_memory_quota(quota).telling(Some(OnRecovery(Arc::new(tell))));
         let present = match &folders {

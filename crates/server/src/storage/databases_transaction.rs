@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::error::StoreError;
+use super::table_info::{LockMode, TableId, TableInfo};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
-use store::engine::{ColumnSource, EngineError, RowLocator, StrungForm, StrungRows, commit_together};
-use store::{LockMode, StoreError, TableId, TableInfo};
+use store::{ColumnSource, EngineError, RowLocator, StrungForm, StrungRows, commit_together};
 
 use super::altering::AlteredTable;
 use super::database::{Database, DatabaseSnapshot};

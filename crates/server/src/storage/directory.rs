@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use store::HeldDirectory;
-use store::engine::{EngineError, EngineOptions};
+use store::{EngineError, EngineOptions};
 
 use super::databases::Databases;
 use super::folders::DirectoryFolders;

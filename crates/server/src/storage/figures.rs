@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use store::engine::catalogue::Table;
-use store::engine::page::{PageId, UnitId};
-use store::engine::{
+use store::catalogue::Table;
+use store::page::{PageId, UnitId};
+use store::{
     AllocationUnitSpace, Compression, Engine, EngineError, PageStatistics, SavingsEstimate, ScanDetail,
     Snapshot,
 };

@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use store::EngineError;
 use store::OpenDirectoryError;
-use store::engine::EngineError;
-use store::engine::memory::UnsyncedVolume;
-use store::engine::volume::{DirectoryVolume, Volume};
+use store::disk::memory::UnsyncedVolume;
+use store::disk::volume::{DirectoryVolume, Volume};
 
 /// Where the folders of a server's databases are.
 pub trait Folders: fmt::Debug + Send + Sync {

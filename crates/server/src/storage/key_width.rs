@@ -1,7 +1,7 @@
 //! How long the entries of keys and indexes are.
 
-use store::engine::kind::Place;
-use store::engine::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, Kind};
+use store::record::kind::Place;
+use store::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, Kind};
 use tds::CodePage;
 
 use super::columns::kind_of_column;

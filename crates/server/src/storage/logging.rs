@@ -1,6 +1,6 @@
 //! How much of a load went to the log, and why.
 
-use store::engine::{MinimalLogging, MinimalLoggingCondition, RecoveryModel};
+use store::{MinimalLogging, MinimalLoggingCondition, RecoveryModel};
 
 /// What of a load into pages was minimally logged.
 #[derive(Clone, Debug, PartialEq, Eq)]

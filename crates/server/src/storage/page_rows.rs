@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::error::StoreError;
 use arrow::array::RecordBatch;
-use store::StoreError;
-use store::engine::layout::Layout;
-use store::engine::{Kind, LyingRows, ValuePlace};
+use store::record::layout::Layout;
+use store::{Kind, LyingRows, ValuePlace};
 use tds::LengthClass;
 
 use super::columns::{TableForm, kind_of_column};

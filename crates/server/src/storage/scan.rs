@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::error::StoreError;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use store::StoreError;
-use store::engine::catalogue::Table;
-use store::engine::page::PAGE_BYTES;
-use store::engine::{self, OrderedScan, RowLocator};
+use store::catalogue::Table;
+use store::page::PAGE_BYTES;
+use store::{OrderedScan, RowLocator};
 
 use super::columns::TableForm;
 use super::database::bytes_of;
@@ -35,14 +35,14 @@ pub struct Scan {
 /// Rows of a table in the order of its extents, or of a key.
 #[derive(Debug)]
 enum FoundRows {
-    Extents(engine::Scan),
+    Extents(store::Scan),
     Ordered(OrderedScan),
 }
 
 /// Who opens a scan.
 pub(super) enum OpenRows<'a> {
-    Snapshot(&'a engine::Snapshot),
-    Transaction(&'a engine::Transaction),
+    Snapshot(&'a store::Snapshot),
+    Transaction(&'a store::Transaction),
 }
 
 /// Up to so many extents, a clustered table is read in the order of its key.
@@ -115,11 +115,11 @@ impl OpenRows<'_> {
         let span = |span: &KeySpan| {
             let from = span.from.as_ref().map(bound).transpose()?;
             let to = span.to.as_ref().map(bound).transpose()?;
-            Ok::<_, StoreError>(engine::KeySpan { from, to, begins: span.begins })
+            Ok::<_, StoreError>(store::KeySpan { from, to, begins: span.begins })
         };
         let spans = match range {
             Some(range) => range.spans.iter().map(span).collect::<Result<_, _>>()?,
-            None => vec![engine::KeySpan::default()],
+            None => vec![store::KeySpan::default()],
         };
         let index = range.and_then(|range| range.index.as_deref());
         Ok(match self {
@@ -204,10 +204,10 @@ impl Scan {
         };
         let cells = Arc::clone(cells);
         let batch = match scan.next_rows() {
-            Some(Ok(engine::ScannedRows::Lying(rows))) => {
+            Some(Ok(store::ScannedRows::Lying(rows))) => {
                 return Some(Ok(ScannedRows::Lying(PageRows::new(rows, cells))));
             }
-            Some(Ok(engine::ScannedRows::Batch(batch))) => Ok(batch),
+            Some(Ok(store::ScannedRows::Batch(batch))) => Ok(batch),
             Some(Err(error)) => Err(error.into()),
             None => Ok(self.waiting.take()?),
         };

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::error::StoreError;
 use arrow::array::RecordBatch;
 use parking_lot::Mutex;
-use store::StoreError;
-use store::engine::{BulkWriter, EngineError};
+use store::{BulkWriter, EngineError};
 
 use super::columns::TableForm;
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use query::{is_case_sensitive, text_key};
-use store::engine::{KeyText, TextOrder};
+use store::{KeyText, TextOrder};
 use tds::Collation;
 
 /// What the paged engine orders text by. It is kept in files: other bytes for the same text are another format.

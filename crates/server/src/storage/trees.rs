@@ -1,9 +1,9 @@
 //! What a table's definition makes of it in pages: a clustered tree or a heap, nonclustered indexes, compression.
 
 use query::KeyTree;
-use store::engine::catalogue::Table;
-use store::engine::kind::Place;
-use store::engine::{
+use store::catalogue::Table;
+use store::record::kind::Place;
+use store::{
     Compression, EngineError, FilterTerm, FilterTest, IndexDefinition, KeyColumn, Placement, Transaction,
 };
 use tsql::file_group::FileGroups;

@@ -1,6 +1,6 @@
 //! Which columns of a bulk load hold the bytes that pages have, so that rows go from packets to pages without becoming anything between.
 
-use store::engine::{LengthPrefix, ValueContent, ValueForm};
+use store::{LengthPrefix, ValueContent, ValueForm};
 use tds::{Collation, Length, LengthClass, SqlType};
 
 /// How values of a column that comes as `from` lie among its bytes, if they are those that a page has for a column of type `to`. `required`: a

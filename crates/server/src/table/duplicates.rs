@@ -43,7 +43,7 @@ impl IgnoredKeys {
         &mut self,
         table: &TableDefinition,
         access: &WorkAccess,
-        id: store::TableId,
+        id: crate::storage::TableId,
         columns: &[ArrayRef],
         rows: usize,
     ) -> Result<BooleanArray, SqlError> {

@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bulkwire_store::engine::{Engine, EngineOptions, RecoveryModel};
+use bulkwire_store::{Engine, EngineOptions, RecoveryModel};
 
 use checksum::Checksum;
 use process_time::process_time;
@@ -131,9 +131,8 @@ fn scan(table: &Table, bytes: usize) {
     let rows = table.checksum.rows * batches as u64;
     let read = |engine: &Engine, threads: usize| {
         let parts = engine.snapshot().scan("t", None).unwrap().partitions(threads);
-        let count = |part: bulkwire_store::engine::Scan| -> u64 {
-            part.map(|batch| batch.unwrap().num_rows() as u64).sum()
-        };
+        let count =
+            |part: bulkwire_store::Scan| -> u64 { part.map(|batch| batch.unwrap().num_rows() as u64).sum() };
         let found: u64 = match threads {
             1 => parts.into_iter().map(count).sum(),
             _ => std::thread::scope(|scope| {

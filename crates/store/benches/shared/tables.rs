@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::array::{
     ArrayRef, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
-use bulkwire_store::engine::layout::Layout;
-use bulkwire_store::engine::{Column, Kind};
+use bulkwire_store::record::layout::Layout;
+use bulkwire_store::{Column, Kind};
 
 use crate::checksum::Checksum;
 

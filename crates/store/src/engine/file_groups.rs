@@ -1,14 +1,14 @@
 //! File groups: which data files the pages of a table go to. A database has the group PRIMARY, which holds its catalogue, and any number of
 //! others; one of them is the default for tables that name none.
 
-use super::database::Engine;
-use super::error::EngineError;
-use super::file_layout::{
+use super::Engine;
+use crate::database::shared::Shared;
+use crate::disk::file_layout::{
     DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, FileLayout, LEAST_FILE_BYTES, PRIMARY,
     Placed, Placement,
 };
-use super::files;
-use super::shared::Shared;
+use crate::disk::files;
+use crate::error::EngineError;
 
 impl Shared {
     /// The group of this name; None: the default.

@@ -4,11 +4,11 @@
 //! are committed. A database that is opened with a prepared part asks the coordinator; what the coordinator does not know was not decided
 //! (presumed abort). It forgets a decision when all parts are committed durably.
 
-use super::database::Engine;
-use super::error::EngineError;
-use super::log::Operation;
-use super::shared::Shared;
-use super::transaction::{Ready, Transaction};
+use super::Engine;
+use crate::database::shared::Shared;
+use crate::error::EngineError;
+use crate::log::Operation;
+use crate::transaction::{Ready, Transaction};
 
 /// Commits transactions of several databases as one. `coordinator` need not be one of theirs, but is always the same for a database: whoever opens
 /// one asks it what was decided ([`Engine::open_within`]).

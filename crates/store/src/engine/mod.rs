@@ -1,142 +1,403 @@
-//! The paged engine: tables in 8 KB pages with SQL Server's record, allocation and logging rules.
-//!
-//! An [`Engine`] is an open database. A [`Transaction`] creates and drops tables, loads batches through [`BulkWriter`]s that run side by
-//! side, and changes single rows by their [`RowId`]; a [`Snapshot`] reads what is committed.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use arrow::array::{Int32Array, RecordBatch};
-//! use bulkwire_store::engine::{Column, Engine, EngineOptions, Kind};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let directory = tempfile::tempdir()?;
-//! let engine = Engine::open(directory.path(), EngineOptions::default())?;
-//! let mut transaction = engine.begin();
-//! transaction.create_table("dbo.numbers", vec![Column::required("id", Kind::Int)], "")?;
-//! let batch = RecordBatch::try_from_iter_with_nullable([(
-//!     "id",
-//!     Arc::new(Int32Array::from_iter_values(0..1000)) as _,
-//!     false,
-//! )])?;
-//! transaction.bulk_load("dbo.numbers", &[batch])?;
-//! transaction.commit()?;
-//!
-//! let snapshot = engine.snapshot();
-//! let table = snapshot.table("dbo.numbers").ok_or("no table")?;
-//! // Rows of 11 bytes and a slot: 622 in a page.
-//! assert_eq!((table.rows, table.data_pages()), (1000, 2));
-//! assert_eq!(snapshot.scan("dbo.numbers", None)?.map(|batch| batch.map_or(0, |batch| batch.num_rows())).sum::<usize>(), 1000);
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! The design, the bytes on disk, why a commit is safe, and which layers stand: `docs/store-engine.md`.
+//! A database: a directory of data files and a log, opened by one process at a time.
 
-pub mod allocation;
-mod alter;
-mod alter_columns;
-pub mod backup;
-pub mod block;
-mod budget;
-pub mod buffer;
-mod build;
-mod bulk;
-pub mod catalogue;
-mod changes;
-pub mod check;
-mod checkpoint;
-mod claiming;
-mod claims;
-pub mod compress;
-pub mod control;
-pub mod database;
-mod decisions;
-mod definition;
-pub mod error;
-pub mod figures;
+pub(crate) mod estimate;
+pub(crate) mod figures;
 pub mod file_groups;
-pub mod file_layout;
-pub mod files;
-mod finding;
-mod fragments;
-mod global;
-pub mod governor;
-mod heap;
-mod host;
-pub mod index;
-mod index_filter;
-pub mod key;
-pub mod kind;
-pub mod large;
-mod latches;
-pub mod layout;
-pub mod load;
-pub mod lock;
-pub mod log;
-pub mod lsn;
-pub mod maps;
-pub mod memory;
-mod merge;
-mod options;
-pub mod ordered;
-pub mod page;
-pub mod pager;
-mod progress;
-pub mod record;
-mod recovery;
-mod resources;
-mod room;
-mod rows;
-pub mod scan;
-mod shared;
-mod shrink;
-mod snapshot;
-mod sort;
-mod split;
-mod stored;
-mod table_map;
-pub mod transaction;
-mod tree;
-mod tree_writer;
-mod turns;
-pub mod unit;
-mod version_file;
-pub mod versions;
-pub mod volume;
+pub(crate) mod global;
+pub(crate) mod pages;
+pub(crate) mod resources;
+pub(crate) mod shrink;
+pub(crate) mod space;
 
-pub use alter::RebuildOptions;
-pub use alter_columns::{Altering, ColumnSource, NewColumn};
-pub use backup::{DatabaseBackup, LogBackup, restore_database, restore_log};
-pub use buffer::CacheCounts;
-pub use compress::{Compression, CompressionCounts, SavingsEstimate};
-pub use database::{Engine, EngineOptions, MEMORY_CACHE_BYTES, RecoveryModel, Snapshot, Usage};
-pub use error::EngineError;
-pub use figures::{
-    AllocationUnitSpace, Counters, DataFileSpace, FileIo, LogReuseWait, LogSpace, PageStatistics, ScanDetail,
-    WaitCount, WaitType,
-};
-pub use file_layout::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
-pub use finding::{Finding, FindingKind};
-pub use global::commit_together;
-pub use governor::{ResourceLimits, ResourceSample, ServiceTier};
-pub use host::Host;
-pub use index::{Index, IndexDefinition, RowLocator, Tree};
-pub use index_filter::{FilterTerm, FilterTest};
-pub use key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyText, TextOrder};
-pub use kind::Kind;
-pub use layout::Column;
-pub use load::{BulkOptions, BulkWriter, MinimalLogging, MinimalLoggingCondition};
-pub use lock::{LockMode, LockRow, LockStatus, Resource};
-pub use log::{
-    LogContext, LogCount, LogFlushes, LogOperation, LogOptions, LogReader, LogRow, VirtualLogFile,
-};
-pub use lsn::Lsn;
-pub use ordered::{KeySpan, OrderedScan};
-pub use page::RowId;
-pub use progress::{OnRecovery, RecoveryProgress, RecoveryStep};
-pub use record::{
-    LengthPrefix, LyingRows, LyingValue, StrungForm, StrungRows, ValueContent, ValueForm, ValuePlace,
-};
-pub use scan::{Scan, ScannedRows};
-pub use table_map::References;
-pub use transaction::{Savepoint, Transaction};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::cache::buffer::BufferCache;
+use crate::cache::pager::{NO_TRANSACTION, Pager};
+use crate::cache::version_file;
+use crate::cache::versions::Versions;
+use crate::catalogue::definition::{Definition, StoredUnit};
+use crate::catalogue::table_map::TableMap;
+use crate::catalogue::{Catalogue, Table, catalogue_layout};
+use crate::check::finding::Finding;
+use crate::database::control::Control;
+use crate::database::host::Host;
+pub use crate::database::options::{EngineOptions, RecoveryModel};
+use crate::database::progress::Teller;
+use crate::database::recovery;
+use crate::database::restoring::check_restored;
+use crate::database::shared::Shared;
+pub use crate::database::snapshot::Snapshot;
+use crate::disk::directory::OpenDirectoryError;
+use crate::disk::file_layout::{FileLayout, PRIMARY};
+pub use crate::disk::files::file_name as data_file_name;
+use crate::disk::files::{self, DataFiles};
+use crate::disk::memory::MemoryVolume;
+use crate::disk::volume::{DirectoryVolume, Volume};
+use crate::error::EngineError;
+use crate::figures::{Waits, count};
+use crate::log::{Log, LogOptions, LogScan, file_number};
+use crate::page::PageId;
+use crate::page::lsn::Lsn;
+use crate::page::unit::{CATALOGUE, UnitKind};
+use crate::page::unit::{Owner, Unit};
+use crate::record::compress::CompressionCounts;
+use crate::scan::{PageReader, Scan, View};
+use crate::sort;
+use crate::space::Allocator;
+use crate::transaction::Transaction;
+use crate::tree::index::{Index, Tree};
+
+/// Log that a database in memory keeps at most between two checkpoints.
+const MEMORY_LOG_BYTES: u64 = 4 << 20;
+/// The cache of databases in memory: their pages are in memory anyhow.
+pub const MEMORY_CACHE_BYTES: usize = 16 << 20;
+
+/// An open database. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Engine {
+    /// Opens a directory, or makes it a database if there is none in it.
+    pub fn open(directory: &Path, options: EngineOptions) -> Result<Self, EngineError> {
+        let volume = DirectoryVolume::open(directory).map_err(|error| match error {
+            OpenDirectoryError::InUse => EngineError::InUse { path: directory.to_owned() },
+            OpenDirectoryError::Io(source) => {
+                EngineError::Io { operation: "open", path: directory.to_owned(), source }
+            }
+        })?;
+        Self::open_on(Arc::new(volume), options)
+    }
+
+    /// A database without files, gone with its last clone. Its log is given up early, since nobody recovers from it.
+    pub fn in_memory(options: EngineOptions) -> Result<Self, EngineError> {
+        Self::open_on(Arc::new(MemoryVolume::default()), Self::memory_options(options))
+    }
+
+    /// The same as one of several databases. The cache is that of all of them.
+    pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
+        let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::within(host.quota.clone()));
+        Self::open_within(host, volume, Self::memory_options(options), &|_| false)
+    }
+
+    fn memory_options(options: EngineOptions) -> EngineOptions {
+        let log = LogOptions { file_bytes: options.log.file_bytes.min(MEMORY_LOG_BYTES), ..options.log };
+        let checkpoint_log_bytes = options.checkpoint_log_bytes.min(MEMORY_LOG_BYTES);
+        let cache_bytes = options.cache_bytes.min(MEMORY_CACHE_BYTES);
+        // A file would be in memory, too.
+        let version_memory_bytes = usize::MAX;
+        EngineOptions { log, checkpoint_log_bytes, cache_bytes, version_memory_bytes, ..options }
+    }
+
+    /// The same on any volume. What was prepared for a transaction over several databases, and not committed, is undone.
+    pub fn open_on(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<Self, EngineError> {
+        Self::open_with(None, volume, options, &|_| false)
+    }
+
+    /// The same as one of several databases, which share `host`. `decided` says whether the coordinator has decided to commit a transaction
+    /// over several of them ([`has_decided`](Self::has_decided)); the coordinator itself is opened first, and knows. The limit of the
+    /// cache is the host's.
+    pub fn open_within(
+        host: &Host,
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+        decided: &dyn Fn(u64) -> bool,
+    ) -> Result<Self, EngineError> {
+        Self::open_with(Some(host), volume, options, decided)
+    }
+
+    fn open_with(
+        host: Option<&Host>,
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+        decided: &dyn Fn(u64) -> bool,
+    ) -> Result<Self, EngineError> {
+        sort::remove_left_over(&volume)?;
+        version_file::remove_left_over(&volume)?;
+        let control = Control::read(&volume)?;
+        check_restored(&volume, control.is_some())?;
+        match control {
+            Some(control) => Self::recover(host, volume, options, control, decided),
+            None => Self::create(host, volume, options),
+        }
+    }
+
+    fn create(
+        host: Option<&Host>,
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+    ) -> Result<Self, EngineError> {
+        let io = |operation| {
+            let path = volume.path("");
+            move |source| EngineError::Io { operation, path, source }
+        };
+        for name in volume.list().map_err(io("list"))? {
+            // A second log file means that there was a database once.
+            if file_number(&name).is_some_and(|number| number > 1) {
+                let reason = "it is missing, but there is a log".to_owned();
+                return Err(EngineError::DamagedDatabase { what: "the control file", reason });
+            }
+        }
+        let waits = Arc::new(Waits::default());
+        let log = Arc::new(Log::create(&volume, options.log, &waits)?);
+        let placed = FileLayout::primary(options.files);
+        let files = Arc::new(DataFiles::new(&volume, &waits, &placed));
+        let cache = cache_of(host, &options, &files, &log);
+        let versions = Versions::new(&volume, options.version_memory_bytes);
+        let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
+        let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
+        for definition in &placed.files {
+            files.add(definition.clone(), true)?;
+            allocator.add_file(definition.number, 0)?;
+        }
+        // The control file, once it is there, means that the others are.
+        volume.sync_directory().map_err(io("sync"))?;
+        let mut units = Vec::new();
+        let layout = catalogue_layout()?;
+        let table = Table::new(CATALOGUE, "sys.objects", ("", None), layout, |id| {
+            let owner = Owner { table: "sys.objects", index: None };
+            let unit = allocator.create_unit(NO_TRANSACTION, id, PRIMARY, owner)?;
+            units.push(unit.first_iam);
+            Ok(unit)
+        })?;
+        let control = Control {
+            next_transaction: 1,
+            next_object: CATALOGUE + 1,
+            files: placed,
+            catalogue_iam: units.first().copied().unwrap_or(PageId::NONE),
+            recovery_model: options.recovery_model as u8,
+            // The first virtual log file from its start.
+            keep_from: Lsn { file: 1, block: 0, record: 0 },
+            ..Control::default()
+        };
+        allocator.publish_units(NO_TRANSACTION);
+        let shared = Shared::new(host, volume, options, pager, allocator, &control);
+        let mut tables = TableMap::default();
+        tables.put(CATALOGUE, Some(Arc::new(table)));
+        *shared.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
+        let engine = Self { shared: Arc::new(shared) };
+        engine.checkpoint()?;
+        Ok(engine)
+    }
+
+    fn recover(
+        host: Option<&Host>,
+        volume: Arc<dyn Volume>,
+        options: EngineOptions,
+        control: Control,
+        decided: &dyn Fn(u64) -> bool,
+    ) -> Result<Self, EngineError> {
+        let scan = LogScan::new(&volume, control.keep_from)?;
+        let waits = Arc::new(Waits::default());
+        let log = Arc::new(Log::after(&scan, &volume, options.log, &waits)?);
+        let files = Arc::new(DataFiles::new(&volume, &waits, &control.files));
+        files::remove_left_over(&volume, &control.files)?;
+        for definition in &control.files.files {
+            files.add(definition.clone(), false)?;
+        }
+        let cache = cache_of(host, &options, &files, &log);
+        let versions = Versions::new(&volume, options.version_memory_bytes);
+        let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
+        let mut teller = Teller::new(host.and_then(|host| host.on_recovery.as_ref()), volume.path(""));
+        let recovered = recovery::recover(&pager, &scan, &control, decided, &mut teller)?;
+        let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
+        let control = Control {
+            next_transaction: recovered.next_transaction,
+            row_counts: recovered.row_counts.into_iter().collect(),
+            decisions: recovered.decisions.into_iter().collect(),
+            ..control
+        };
+        let shared = Arc::new(Shared::new(host, volume, options, pager, allocator, &control));
+        shared.load_catalogue()?;
+        let engine = Self { shared };
+        match engine.checkpoint() {
+            // Readers need none; the next one finds room, or the next opening does all of this again.
+            Err(error) if error.wants_space() => {
+                engine.shared.allocator.wait_for_undoing(engine.shared.pager.log.position());
+            }
+            made => made?,
+        }
+        Ok(engine)
+    }
+
+    /// Starts a transaction.
+    pub fn begin(&self) -> Transaction {
+        count(&self.shared.counters.transactions, 1);
+        let id = self.shared.next_transaction.fetch_add(1, Ordering::AcqRel);
+        Transaction::new(Arc::clone(&self.shared), id)
+    }
+
+    /// Starts a transaction that is one with those of other databases begun for the same owner ([`Host::new_owner`]), as far as waiting for
+    /// locks is concerned. They are committed by [`commit_together`](global::commit_together).
+    pub fn begin_for(&self, owner: u64) -> Transaction {
+        let transaction = self.begin();
+        self.shared.locks.link(transaction.id(), owner);
+        transaction
+    }
+
+    /// Accepts nothing more: the database is about to be removed.
+    pub fn shut(&self, reason: &str) {
+        self.shared.pager.log.shut(reason.to_owned());
+    }
+
+    /// Everything committed, frozen.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::open(&self.shared)
+    }
+
+    /// Writes all changed pages, so that recovery need not go back before now, and gives up log that nothing needs.
+    pub fn checkpoint(&self) -> Result<(), EngineError> {
+        self.shared.checkpoint()
+    }
+
+    /// The recovery model.
+    pub fn recovery_model(&self) -> RecoveryModel {
+        self.shared.recovery_model()
+    }
+
+    /// Changes the recovery model from the next bulk load on.
+    pub fn set_recovery_model(&self, model: RecoveryModel) -> Result<(), EngineError> {
+        self.shared.recovery_model.store(model as u8, Ordering::Release);
+        self.shared.checkpoint()
+    }
+
+    /// Notes that the log up to now has been copied elsewhere, so that FULL and BULK_LOGGED need not keep it.
+    pub fn log_backed_up(&self) -> Result<(), EngineError> {
+        self.shared.note_log_backup(self.shared.pager.log.position());
+        self.shared.checkpoint()
+    }
+
+    /// Checks the structure of the whole database: pages, rows, pointers, maps, and that they agree. Waits until it has every
+    /// table alone. An empty list means that nothing was found.
+    pub fn check(&self) -> Result<Vec<Finding>, EngineError> {
+        self.begin().check_database()
+    }
+
+    /// Forgets the pages of the cache that are as they are on disk and that nobody holds; returns how many there were.
+    pub fn drop_clean_pages(&self) -> u64 {
+        self.shared.pager.cache.drop_clean()
+    }
+
+    /// How often pages of a table were compressed since the database was opened, whatever became of the transactions.
+    pub fn compression_counts(&self, object: u32) -> CompressionCounts {
+        self.shared.compression_counts(UnitKind::InRow.id(object))
+    }
+
+    /// The same of a nonclustered index, by its number in the table.
+    pub fn index_compression_counts(&self, object: u32, index: u16) -> CompressionCounts {
+        self.shared.compression_counts(UnitKind::Index(index).id(object))
+    }
+
+    /// What the log and the cache hold.
+    pub fn usage(&self) -> Usage {
+        let (extents, free_extents) = self.shared.allocator.totals();
+        let (versions_in_memory, spilled_page_versions) = self.shared.pager.versions.counts();
+        Usage {
+            log_used_bytes: self.shared.pager.log.used_bytes(),
+            log_written_bytes: self.shared.pager.log.written_bytes(),
+            cached_pages: self.shared.pager.cache.pages(),
+            page_versions: versions_in_memory + spilled_page_versions,
+            spilled_page_versions,
+            extents,
+            free_extents,
+        }
+    }
+}
+
+/// Figures of an open database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes of the log that are in use.
+    pub log_used_bytes: u64,
+    /// Bytes of log records written since the database was opened.
+    pub log_written_bytes: u64,
+    /// Pages in the cache.
+    pub cached_pages: usize,
+    /// Older versions of pages that are kept for snapshots.
+    pub page_versions: usize,
+    /// Those of them that are in a file, since memory is to hold no more.
+    pub spilled_page_versions: usize,
+    /// Extents of all data files.
+    pub extents: u64,
+    /// Those of them that belong to nobody.
+    pub free_extents: u64,
+}
+
+/// A cache of its own, or one that gives way to those of other databases.
+fn cache_of(
+    host: Option<&Host>,
+    options: &EngineOptions,
+    files: &Arc<DataFiles>,
+    log: &Arc<Log>,
+) -> Arc<BufferCache> {
+    match host {
+        Some(host) => BufferCache::within(&host.budget, files, log),
+        None => Arc::new(BufferCache::new(files, log, options.cache_bytes / crate::page::PAGE_BYTES)),
+    }
+}
+
+impl Shared {
+    fn load_catalogue(self: &Arc<Self>) -> Result<(), EngineError> {
+        let first = self.catalogue_iam;
+        // Its other units were created next to it and are empty.
+        let mut table = Table::new(CATALOGUE, "sys.objects", ("", None), catalogue_layout()?, |id| {
+            Ok(Unit { id, group: PRIMARY, first_iam: PageId::NONE, extents: Arc::default() })
+        })?;
+        let unit = self.allocator.load_unit(table.unit(UnitKind::InRow).id, PRIMARY, first)?;
+        *table.unit_mut(UnitKind::InRow) = unit;
+        let counts = self.row_counts.lock().clone();
+        table.rows = counts.get(&CATALOGUE).copied().unwrap_or(0);
+        let table = Arc::new(table);
+        let reader = PageReader { shared: Arc::clone(self), view: View::Current, passes: false };
+        let mut scan = Scan::new(reader, Arc::clone(&table), None)?;
+        let mut rows = Vec::new();
+        while let Some(batch) = scan.next_with_addresses() {
+            rows.push(batch?);
+        }
+        let mut tables = TableMap::default();
+        tables.put(CATALOGUE, Some(table));
+        for definition in Definition::read(&rows)? {
+            let object = definition.object;
+            let rows = counts.get(&object).copied().unwrap_or(0);
+            let table = self.load_table(definition, rows)?;
+            self.pager.note_tree(object, table.clustered.is_some());
+            self.next_object.fetch_max(object + 1, Ordering::AcqRel);
+            tables.put(object, Some(Arc::new(table)));
+        }
+        *self.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn load_table(&self, definition: Definition, rows: u64) -> Result<Table, EngineError> {
+        let Definition { object, clustered, .. } = definition;
+        let key = clustered.as_ref().map(|(_, definition)| definition);
+        let layout = Tree::table_layout(definition.columns, key)?.with_compression(definition.compression)?;
+        let mut units = definition.units.into_iter();
+        let properties = (definition.properties.as_str(), self.options.references);
+        let mut table = Table::new(object, &definition.name, properties, layout, |id| {
+            let StoredUnit { first_iam, group } = units.next().unwrap_or_default();
+            self.allocator.load_unit(id, group, first_iam)
+        })?;
+        let order = self.options.text_order;
+        if let Some((root, definition)) = clustered {
+            table.clustered = Some(Arc::new(Tree::clustered(&table.layout, definition, root, order)?));
+        }
+        for stored in definition.indexes {
+            let StoredUnit { first_iam, group } = stored.unit;
+            let unit = self.allocator.load_unit(UnitKind::Index(stored.id).id(object), group, first_iam)?;
+            let tree = table.clustered.as_deref();
+            let index =
+                Index::new(stored.id, stored.definition, &table.layout, tree, stored.root, unit, order)?;
+            table.indexes.push(index);
+        }
+        table.next_index = definition.next_index;
+        table.rows = rows;
+        table.definition = definition.rows;
+        Ok(table)
+    }
+}

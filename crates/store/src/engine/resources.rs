@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::database::Engine;
-use super::governor::{ResourceLimits, ResourceSample};
-use super::lock::LockRow;
+use super::Engine;
+use crate::database::governor::{ResourceLimits, ResourceSample};
+use crate::lock::LockRow;
 
 impl Engine {
     /// Holds the database to these limits from now on; None: to none. Utilisation is counted anew.

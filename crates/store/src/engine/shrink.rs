@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::catalogue::Table;
-use super::database::Engine;
-use super::error::EngineError;
-use super::file_layout::DataFileDefinition;
-use super::files;
-use super::page::EXTENT_BYTES;
-use super::unit::CATALOGUE;
+use super::Engine;
+use crate::catalogue::Table;
+use crate::disk::file_layout::DataFileDefinition;
+use crate::disk::files;
+use crate::error::EngineError;
+use crate::page::EXTENT_BYTES;
+use crate::page::unit::CATALOGUE;
 
 impl Engine {
     /// Cuts the free end off a data file, down to this size if so much is free there. Nothing is moved. Returns its size in bytes.

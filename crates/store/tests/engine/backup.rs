@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use bulkwire_store::engine::volume::Volume;
-use bulkwire_store::engine::{
+use bulkwire_store::disk::volume::Volume;
+use bulkwire_store::{
     Engine, EngineError, EngineOptions, LogOptions, LogReuseWait, RecoveryModel, restore_log,
 };
 

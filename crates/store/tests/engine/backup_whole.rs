@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bulkwire_store::engine::volume::Volume;
-use bulkwire_store::engine::{
+use bulkwire_store::disk::volume::Volume;
+use bulkwire_store::{
     DataFileOptions, DatabaseBackup, Engine, EngineError, RecoveryModel, restore_database, restore_log,
 };
 

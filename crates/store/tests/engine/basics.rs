@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkwire_store::engine::{
+use bulkwire_store::{
     BulkOptions, Compression, Engine, EngineError, EngineOptions, LogOptions, RecoveryModel,
 };
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
 use bulkwire_store::LockError;
-use bulkwire_store::engine::lock::{LockMode, Resource};
-use bulkwire_store::engine::{
+use bulkwire_store::lock::{LockMode, Resource};
+use bulkwire_store::{
     Column, Compression, Engine, EngineError, EngineOptions, IndexDefinition, Kind, LogOptions,
     RecoveryModel, RowLocator, Transaction,
 };
@@ -35,7 +35,7 @@ fn batch(table: usize, rows: &[(i32, String)]) -> RecordBatch {
         Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.0))),
         Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1.as_str()))),
     ];
-    let layout = bulkwire_store::engine::layout::Layout::new(columns(table)).unwrap();
+    let layout = bulkwire_store::record::layout::Layout::new(columns(table)).unwrap();
     RecordBatch::try_new(layout.schema, arrays).unwrap()
 }
 

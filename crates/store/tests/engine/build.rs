@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
-use bulkwire_store::engine::{
+use bulkwire_store::{
     BulkOptions, Column, Compression, Engine, EngineError, EngineOptions, IndexDefinition, KeyColumn,
     KeyText, Kind, MinimalLoggingCondition, RecoveryModel, TextOrder,
 };
@@ -366,7 +366,7 @@ fn keys_that_are_not_unique_keep_the_order_of_arrival() {
     }
     assert!(chosen.len() > 100);
     let (gone, moved) = chosen.split_at(50);
-    let locators = |of: &[(bulkwire_store::engine::RowLocator, String)]| -> Vec<_> {
+    let locators = |of: &[(bulkwire_store::RowLocator, String)]| -> Vec<_> {
         of.iter().map(|(locator, _)| locator.clone()).collect()
     };
     transaction.delete_located("t", &locators(gone)).unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
-use bulkwire_store::engine::page::{Page, PageType};
-use bulkwire_store::engine::{
+use bulkwire_store::page::{Page, PageType};
+use bulkwire_store::{
     BulkOptions, Column, Compression, Engine, EngineError, EngineOptions, IndexDefinition, KeyColumn, Kind,
     PageStatistics, RecoveryModel, RowLocator, ScanDetail, Transaction,
 };
@@ -162,7 +162,7 @@ fn a_row_compressed_tree_has_as_many_pages_as_its_records_need() {
         levels.iter().filter_map(|row| row.contents).map(|c| c.longest_record_bytes).collect();
     assert_eq!(lengths, [10, 12, 6, 12]);
     // Half full.
-    let half = bulkwire_store::engine::RebuildOptions { fill_factor_percent: Some(50), compression: None };
+    let half = bulkwire_store::RebuildOptions { fill_factor_percent: Some(50), compression: None };
     commit(&engine, |t| t.rebuild_table_with("t", half));
     assert_eq!(engine.snapshot().table("t").unwrap().data_pages(), 100_000_u64.div_ceil(4048 / 12) + 1);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bulkwire_store::engine::{
+use bulkwire_store::{
     DataFileOptions, Engine, EngineError, EngineOptions, FileGrowth, LogOptions, RecoveryModel,
 };
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use bulkwire_store::engine::{Engine, EngineError, EngineOptions, LogOptions, RecoveryModel};
+use bulkwire_store::{Engine, EngineError, EngineOptions, LogOptions, RecoveryModel};
 
 use crate::basics::{MODELS, options};
 use crate::support::Random;

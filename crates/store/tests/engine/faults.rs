@@ -3,10 +3,8 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use bulkwire_store::engine::database::data_file_name;
-use bulkwire_store::engine::{
-    Engine, EngineError, EngineOptions, IndexDefinition, LogOptions, RecoveryModel,
-};
+use bulkwire_store::engine::data_file_name;
+use bulkwire_store::{Engine, EngineError, EngineOptions, IndexDefinition, LogOptions, RecoveryModel};
 
 use crate::basics::{MODELS, options};
 use crate::support::Random;
@@ -294,7 +292,7 @@ fn the_check_finds_what_no_checksum_can() {
         transaction.commit().unwrap();
         engine.checkpoint().unwrap();
     }
-    use bulkwire_store::engine::page::{Page, PageType};
+    use bulkwire_store::page::{Page, PageType};
     // Every page of the file with a damage that suits its type; each must be found by itself.
     let mut planted = 0;
     for number in 0..64_u64 {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Int32Array, RecordBatch, StringArray};
-use bulkwire_store::engine::unit::UnitKind;
-use bulkwire_store::engine::{
+use bulkwire_store::page::unit::UnitKind;
+use bulkwire_store::{
     Column, Compression, Engine, EngineOptions, IndexDefinition, Kind, LogContext, LogOperation,
     LogReuseWait, Lsn, PageStatistics, RecoveryModel, ResourceLimits, ScanDetail, WaitType,
 };
@@ -146,7 +146,7 @@ fn the_log_lists_what_was_counted() {
 fn log_space_says_why_the_log_is_kept() {
     let options = EngineOptions {
         recovery_model: RecoveryModel::Full,
-        log: bulkwire_store::engine::LogOptions { file_bytes: 128 << 10, limit_bytes: None },
+        log: bulkwire_store::LogOptions { file_bytes: 128 << 10, limit_bytes: None },
         ..EngineOptions::default()
     };
     let engine = Engine::open_on(Arc::new(MemoryVolume::default()), options).unwrap();

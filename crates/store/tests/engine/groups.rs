@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bulkwire_store::engine::catalogue::Table;
-use bulkwire_store::engine::unit::UnitKind;
-use bulkwire_store::engine::volume::Volume;
-use bulkwire_store::engine::{
+use bulkwire_store::catalogue::Table;
+use bulkwire_store::disk::volume::Volume;
+use bulkwire_store::page::unit::UnitKind;
+use bulkwire_store::{
     Compression, DataFileOptions, Engine, EngineError, FileGrowth, IndexDefinition, Placement, RecoveryModel,
     restore_log,
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int32Type, Int64Type};
-use bulkwire_store::engine::{
+use bulkwire_store::{
     Column, ColumnSource, Compression, Engine, EngineError, IndexDefinition, KeyColumn, KeySpan, Kind,
     NewColumn, RecoveryModel, RowLocator, Transaction,
 };

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkwire_store::engine::{Engine, EngineError};
+use bulkwire_store::{Engine, EngineError};
 
 use crate::basics::{MODELS, options};
 use crate::support::Random;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
-use bulkwire_store::engine::layout::Layout;
-use bulkwire_store::engine::{
+use bulkwire_store::record::layout::Layout;
+use bulkwire_store::{
     BulkOptions, Column, Engine, EngineOptions, IndexDefinition, Kind, LogContext, LogOperation,
     RecoveryModel, ScanDetail,
 };
@@ -273,9 +273,8 @@ fn a_table_that_takes_little_of_the_cache_is_read_from_the_disk_once() {
         drop(scan);
         let before = engine.snapshot();
         transaction.delete("t", &addresses).unwrap();
-        let count = |scan: bulkwire_store::engine::Scan| -> usize {
-            scan.map(|batch| batch.unwrap().num_rows()).sum()
-        };
+        let count =
+            |scan: bulkwire_store::Scan| -> usize { scan.map(|batch| batch.unwrap().num_rows()).sum() };
         assert_eq!(count(transaction.scan("t", None).unwrap()), 20_000 - rows.num_rows());
         assert_eq!(count(engine.snapshot().scan("t", None).unwrap()), 20_000);
         transaction.commit().unwrap();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bulkwire_store::engine::{Engine, EngineError, EngineOptions};
+use bulkwire_store::{Engine, EngineError, EngineOptions};
 
 use crate::basics::{MODELS, options};
 use crate::support::Random;

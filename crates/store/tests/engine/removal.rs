@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bulkwire_store::engine::volume::Volume;
-use bulkwire_store::engine::{
+use bulkwire_store::disk::volume::Volume;
+use bulkwire_store::{
     DataFileOptions, Engine, FileGrowth, IndexDefinition, KeyColumn, Placement, RecoveryModel, restore_log,
 };
 
@@ -93,7 +93,7 @@ fn the_file_of_a_group_of_its_own_goes_when_its_tables_are_gone() {
     engine.add_data_file_to(Some("own"), &file("own1")).unwrap();
     let place = Placement { rows: Some("own".to_owned()), large_values: None };
     let mut transaction = engine.begin();
-    let none = bulkwire_store::engine::Compression::None;
+    let none = bulkwire_store::Compression::None;
     transaction.create_table_on("t", columns(), None, none, &place, "").unwrap();
     transaction.bulk_load("t", &[batch(&rows(0..500))]).unwrap();
     transaction.commit().unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bulkwire_store::LockError;
-use bulkwire_store::engine::{
+use bulkwire_store::{
     Engine, EngineError, EngineOptions, Host, LockMode, LogOptions, Transaction, commit_together,
 };
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow::compute::cast;
-use bulkwire_store::engine::layout::Layout;
-use bulkwire_store::engine::{
+use bulkwire_store::record::layout::Layout;
+use bulkwire_store::{
     BulkOptions, Column, Engine, IndexDefinition, KeyColumn, Kind, RecoveryModel, ScanDetail,
 };
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use arrow::array::{AsArray, Int32Array, RecordBatch};
 use arrow::datatypes::Int32Type;
 use bulkwire_store::LockMode;
-use bulkwire_store::engine::{Column, Engine, EngineError, EngineOptions, Kind};
+use bulkwire_store::{Column, Engine, EngineError, EngineOptions, Kind};
 
 use crate::support::volume::MemoryVolume;
 
@@ -100,7 +100,7 @@ fn tables_are_made_side_by_side_and_names_belong_to_one() {
     one.alter_table("a", "c", "renamed").unwrap();
     // Until the renaming is committed the old name is taken too.
     assert!(matches!(two.create_table("a", columns(), ""), Err(EngineError::Lock(_))));
-    let names = |transaction: &bulkwire_store::engine::Transaction| -> Vec<String> {
+    let names = |transaction: &bulkwire_store::Transaction| -> Vec<String> {
         transaction.tables().iter().map(|table| table.name.to_string()).collect()
     };
     assert_eq!((names(&one), names(&two)), (vec!["c".to_owned()], vec!["b".to_owned()]));
@@ -111,7 +111,7 @@ fn tables_are_made_side_by_side_and_names_belong_to_one() {
     let mut gone = engine.begin();
     gone.drop_table("b").unwrap();
     gone.create_table("b", columns(), "again").unwrap();
-    gone.lock_table(gone.table("c").unwrap().object, LockMode::Append, Duration::ZERO).unwrap();
+    gone.lock_table(gone.table("c").unwrap().object, LockMode::IX, Duration::ZERO).unwrap();
     gone.commit().unwrap();
     assert_eq!(engine.check().unwrap(), []);
     drop(engine);

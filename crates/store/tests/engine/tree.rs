@@ -7,9 +7,7 @@ use arrow::array::{
     TimestampMillisecondArray, UInt32Array,
 };
 use arrow::compute::{SortColumn, SortOptions, concat_batches, lexsort_to_indices, take_record_batch};
-use bulkwire_store::engine::{
-    Column, Compression, Engine, EngineError, IndexDefinition, Kind, RecoveryModel,
-};
+use bulkwire_store::{Column, Compression, Engine, EngineError, IndexDefinition, Kind, RecoveryModel};
 
 use crate::basics::options;
 use crate::support::Random;
@@ -146,7 +144,7 @@ fn keys_order_as_their_types_do() {
         let columns =
             vec![Column::new("a", kind), Column::required("b", Kind::Int), Column::new("c", Kind::Bit)];
         let flags: ArrayRef = arrow::array::new_null_array(&Kind::Bit.data_type(), rows as usize);
-        let layout = bulkwire_store::engine::layout::Layout::new(columns.clone()).unwrap();
+        let layout = bulkwire_store::record::layout::Layout::new(columns.clone()).unwrap();
         let given = RecordBatch::try_new(layout.schema, vec![Arc::clone(&array), Arc::clone(&unique), flags])
             .unwrap();
         let mut transaction = engine.begin();

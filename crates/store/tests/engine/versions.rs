@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkwire_store::engine::{Engine, EngineError, EngineOptions, Scan};
+use bulkwire_store::{Engine, EngineError, EngineOptions, Scan};
 
 use crate::basics::options;
 use crate::support::volume::MemoryVolume;
@@ -15,7 +15,7 @@ const FILE: &str = "versions.tmp";
 fn bounded() -> EngineOptions {
     EngineOptions {
         version_memory_bytes: MEMORY_PAGES * 8192,
-        ..options(bulkwire_store::engine::RecoveryModel::Simple)
+        ..options(bulkwire_store::RecoveryModel::Simple)
     }
 }
 
@@ -40,7 +40,7 @@ fn filled(volume: &MemoryVolume) -> Engine {
 }
 
 /// Gives all rows of both tables another text, in one transaction.
-fn change(engine: &Engine, text: char) -> bulkwire_store::engine::Transaction {
+fn change(engine: &Engine, text: char) -> bulkwire_store::Transaction {
     let mut transaction = engine.begin();
     for part in rows(text).chunks(2000) {
         transaction.update_keyed("tree", &batch(part)).unwrap();

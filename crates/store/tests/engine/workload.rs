@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Int32Type;
-use bulkwire_store::engine::{
+use bulkwire_store::{
     BulkOptions, Column, Compression, Engine, EngineError, IndexDefinition, KeyColumn, Kind, RebuildOptions,
     RowId, RowLocator, Scan, Transaction,
 };
@@ -30,7 +30,7 @@ pub fn batch(rows: &[Row]) -> RecordBatch {
         Arc::new(rows.iter().map(|row| row.1.as_deref()).collect::<StringArray>()),
         Arc::new(rows.iter().map(|row| row.2.as_deref()).collect::<BinaryArray>()),
     ];
-    let layout = bulkwire_store::engine::layout::Layout::new(columns()).unwrap();
+    let layout = bulkwire_store::record::layout::Layout::new(columns()).unwrap();
     RecordBatch::try_new(layout.schema, arrays).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use bulkwire_store::engine::volume::{Volume, VolumeFile};
+use bulkwire_store::disk::volume::{Volume, VolumeFile};
 
 use super::Random;
 

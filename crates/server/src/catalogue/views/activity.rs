@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use query::Datum;
-use store::engine::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
+use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
 
 use super::view::{int, text};
 use super::{Context, Entry, View, moment};

@@ -3,7 +3,7 @@
 //! tempdb shows none, since temporary tables are kept in memory.
 
 use query::Datum;
-use store::engine::{DataFileSpace, FileGroup, FileGrowth};
+use store::{DataFileSpace, FileGroup, FileGrowth};
 
 use super::view::{kind, text};
 use super::{Context, Entry, View};

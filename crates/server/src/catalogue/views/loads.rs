@@ -2,7 +2,7 @@
 
 use query::Datum;
 use query::datum::TICKS_PER_SECOND;
-use store::engine::RecoveryModel;
+use store::RecoveryModel;
 
 use super::view::{bit, int, text};
 use super::{Context, Entry, View};

@@ -3,8 +3,8 @@
 //! A store of segments has none.
 
 use query::Datum;
-use store::engine::page::UnitId;
-use store::engine::{LogReuseWait, LogRow, Lsn, RecoveryModel};
+use store::page::UnitId;
+use store::{LogReuseWait, LogRow, Lsn, RecoveryModel};
 use tsql::SqlError;
 
 use super::view::{int, text};
@@ -204,7 +204,7 @@ impl<'f> UnitNames<'f> {
     /// Name and partition.
     fn of(&self, unit: UnitId) -> (String, Option<i64>) {
         let unknown = || ("Unknown Alloc Unit".to_string(), None);
-        if unit.object == store::engine::unit::CATALOGUE {
+        if unit.object == store::page::unit::CATALOGUE {
             return ("sys.objects".to_string(), None);
         }
         let Some(table) = self.figures.table_of(unit.object) else { return unknown() };

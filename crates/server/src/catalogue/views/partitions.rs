@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use query::Datum;
-use store::engine::AllocationUnitSpace;
-use store::engine::catalogue::Table;
-use store::engine::page::UnitId;
+use store::AllocationUnitSpace;
+use store::catalogue::Table;
+use store::page::UnitId;
 
 use super::indexes::{IndexRow, index_rows};
 use super::view::{int, text};

@@ -1,7 +1,7 @@
 //! `sys.dm_db_index_physical_stats`: how full pages are, and in what order they lie.
 
 use query::Datum;
-use store::engine::{PageStatistics, ScanDetail};
+use store::{PageStatistics, ScanDetail};
 use tsql::SqlError;
 
 use super::View;

@@ -1,7 +1,7 @@
 //! DBCC CHECKDB, CHECKTABLE and CHECKALLOC: what a structural check finds, as SQL Server's messages.
 
 use query::Datum;
-use store::engine::{EngineError, Finding, FindingKind};
+use store::{EngineError, Finding, FindingKind};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
@@ -307,7 +307,7 @@ fn check_database(
 fn checked(
     session: &Session,
     figures: &Figures,
-    check: impl FnOnce(&mut store::engine::Transaction) -> Result<Vec<Finding>, EngineError>,
+    check: impl FnOnce(&mut store::Transaction) -> Result<Vec<Finding>, EngineError>,
 ) -> Result<Vec<Finding>, SqlError> {
     let mut transaction = figures.engine().begin();
     transaction.set_lock_timeout(session.settings.lock_timeout());

@@ -1,7 +1,7 @@
 //! DBCC SHOWCONTIG.
 
 use query::Datum;
-use store::engine::{PageStatistics, ScanDetail};
+use store::{PageStatistics, ScanDetail};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 

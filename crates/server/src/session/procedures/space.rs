@@ -1,8 +1,8 @@
 //! sp_spaceused and sp_estimate_data_compression_savings.
 
 use query::Datum;
-use store::engine::Compression;
-use store::engine::page::PAGE_BYTES;
+use store::Compression;
+use store::page::PAGE_BYTES;
 use tsql::ObjectName;
 use tsql::SqlError;
 use tsql::parse_object_name;

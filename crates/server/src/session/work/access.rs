@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{StoreError, TableId};
+use crate::storage::{StoreError, TableId};
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;

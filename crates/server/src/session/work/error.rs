@@ -1,7 +1,8 @@
 //! Errors of the store as T-SQL knows them.
 
-use store::engine::EngineError;
-use store::{LockError, StoreError};
+use crate::storage::StoreError;
+use store::EngineError;
+use store::LockError;
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::LockMode;
+use crate::storage::LockMode;
 use tsql::SqlError;
 
 use crate::session::work::{Mark, OpenTable, Work};

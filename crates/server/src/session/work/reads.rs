@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use store::{StoreError, TableInfo};
+use crate::storage::{StoreError, TableInfo};
 use tsql::SqlError;
 
 use crate::session::work::{OpenTable, Pair, Place, Work, WorkView, store_error};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::storage::{StoreError, TableId, TableInfo};
 use parking_lot::Mutex;
-use store::{StoreError, TableId, TableInfo};
 
 use crate::catalogue::store_key;
 use crate::session::Instance;

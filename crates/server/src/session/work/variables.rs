@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::storage::TableId;
 use arrow::array::RecordBatch;
-use store::TableId;
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;

@@ -1,0 +1,47 @@
+//! What is known of a table without reading it, and how strongly it may be held.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+
+/// Identifies a table for its whole life, through renames. Never used for another table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId(pub u64);
+
+/// What there is to know about a table without reading it.
+#[derive(Debug, Clone)]
+pub struct TableInfo {
+    /// Stays through renames.
+    pub id: TableId,
+    /// Full name, unique in the database; compared byte by byte.
+    pub name: Arc<str>,
+    /// Columns in order.
+    pub schema: SchemaRef,
+    /// The caller's own text, kept with the table.
+    pub properties: Arc<str>,
+    /// Number of rows.
+    pub rows: u64,
+    /// Bytes that the rows take.
+    pub bytes: u64,
+}
+
+/// How strongly a transaction holds a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LockMode {
+    /// Shared among appenders: inserts, and bulk loads without a table lock, run side by side (SQL Server's IX).
+    Append,
+    /// Shared among bulk loads that lock the table, and with nobody else (SQL Server's BU). Who holds it may append.
+    Bulk,
+    /// Held alone: update, delete, truncate and every change of the table itself.
+    Exclusive,
+}
+
+impl From<LockMode> for store::LockMode {
+    fn from(mode: LockMode) -> Self {
+        match mode {
+            LockMode::Append => Self::IX,
+            LockMode::Bulk => Self::BU,
+            LockMode::Exclusive => Self::X,
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Pages as they were: what a snapshot reads of a table that is being changed.
+//!
+//! A page is changed by one open transaction at a time, which has it locked (bulk writers fill pages of their own), so it has at most one
+//! uncommitted state, and versions of pages are as good as versions of rows.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use super::version_file::{SpilledPage, VersionFile};
+use crate::disk::volume::Volume;
+use crate::error::EngineError;
+use crate::page::{PAGE_BYTES, Page, PageId};
+
+/// Older versions of pages: so many in memory, the others in a file.
+#[derive(Debug)]
+pub struct Versions {
+    state: Mutex<State>,
+    /// Pages in memory, and how many there are to be at most.
+    in_memory: Arc<AtomicUsize>,
+    limit_pages: usize,
+    file: Arc<VersionFile>,
+    /// Grows whenever a page may be about to change, or to have changed back.
+    epoch: AtomicU64,
+    /// How many transactions keep to a snapshot: while there are none, nobody looks for them.
+    keepers: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Oldest first.
+    pages: HashMap<PageId, Vec<Version>>,
+    /// Pages that an open transaction has changed already.
+    touched: HashMap<u64, HashSet<PageId>>,
+    /// Open snapshots by the commit they stand at.
+    snapshots: BTreeMap<u64, usize>,
+    /// Transactions that may change only what nobody has changed since the commit at which their snapshot stands.
+    keepers: HashMap<u64, u64>,
+}
+
+#[derive(Debug)]
+struct Version {
+    page: Kept,
+    /// Snapshots before this commit read it; None: those of now, since the change is not committed.
+    until: Option<u64>,
+    transaction: u64,
+}
+
+/// A page as it was.
+#[derive(Debug, Clone)]
+enum Kept {
+    /// There was no such page.
+    Nothing,
+    Memory(Arc<InMemory>),
+    File(Arc<SpilledPage>),
+}
+
+/// A page that counts as one in memory until this is dropped.
+#[derive(Debug)]
+struct InMemory {
+    page: Arc<Page>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Drop for InMemory {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Kept {
+    fn page(self) -> Result<Option<Arc<Page>>, EngineError> {
+        Ok(match self {
+            Self::Nothing => None,
+            Self::Memory(kept) => Some(Arc::clone(&kept.page)),
+            Self::File(kept) => Some(Arc::new(kept.read()?)),
+        })
+    }
+}
+
+impl Versions {
+    /// None yet; so many bytes of them are kept in memory, the others in a file of this volume.
+    pub fn new(volume: &Arc<dyn Volume>, memory_bytes: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            in_memory: Arc::default(),
+            limit_pages: memory_bytes / PAGE_BYTES,
+            file: VersionFile::new(volume),
+            epoch: AtomicU64::new(0),
+            keepers: AtomicUsize::new(0),
+        }
+    }
+
+    /// Before the first change of a page by a transaction: keeps what it was. `page` None: the page is new, nobody reads it.
+    pub fn keep(&self, transaction: u64, id: PageId, page: Option<&Arc<Page>>) {
+        {
+            let mut state = self.state.lock();
+            self.epoch.fetch_add(1, Ordering::AcqRel);
+            if !state.touched.entry(transaction).or_default().insert(id) {
+                return;
+            }
+        }
+        // Nobody else changes the page meanwhile: its frame is locked by whoever calls this.
+        let page = page.map_or(Kept::Nothing, |page| self.kept(page));
+        let version = Version { page, until: None, transaction };
+        self.state.lock().pages.entry(id).or_default().push(version);
+    }
+
+    /// From now on a transaction keeps to a snapshot, which it holds open.
+    pub fn keep_to(&self, transaction: u64, sequence: u64) {
+        let mut state = self.state.lock();
+        state.keepers.insert(transaction, sequence);
+        self.keepers.store(state.keepers.len(), Ordering::Release);
+    }
+
+    /// Whether a transaction that keeps to a snapshot is about to change a page that another one has changed since.
+    pub fn conflicts(&self, transaction: u64, id: PageId) -> bool {
+        if self.keepers.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let state = self.state.lock();
+        let is_own = || state.touched.get(&transaction).is_some_and(|touched| touched.contains(&id));
+        state.keepers.get(&transaction).is_some_and(|since| !is_own() && state.is_changed_since(id, *since))
+    }
+
+    fn kept(&self, page: &Arc<Page>) -> Kept {
+        if self.in_memory.load(Ordering::Acquire) >= self.limit_pages
+            && let Some(spilled) = self.file.put(page)
+        {
+            return Kept::File(Arc::new(spilled));
+        }
+        // Also what a full disk has no room for: a change that fails for want of a version would be worse.
+        let count = Arc::clone(&self.in_memory);
+        count.fetch_add(1, Ordering::AcqRel);
+        Kept::Memory(Arc::new(InMemory { page: Arc::clone(page), count }))
+    }
+
+    /// Between two equal values of this no page began to change and no change was undone.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// What a snapshot that stands at `sequence` reads instead of the page; None: the page itself, as does a transaction that has
+    /// changed it.
+    ///
+    /// # Errors
+    /// Those of reading the file of versions.
+    pub fn read(
+        &self,
+        id: PageId,
+        sequence: u64,
+        own: Option<u64>,
+    ) -> Result<Option<Arc<Page>>, EngineError> {
+        let state = self.state.lock();
+        if own.is_some_and(|own| state.touched.get(&own).is_some_and(|touched| touched.contains(&id))) {
+            return Ok(None);
+        }
+        let version = state.version(id, sequence);
+        drop(state);
+        version.map_or(Ok(None), Kept::page)
+    }
+
+    /// The same for some pages at once: puts the versions in their places.
+    pub fn read_all(
+        &self,
+        pages: &mut [Arc<Page>],
+        sequence: u64,
+        own: Option<u64>,
+    ) -> Result<(), EngineError> {
+        let state = self.state.lock();
+        if state.pages.is_empty() {
+            return Ok(());
+        }
+        let touched = own.and_then(|own| state.touched.get(&own));
+        let is_own = |page: &Arc<Page>| touched.is_some_and(|touched| touched.contains(&page.id()));
+        let others = pages.iter_mut().filter(|page| !is_own(page));
+        let found: Vec<_> =
+            others.filter_map(|page| state.version(page.id(), sequence).map(|kept| (page, kept))).collect();
+        drop(state);
+        for (page, kept) in found {
+            if let Some(version) = kept.page()? {
+                *page = version;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a transaction that changed a page, or made it, has been committed after `sequence`, at which a snapshot stands that is
+    /// still open.
+    pub fn is_changed_since(&self, id: PageId, sequence: u64) -> bool {
+        self.state.lock().is_changed_since(id, sequence)
+    }
+
+    /// The page is given to a new owner: nobody reads what it was.
+    pub fn forget(&self, id: PageId) {
+        let mut state = self.state.lock();
+        state.pages.remove(&id);
+        state.touched.values_mut().for_each(|pages| {
+            pages.remove(&id);
+        });
+    }
+
+    /// The transaction is committed as number `sequence`: its changes are what later snapshots read.
+    pub fn commit(&self, transaction: u64, sequence: u64) {
+        let mut state = self.state.lock();
+        self.forget_keeper(&mut state, transaction);
+        let touched = state.touched.remove(&transaction).unwrap_or_default();
+        let oldest = state.snapshots.keys().next().copied().unwrap_or(u64::MAX);
+        for id in touched {
+            if let Some(versions) = state.pages.get_mut(&id) {
+                for version in versions.iter_mut().filter(|version| version.transaction == transaction) {
+                    version.until.get_or_insert(sequence);
+                }
+            }
+            state.prune(id, oldest);
+        }
+    }
+
+    /// The transaction has been undone: pages are again what they were.
+    pub fn roll_back(&self, transaction: u64) {
+        let mut state = self.state.lock();
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.forget_keeper(&mut state, transaction);
+        for id in state.touched.remove(&transaction).unwrap_or_default() {
+            if let Some(versions) = state.pages.get_mut(&id) {
+                versions.retain(|version| version.until.is_some() || version.transaction != transaction);
+                if versions.is_empty() {
+                    state.pages.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// The transaction reads no more.
+    pub fn stop_keeping(&self, transaction: u64) {
+        if self.keepers.load(Ordering::Acquire) > 0 {
+            self.forget_keeper(&mut self.state.lock(), transaction);
+        }
+    }
+
+    fn forget_keeper(&self, state: &mut State, transaction: u64) {
+        if state.keepers.remove(&transaction).is_some() {
+            self.keepers.store(state.keepers.len(), Ordering::Release);
+        }
+    }
+
+    /// A snapshot begins; `sequence` is read while no commit can come in between.
+    pub fn open_snapshot(&self, sequence: impl FnOnce() -> u64) -> u64 {
+        let mut state = self.state.lock();
+        let sequence = sequence();
+        *state.snapshots.entry(sequence).or_default() += 1;
+        sequence
+    }
+
+    /// A snapshot ends. Returns the oldest that is still open.
+    pub fn close_snapshot(&self, sequence: u64) -> Option<u64> {
+        let mut state = self.state.lock();
+        if let Some(count) = state.snapshots.get_mut(&sequence) {
+            *count -= 1;
+            if *count == 0 {
+                state.snapshots.remove(&sequence);
+                let oldest = state.snapshots.keys().next().copied().unwrap_or(u64::MAX);
+                let ids: Vec<PageId> = state.pages.keys().copied().collect();
+                ids.into_iter().for_each(|id| state.prune(id, oldest));
+            }
+        }
+        state.snapshots.keys().next().copied()
+    }
+
+    /// The oldest open snapshot.
+    pub fn oldest_snapshot(&self) -> Option<u64> {
+        self.state.lock().snapshots.keys().next().copied()
+    }
+
+    /// Versions kept, in memory and in the file.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.in_memory.load(Ordering::Acquire), self.file.pages())
+    }
+}
+
+impl State {
+    fn version(&self, id: PageId, sequence: u64) -> Option<Kept> {
+        let versions = self.pages.get(&id)?;
+        let version = versions.iter().find(|version| version.until.is_none_or(|until| sequence < until))?;
+        Some(version.page.clone())
+    }
+
+    fn is_changed_since(&self, id: PageId, sequence: u64) -> bool {
+        let mut versions = self.pages.get(&id).into_iter().flatten();
+        versions.any(|version| version.until.is_some_and(|until| sequence < until))
+    }
+
+    /// Drops versions that no open snapshot reads.
+    fn prune(&mut self, id: PageId, oldest: u64) {
+        if let Some(versions) = self.pages.get_mut(&id) {
+            versions.retain(|version| version.until.is_none_or(|until| until > oldest));
+            if versions.is_empty() {
+                self.pages.remove(&id);
+            }
+        }
+    }
+}

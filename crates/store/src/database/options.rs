@@ -1,0 +1,69 @@
+//! How a database is run.
+
+use std::time::Duration;
+
+use super::governor::ResourceLimits;
+use crate::catalogue::table_map::References;
+use crate::log::LogOptions;
+use crate::tree::key::TextOrder;
+
+/// What of a bulk load is logged, and when the log is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum RecoveryModel {
+    /// Everything is logged.
+    Full = 1,
+    /// Bulk operations log extents only; the map of minimally logged extents says what a log backup would have to copy.
+    BulkLogged = 2,
+    /// Bulk operations log extents only, and the log is given up at each checkpoint.
+    #[default]
+    Simple = 3,
+}
+
+/// How a database is run.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineOptions {
+    /// Bytes of pages kept in memory.
+    pub cache_bytes: usize,
+    /// Sizes of the log.
+    pub log: LogOptions,
+    /// A checkpoint is made when so much log was written since the last.
+    pub checkpoint_log_bytes: u64,
+    /// Number of data files of a new database, filled in proportion.
+    pub files: u16,
+    /// Recovery model of a new database.
+    pub recovery_model: RecoveryModel,
+    /// How long changes wait for their locks.
+    pub lock_timeout: Duration,
+    /// Orders text of keys that have a collation; None: no key may have one.
+    pub text_order: Option<TextOrder>,
+    /// Which tables the text of a table refers to; None: [`referring`](Snapshot::referring) finds none.
+    pub references: Option<References>,
+    /// Bytes of pages that are kept in memory as they were, for snapshots; more go to a file.
+    pub version_memory_bytes: usize,
+    /// What all data files together may take; None: no limit.
+    pub data_limit_bytes: Option<u64>,
+    /// Log rate and processor time that the database is held to; None: it is not.
+    pub resource_limits: Option<ResourceLimits>,
+    /// What is committed need not be there after the process has ended: a commit does not wait for the log to be written.
+    pub is_temporary: bool,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 256 << 20,
+            log: LogOptions::default(),
+            checkpoint_log_bytes: 256 << 20,
+            files: 1,
+            recovery_model: RecoveryModel::default(),
+            lock_timeout: Duration::MAX,
+            text_order: None,
+            references: None,
+            version_memory_bytes: 64 << 20,
+            data_limit_bytes: None,
+            resource_limits: None,
+            is_temporary: false,
+        }
+    }
+}

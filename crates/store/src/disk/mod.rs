@@ -1,0 +1,11 @@
+//! Files of a database and the directories that they stand in.
+
+pub mod directory;
+pub mod file_layout;
+pub mod files;
+pub mod memory;
+pub mod quota;
+pub mod volume;
+
+/// The disk is asked to begin with what was written when there is so much of it, so that a later sync has little left to do.
+pub(crate) const WRITE_BEHIND_BYTES: usize = 16 << 20;

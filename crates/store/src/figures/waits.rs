@@ -1,0 +1,154 @@
+//! Who waited for what, and how long: the figures of `sys.dm_os_wait_stats`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::lock_mode::LockMode;
+
+/// What work waits for, with SQL Server's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitType {
+    /// A commit, or a page that is written back, for the log to be on disk.
+    WriteLog,
+    /// An append for full blocks to be handed to the log file.
+    LogBuffer,
+    /// A reader for a page to be read.
+    PageIoLatchShared,
+    /// A change for its page to be read.
+    PageIoLatchExclusive,
+    /// A change for the page's other user.
+    PageLatchExclusive,
+    /// An allocation for the maps' other user.
+    PageLatchUpdate,
+    /// For pages to be written.
+    WriteCompletion,
+    /// For written pages to be on disk.
+    FlushFileBuffers,
+    /// For a file to grow.
+    WriteFileGather,
+    /// For the database's log rate to allow more.
+    LogRateGovernor,
+    /// For the database's share of the processor.
+    ResourceGovernorIdle,
+    /// For the taker of a backup.
+    BackupIo,
+    /// For a lock in this mode.
+    Lock(LockMode),
+}
+
+const PLAIN: [WaitType; 12] = [
+    WaitType::WriteLog,
+    WaitType::LogBuffer,
+    WaitType::PageIoLatchShared,
+    WaitType::PageIoLatchExclusive,
+    WaitType::PageLatchExclusive,
+    WaitType::PageLatchUpdate,
+    WaitType::WriteCompletion,
+    WaitType::FlushFileBuffers,
+    WaitType::WriteFileGather,
+    WaitType::LogRateGovernor,
+    WaitType::ResourceGovernorIdle,
+    WaitType::BackupIo,
+];
+const TYPES: usize = PLAIN.len() + LockMode::ALL.len();
+
+impl WaitType {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        PLAIN.into_iter().chain(LockMode::ALL.map(Self::Lock))
+    }
+
+    /// As `sys.dm_os_wait_stats.wait_type` shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WriteLog => "WRITELOG",
+            Self::LogBuffer => "LOGBUFFER",
+            Self::PageIoLatchShared => "PAGEIOLATCH_SH",
+            Self::PageIoLatchExclusive => "PAGEIOLATCH_EX",
+            Self::PageLatchExclusive => "PAGELATCH_EX",
+            Self::PageLatchUpdate => "PAGELATCH_UP",
+            Self::WriteCompletion => "WRITE_COMPLETION",
+            Self::FlushFileBuffers => "PREEMPTIVE_OS_FLUSHFILEBUFFERS",
+            Self::WriteFileGather => "PREEMPTIVE_OS_WRITEFILEGATHER",
+            Self::LogRateGovernor => "LOG_RATE_GOVERNOR",
+            Self::ResourceGovernorIdle => "RESOURCE_GOVERNOR_IDLE",
+            Self::BackupIo => "BACKUPIO",
+            Self::Lock(mode) => mode.wait_name(),
+        }
+    }
+
+    fn index(self) -> usize {
+        match self {
+            Self::Lock(mode) => PLAIN.len() + mode as usize,
+            plain => PLAIN.iter().position(|other| *other == plain).unwrap_or(0),
+        }
+    }
+}
+
+/// Waits of one type since the database was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitCount {
+    /// What for.
+    pub wait: WaitType,
+    /// How many.
+    pub count: u64,
+    /// All of them together, with the signal wait.
+    pub total: Duration,
+    /// The longest.
+    pub longest: Duration,
+    /// Of it the time from when the waiter could go on until it did.
+    pub signal: Duration,
+}
+
+/// Counts of waits.
+#[derive(Debug)]
+pub struct Waits {
+    cells: [Cell; TYPES],
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    count: AtomicU64,
+    total_ns: AtomicU64,
+    longest_ns: AtomicU64,
+    signal_ns: AtomicU64,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self { cells: std::array::from_fn(|_| Cell::default()) }
+    }
+}
+
+impl Waits {
+    /// Notes a wait.
+    pub fn add(&self, wait: WaitType, total: Duration, signal: Duration) {
+        if let Some(cell) = self.cells.get(wait.index()) {
+            let total_ns = total.as_nanos() as u64;
+            cell.count.fetch_add(1, Ordering::Relaxed);
+            cell.total_ns.fetch_add(total_ns, Ordering::Relaxed);
+            cell.longest_ns.fetch_max(total_ns, Ordering::Relaxed);
+            cell.signal_ns.fetch_add(signal.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs what is a wait from start to end.
+    pub fn during<T>(&self, wait: WaitType, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.add(wait, start.elapsed(), Duration::ZERO);
+        result
+    }
+
+    /// All types that anybody waited for.
+    pub fn counts(&self) -> Vec<WaitCount> {
+        let counts = WaitType::all().zip(&self.cells).map(|(wait, cell)| WaitCount {
+            wait,
+            count: cell.count.load(Ordering::Relaxed),
+            total: Duration::from_nanos(cell.total_ns.load(Ordering::Relaxed)),
+            longest: Duration::from_nanos(cell.longest_ns.load(Ordering::Relaxed)),
+            signal: Duration::from_nanos(cell.signal_ns.load(Ordering::Relaxed)),
+        });
+        counts.filter(|count| count.count > 0).collect()
+    }
+}

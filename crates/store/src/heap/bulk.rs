@@ -1,0 +1,200 @@
+//! Bulk writers of heaps: each fills extents of its own, past the cache, and shares nothing with the others but the allocator and the log.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+
+use super::block::PageBlock;
+use super::fragments::{FragmentWriter, write_pages};
+use super::large::LargeValueWriter;
+use crate::catalogue::{Filled, Table};
+use crate::database::shared::Shared;
+use crate::error::EngineError;
+use crate::figures::count;
+use crate::page::unit::UnitKind;
+use crate::page::unit::{ExtentUse, Run};
+use crate::page::{self, EXTENT_PAGES, ExtentId, PageId, RowId};
+use crate::record::{BoundBatch, Records, RowStringer, StrungForm, StrungRows};
+
+/// Extents of rows that are written at once: 1 MB.
+const BLOCK_EXTENTS: u32 = 16;
+
+/// Fills extents of one heap for one transaction. Several of them may do so at once.
+#[derive(Debug)]
+pub(crate) struct HeapLoad {
+    shared: Arc<Shared>,
+    table: Arc<Table>,
+    transaction: u64,
+    minimally_logged: bool,
+    block: PageBlock,
+    fragments: FragmentWriter,
+    filled: Filled,
+    rows_in_block: u64,
+    /// Rows in the block, if their addresses are wanted, and those that have got theirs.
+    waiting: Option<Vec<RecordBatch>>,
+    located: Vec<(RecordBatch, Vec<RowId>)>,
+    /// Records on their way into the block.
+    records: Records,
+}
+
+impl HeapLoad {
+    /// `locates`: the rows' addresses are wanted.
+    pub fn new(
+        shared: &Arc<Shared>,
+        table: &Arc<Table>,
+        transaction: u64,
+        minimally_logged: bool,
+        locates: bool,
+    ) -> Self {
+        let pages = (BLOCK_EXTENTS * EXTENT_PAGES) as usize;
+        let unit = table.unit(UnitKind::InRow).id;
+        Self {
+            shared: Arc::clone(shared),
+            table: Arc::clone(table),
+            transaction,
+            minimally_logged,
+            block: PageBlock::new(unit, &table.layout, pages, 100),
+            fragments: FragmentWriter::new(shared, table, transaction, minimally_logged),
+            filled: Filled::default(),
+            rows_in_block: 0,
+            waiting: locates.then(Vec::new),
+            located: Vec::new(),
+            records: Records::default(),
+        }
+    }
+
+    /// Rows added so far.
+    pub fn rows(&self) -> u64 {
+        self.filled.rows as u64 + self.rows_in_block
+    }
+
+    /// Bytes of pages that are not written yet.
+    pub fn buffer_bytes(&self) -> usize {
+        self.block.buffer_bytes() + self.fragments.buffer_bytes()
+    }
+
+    /// Adds rows. After an error the writer is of no more use, and its transaction must be undone.
+    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
+        let table = Arc::clone(&self.table);
+        let mut sink = LargeValueWriter { sink: &mut self.fragments };
+        let bound = BoundBatch::new(&table.layout, batch, &mut sink)?;
+        let mut first = 0;
+        while first < bound.rows() {
+            let taken = self.block.append(&bound, first);
+            first += taken;
+            self.rows_in_block += taken as u64;
+            if let Some(waiting) = &mut self.waiting {
+                waiting.push(batch.slice(first - taken, taken));
+            }
+            if first < bound.rows() {
+                self.flush_rows(false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds rows from where they lie one behind the other, up to one that cannot be copied as it is, or is not whole.
+    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, EngineError> {
+        let mut found = StrungRows::default();
+        let table = Arc::clone(&self.table);
+        let stringer = RowStringer::new(&table.layout, form).filter(|_| self.waiting.is_none());
+        let Some(stringer) = stringer else { return Ok(found) };
+        let mut records = std::mem::take(&mut self.records);
+        loop {
+            let rest = bytes.get(found.bytes..).unwrap_or_default();
+            found.bytes += stringer.make(rest, &mut records);
+            let lengths = &records.lengths;
+            if lengths.is_empty() {
+                break;
+            }
+            let (mut first, mut start) = (0, 0);
+            while first < lengths.len() {
+                let taken = self.block.append_records(&records, first, start);
+                let placed = lengths.iter().skip(first).take(taken);
+                start += placed.map(|length| usize::from(*length)).sum::<usize>();
+                first += taken;
+                self.rows_in_block += taken as u64;
+                if first < lengths.len() {
+                    self.flush_rows(false)?;
+                }
+            }
+            found.rows += first as u64;
+        }
+        self.records = records;
+        Ok(found)
+    }
+
+    /// Rows that have got their addresses since this was last asked.
+    pub fn take_located(&mut self) -> Vec<(RecordBatch, Vec<RowId>)> {
+        std::mem::take(&mut self.located)
+    }
+
+    /// Writes the rows that are left.
+    pub fn flush(&mut self) -> Result<(), EngineError> {
+        self.flush_rows(true)
+    }
+
+    /// Leaves what it has written to be undone. Returns the extents that it was given.
+    pub fn give_up(self) -> Vec<ExtentId> {
+        self.fragments.allocated
+    }
+
+    /// Writes what is left. Returns what was filled; the extents given meanwhile are in `allocated`.
+    pub fn finish(mut self) -> (Result<Filled, EngineError>, Vec<ExtentId>) {
+        let done = self.flush_rows(true).and_then(|()| self.fragments.finish());
+        self.shared.note_compression(self.table.unit(UnitKind::InRow).id, self.block.compression_counts());
+        self.filled.extents.append(&mut self.fragments.extents);
+        (done.map(|()| self.filled), self.fragments.allocated)
+    }
+
+    /// Writes the pages of the block; `all`: also one that is not full.
+    fn flush_rows(&mut self, all: bool) -> Result<(), EngineError> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        self.shared.governor.pace(&self.shared.pager.log, None);
+        let Self { block, shared, table, transaction, fragments, filled, minimally_logged, waiting, .. } =
+            self;
+        let unit = table.unit(UnitKind::InRow);
+        // Rows get their addresses in the order in which they came: then none may wait for a later page.
+        let mut pages = if all || waiting.is_some() { block.finish() } else { block.full_pages() };
+        let mut addresses = Vec::new();
+        while !pages.is_empty() {
+            let wanted = (pages.len() as u32).div_ceil(EXTENT_PAGES);
+            let (id, owner) = (*transaction, table.owner(UnitKind::InRow));
+            let run = shared.allocator.allocate(id, unit, wanted, owner, &mut fragments.allocated)?;
+            let count = pages.len().min((run.count * EXTENT_PAGES) as usize);
+            let (now, rest) = pages.split_at_mut(count);
+            for (index, bytes) in (0..).zip(now.iter_mut()) {
+                let id = PageId { page: run.first.page(0).page + index, file: run.first.file };
+                page::set_address(bytes, id, PageId::NONE, PageId::NONE);
+                if waiting.is_some() {
+                    let slots = 0..page::slot_count(bytes);
+                    addresses.extend(slots.map(|slot| RowId { page: id, slot }));
+                }
+            }
+            write_pages(shared, *transaction, run, now, *minimally_logged, true)?;
+            let extents = filled.extents.entry(UnitKind::InRow).or_default();
+            extents.extend(used_extents(run, count as u32));
+            pages = rest;
+        }
+        let mut addresses = addresses.into_iter();
+        for batch in self.waiting.iter_mut().flat_map(std::mem::take) {
+            let own = addresses.by_ref().take(batch.num_rows()).collect();
+            self.located.push((batch, own));
+        }
+        self.block.clear();
+        let rows = std::mem::take(&mut self.rows_in_block);
+        count(&self.shared.counters.bulk_rows, rows);
+        self.filled.rows += rows as i64;
+        Ok(())
+    }
+}
+
+/// Which pages of a run are in use when the first `pages` are.
+fn used_extents(run: Run, pages: u32) -> impl Iterator<Item = ExtentUse> {
+    (0..).zip(run.extents()).filter_map(move |(index, extent)| {
+        let used = pages.saturating_sub(index * EXTENT_PAGES).min(EXTENT_PAGES);
+        (used > 0).then(|| ExtentUse { extent, used: ((1_u16 << used) - 1) as u8 })
+    })
+}

@@ -1,0 +1,241 @@
+//! Locking pages before they are changed beside other transactions.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use parking_lot::RwLockWriteGuard;
+
+use super::HeapWriter;
+use crate::catalogue::tree_of;
+use crate::error::EngineError;
+use crate::lock::{LockMode, Request, Resource};
+use crate::log::Change;
+use crate::page::{Page, PageId};
+use crate::record;
+use crate::tree::index::{RowLocator, Tree};
+use crate::tree::{Place, child, descend, find, stored};
+
+/// Page locks of one table from which on the whole table is locked instead, if no other transaction is in the way.
+const ESCALATION_PAGES: usize = 5000;
+/// After so many more it is tried again.
+const ESCALATION_STEP: usize = 1250;
+
+impl<'a> HeapWriter<'a> {
+    /// Whether a page is this transaction's.
+    pub(crate) fn has_claimed(&self, page: PageId) -> bool {
+        self.beside.as_ref().is_none_or(|beside| beside.claims.has(self.table.object, page))
+    }
+
+    /// Locks a page, after waiting for whoever has it. Returns whether it was not locked before.
+    pub(crate) fn claim(&mut self, page: PageId) -> Result<bool, EngineError> {
+        if self.has_claimed(page) {
+            return Ok(false);
+        }
+        let Some(beside) = &mut self.beside else { return Ok(false) };
+        let object = self.table.object;
+        let cost = self.shared.pager.log_position(self.transaction).reserved_bytes;
+        let request = Request { cost, ..beside.request };
+        self.shared.locks.acquire(request, &Resource::Page { object, page }, LockMode::X)?;
+        self.note_claim(page);
+        Ok(true)
+    }
+
+    /// Locks a page if no other transaction has it.
+    pub(crate) fn try_claim(&mut self, page: PageId) -> bool {
+        if self.has_claimed(page) {
+            return true;
+        }
+        let resource = Resource::Page { object: self.table.object, page };
+        let claimed = self.shared.locks.try_acquire(self.transaction, &resource, LockMode::X);
+        if claimed {
+            self.note_claim(page);
+        }
+        claimed
+    }
+
+    /// The same for a page that is to get a row from elsewhere: one that others have changed since the transaction's snapshot is left
+    /// to them.
+    pub(crate) fn try_claim_to_fill(&mut self, page: PageId) -> bool {
+        !self.shared.pager.versions.conflicts(self.transaction, page) && self.try_claim(page)
+    }
+
+    fn note_claim(&mut self, page: PageId) {
+        let Some(beside) = &mut self.beside else { return };
+        let object = self.table.object;
+        let table = beside.claims.tables.entry(object).or_default();
+        table.pages.insert(page);
+        if table.pages.len() < ESCALATION_PAGES + table.refused * ESCALATION_STEP {
+            return;
+        }
+        let locks = &self.shared.locks;
+        if locks.try_acquire(self.transaction, &Resource::Object(object), LockMode::X) {
+            table.is_whole = true;
+            table.pages = HashSet::new();
+            let is_page = |resource: &Resource| matches!(resource, Resource::Page { object: own, .. } if *own == object);
+            locks.release_some(self.transaction, is_page);
+        } else {
+            table.refused += 1;
+        }
+    }
+
+    /// Lets go of a page that was locked just now and not changed.
+    pub(crate) fn unclaim(&mut self, page: PageId) {
+        let object = self.table.object;
+        let table = self.beside.as_mut().and_then(|beside| beside.claims.tables.get_mut(&object));
+        if table.is_some_and(|table| table.pages.remove(&page)) {
+            self.shared.locks.release(self.transaction, &Resource::Page { object, page });
+        }
+    }
+
+    /// Makes a change of a page that is this transaction's.
+    pub(crate) fn change(&self, change: Change) -> Result<bool, EngineError> {
+        let page = change.page();
+        if !change.is_backward_link() && !self.has_claimed(page) {
+            let reason = "it is to be changed, but not locked".to_owned();
+            return Err(EngineError::DamagedPage { page, reason });
+        }
+        self.shared.pager.change(self.transaction, change).map_err(|error| self.named(error))
+    }
+
+    /// A conflict with the table that it is about.
+    fn named(&self, error: EngineError) -> EngineError {
+        match error {
+            EngineError::UpdateConflict { .. } => {
+                EngineError::UpdateConflict { table: self.table.name.to_string() }
+            }
+            other => other,
+        }
+    }
+
+    /// The leaf in which a key belongs, which is this transaction's from now on: nobody else changes it, or what belongs there.
+    pub(crate) fn leaf(&mut self, tree: &Tree, key: &[u8]) -> Result<Arc<Page>, EngineError> {
+        let shared = self.shared;
+        let read = |id| shared.pager.cache.read(id);
+        if self.beside.is_none() {
+            return descend(tree, key, 0, read);
+        }
+        let unit = self.table.unit(tree.unit).id;
+        let mut waited_for = None;
+        loop {
+            let latch = shared.latches.share(unit);
+            let id = descend(tree, key, 0, read)?.id();
+            if let Some(other) = waited_for.take().filter(|waited_for| *waited_for != id) {
+                // While it was waited for, the key came to belong elsewhere.
+                self.unclaim(other);
+            }
+            if self.try_claim(id) {
+                // Its last owner may have changed it until now.
+                return read(id);
+            }
+            drop(latch);
+            if self.claim(id)? {
+                waited_for = Some(id);
+            }
+        }
+    }
+
+    /// Locks what a split of a leaf changes, and keeps everybody else from following the tree. None: something had to be waited for,
+    /// and all is to be looked at anew.
+    pub(crate) fn claim_path(
+        &mut self,
+        tree: &Tree,
+        key: &[u8],
+        slot: u16,
+        row: &[u8],
+    ) -> Result<Option<Vec<RwLockWriteGuard<'a, ()>>>, EngineError> {
+        if self.beside.is_none() {
+            return Ok(Some(Vec::new()));
+        }
+        let shared = self.shared;
+        let unit = self.table.unit(tree.unit).id;
+        let latch = shared.latches.take(std::iter::once(unit));
+        let mut above = Vec::new();
+        let mut page = shared.pager.cache.read(tree.root)?;
+        while page.level() > 0 {
+            let below = shared.pager.cache.read(child(tree, &page, key)?)?;
+            above.push(std::mem::replace(&mut page, below));
+        }
+        if !above.is_empty() {
+            let mut entry = Some(self.entry_of_split(tree, &page, slot, row)?);
+            while let (Some(record), Some(upper)) = (entry.take(), above.pop()) {
+                if !self.try_claim(upper.id()) {
+                    drop(latch);
+                    self.claim(upper.id())?;
+                    return Ok(None);
+                }
+                // What it passes on if it splits itself is not known yet: then all that is above may be needed.
+                entry = (record.is_empty() || !upper.fits(stored(&upper, &record)?.len())).then(Vec::new);
+            }
+        }
+        if let Some(beside) = &mut self.beside {
+            beside.claims.restructured.insert(unit);
+        }
+        Ok(Some(latch))
+    }
+
+    /// Locks the pages of rows that are to be changed. All are locked even if some prove to be others than were read.
+    ///
+    /// # Errors
+    /// Rows have changed since the commit `since`, up to which they were read.
+    pub(crate) fn claim_rows(
+        &mut self,
+        locators: &[RowLocator],
+        since: Option<u64>,
+    ) -> Result<(), EngineError> {
+        let mut is_changed = false;
+        for locator in locators {
+            let pages = match locator {
+                RowLocator::Address(address) => {
+                    self.claim(address.page)?;
+                    let home = self.shared.pager.cache.read(address.page)?;
+                    let target = home.row(address.slot).and_then(record::stub_target);
+                    if let Some(target) = target {
+                        self.claim(target.page)?;
+                    }
+                    [Some(address.page), target.map(|target| target.page)]
+                }
+                RowLocator::Key(key) => {
+                    let tree = tree_of(self.table)?;
+                    [Some(self.leaf(&tree, key)?.id()), None]
+                }
+            };
+            if let Some(since) = since {
+                let versions = &self.shared.pager.versions;
+                is_changed |= pages.into_iter().flatten().any(|page| versions.is_changed_since(page, since));
+            }
+        }
+        match is_changed {
+            true => Err(EngineError::RowsChanged { table: self.table.name.to_string() }),
+            false => Ok(()),
+        }
+    }
+
+    /// The leaf with the last row before `end`, and its slot; that leaf and those behind it up to `end` are this transaction's.
+    pub(crate) fn last_before(
+        &mut self,
+        tree: &Tree,
+        end: &[u8],
+    ) -> Result<Option<(Arc<Page>, u16)>, EngineError> {
+        let shared = self.shared;
+        let unit = self.table.unit(tree.unit).id;
+        'again: loop {
+            let mut page = self.leaf(tree, end)?;
+            let latch = self.beside.is_some().then(|| shared.latches.share(unit));
+            let (Place::At(mut slot) | Place::Before(mut slot)) = find(tree, &page, end)?;
+            while slot == 0 {
+                let previous = page.previous();
+                if !previous.is_some() {
+                    return Ok(None);
+                }
+                if !self.try_claim(previous) {
+                    drop(latch);
+                    self.claim(previous)?;
+                    continue 'again;
+                }
+                page = shared.pager.cache.read(previous)?;
+                slot = page.slot_count();
+            }
+            return Ok(Some((page, slot - 1)));
+        }
+    }
+}

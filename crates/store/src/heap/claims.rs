@@ -1,0 +1,59 @@
+//! Changing rows beside other transactions. Each page is locked (X) before it is looked at for a change and stays so until the
+//! transaction ends: so a page has at most one uncommitted state, and undoing is putting back bytes.
+//!
+//! A split locks the page that is split, the new one and those above that get an entry, all before it begins. What may be changed
+//! without a lock is only which page comes *before* one: nobody reads that but whoever splits.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::catalogue::Filled;
+use crate::lock::{LockTable, Request, Resource};
+use crate::page::{ExtentId, PageId, UnitId};
+
+/// The pages that a transaction has locked.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    pub(crate) tables: HashMap<u32, TableClaims>,
+    /// Trees in which it has split pages: undoing it changes their structure once more.
+    pub(crate) restructured: BTreeSet<UnitId>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct TableClaims {
+    pub pages: HashSet<PageId>,
+    /// The table is locked as a whole.
+    pub is_whole: bool,
+    /// How many times an escalation was refused.
+    pub refused: usize,
+}
+
+impl Claims {
+    pub(crate) fn has(&self, object: u32, page: PageId) -> bool {
+        self.tables.get(&object).is_some_and(|table| table.is_whole || table.pages.contains(&page))
+    }
+
+    /// Trees whose structure the transaction has changed.
+    pub fn restructured(&self) -> impl Iterator<Item = UnitId> {
+        self.restructured.iter().copied()
+    }
+
+    /// The pages of extents that are given back are nobody's.
+    pub fn forget_extents(&mut self, locks: &LockTable, transaction: u64, extents: &[ExtentId]) {
+        let extents: HashSet<ExtentId> = extents.iter().copied().collect();
+        for (object, table) in &mut self.tables {
+            for page in table.pages.extract_if(|page| extents.contains(&page.extent())) {
+                locks.release(transaction, &Resource::Page { object: *object, page });
+            }
+        }
+    }
+}
+
+/// What a writer needs that changes a table beside others.
+#[derive(Debug)]
+pub(crate) struct Beside<'a> {
+    pub claims: &'a mut Claims,
+    /// What the transaction adds to the table.
+    pub filled: &'a mut Filled,
+    /// How locks are waited for.
+    pub request: Request<'a>,
+}

@@ -1,0 +1,215 @@
+//! Sorted rows into a tree that has some: through its leaves, and into new ones of their own where many belong between two neighbours.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::BinaryArray;
+
+use super::HeapWriter;
+use crate::error::EngineError;
+use crate::log::Change;
+use crate::page::{CAPACITY_BYTES, HEADER_BYTES, Page, PageId, SLOT_BYTES};
+use crate::record::BoundBatch;
+use crate::record::compress::Compression;
+use crate::record::stored::StoredRow;
+use crate::tree::index::Tree;
+use crate::tree::{PageKeys, Place, child, damaged, duplicate, find, stored};
+
+/// What the log takes for a row besides its bytes, about.
+const RECORD_BYTES: usize = 46;
+
+impl HeapWriter<'_> {
+    /// Adds rows with these keys, which rise: as long as they belong in the same leaf, the tree is not descended again.
+    pub(crate) fn insert_rising(
+        &mut self,
+        tree: &Tree,
+        rows: &BoundBatch<'_>,
+        keys: &BinaryArray,
+    ) -> Result<(), EngineError> {
+        // A leaf, and the least key that does not belong there.
+        let mut known: Option<(PageId, Option<Vec<u8>>)> = None;
+        let mut row = 0;
+        while row < rows.rows() {
+            let key = keys.value(row);
+            let within = known.take().filter(|(_, end)| end.as_ref().is_none_or(|end| key < end.as_slice()));
+            let (id, end) = match within {
+                Some(within) => within,
+                None => self.leaf_for(tree, key)?,
+            };
+            let page = self.shared.pager.cache.read(id)?;
+            let taken = self.insert_into_leaf(tree, &page, rows, keys, row, end.as_deref())?;
+            if taken > 0 {
+                known = Some((id, end));
+                row += taken;
+                continue;
+            }
+            let record = rows.record(row);
+            let (Place::At(slot) | Place::Before(slot)) = find(tree, &page, key)?;
+            let next = match slot < page.slot_count() {
+                true => Some(PageKeys::new(tree, &page)?.at(slot)?),
+                false => end.clone(),
+            };
+            let run = run(rows, keys, row, next.as_deref());
+            if page.slot_count() == 0 || run.is_empty() || id == tree.root {
+                self.make_room(tree, &page, slot, &record)?;
+            } else if tree.layout.compression == Compression::Page && self.compress_leaf(tree, &page)? {
+                known = Some((id, end));
+            } else if slot < page.slot_count() {
+                self.split_at(tree, &page, slot, &record)?;
+            } else {
+                row = run.end;
+                known = Some((self.append_leaves(tree, &page, rows, keys, run)?, end));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts rows from `first` on into the leaf in which they belong, up to the first one that does not, or finds no room. Many are logged
+    /// as another content of the page, if that is shorter. Returns how many.
+    fn insert_into_leaf(
+        &self,
+        tree: &Tree,
+        page: &Arc<Page>,
+        rows: &BoundBatch<'_>,
+        keys: &BinaryArray,
+        first: usize,
+        end: Option<&[u8]>,
+    ) -> Result<usize, EngineError> {
+        let mut image = (**page).clone();
+        let mut changes = Vec::new();
+        let mut logged_bytes = 0;
+        for row in first..rows.rows() {
+            let key = keys.value(row);
+            if end.is_some_and(|end| key >= end) {
+                break;
+            }
+            let record = rows.record(row);
+            let slot = match find(tree, &image, key)? {
+                Place::At(_) => return Err(duplicate(tree, &record)),
+                Place::Before(slot) => slot,
+            };
+            let row = stored(&image, &record)?;
+            if !image.insert(slot, &row, true) {
+                break;
+            }
+            logged_bytes += RECORD_BYTES + row.len();
+            changes.push(Change::Insert { page: page.id(), slot, shift: true, row });
+        }
+        let taken = changes.len();
+        let in_use = |page: &Page| HEADER_BYTES + CAPACITY_BYTES - page.free_bytes();
+        if logged_bytes > RECORD_BYTES + in_use(page) + in_use(&image) {
+            self.reformat(page, image)?;
+        } else {
+            changes.into_iter().try_for_each(|change| self.must_change(change))?;
+        }
+        Ok(taken)
+    }
+
+    /// Puts rows that belong behind all others of a full leaf, and before its neighbour, into new leaves, each logged as a whole. Returns
+    /// the last one.
+    fn append_leaves(
+        &mut self,
+        tree: &Tree,
+        page: &Arc<Page>,
+        rows: &BoundBatch<'_>,
+        keys: &BinaryArray,
+        run: Range<usize>,
+    ) -> Result<PageId, EngineError> {
+        let (before, after) = (page.id(), page.next());
+        let first = self.new_tree_page(tree, 0)?;
+        self.link(before, |(previous, _)| (previous, first))?;
+        let (mut id, mut previous) = (first, before);
+        let mut entries = Vec::new();
+        let mut next_row = run.start;
+        while next_row < run.end {
+            let mut image = self.empty_page(tree, id, 0);
+            let leaf = self.fill_leaf(tree, &mut image, rows, keys, next_row..run.end)?;
+            let entry = tree.key.index_record(&tree.layout, StoredRow::whole(&rows.record(next_row)), id);
+            entries.push(entry.ok_or_else(|| damaged(id, "a key cannot be read"))?);
+            next_row = leaf.end;
+            let next = if next_row < run.end { self.new_tree_page(tree, 0)? } else { after };
+            image.set_links(previous, next);
+            self.must_change(Change::Format { page: id, image: Box::new(image) })?;
+            previous = id;
+            id = next;
+        }
+        if after.is_some() {
+            self.link(after, |(_, next)| (previous, next))?;
+        }
+        entries.iter().try_for_each(|entry| self.insert_entry(tree, 1, entry))?;
+        Ok(previous)
+    }
+
+    /// Fills a new leaf with as many rows as it takes, compressed when it is full. Returns which it took.
+    fn fill_leaf(
+        &self,
+        tree: &Tree,
+        image: &mut Page,
+        rows: &BoundBatch<'_>,
+        keys: &BinaryArray,
+        of: Range<usize>,
+    ) -> Result<Range<usize>, EngineError> {
+        for row in of.clone() {
+            let record = rows.record(row);
+            if row > of.start && keys.value(row) <= keys.value(row - 1) {
+                return Err(duplicate(tree, &record));
+            }
+            let slot = image.slot_count();
+            while !image.insert(slot, &stored(image, &record)?, true) {
+                let compressed = match tree.layout.compression {
+                    Compression::Page => self.compressed(tree, image),
+                    _ => None,
+                };
+                match compressed {
+                    Some(compressed) => *image = compressed,
+                    None if slot > 0 => return Ok(of.start..row),
+                    None => return Err(damaged(image.id(), "a row does not fit a page")),
+                }
+            }
+        }
+        Ok(of)
+    }
+
+    fn link(
+        &self,
+        page: PageId,
+        change: impl FnOnce((PageId, PageId)) -> (PageId, PageId),
+    ) -> Result<(), EngineError> {
+        let present = self.shared.pager.cache.read(page)?;
+        let before = (present.previous(), present.next());
+        self.must_change(Change::Links { page, before, after: change(before) })
+    }
+
+    /// The leaf in which a key belongs, and the least key that does not belong there.
+    fn leaf_for(&self, tree: &Tree, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
+        let mut end = None;
+        let mut page = self.shared.pager.cache.read(tree.root)?;
+        while page.level() > 0 {
+            let keys = PageKeys::new(tree, &page)?;
+            let slot = match keys.find(key)? {
+                Place::At(slot) => slot + 1,
+                Place::Before(slot) => slot.max(1),
+            };
+            if slot < page.slot_count() {
+                end = Some(keys.at(slot)?);
+            }
+            let below = self.shared.pager.cache.read(child(tree, &page, key)?)?;
+            if below.level().checked_add(1) != Some(page.level()) {
+                return Err(damaged(below.id(), "it is not one level below the page that leads to it"));
+            }
+            page = below;
+        }
+        Ok((page.id(), end))
+    }
+}
+
+/// The rows from `first` on that come before `end`, if they are enough for a page; else none.
+fn run(rows: &BoundBatch<'_>, keys: &BinaryArray, first: usize, end: Option<&[u8]>) -> Range<usize> {
+    let belongs = |row: usize| row < rows.rows() && end.is_none_or(|end| keys.value(row) < end);
+    let (mut last, mut bytes) = (first, 0);
+    while belongs(last) {
+        bytes += usize::from(rows.lengths().get(last).copied().unwrap_or(0)) + SLOT_BYTES;
+        last += 1;
+    }
+    if bytes < CAPACITY_BYTES { first..first } else { first..last }
+}

@@ -1,0 +1,165 @@
+//! Changing trees: roots, rows, splits.
+
+use std::sync::Arc;
+
+use super::HeapWriter;
+use crate::error::EngineError;
+use crate::log::Change;
+use crate::page::unit::Unit;
+use crate::page::unit::UnitKind;
+use crate::page::{Page, PageId};
+use crate::record::stored::StoredRow;
+use crate::tree::index::{Index, IndexDefinition, RowLocator, Tree};
+use crate::tree::key::TextOrder;
+use crate::tree::{PageKeys, Place, damaged, descend, duplicate, find, stored};
+
+impl HeapWriter<'_> {
+    /// An empty page for the root of a new tree.
+    pub fn new_root(&mut self, tree: &Tree) -> Result<PageId, EngineError> {
+        let root = self.new_tree_page(tree, 0)?;
+        let image = Box::new(self.empty_page(tree, root, 0));
+        self.must_change(Change::Format { page: root, image })?;
+        Ok(root)
+    }
+
+    /// Gives an index of the table, or a new one, an empty tree in a unit without extents.
+    pub fn plant_index(
+        &mut self,
+        id: u16,
+        definition: IndexDefinition,
+        unit: Unit,
+        order: Option<TextOrder>,
+    ) -> Result<(), EngineError> {
+        let clustered = self.table.clustered.clone();
+        let layout = Arc::clone(&self.table.layout);
+        let make = |root, unit: Unit| {
+            Index::new(id, definition.clone(), &layout, clustered.as_deref(), root, unit, order)
+        };
+        let place = self.table.indexes.iter().position(|index| index.id == id);
+        let rootless = make(PageId::NONE, unit)?;
+        let tree = Arc::clone(&rootless.tree);
+        let place = match place {
+            Some(place) => {
+                self.table.indexes.splice(place..=place, [rootless]);
+                place
+            }
+            None => {
+                self.table.indexes.push(rootless);
+                self.table.indexes.len() - 1
+            }
+        };
+        let root = self.new_root(&tree)?;
+        let unit = self.table.unit(UnitKind::Index(id)).clone();
+        self.table.indexes.splice(place..=place, [make(root, unit)?]);
+        Ok(())
+    }
+
+    /// What leads to the rows with a key, or with the first columns of one.
+    pub fn located(&mut self, tree: &Tree, key: &[u8]) -> Result<Vec<RowLocator>, EngineError> {
+        if tree.definition.unique {
+            return Ok(vec![RowLocator::Key(key.into())]);
+        }
+        let mut found = Vec::new();
+        let mut page = self.leaf(tree, key)?;
+        let (Place::At(mut first) | Place::Before(mut first)) = find(tree, &page, key)?;
+        loop {
+            let keys = PageKeys::new(tree, &page)?;
+            for slot in first..page.slot_count() {
+                let present = keys.at(slot)?;
+                if !present.starts_with(key) {
+                    return Ok(found);
+                }
+                found.push(RowLocator::Key(present.into()));
+            }
+            if !page.next().is_some() {
+                return Ok(found);
+            }
+            // Nobody puts a page between the two, since this one is locked.
+            let next = page.next();
+            self.claim(next)?;
+            page = self.shared.pager.cache.read(next)?;
+            first = 0;
+        }
+    }
+
+    /// Adds a row to a tree.
+    pub fn insert_keyed(&mut self, tree: &Tree, row: &[u8]) -> Result<(), EngineError> {
+        let key = tree.key.of_row(&tree.layout, StoredRow::whole(row));
+        let key = key.ok_or_else(|| damaged(tree.root, "a key cannot be read"))?;
+        self.insert_at(tree, 0, &key, row)
+    }
+
+    /// Removes the row with a key. Returns it as its page had it.
+    pub fn delete_keyed(&mut self, tree: &Tree, key: &[u8]) -> Result<Vec<u8>, EngineError> {
+        let (page, slot, row) = self.find_keyed(tree, key)?;
+        self.must_change(Change::Remove { page, slot, shift: true, row: row.clone() })?;
+        Ok(row)
+    }
+
+    /// Puts a row in the place of one with the same key.
+    pub fn update_keyed(&mut self, tree: &Tree, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
+        let (page, slot, before) = self.find_keyed(tree, key)?;
+        let after = stored(&*self.shared.pager.cache.read(page)?, row)?;
+        if before == after {
+            return Ok(());
+        }
+        let change = Change::Replace { page, slot, before: before.clone(), after };
+        if self.change(change)? {
+            return Ok(());
+        }
+        self.must_change(Change::Remove { page, slot, shift: true, row: before })?;
+        self.insert_at(tree, 0, key, row)
+    }
+
+    /// The row with a key as its page has it, and where it is.
+    pub fn find_keyed(&mut self, tree: &Tree, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
+        let page = self.leaf(tree, key)?;
+        match find(tree, &page, key)? {
+            Place::At(slot) => Ok((page.id(), slot, page.row(slot).unwrap_or_default().to_vec())),
+            Place::Before(_) => Err(EngineError::NoSuchKey),
+        }
+    }
+
+    pub(crate) fn insert_at(
+        &mut self,
+        tree: &Tree,
+        level: u8,
+        key: &[u8],
+        row: &[u8],
+    ) -> Result<(), EngineError> {
+        loop {
+            let page = match level {
+                0 => self.leaf(tree, key)?,
+                _ => descend(tree, key, level, |id| self.shared.pager.cache.read(id))?,
+            };
+            let slot = match find(tree, &page, key)? {
+                Place::At(_) if level == 0 => return Err(duplicate(tree, row)),
+                Place::At(slot) => slot + 1,
+                Place::Before(slot) => slot,
+            };
+            if self.insert_into(&page, slot, row)? {
+                return Ok(());
+            }
+            if self.relieve(tree, &page, row)? {
+                continue;
+            }
+            // Whoever splits a leaf keeps others from the tree until all levels are right.
+            let latch = match level {
+                0 => self.claim_path(tree, key, slot, row)?,
+                _ => Some(Vec::new()),
+            };
+            if latch.is_some() {
+                self.divide(tree, &page, slot, row)?;
+            }
+        }
+    }
+
+    /// Puts a row into a page of a tree. False: it does not fit.
+    fn insert_into(&self, page: &Page, slot: u16, row: &[u8]) -> Result<bool, EngineError> {
+        let row = stored(page, row)?;
+        if !page.fits(row.len()) {
+            return Ok(false);
+        }
+        self.change(Change::Insert { page: page.id(), slot, shift: true, row })
+    }
+}

@@ -1,0 +1,40 @@
+//! Latches of trees: held for moments, never while a lock is waited for.
+
+use std::collections::BTreeSet;
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::page::UnitId;
+
+/// Held while the structure of trees is followed (shared) or changed (alone), for moments: never while a lock is waited for.
+#[derive(Debug)]
+pub(crate) struct Latches {
+    stripes: Vec<RwLock<()>>,
+}
+
+/// Trees share latches.
+const STRIPES: usize = 64;
+
+impl Default for Latches {
+    fn default() -> Self {
+        Self { stripes: (0..STRIPES).map(|_| RwLock::new(())).collect() }
+    }
+}
+
+impl Latches {
+    /// The structure of a tree stays as it is.
+    pub fn share(&self, unit: UnitId) -> Option<RwLockReadGuard<'_, ()>> {
+        self.stripes.get(stripe(unit)).map(RwLock::read)
+    }
+
+    /// Nobody follows the structure of these trees.
+    pub fn take(&self, units: impl Iterator<Item = UnitId>) -> Vec<RwLockWriteGuard<'_, ()>> {
+        // In one order, or two would wait for each other.
+        let stripes: BTreeSet<usize> = units.map(stripe).collect();
+        stripes.into_iter().filter_map(|stripe| self.stripes.get(stripe)).map(RwLock::write).collect()
+    }
+}
+
+fn stripe(unit: UnitId) -> usize {
+    (unit.object as usize).wrapping_mul(31).wrapping_add(usize::from(unit.index)) % STRIPES
+}

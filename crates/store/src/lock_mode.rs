@@ -1,0 +1,105 @@
+//! Lock modes: which of them two transactions can hold at a time, and what two of them make together ("Transaction locking and
+//! row versioning guide", lock compatibility and conversion).
+
+use std::fmt;
+
+/// How something is locked. In the order of SQL Server's table of compatibility.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum LockMode {
+    /// Schema stability: nobody may change or drop it.
+    SchS,
+    /// Intent to read parts of it.
+    IS,
+    /// Read.
+    S,
+    /// Read, and change later: only one at a time.
+    U,
+    /// Intent to change parts of it.
+    IX,
+    /// Read, with intent to change parts.
+    SIX,
+    /// Change.
+    X,
+    /// Bulk load with a table lock: shared with other bulk loads.
+    BU,
+    /// Schema modification.
+    SchM,
+}
+
+impl LockMode {
+    /// All of them.
+    pub const ALL: [Self; 9] =
+        [Self::SchS, Self::IS, Self::S, Self::U, Self::IX, Self::SIX, Self::X, Self::BU, Self::SchM];
+
+    /// As `sys.dm_tran_locks.request_mode` shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SchS => "Sch-S",
+            Self::IS => "IS",
+            Self::S => "S",
+            Self::U => "U",
+            Self::IX => "IX",
+            Self::SIX => "SIX",
+            Self::X => "X",
+            Self::BU => "BU",
+            Self::SchM => "Sch-M",
+        }
+    }
+
+    /// The wait for it, as `sys.dm_os_wait_stats` shows it.
+    pub fn wait_name(self) -> &'static str {
+        match self {
+            Self::SchS => "LCK_M_SCH_S",
+            Self::IS => "LCK_M_IS",
+            Self::S => "LCK_M_S",
+            Self::U => "LCK_M_U",
+            Self::IX => "LCK_M_IX",
+            Self::SIX => "LCK_M_SIX",
+            Self::X => "LCK_M_X",
+            Self::BU => "LCK_M_BU",
+            Self::SchM => "LCK_M_SCH_M",
+        }
+    }
+
+    /// Whether one transaction can hold this while another holds `other`.
+    pub fn is_compatible(self, other: Self) -> bool {
+        use LockMode::{BU, IS, IX, S, SIX, SchM, SchS, U, X};
+        let (low, high) = if self <= other { (self, other) } else { (other, self) };
+        match (low, high) {
+            (_, SchM) => false,
+            (SchS, _) => true,
+            (IS, IS | S | U | IX | SIX) | (S, S | U) | (IX, IX) | (BU, BU) => true,
+            (IS | S | U | IX | SIX | X | BU, _) | (SchM, _) => false,
+        }
+    }
+
+    /// The least mode that is both: what a transaction holds that has one and is granted the other. S and IX make SIX, as do U and
+    /// IX (SQL Server's UIX shuts out the same); BU with anything stronger than Sch-S makes X.
+    pub fn with(self, other: Self) -> Self {
+        use LockMode::{BU, IS, IX, S, SIX, SchM, SchS, U, X};
+        let (low, high) = if self <= other { (self, other) } else { (other, self) };
+        match (low, high) {
+            (_, SchM) => SchM,
+            (SchS, mode) => mode,
+            (mode, same) if mode == same => mode,
+            (_, X) | (IS | S | U | IX | SIX | X, BU) => X,
+            (IS, mode) => mode,
+            (S, U) => U,
+            (S | U, IX) => SIX,
+            (S | U | IX, SIX) => SIX,
+            (_, mode) => mode,
+        }
+    }
+
+    /// Whether whoever holds this needs nothing more to have `other`.
+    pub fn covers(self, other: Self) -> bool {
+        self.with(other) == self
+    }
+}
+
+impl fmt::Display for LockMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

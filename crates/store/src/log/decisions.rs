@@ -1,0 +1,57 @@
+//! What a coordinator of several databases has decided.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::Log;
+use crate::page::lsn::Lsn;
+
+/// What a coordinator has decided and not forgotten.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    next: AtomicU64,
+    pub open: Mutex<BTreeMap<u64, Parts>>,
+}
+
+/// Where the logs of the parts must be durable; None: nobody knows that yet.
+type Parts = Option<Vec<(Arc<Log>, Lsn)>>;
+
+impl Decisions {
+    /// Of a coordinator whose log goes on in this virtual log file, which no opening before had.
+    pub fn new(log_file: u32, recovered: impl IntoIterator<Item = u64>) -> Self {
+        Self {
+            next: AtomicU64::new(u64::from(log_file) << 32),
+            open: Mutex::new(recovered.into_iter().map(|global| (global, None)).collect()),
+        }
+    }
+
+    pub fn new_global(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// All parts are committed; they are so durably when their logs are durable up to here.
+    pub fn committed(&self, global: u64, parts: Vec<(Arc<Log>, Lsn)>) {
+        self.open.lock().insert(global, Some(parts));
+        self.forget();
+    }
+
+    /// Forgets what is committed durably everywhere.
+    pub fn forget(&self) {
+        self.open.lock().retain(|_, parts| {
+            parts.as_ref().is_none_or(|parts| parts.iter().any(|(log, lsn)| log.durable() <= *lsn))
+        });
+    }
+
+    /// What must not be forgotten.
+    pub fn remembered(&self) -> Vec<u64> {
+        self.forget();
+        self.open.lock().keys().copied().collect()
+    }
+
+    pub fn parts(&self) -> Vec<(Arc<Log>, Lsn)> {
+        self.open.lock().values().flatten().flatten().cloned().collect()
+    }
+}

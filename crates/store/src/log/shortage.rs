@@ -1,0 +1,172 @@
+//! What the log does when the disk is full: room is made sure of before it is needed, also for undoing; a write that fails for want of
+//! space alone is done again later, since what it was to write is still in memory.
+
+use super::block::{BLOCK_LIMIT_BYTES, UNIT_BYTES};
+use super::record::{LogRecord, Operation};
+use super::{Log, State, create_file, file_name};
+use crate::error::{EngineError, wants_space};
+use crate::page::lsn::Lsn;
+
+/// Room that ordinary records leave beside what undoing takes: for commits, and for pages logged as a whole when a rollback comes after a
+/// checkpoint.
+const LEFT_BYTES: u64 = 4 * BLOCK_LIMIT_BYTES as u64;
+/// Room is asked for in steps of this, if virtual log files are not smaller.
+const STEP_BYTES: u64 = 8 << 20;
+
+impl Log {
+    /// Makes sure that the disk has room for everything in memory, so many bytes more, and undoing whatever is open.
+    pub(super) fn make_room(&self, state: &mut State, bytes: u64) -> Result<(), EngineError> {
+        let block_end =
+            u64::from(state.block.position()) * UNIT_BYTES as u64 + state.block.length_bytes() as u64;
+        // Blocks are filled up to a multiple of 512 bytes.
+        let more = state.reserved_bytes + bytes;
+        let wanted = block_end + more + more / 64 + LEFT_BYTES;
+        if wanted <= state.allocated_bytes {
+            return Ok(());
+        }
+        let step = (self.options.file_bytes / 8).clamp(BLOCK_LIMIT_BYTES as u64, STEP_BYTES);
+        let from = state.allocated_bytes;
+        let reserve = |to: u64| state.current.reserve(from, to.saturating_sub(from));
+        let reserved = reserve(wanted + step).map(|()| wanted + step);
+        match reserved.or_else(|_| reserve(wanted).map(|()| wanted)) {
+            Ok(allocated) => {
+                state.allocated_bytes = allocated;
+                state.lacks_space = false;
+                Ok(())
+            }
+            Err(source) => Err(state.short_of_space(self, "reserve room in", source)),
+        }
+    }
+
+    /// Goes on in a new virtual log file; stays in this one, which may become longer than wanted, if the disk has no room for another.
+    pub(super) fn next_file(&self, state: &mut State) -> Result<(), EngineError> {
+        match state.write_closed(self) {
+            Err(error) if error.is_log_full() => return Ok(()),
+            written => written?,
+        }
+        let end = state.block.start();
+        // Before another file says that this one is complete.
+        let synced = self.io.sync(|| state.current.sync());
+        synced.map_err(|source| state.fail(self, "sync", end.file, source))?;
+        let number = end.file + 1;
+        let created = create_file(&self.volume, number, end.block).and_then(|file| {
+            let bytes = UNIT_BYTES as u64 + state.reserved_bytes + state.reserved_bytes / 64 + LEFT_BYTES;
+            let reserved = file.reserve(0, bytes);
+            reserved.map_err(|source| self.io_error("reserve room in", number, source))?;
+            Ok((file, bytes))
+        });
+        match created {
+            Ok((file, allocated_bytes)) => {
+                // What is left of the old one is given back.
+                let length = u64::from(end.block) * UNIT_BYTES as u64;
+                state.current.set_length(length).ok();
+                state.begin(file, number, end, allocated_bytes);
+                Ok(())
+            }
+            Err(EngineError::Io { source, .. }) if wants_space(&source) => {
+                // It must not be found, since it says that this one ends here.
+                let removed = match self.volume.remove(&file_name(number)) {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                    removed => removed,
+                };
+                let removed = removed.and_then(|()| self.volume.sync_directory());
+                removed.map_err(|source| state.fail(self, "remove", number, source))
+            }
+            Err(error) => {
+                state.failed = Some(error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes sure that the virtual log file that is being filled is there: a full disk may have had no room for it.
+    pub fn ensure_file(&self) -> Result<(), EngineError> {
+        let mut state = self.state.lock();
+        state.check()?;
+        match state.current.reserve(0, 0) {
+            Ok(()) => Ok(()),
+            Err(source) => Err(state.short_of_space(self, "create", source)),
+        }
+    }
+
+    /// Takes back a commit record, or a decision, that could not be made durable for want of space: it becomes one that says nothing, so that the
+    /// transaction is open again. False: it is durable after all.
+    pub fn withdraw(&self, lsn: Lsn) -> Result<bool, EngineError> {
+        let _flusher = self.flusher.lock();
+        let mut state = self.state.lock();
+        state.check()?;
+        if state.durable > lsn {
+            return Ok(false);
+        }
+        let number = lsn.file;
+        if number != state.block.start().file || lsn.block < state.block.unwritten() {
+            let source = std::io::Error::other("a commit record was written and not synced");
+            return Err(state.fail(self, "sync", number, source));
+        }
+        // A part of it may have been written. After this it is certain that nobody finds that.
+        let end = u64::from(state.block.unwritten()) * UNIT_BYTES as u64;
+        let cut = state.current.set_length(end).and_then(|()| state.current.sync());
+        cut.map_err(|source| state.fail(self, "cut", number, source))?;
+        state.allocated_bytes = end;
+        let bytes = state.in_memory(lsn).unwrap_or_default();
+        let decoded = LogRecord::decode(&bytes).ok().and_then(|record| match record.operation {
+            Operation::Commit { row_counts } => {
+                Some(LogRecord { operation: Operation::Withdrawn { row_counts }, ..record })
+            }
+            Operation::Decision { .. } => {
+                Some(LogRecord { operation: Operation::Decision { global: 0 }, ..record })
+            }
+            _ => None,
+        });
+        let replaced =
+            decoded.is_some_and(|record| state.block.replace(lsn.block, lsn.record, &record.encode()));
+        match replaced {
+            true => Ok(true),
+            false => Err(EngineError::DamagedLog { lsn, reason: "it is no commit record".to_owned() }),
+        }
+    }
+
+    /// Keeps space again for a rollback.
+    pub fn reserve(&self, reserved_bytes: u64) {
+        self.state.lock().reserved_bytes += reserved_bytes;
+    }
+
+    /// Gives the disk back what the log keeps for later, for something that helps more.
+    pub fn give_up_room(&self) {
+        let mut state = self.state.lock();
+        let end = u64::from(state.block.unwritten()) * UNIT_BYTES as u64;
+        // What was written beyond that is written again.
+        if state.current.set_length(end).is_ok() {
+            state.allocated_bytes = end;
+        }
+    }
+
+    /// Whether the last thing that the log asked of the disk failed for want of space.
+    pub fn lacks_space(&self) -> bool {
+        self.state.lock().lacks_space
+    }
+
+    /// Everything before this position is durable.
+    pub fn durable(&self) -> Lsn {
+        self.state.lock().durable
+    }
+}
+
+impl State {
+    /// The error of an operation that failed: that the log is full, if only space was wanting, and nothing is lost. After any other nobody
+    /// knows what the file holds.
+    pub(super) fn short_of_space(
+        &mut self,
+        log: &Log,
+        operation: &'static str,
+        source: std::io::Error,
+    ) -> EngineError {
+        let number = self.block.start().file;
+        if !wants_space(&source) {
+            return self.fail(log, operation, number, source);
+        }
+        self.lacks_space = true;
+        let path = log.volume.path(&file_name(number));
+        EngineError::LogDiskFull { path, reason: self.kept_for, source }
+    }
+}

@@ -1,0 +1,147 @@
+//! Allocation units: the extents of one kind of pages of a table.
+
+use std::sync::Arc;
+
+use super::{EXTENT_PAGES, ExtentId, PageId, UnitId};
+
+/// Object id of the catalogue's own heap.
+pub const CATALOGUE: u32 = 1;
+
+/// Which of a table's allocation units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnitKind {
+    /// Rows.
+    InRow,
+    /// Values that were moved out of long rows.
+    Overflow,
+    /// Large values.
+    Large,
+    /// Rows of the nonclustered index with this number.
+    Index(u16),
+}
+
+impl UnitKind {
+    /// Those that every table has.
+    pub const ALL: [Self; 3] = [Self::InRow, Self::Overflow, Self::Large];
+
+    pub(crate) fn id(self, object: u32) -> UnitId {
+        let index = match self {
+            Self::Index(id) => 256 + 4 * id,
+            of_table => 256 + of_table.place() as u16,
+        };
+        UnitId { object, index }
+    }
+
+    /// Its place among the units that every table has.
+    pub(crate) fn place(self) -> usize {
+        match self {
+            Self::InRow | Self::Index(_) => 0,
+            Self::Overflow => 1,
+            Self::Large => 2,
+        }
+    }
+}
+
+/// Neighbouring extents of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The first of them.
+    pub first: ExtentId,
+    /// How many.
+    pub count: u32,
+}
+
+impl Run {
+    /// The extents one by one.
+    pub fn extents(self) -> impl Iterator<Item = ExtentId> {
+        (0..self.count).map(move |index| ExtentId { extent: self.first.extent + index, ..self.first })
+    }
+}
+
+/// Extents in rising order as runs, each of which lies in one interval of every map if no extent is one of maps.
+pub(crate) fn runs(extents: impl IntoIterator<Item = ExtentId>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for extent in extents {
+        match runs.last_mut() {
+            Some(Run { first, count })
+                if first.file == extent.file && first.extent + *count == extent.extent =>
+            {
+                *count += 1;
+            }
+            _ => runs.push(Run { first: extent, count: 1 }),
+        }
+    }
+    runs
+}
+
+/// An extent of a table and which of its pages are in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExtentUse {
+    /// The extent.
+    pub extent: ExtentId,
+    /// Bit i: page i is in use.
+    pub used: u8,
+}
+
+impl ExtentUse {
+    /// The pages in use.
+    pub fn pages(self) -> impl Iterator<Item = PageId> {
+        (0..EXTENT_PAGES)
+            .filter(move |index| self.used & (1 << index) != 0)
+            .map(move |index| self.extent.page(index))
+    }
+}
+
+/// An allocation unit: the extents of one kind of pages of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// Whose pages they are.
+    pub id: UnitId,
+    /// The file group that new extents come from.
+    pub group: u16,
+    /// Where its IAM chain starts.
+    pub first_iam: PageId,
+    /// Its extents in the order of the file numbers and positions in which they were given.
+    pub extents: Arc<Vec<ExtentUse>>,
+}
+
+impl Unit {
+    /// Pages in use.
+    pub fn pages(&self) -> u64 {
+        self.extents.iter().map(|extent| u64::from(extent.used.count_ones())).sum()
+    }
+
+    /// Notes that a page is in use.
+    pub(crate) fn take(&mut self, taken: TakenPage) {
+        let (extent, used) = (taken.page.extent(), 1 << (taken.page.page % EXTENT_PAGES));
+        let extents = Arc::make_mut(&mut self.extents);
+        let known = match taken.is_first {
+            true => None,
+            false => extents.iter_mut().rev().find(|known| known.extent == extent),
+        };
+        match known {
+            Some(known) => known.used |= used,
+            None => extents.push(ExtentUse { extent, used }),
+        }
+    }
+}
+
+/// A page that is in use from now on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TakenPage {
+    /// Whose it is.
+    pub kind: UnitKind,
+    /// The page.
+    pub page: PageId,
+    /// It is the first of an extent that the unit did not have.
+    pub is_first: bool,
+}
+
+/// Whom an allocation is for, as error 1105 names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner<'a> {
+    /// The table.
+    pub table: &'a str,
+    /// The index of it, if it is for one.
+    pub index: Option<&'a str>,
+}

@@ -1,0 +1,146 @@
+//! Rows where they lie in pages, for those who copy values out of them as they are.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+
+use super::batch::{BatchBuilder, ExpectedSizes};
+use super::layout::{Layout, Position, RecordForm};
+use super::{COMPLEX, HAS_VARIABLE, LargeValueSource, u16_at};
+use crate::error::EngineError;
+use crate::page::{PAGE_BYTES, Page};
+
+/// Rows of some pages, none of which has a value that is elsewhere. It keeps the pages as they were when they were read.
+#[derive(Debug, Clone)]
+pub struct LyingRows {
+    pub(super) layout: Layout,
+    pub(super) pages: Vec<LyingPage>,
+    pub(super) rows: usize,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct LyingPage {
+    pub page: Arc<Page>,
+    /// Where each record starts; its parts are known to lie within the page.
+    pub starts: Vec<u16>,
+}
+
+impl LyingRows {
+    /// Whether rows of this form can be handed out as they lie: uncompressed, and no column of it can be larger than a page.
+    pub fn is_possible(layout: &Layout) -> bool {
+        let large = |position: &Position| matches!(position, Position::Variable { limit_bytes: None, .. });
+        layout.form == RecordForm::Row && !layout.is_compressed() && !layout.positions.iter().any(large)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// For each page its records, each from its first byte to the end of the page.
+    pub fn pages(&self) -> impl Iterator<Item = impl ExactSizeIterator<Item = &[u8]>> {
+        self.pages.iter().map(|LyingPage { page, starts }| {
+            let bytes: &[u8; PAGE_BYTES] = page.bytes();
+            starts.iter().map(move |start| bytes.get(usize::from(*start)..).unwrap_or_default())
+        })
+    }
+
+    /// The same rows as a batch of the columns in `projection`.
+    pub fn batch(&self, projection: &[usize]) -> Result<RecordBatch, EngineError> {
+        let expected = ExpectedSizes { rows: self.rows, ..ExpectedSizes::default() };
+        let mut batch = BatchBuilder::new(&self.layout, projection, &expected)?;
+        // Any column may have nulls.
+        let nulls = vec![0xFF; self.layout.bitmap_bytes()];
+        for LyingPage { page, starts } in &self.pages {
+            batch.append(page, starts, &nulls, &NowhereElse)?;
+        }
+        batch.finish(&NowhereElse)
+    }
+}
+
+/// Where the values of one column are in the records of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct ValuePlace {
+    /// Byte of the record and bit in it that say that the value is null; None: it never is.
+    null: Option<(u16, u8)>,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Fixed { offset: u16, width: u16 },
+    Bit { offset: u16, mask: u8 },
+    Variable { part: u16, index: u16 },
+}
+
+/// A value in its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LyingValue {
+    /// None.
+    Null,
+    /// These bytes of the record, from one offset to another.
+    Bytes(usize, usize),
+    /// A `bit`.
+    Bit(bool),
+}
+
+impl ValuePlace {
+    /// That of a column of a table; None: there is none.
+    pub fn of(layout: &Layout, column: usize) -> Option<Self> {
+        let (definition, position) = (layout.columns.get(column)?, layout.positions.get(column)?);
+        let bitmap = layout.fixed_bytes + 2;
+        let null = definition.nullable.then_some(((bitmap + column / 8) as u16, 1 << (column % 8)));
+        let place = match *position {
+            Position::Fixed { offset, width } => Place::Fixed { offset: offset as u16, width: width as u16 },
+            Position::Bit { offset, bit } => Place::Bit { offset: offset as u16, mask: 1 << bit },
+            Position::Variable { index, .. } => {
+                Place::Variable { part: layout.bitmap_end() as u16, index: index as u16 }
+            }
+        };
+        Some(Self { null, place })
+    }
+
+    /// The value in a record; what lies beyond the record's end is null.
+    #[inline]
+    pub fn value(&self, record: &[u8]) -> LyingValue {
+        let byte = |place: u16| record.get(usize::from(place)).copied().unwrap_or(0);
+        if self.null.is_some_and(|(place, mask)| byte(place) & mask != 0) {
+            return LyingValue::Null;
+        }
+        match self.place {
+            Place::Fixed { offset, width } => {
+                LyingValue::Bytes(offset.into(), usize::from(offset) + usize::from(width))
+            }
+            Place::Bit { offset, mask } => LyingValue::Bit(byte(offset) & mask != 0),
+            Place::Variable { part, index } => variable(record, part.into(), index.into()),
+        }
+    }
+}
+
+#[inline]
+fn variable(record: &[u8], part: usize, index: usize) -> LyingValue {
+    let has_variable = record.first().is_some_and(|status| status & HAS_VARIABLE != 0);
+    let count = if has_variable { u16_at(record, part).map_or(0, usize::from) } else { 0 };
+    // A column that may be null says so in its bitmap; a value without an entry is empty.
+    let entries = record.get(part + 2 * index..).and_then(<[u8]>::first_chunk::<4>);
+    let (true, Some([low, high, end_low, end_high])) = (index < count, entries) else {
+        return LyingValue::Bytes(part, part);
+    };
+    let start = match index {
+        0 => part + 2 + 2 * count,
+        _ => usize::from(u16::from_le_bytes([*low, *high]) & !COMPLEX),
+    };
+    LyingValue::Bytes(start, usize::from(u16::from_le_bytes([*end_low, *end_high]) & !COMPLEX))
+}
+
+/// Source of large values of rows that have none.
+struct NowhereElse;
+
+impl LargeValueSource for NowhereElse {
+    fn read(&self, _: &[u8], _: &mut Vec<u8>) -> Result<(), EngineError> {
+        Err(EngineError::Schema { reason: "a value that lies outside of its row".to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

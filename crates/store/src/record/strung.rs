@@ -1,0 +1,343 @@
+//! Rows one behind the other in the caller's bytes, turned into records row by row: one look at each value.
+
+use super::kind::Kind;
+use super::layout::{Layout, Position, RecordForm};
+use super::scatter::{IN_ROW_LIMIT_BYTES, put_short, status, template};
+use super::value_checks::{Text, is_date_time, is_decimal, is_offset, padding};
+use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm, convert};
+
+/// How rows lie one behind the other: a byte that says that there is one, then its values, each behind its length.
+#[derive(Debug, Clone, Copy)]
+pub struct StrungForm<'a> {
+    /// The byte that every row begins with.
+    pub marker: u8,
+    /// For each value the column of the table that it is for, and what it looks like. Every column has one.
+    pub values: &'a [(usize, ValueForm)],
+}
+
+/// Makes records of rows of one form.
+#[derive(Debug)]
+pub struct RowStringer<'a> {
+    layout: &'a Layout,
+    marker: u8,
+    steps: Vec<Step>,
+    /// What a record starts from, as if no variable column were null.
+    template: Vec<u8>,
+    /// Where the variable part begins: the count of entries.
+    array: usize,
+    limit_bytes: usize,
+}
+
+/// Rows that were taken from the head of some bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StrungRows {
+    /// How many.
+    pub rows: u64,
+    /// The bytes that they took.
+    pub bytes: usize,
+}
+
+/// What is done with the next value of a row.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    kind: Kind,
+    prefix: LengthPrefix,
+    action: Action,
+    /// Byte and bit of the record that say that the value is null; None: it may not be.
+    null: Option<(usize, u8)>,
+    /// What a decimal is to stay below.
+    limit: u128,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Action {
+    /// A value of so many bytes, copied to a place of the record.
+    Copy {
+        offset: usize,
+        width: usize,
+        swaps_halves: bool,
+    },
+    /// Text or bytes of up to a width, filled up.
+    Pad {
+        offset: usize,
+        width: usize,
+        limit_bytes: usize,
+        text: Text,
+        padding: &'static [u8],
+    },
+    Bit {
+        offset: usize,
+        mask: u8,
+    },
+    Variable {
+        index: usize,
+        limit_bytes: usize,
+        text: Text,
+    },
+}
+
+/// Records that were made.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// All of them, one behind the other.
+    pub bytes: Vec<u8>,
+    /// The length of each.
+    pub lengths: Vec<u16>,
+}
+
+/// Bytes of records that are made before they go to their pages: they stay in the processor's first cache.
+const RECORDS_BYTES: usize = 16 << 10;
+/// Room for one more.
+const RECORD_ROOM_BYTES: usize = 9 << 10;
+
+impl<'a> RowStringer<'a> {
+    /// None: rows of this form are not taken by a table of this layout.
+    pub fn new(layout: &'a Layout, form: StrungForm<'_>) -> Option<Self> {
+        let plain = layout.form == RecordForm::Row && layout.hidden == 0 && !layout.is_compressed();
+        if !plain || form.values.len() != layout.columns.len() {
+            return None;
+        }
+        let mut seen = vec![false; layout.columns.len()];
+        let mut next_variable = 0;
+        let mut steps = Vec::with_capacity(form.values.len());
+        for (column, form) in form.values {
+            if std::mem::replace(seen.get_mut(*column)?, true) {
+                return None;
+            }
+            let step = Step::new(layout, *column, *form)?;
+            if let Action::Variable { index, .. } = step.action {
+                // Variable values stand in a record as they come.
+                if index != next_variable {
+                    return None;
+                }
+                next_variable += 1;
+            }
+            steps.push(step);
+        }
+        let mut template = template(layout);
+        let array = template.len();
+        if layout.variable_count > 0 {
+            *template.first_mut()? = status(layout) | HAS_VARIABLE;
+            template.extend_from_slice(&(layout.variable_count as u16).to_le_bytes());
+        }
+        let limit_bytes = IN_ROW_LIMIT_BYTES.min(layout.row_limit_bytes);
+        Some(Self { layout, marker: form.marker, steps, template, array, limit_bytes })
+    }
+
+    /// Makes records of the first rows of `bytes`, as many as stay in cache together, and returns the bytes that the rows take. It ends before a row
+    /// that is not whole, or of which something is not to be copied as it is.
+    pub fn make(&self, bytes: &[u8], records: &mut Records) -> usize {
+        records.lengths.clear();
+        records.bytes.resize(RECORDS_BYTES + RECORD_ROOM_BYTES, 0);
+        let (mut taken, mut end) = (0, 0);
+        while end < RECORDS_BYTES {
+            let source = bytes.get(taken..).unwrap_or_default();
+            let Some(record) = records.bytes.get_mut(end..end + RECORD_ROOM_BYTES) else { break };
+            let Some((row_bytes, length)) = self.row(source, record) else { break };
+            records.lengths.push(length as u16);
+            end += length;
+            taken += row_bytes;
+        }
+        taken
+    }
+
+    /// One row: the bytes it takes, and the length of its record.
+    #[inline]
+    fn row(&self, source: &[u8], record: &mut [u8]) -> Option<(usize, usize)> {
+        if source.first() != Some(&self.marker) {
+            return None;
+        }
+        put_short(record, 0, &self.template);
+        let entries = self.array + 2;
+        let (mut at, mut cursor, mut count) = (1, self.template.len() + 2 * self.layout.variable_count, 0);
+        for step in &self.steps {
+            let (length, is_null) = match step.prefix {
+                LengthPrefix::None => (step.width(), false),
+                LengthPrefix::Byte => {
+                    let length = usize::from(*source.get(at)?);
+                    at += 1;
+                    (length, length == 0)
+                }
+                LengthPrefix::Short => {
+                    let length = u16::from_le_bytes(*source.get(at..)?.first_chunk()?);
+                    at += 2;
+                    (usize::from(length), length == u16::MAX)
+                }
+            };
+            if is_null {
+                let (place, mask) = step.null?;
+                *record.get_mut(place)? |= mask;
+                if let Action::Variable { index, .. } = step.action {
+                    *record.get_mut(entries + 2 * index..)?.first_chunk_mut()? =
+                        (cursor as u16).to_le_bytes();
+                }
+                continue;
+            }
+            let rest = source.get(at..)?;
+            let value = rest.get(..length)?;
+            at += length;
+            match step.action {
+                Action::Copy { offset, width, swaps_halves } => {
+                    if length != width || !is_good(step, value) {
+                        return None;
+                    }
+                    copy_fixed(record, offset, value)?;
+                    if swaps_halves {
+                        record.get_mut(offset..offset + width)?.rotate_left(width / 2);
+                    }
+                }
+                Action::Variable { index, limit_bytes, text } => {
+                    // A record has room for what a row may have, and no more is looked at before that.
+                    if length > limit_bytes || cursor + length > self.limit_bytes || !text.allows(value) {
+                        return None;
+                    }
+                    copy_ahead(record, cursor, rest, value)?;
+                    cursor += length;
+                    count = index + 1;
+                    *record.get_mut(entries + 2 * index..)?.first_chunk_mut()? =
+                        (cursor as u16).to_le_bytes();
+                }
+                Action::Bit { offset, mask } => match value {
+                    [0] => {}
+                    [1] => *record.get_mut(offset)? |= mask,
+                    _ => return None,
+                },
+                Action::Pad { offset, width, limit_bytes, text, padding } => {
+                    if length > limit_bytes || !text.allows(value) {
+                        return None;
+                    }
+                    let (head, tail) =
+                        record.get_mut(offset..offset + width)?.split_at_mut_checked(length)?;
+                    head.copy_from_slice(value);
+                    tail.iter_mut().zip(padding.iter().cycle()).for_each(|(place, byte)| *place = *byte);
+                }
+            }
+        }
+        let missing = self.layout.variable_count - count;
+        if missing > 0 {
+            cursor = self.leave_out(missing, cursor, record)?;
+        }
+        (cursor <= self.limit_bytes).then_some((at, cursor))
+    }
+
+    /// Takes the entries of nulls at the end of the variable part out again. Returns the record's length.
+    #[cold]
+    fn leave_out(&self, missing: usize, end: usize, record: &mut [u8]) -> Option<usize> {
+        let count = self.layout.variable_count - missing;
+        if count == 0 {
+            *record.first_mut()? = status(self.layout);
+            return Some(self.array);
+        }
+        *record.get_mut(self.array..)?.first_chunk_mut()? = (count as u16).to_le_bytes();
+        let entries = record.get_mut(self.array + 2..self.array + 2 + 2 * count)?;
+        for entry in entries.as_chunks_mut::<2>().0 {
+            *entry = (u16::from_le_bytes(*entry) - 2 * missing as u16).to_le_bytes();
+        }
+        let first = self.array + 2 + 2 * self.layout.variable_count;
+        record.get(first..end)?;
+        record.copy_within(first..end, first - 2 * missing);
+        Some(end - 2 * missing)
+    }
+}
+
+impl Step {
+    fn new(layout: &Layout, column: usize, form: ValueForm) -> Option<Self> {
+        let (definition, position) = (layout.columns.get(column)?, layout.positions.get(column)?);
+        let kind = definition.kind;
+        let bitmap = layout.fixed_bytes + 2;
+        let may_be_null = definition.nullable && !form.required;
+        let null = may_be_null.then_some((bitmap + column / 8, 1 << (column % 8)));
+        let is_text = matches!(kind, Kind::Char(_) | Kind::NChar(_) | Kind::Binary(_));
+        let is_swapped = matches!(kind, Kind::Money | Kind::SmallDateTime | Kind::DateTime);
+        let action = match *position {
+            Position::Variable { index, limit_bytes } => Action::Variable {
+                index,
+                limit_bytes: limit_bytes?.min(form.limit_bytes),
+                text: Text::of(kind, form)?,
+            },
+            Position::Fixed { offset, width } if is_text => Action::Pad {
+                offset,
+                width,
+                limit_bytes: width.min(form.limit_bytes),
+                text: Text::of(kind, form)?,
+                padding: padding(kind, form),
+            },
+            // Only the server makes row versions.
+            Position::Fixed { offset, width }
+                if form.prefix != LengthPrefix::Short && kind != Kind::RowVersion =>
+            {
+                if is_swapped != (form.content == ValueContent::SwappedHalves) {
+                    return None;
+                }
+                Action::Copy { offset, width, swaps_halves: is_swapped }
+            }
+            Position::Bit { offset, bit } if form.prefix != LengthPrefix::Short => {
+                Action::Bit { offset, mask: 1 << bit }
+            }
+            Position::Fixed { .. } | Position::Bit { .. } => return None,
+        };
+        let limit = match kind {
+            Kind::Decimal { precision, .. } => 10_u128.checked_pow(precision.into()).unwrap_or(u128::MAX),
+            _ => 0,
+        };
+        Some(Self { kind, prefix: form.prefix, action, null, limit })
+    }
+
+    fn width(&self) -> usize {
+        match self.action {
+            Action::Copy { width, .. } => width,
+            Action::Bit { .. } => 1,
+            Action::Pad { .. } | Action::Variable { .. } => 0,
+        }
+    }
+}
+
+/// Whether bytes of the kind's width are a value of it, as they lie.
+#[inline]
+fn is_good(step: &Step, value: &[u8]) -> bool {
+    match step.kind {
+        Kind::Decimal { .. } => is_decimal(value, step.limit),
+        Kind::Date => value.first_chunk().is_some_and(|value| convert::date(*value).is_some()),
+        Kind::SmallDateTime => value.last_chunk().is_some_and(|minutes| u16::from_le_bytes(*minutes) < 1440),
+        Kind::DateTime => value.first_chunk().is_some_and(|value| is_date_time(*value)),
+        Kind::Time { scale } => convert::is_time(scale, value),
+        Kind::DateTime2 { scale } => convert::ticks(scale, value).is_some(),
+        Kind::DateTimeOffset { scale } => is_offset(scale, value),
+        Kind::Float => value.first_chunk().is_some_and(|value| f64::from_le_bytes(*value).is_finite()),
+        Kind::Real => value.first_chunk().is_some_and(|value| f32::from_le_bytes(*value).is_finite()),
+        _ => true,
+    }
+}
+
+#[inline]
+fn copy_fixed(record: &mut [u8], offset: usize, value: &[u8]) -> Option<()> {
+    let place = record.get_mut(offset..offset + value.len())?;
+    match value.len() {
+        4 => *place.first_chunk_mut::<4>()? = *value.first_chunk()?,
+        8 => *place.first_chunk_mut::<8>()? = *value.first_chunk()?,
+        _ => {
+            for (place, byte) in place.iter_mut().zip(value) {
+                *place = *byte;
+            }
+        }
+    }
+    Some(())
+}
+
+/// Copies `value`, the head of `rest`. Behind a short one more of `rest` may come, which the next value overwrites: a record's room has no end near.
+#[inline]
+fn copy_ahead(record: &mut [u8], at: usize, rest: &[u8], value: &[u8]) -> Option<()> {
+    const SHORT_BYTES: usize = 64;
+    let place = record.get_mut(at..)?;
+    if value.len() <= SHORT_BYTES
+        && let (Some(place), Some(source)) = (place.first_chunk_mut::<SHORT_BYTES>(), rest.first_chunk())
+    {
+        *place = *source;
+        return Some(());
+    }
+    place.get_mut(..value.len())?.copy_from_slice(value);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,359 @@
+//! Reading tables: extents to batches, as of one commit or as a transaction sees them.
+
+pub mod ordered;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+
+use crate::catalogue::Table;
+use crate::database::shared::Shared;
+use crate::database::snapshot::Snapshot;
+use crate::error::EngineError;
+use crate::figures::WaitType;
+use crate::heap::large::{FragmentSource, LargeValueReader};
+use crate::lock::Resource;
+use crate::page::unit::ExtentUse;
+use crate::page::unit::UnitKind;
+use crate::page::{self, EXTENT_BYTES, EXTENT_PAGES, PAGE_BYTES, Page, PageId, PageType, RowId};
+use crate::record::{BatchBuilder, ExpectedSizes, LyingRows, RowGatherer};
+use crate::tree;
+use crate::tree::index::RowLocator;
+
+/// Which state of the pages a scan reads.
+#[derive(Debug, Clone)]
+pub(crate) enum View {
+    /// That of a snapshot, which is kept open as long as the scan lives.
+    Snapshot(Snapshot),
+    /// The same, but pages that this transaction has changed as they are now: it has them locked.
+    Own(Snapshot, u64),
+    /// The present one: the scanning transaction's own changes, and nobody else's, since it holds the table's lock.
+    Current,
+}
+
+/// Pages as a view has them.
+#[derive(Debug, Clone)]
+pub(crate) struct PageReader {
+    pub shared: Arc<Shared>,
+    pub view: View,
+    /// Pages of rows that other transactions have locked to change them are left out (READPAST).
+    pub passes: bool,
+}
+
+impl View {
+    /// What it stands at: a commit, and the transaction whose changes it shows beside.
+    fn stands_at(&self) -> Option<(u64, Option<u64>)> {
+        match self {
+            Self::Snapshot(snapshot) => Some((snapshot.sequence(), None)),
+            Self::Own(snapshot, transaction) => Some((snapshot.sequence(), Some(*transaction))),
+            Self::Current => None,
+        }
+    }
+}
+
+impl PageReader {
+    /// Whether a page of a table's rows is left out.
+    pub fn is_passed(&self, object: u32, page: PageId) -> bool {
+        let own = match self.view {
+            View::Own(_, own) => own,
+            View::Snapshot(_) | View::Current => 0,
+        };
+        self.passes && self.shared.locks.is_taken(own, &Resource::Page { object, page })
+    }
+
+    /// One page, through the cache.
+    pub fn read(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+        let pager = &self.shared.pager;
+        match self.view.stands_at() {
+            None => pager.cache.read(id),
+            Some((sequence, own)) => pager.read_version(id, sequence, own, || pager.cache.read(id)),
+        }
+    }
+
+    /// The used pages of an extent. What is not in the cache is read at once: into the cache if it `keeps` what is read, past it otherwise.
+    fn extent(
+        &self,
+        extent: ExtentUse,
+        keeps: bool,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Vec<Arc<Page>>, EngineError> {
+        let pager = &self.shared.pager;
+        let epoch = pager.versions.epoch();
+        let ids: Vec<PageId> = extent.pages().collect();
+        let mut pages = match pager.cache.peek_all(&ids) {
+            Ok(pages) => pages,
+            Err(_) if keeps => pager.cache.read_extent(&ids, WaitType::PageIoLatchShared)?,
+            Err(cached) => self.read_past_cache(extent, &ids, cached, buffer)?,
+        };
+        if let Some((sequence, own)) = self.view.stands_at() {
+            pager.versions.read_all(&mut pages, sequence, own)?;
+            if pager.versions.epoch() != epoch {
+                for page in &mut pages {
+                    *page = self.read(page.id())?;
+                }
+            }
+        }
+        Ok(pages)
+    }
+
+    /// Pages of an extent of which the cache has some.
+    fn read_past_cache(
+        &self,
+        extent: ExtentUse,
+        ids: &[PageId],
+        cached: Vec<Option<Arc<Page>>>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Vec<Arc<Page>>, EngineError> {
+        let first = extent.extent.page(0);
+        // Up to the last page in use: the file may end there.
+        let used = (EXTENT_PAGES - extent.used.leading_zeros()) as usize;
+        buffer.resize(EXTENT_BYTES, 0);
+        let bytes = buffer.get_mut(..used * PAGE_BYTES).unwrap_or_default();
+        let file = self.shared.pager.files.file(first.file)?;
+        file.read(first.page, bytes, WaitType::PageIoLatchShared)?;
+        let read = buffer.as_chunks::<PAGE_BYTES>().0;
+        let pages = ids.iter().zip(cached).map(|(id, cached)| {
+            let bytes = read.get((id.page % EXTENT_PAGES) as usize);
+            match (cached, bytes) {
+                (Some(page), _) => Ok(page),
+                (None, Some(bytes)) if page::verify(bytes, *id).is_ok() => {
+                    Ok(Arc::new(Page::from_bytes(*bytes)))
+                }
+                // It may have been written meanwhile; the cache knows.
+                (None, _) => self.read(*id),
+            }
+        });
+        pages.collect()
+    }
+}
+
+impl FragmentSource for PageReader {
+    fn page(&self, id: PageId) -> Result<Arc<Page>, EngineError> {
+        self.read(id)
+    }
+}
+
+/// Rows of a table, batch by batch, in no particular order.
+#[derive(Debug)]
+pub struct Scan {
+    reader: PageReader,
+    table: Arc<Table>,
+    extents: Range<usize>,
+    projection: Vec<usize>,
+    schema: SchemaRef,
+    batch_rows: usize,
+    /// Every so many extents are read.
+    step: usize,
+    /// What is read stays in the cache: the table does not take much of it.
+    keeps: bool,
+    buffer: Vec<u8>,
+    /// Sizes of the batch before.
+    expected: ExpectedSizes,
+}
+
+/// What a scan has found.
+#[derive(Debug)]
+pub enum ScannedRows {
+    /// Rows as they lie, all columns.
+    Lying(LyingRows),
+    /// A batch of the columns asked for.
+    Batch(RecordBatch),
+}
+
+/// Rows that are handed out as they lie at once, at least, but for the last: some extents.
+const LYING_ROWS: usize = 2048;
+/// Rows of a batch are aimed at this; a batch ends with an extent.
+const BATCH_ROWS: usize = 8192;
+/// A scan leaves a table in the cache that takes at most one in so many parts of it; larger ones would push out everything else.
+const KEPT_SHARE: usize = 2;
+
+impl Scan {
+    pub(crate) fn new(
+        reader: PageReader,
+        table: Arc<Table>,
+        projection: Option<Vec<usize>>,
+    ) -> Result<Self, EngineError> {
+        let projection = projection.unwrap_or_else(|| (0..table.layout.visible().len()).collect());
+        let fields = projection.iter().map(|column| {
+            let column = table.layout.columns.get(*column);
+            let column = column.ok_or_else(|| EngineError::Schema { reason: "no such column".to_owned() })?;
+            Ok(Field::new(&column.name, column.kind.data_type(), column.nullable))
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, EngineError>>()?));
+        let extents = 0..table.unit(UnitKind::InRow).extents.len();
+        // Extents that a snapshot reads are given to nobody else before it ends.
+        let is_snapshot = reader.view.stands_at().is_some();
+        let limit_extents = reader.shared.pager.cache.limit_pages() / (EXTENT_PAGES as usize * KEPT_SHARE);
+        let keeps = is_snapshot && extents.len() <= limit_extents;
+        Ok(Self {
+            reader,
+            table,
+            extents,
+            projection,
+            schema,
+            batch_rows: BATCH_ROWS,
+            step: 1,
+            keeps,
+            buffer: Vec::new(),
+            expected: ExpectedSizes::default(),
+        })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Cuts the scan into up to `parts` that share its extents evenly and can run side by side.
+    pub fn partitions(self, parts: usize) -> Vec<Self> {
+        let total = self.extents.len();
+        let parts = parts.clamp(1, total.max(1));
+        (0..parts)
+            .map(|part| Self {
+                reader: self.reader.clone(),
+                table: Arc::clone(&self.table),
+                extents: self.extents.start + total * part / parts
+                    ..self.extents.start + total * (part + 1) / parts,
+                projection: self.projection.clone(),
+                schema: Arc::clone(&self.schema),
+                batch_rows: self.batch_rows,
+                step: self.step,
+                keeps: self.keeps,
+                buffer: Vec::new(),
+                expected: ExpectedSizes::default(),
+            })
+            .collect()
+    }
+
+    /// Keeps extents of about so many pages, evenly spread over the scan.
+    pub(crate) fn sample(mut self, pages: u64) -> Self {
+        let extents = u64::from(EXTENT_PAGES).max(1);
+        self.step = (self.extents.len() as u64 * extents).div_ceil(pages.max(1)).max(1) as usize;
+        self
+    }
+
+    /// The next batch with the address of each row.
+    pub fn next_with_addresses(&mut self) -> Option<Result<(RecordBatch, Vec<RowId>), EngineError>> {
+        let mut addresses = Vec::new();
+        let batch = self.gather(|_, rows| {
+            addresses.append(&mut rows.addresses());
+            Ok(())
+        });
+        batch.transpose().map(|batch| Ok((batch?, addresses)))
+    }
+
+    /// The next batch with what leads to each row, in a table of either form.
+    pub fn next_with_locators(&mut self) -> Option<Result<(RecordBatch, Vec<RowLocator>), EngineError>> {
+        let mut locators = Vec::new();
+        let batch = self.gather(|table, rows| {
+            match &table.clustered {
+                Some(tree) => {
+                    let keys = rows.keys(|layout, row| tree.key.of_row(layout, row));
+                    let keys = keys.ok_or_else(|| tree::damaged(tree.root, "a key cannot be read"))?;
+                    locators.extend(keys.into_iter().map(|key| RowLocator::Key(key.into())));
+                }
+                None => locators.extend(rows.addresses().into_iter().map(RowLocator::Address)),
+            }
+            Ok(())
+        });
+        batch.transpose().map(|batch| Ok((batch?, locators)))
+    }
+
+    /// The next rows as they lie in their pages, or as a batch where that is not possible: some value lies elsewhere, or records are
+    /// compressed.
+    pub fn next_rows(&mut self) -> Option<Result<ScannedRows, EngineError>> {
+        let table = Arc::clone(&self.table);
+        if !LyingRows::is_possible(&table.layout) {
+            return Some(self.next()?.map(ScannedRows::Batch));
+        }
+        self.next_extents(&table).transpose()
+    }
+
+    fn next_extents(&mut self, table: &Table) -> Result<Option<ScannedRows>, EngineError> {
+        let mut rows = RowGatherer::new(&table.layout);
+        while rows.rows() < LYING_ROWS {
+            let Some(pages) = self.next_pages(table)? else { break };
+            pages.iter().try_for_each(|page| rows.push_page(page))?;
+        }
+        if rows.rows() == 0 {
+            return Ok(None);
+        }
+        if let Some(rows) = rows.take_lying() {
+            return Ok(Some(ScannedRows::Lying(rows)));
+        }
+        let large = LargeValueReader { source: &self.reader };
+        rows.finish(&self.projection, &large).map(|batch| Some(ScannedRows::Batch(batch)))
+    }
+
+    /// The pages of rows of the next extent; None: there is no more.
+    fn next_pages(&mut self, table: &Table) -> Result<Option<Vec<Arc<Page>>>, EngineError> {
+        let Some(index) = self.extents.next() else { return Ok(None) };
+        self.extents.start = self.extents.start.saturating_add(self.step - 1).min(self.extents.end);
+        let Some(extent) = table.unit(UnitKind::InRow).extents.get(index) else { return Ok(None) };
+        let mut pages = self.reader.extent(*extent, self.keeps, &mut self.buffer)?;
+        if table.clustered.is_some() {
+            pages.retain(|page| page.page_type() != Some(PageType::Index));
+        }
+        if self.reader.passes {
+            pages.retain(|page| !self.reader.is_passed(table.object, page.id()));
+        }
+        Ok(Some(pages))
+    }
+
+    /// The next batch; `note` sees the rows of each extent before they are read.
+    fn gather(
+        &mut self,
+        mut note: impl FnMut(&Table, &RowGatherer<'_>) -> Result<(), EngineError>,
+    ) -> Result<Option<RecordBatch>, EngineError> {
+        let table = Arc::clone(&self.table);
+        let (projection, expected) = (self.projection.clone(), std::mem::take(&mut self.expected));
+        let mut batch = BatchBuilder::new(&table.layout, &projection, &expected)?;
+        let mut rows = RowGatherer::new(&table.layout);
+        while batch.rows() < self.batch_rows {
+            // One extent at a time stays in the processor's cache until it is read.
+            let Some(pages) = self.next_pages(&table)? else { break };
+            pages.iter().try_for_each(|page| rows.push_page(page))?;
+            note(&table, &rows)?;
+            rows.read_into(&mut batch, &LargeValueReader { source: &self.reader })?;
+        }
+        if batch.rows() == 0 {
+            return Ok(None);
+        }
+        let expected = batch.sizes();
+        let batch = batch.finish(&LargeValueReader { source: &self.reader })?;
+        // Batches differ a little.
+        let more = |size: usize| size + size / 16;
+        self.expected = ExpectedSizes {
+            rows: more(expected.rows),
+            text_bytes: expected.text_bytes.into_iter().map(more).collect(),
+        };
+        Ok(Some(batch))
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<RecordBatch, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.gather(|_, _| Ok(())).transpose()
+    }
+}
+
+impl Snapshot {
+    /// Pages as this snapshot has them.
+    pub(crate) fn reader(&self) -> PageReader {
+        PageReader { shared: Arc::clone(self.shared()), view: View::Snapshot(self.clone()), passes: false }
+    }
+
+    /// Reads a table: all columns, or those of `projection`, indexes from 0.
+    pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
+        self.scan_table(Arc::clone(self.existing(name)?), projection)
+    }
+
+    /// Reads a table of this snapshot.
+    pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
+        Scan::new(self.reader(), table, projection)
+    }
+}

@@ -1,0 +1,30 @@
+//! Sizes of data files.
+
+use crate::disk::file_layout::FileGrowth;
+
+/// A data file and how full it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFileSpace {
+    /// Its number, from 1.
+    pub file: u16,
+    /// Its name in the database's directory.
+    pub name: String,
+    /// Its logical name.
+    pub logical_name: String,
+    /// Its file group (`data_space_id`).
+    pub group: u16,
+    /// The group's name.
+    pub group_name: String,
+    /// Its size in pages.
+    pub size_pages: u64,
+    /// Pages of extents that belong to nobody.
+    pub free_pages: u64,
+    /// Pages of mixed extents that have a free page.
+    pub mixed_pages: u64,
+    /// How many pages it would grow by next.
+    pub growth_pages: u64,
+    /// Pages that it may grow to; None: no limit.
+    pub limit_pages: Option<u64>,
+    /// How it grows.
+    pub growth: FileGrowth,
+}

@@ -1,0 +1,108 @@
+//! The map of minimally logged extents: what a log backup has to copy, since the log has nothing of it.
+
+use std::collections::BTreeSet;
+
+use super::Allocator;
+use crate::cache::pager::NO_TRANSACTION;
+use crate::error::EngineError;
+use crate::log::Change;
+use crate::page::ExtentId;
+use crate::page::maps;
+use crate::page::unit::{Run, runs};
+
+/// Extents that are written past the log while a backup is taken.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// None: no backup is being taken.
+    collected: Option<BTreeSet<ExtentId>>,
+    /// A backup has ended, and its marks are being taken off the map.
+    clearing: bool,
+}
+
+impl Allocator {
+    /// Notes in the map of minimally logged extents what the next log backup has to copy.
+    pub fn mark_minimally_logged(&self, run: Run) -> Result<(), EngineError> {
+        let _state = self.lock();
+        run.extents().for_each(|extent| self.collect_mark(extent));
+        let (page, first) = maps::minimally_logged_of(run.first);
+        let map = self.pager.cache.read(page)?;
+        // No run crosses a system extent, so it lies in one interval of the map.
+        let bits: Vec<u32> = (first..first + run.count).filter(|bit| !maps::bit(&map, *bit)).collect();
+        for bits in bits.chunk_by(|a, b| a + 1 == *b) {
+            let (first, count) = (bits.first().copied().unwrap_or_default(), bits.len() as u32);
+            self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count, value: true })?;
+        }
+        Ok(())
+    }
+
+    /// Whether all extents of a run are marked, and stay so until they are written: a backup that is being taken is told of them. The
+    /// caller keeps backups from ending meanwhile ([`Pager::enter`](crate::cache::pager::Pager::enter)), and so must not wait for whoever
+    /// changes maps.
+    pub fn is_marked(&self, run: Run) -> Result<bool, EngineError> {
+        {
+            let mut marks = self.marks.lock();
+            if marks.clearing {
+                return Ok(false);
+            }
+            marks.collected.iter_mut().for_each(|collected| collected.extend(run.extents()));
+        }
+        let (page, first) = maps::minimally_logged_of(run.first);
+        let map = self.pager.cache.read(page)?;
+        Ok((first..first + run.count).all(|bit| maps::bit(&map, bit)))
+    }
+
+    /// Says to a backup that is being taken that an extent is written past the log.
+    pub fn collect_mark(&self, extent: ExtentId) {
+        if let Some(collected) = &mut self.marks.lock().collected {
+            collected.insert(extent);
+        }
+    }
+
+    /// A log backup begins: from now on what is marked is collected. Returns what has been marked before.
+    pub fn start_collecting_marks(&self) -> Result<BTreeSet<ExtentId>, EngineError> {
+        self.collect_writes();
+        let _state = self.lock();
+        let mut marked = BTreeSet::new();
+        for file in self.pager.files.all() {
+            for first in (0..file.extents()).step_by(maps::MAP_EXTENTS as usize) {
+                let (page, _) = maps::minimally_logged_of(ExtentId { file: file.number, extent: first });
+                let map = self.pager.cache.read(page)?;
+                marked
+                    .extend(maps::bits(&map).map(|bit| ExtentId { file: file.number, extent: first + bit }));
+            }
+        }
+        Ok(marked)
+    }
+
+    /// What was marked since the collection began or this was last called.
+    pub fn take_collected_marks(&self) -> BTreeSet<ExtentId> {
+        self.marks.lock().collected.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// A log backup has ended: the extents that it has are no longer marked, but for those written meanwhile.
+    pub fn finish_collecting_marks(&self, copied: &BTreeSet<ExtentId>) -> Result<(), EngineError> {
+        let _state = self.lock();
+        let again = {
+            let mut marks = self.marks.lock();
+            marks.clearing = true;
+            marks.collected.take().unwrap_or_default()
+        };
+        let mut copied = runs(copied.difference(&again).copied()).into_iter();
+        let cleared = copied.try_for_each(|Run { first, count }| {
+            let (page, first) = maps::minimally_logged_of(first);
+            self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count, value: false })
+        });
+        self.marks.lock().clearing = false;
+        cleared
+    }
+
+    /// A copy of the database begins: from now on extents that are written past the log are collected, marked or not.
+    pub fn collect_writes(&self) {
+        self.marks.lock().collected = Some(BTreeSet::new());
+    }
+
+    /// The copy has ended.
+    pub fn finish_collecting_writes(&self) {
+        self.marks.lock().collected = None;
+    }
+}

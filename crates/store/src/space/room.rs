@@ -1,0 +1,133 @@
+//! Pages that have room for more rows: what this process has seen, and, where that runs out or nothing is known yet, what the PFS says.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+
+use crate::cache::pager::Pager;
+use crate::error::EngineError;
+use crate::page::maps;
+use crate::page::unit::Unit;
+use crate::page::{PageId, UnitId};
+
+/// Pages of a unit that are remembered.
+const MOST_PAGES: usize = 1024;
+
+/// Pages among which a transaction looks for one that no other has locked.
+const SOME_PAGES: usize = 16;
+
+/// Pages with room, by unit. Only hints: a page may be full, or somebody else's by now.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    units: Mutex<HashMap<UnitId, UnitRoom>>,
+}
+
+#[derive(Debug)]
+struct UnitRoom {
+    /// The one to be tried first is last.
+    pages: Vec<PageId>,
+    /// For each degree of fullness, whether pages of it may be known to the PFS alone.
+    unsearched: [bool; maps::FULLNESS_WITH_ROOM.len()],
+    /// A page took a row since the last search that had any: another one may be worth it.
+    found: bool,
+}
+
+impl Default for UnitRoom {
+    /// Nothing is known, as after an opening.
+    fn default() -> Self {
+        Self { pages: Vec::new(), unsearched: [true; maps::FULLNESS_WITH_ROOM.len()], found: true }
+    }
+}
+
+impl Room {
+    /// A page of a unit that may have room.
+    pub fn page(&self, unit: UnitId) -> Option<PageId> {
+        self.units.lock().get(&unit)?.pages.last().copied()
+    }
+
+    /// Some of them, for one of several transactions that look for room: the one to be tried first is first.
+    pub fn some_pages(&self, unit: UnitId) -> Vec<PageId> {
+        let units = self.units.lock();
+        units
+            .get(&unit)
+            .map_or(Vec::new(), |room| room.pages.iter().rev().take(SOME_PAGES).copied().collect())
+    }
+
+    /// A page has had a row removed.
+    pub fn note(&self, unit: UnitId, page: PageId) {
+        let mut units = self.units.lock();
+        let room = units.entry(unit).or_default();
+        if room.pages.last() == Some(&page) {
+            return;
+        }
+        if room.pages.len() < MOST_PAGES {
+            room.pages.push(page);
+        } else {
+            room.unsearched.fill(true);
+        }
+    }
+
+    /// A page has taken a row.
+    pub fn note_found(&self, unit: UnitId) {
+        self.units.lock().entry(unit).or_default().found = true;
+    }
+
+    /// A page has no room, or is another's.
+    pub fn forget(&self, unit: UnitId, page: PageId) {
+        if let Some(room) = self.units.lock().get_mut(&unit) {
+            room.pages.retain(|known| *known != page);
+        }
+    }
+
+    /// The unit has other pages now.
+    pub fn forget_all(&self, unit: UnitId) {
+        self.units.lock().remove(&unit);
+    }
+
+    /// The table is gone.
+    pub fn forget_table(&self, object: u32) {
+        self.units.lock().retain(|unit, _| unit.object != object);
+    }
+
+    /// Asks the PFS for pages of a unit that are certain to have so many bytes free, if it may know any. Whether there are some.
+    pub fn search(&self, pager: &Pager, unit: &Unit, bytes: usize) -> Result<bool, EngineError> {
+        let degrees = maps::FULLNESS_WITH_ROOM.iter().take_while(|free| **free >= bytes).count();
+        {
+            let mut units = self.units.lock();
+            let room = units.entry(unit.id).or_default();
+            let due = room.unsearched.iter().take(degrees).any(|unsearched| *unsearched);
+            if !due || !room.found {
+                return Ok(false);
+            }
+        }
+        let mut by_fullness = vec![Vec::new(); degrees];
+        let mut map = None;
+        for id in unit.extents.iter().flat_map(|extent| extent.pages()) {
+            let (pfs, entry) = maps::pfs_of(id);
+            let page = match map.take() {
+                Some((known, page)) if known == pfs => page,
+                _ => pager.cache.read(pfs)?,
+            };
+            let fullness = maps::free_space(&page, entry) & maps::FULLNESS;
+            if let Some(pages) = by_fullness.get_mut(usize::from(fullness))
+                && pages.len() < MOST_PAGES
+            {
+                pages.push(id);
+            }
+            map = Some((pfs, page));
+        }
+        let all: usize = by_fullness.iter().map(Vec::len).sum();
+        // The emptiest last; within one degree, the first of the table last.
+        let mut pages: Vec<PageId> = by_fullness.into_iter().flatten().take(MOST_PAGES).collect();
+        pages.reverse();
+        let mut units = self.units.lock();
+        let room = units.entry(unit.id).or_default();
+        if all < MOST_PAGES {
+            room.unsearched.iter_mut().take(degrees).for_each(|unsearched| *unsearched = false);
+        }
+        let some = !pages.is_empty();
+        room.found = !some;
+        room.pages = pages;
+        Ok(some)
+    }
+}

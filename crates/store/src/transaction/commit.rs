@@ -1,0 +1,172 @@
+//! Committing: first everything that may still fail, then the record that says so.
+
+use std::sync::Arc;
+
+use super::{EngineError, Transaction};
+use crate::cache::pager::LogPosition;
+use crate::database::shared::Shared;
+use crate::figures::count;
+use crate::lock::turns::Turn;
+use crate::log::{Log, Operation};
+use crate::page::lsn::Lsn;
+
+impl Transaction {
+    /// Makes everything durable, then visible, at once. Returns the commit's number. Bulk writers must have ended.
+    ///
+    /// Transactions of several databases that are one are committed by [`commit_together`](crate::engine::global::commit_together).
+    pub fn commit(self) -> Result<u64, EngineError> {
+        self.ready()?.commit()
+    }
+
+    /// Does everything that may still fail, so that only a record of the log is missing.
+    pub(crate) fn ready(mut self) -> Result<Ready, EngineError> {
+        self.settle();
+        self.check()?;
+        if self.open_writers > 0 {
+            let reason = format!("{} bulk writers of the transaction have not ended", self.open_writers);
+            return Err(EngineError::Schema { reason });
+        }
+        let shared = Arc::clone(&self.shared);
+        // Nobody reads in it any more: what is still to be written goes beside the rows of others.
+        shared.pager.versions.stop_keeping(self.id);
+        let forced =
+            if self.forced && !shared.options.is_temporary { shared.pager.sync_files() } else { Ok(()) };
+        // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
+        let turn = self.work.is_together().then(|| Turn::wait(&shared.turns));
+        let prepared = forced.and_then(|()| self.write_definitions()).and_then(|()| {
+            self.insert_all_pending()?;
+            self.prepare()
+        });
+        if let Err(error) = prepared {
+            self.roll_back_all();
+            return Err(error);
+        }
+        let row_counts = self.row_differences(&self.catalogue());
+        Ok(Ready { transaction: self, row_counts, _turn: turn })
+    }
+}
+
+/// A transaction that only waits for its last record. Dropped, it is undone.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    transaction: Transaction,
+    row_counts: Vec<(u32, i64)>,
+    // Let go after the transaction is undone.
+    _turn: Option<Turn>,
+}
+
+impl Ready {
+    /// The number of the transaction's database.
+    pub fn database(&self) -> u64 {
+        self.transaction.shared.number
+    }
+
+    /// Whether nobody asks for it after the process has ended.
+    pub fn is_temporary(&self) -> bool {
+        self.shared().options.is_temporary
+    }
+
+    /// Whether it has changed anything.
+    pub fn has_changes(&self) -> bool {
+        self.shared().pager.log_position(self.transaction.id).first != Lsn::ZERO
+    }
+
+    /// Commits it by itself.
+    pub fn commit(mut self) -> Result<u64, EngineError> {
+        let shared = Arc::clone(self.shared());
+        let logged = self.log_commit();
+        let mut flushed = match &logged {
+            Ok(Some(_)) if self.is_temporary() => Ok(true),
+            Ok(Some(ended)) => shared.pager.log.flush(ended.last).map(|()| true),
+            Ok(None) => Ok(false),
+            Err(error) => Err(EngineError::Shut { reason: error.to_string() }),
+        };
+        if let (Err(error), Ok(Some(ended))) = (&flushed, &logged)
+            && error.is_log_full()
+        {
+            match shared.withdraw_commit(self.transaction.id, *ended, &self.row_counts) {
+                Ok(true) => {
+                    self.transaction.roll_back_all();
+                    return flushed.map(|_| 0);
+                }
+                withdrawn => flushed = withdrawn.map(|_| true),
+            }
+        }
+        match flushed {
+            Ok(changed) => Ok(self.publish(changed)),
+            // Nobody knows whether the record is on disk: the log takes nothing more until the next recovery has found out.
+            Err(error) => Err(self.leave(&error)),
+        }
+    }
+
+    /// Hands the outcome over to a coordinator, which calls the transaction `global`. Durable only after a flush up to the answer; None:
+    /// there is nothing to commit.
+    pub fn prepare(&mut self, global: u64) -> Result<Option<Lsn>, EngineError> {
+        let prepare = Operation::Prepare { global, row_counts: self.row_counts.clone() };
+        self.shared().pager.prepare(self.transaction.id, prepare)
+    }
+
+    /// Makes durable what was prepared.
+    pub fn flush(&self, lsn: Lsn) -> Result<(), EngineError> {
+        self.shared().pager.log.flush(lsn)
+    }
+
+    /// Commits what was prepared and has been decided durably: nothing is waited for. Returns where the log must be durable before the
+    /// decision can be forgotten.
+    pub fn commit_decided(mut self) -> Result<Option<(Arc<Log>, Lsn)>, EngineError> {
+        let log = Arc::clone(&self.shared().pager.log);
+        match self.log_commit() {
+            Ok(ended) => {
+                self.publish(ended.is_some());
+                Ok(ended.map(|ended| (log, ended.last)))
+            }
+            // It is committed all the same: the next recovery sees to that.
+            Err(error) => Err(self.leave(&error)),
+        }
+    }
+
+    /// Leaves a transaction whose outcome nobody knows to the next recovery.
+    pub fn leave(mut self, error: &EngineError) -> EngineError {
+        let Transaction { shared, id, .. } = &self.transaction;
+        shared.pager.log.shut(error.to_string());
+        shared.locks.release_all(*id);
+        self.transaction.ended = true;
+        EngineError::Shut { reason: error.to_string() }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.transaction.shared
+    }
+
+    fn log_commit(&self) -> Result<Option<LogPosition>, EngineError> {
+        let (shared, row_counts) = (self.shared(), &self.row_counts);
+        let commit = Operation::Commit { row_counts: row_counts.clone() };
+        shared.pager.end(self.transaction.id, commit, || {
+            let mut counts = shared.row_counts.lock();
+            for (object, difference) in row_counts {
+                let rows = counts.entry(*object).or_default();
+                *rows = rows.saturating_add_signed(*difference);
+            }
+        })
+    }
+
+    /// Shows everybody what is committed.
+    fn publish(&mut self, changed: bool) -> u64 {
+        let Self { transaction, _turn: turn, .. } = self;
+        let shared = Arc::clone(&transaction.shared);
+        transaction.ended = true;
+        if changed {
+            count(&shared.counters.write_transactions, 1);
+        }
+        let dropped = transaction.work.changed.entries().filter(|(_, table)| table.is_none());
+        for (object, _) in dropped {
+            shared.row_counts.lock().remove(&object);
+            shared.forget_table(object);
+        }
+        let sequence = transaction.publish();
+        drop(turn.take());
+        shared.locks.release_all(transaction.id);
+        shared.after_commit();
+        sequence
+    }
+}

@@ -1,0 +1,496 @@
+//! Bulk loads of any table: extents of a heap, a tree built from sorted rows, or rows merged into a tree that has some, and the indexes with
+//! it.
+
+use std::sync::Arc;
+
+use arrow::array::{BinaryArray, RecordBatch};
+
+use super::{Leftover, Leftovers, Savepoint, Transaction, no_table};
+use crate::catalogue::{Filled, Table};
+use crate::database::shared::Shared;
+use crate::error::EngineError;
+use crate::heap::build::{Fill, TreeBuilder};
+use crate::heap::bulk::HeapLoad;
+use crate::heap::index_load::IndexLoad;
+use crate::heap::rows;
+use crate::page::{ExtentId, RowId};
+use crate::record::{StrungForm, StrungRows};
+use crate::sort::{Sorted, Sorter};
+use crate::tree::index::Tree;
+
+/// How a bulk load is done.
+#[derive(Debug, Clone, Copy)]
+pub struct BulkOptions {
+    /// The load locks the table as a whole (`TABLOCK`): one of the conditions for minimal logging, and for building trees with their fill
+    /// factor. Without it pages are filled up, as if the rows had been inserted in their order.
+    pub table_lock: bool,
+    /// The rows are said to come in the order of the clustered key (the `ORDER` hint). It is verified: a row out of order is
+    /// [`EngineError::NotSorted`]. Means nothing for a heap.
+    pub sorted: bool,
+    /// Bytes of rows that a sort keeps in memory; more are sorted in temporary files. Each index sorts for itself.
+    pub sort_memory_bytes: usize,
+}
+
+impl Default for BulkOptions {
+    fn default() -> Self {
+        Self { table_lock: true, sorted: false, sort_memory_bytes: 64 << 20 }
+    }
+}
+
+/// Why pages of a load are logged as a whole (the conditions are those of "Prerequisites for minimal logging in bulk import").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MinimalLoggingCondition {
+    /// The recovery model is SIMPLE or BULK_LOGGED.
+    RecoveryModel,
+    /// The load locks the table.
+    TableLock,
+    /// A clustered table, or a table whose indexes are loaded, is empty and has not held rows since it was created or truncated.
+    EmptyTable,
+}
+
+/// What of a load is minimally logged, and if not, why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MinimalLogging {
+    /// Pages of rows.
+    pub data_pages: bool,
+    /// Pages of nonclustered indexes; as `data_pages` if there are none.
+    pub index_pages: bool,
+    /// Conditions that do not hold.
+    pub failed: Vec<MinimalLoggingCondition>,
+}
+
+impl MinimalLogging {
+    pub(crate) fn of(shared: &Shared, table: &Table, options: BulkOptions) -> Result<Self, EngineError> {
+        let mut failed = Vec::new();
+        if !shared.is_minimally_logged() {
+            failed.push(MinimalLoggingCondition::RecoveryModel);
+        }
+        if !options.table_lock {
+            failed.push(MinimalLoggingCondition::TableLock);
+        }
+        let any = failed.is_empty();
+        let tree = table.clustered.as_deref();
+        let fresh = tree.map_or(Ok(true), |tree| is_fresh(shared, tree))?;
+        let mut fresh_indexes = true;
+        for index in &table.indexes {
+            fresh_indexes &= is_fresh(shared, &index.tree)?;
+        }
+        if !fresh || !fresh_indexes {
+            failed.push(MinimalLoggingCondition::EmptyTable);
+        }
+        Ok(Self { data_pages: any && fresh, index_pages: any && fresh && fresh_indexes, failed })
+    }
+
+    /// Whether everything is.
+    pub fn granted(&self) -> bool {
+        self.failed.is_empty()
+    }
+}
+
+/// Whether a tree has never held a row: it can be built, with its fill factor.
+pub(crate) fn is_fresh(shared: &Shared, tree: &Tree) -> Result<bool, EngineError> {
+    let root = shared.pager.cache.read(tree.root)?;
+    Ok(root.level() == 0 && root.slot_count() == 0 && !root.was_emptied())
+}
+
+/// Loads rows into one table for one transaction; [`Transaction::finish_bulk`](super::Transaction::finish_bulk) adds them to the table.
+/// Dropped without that it is [given up](Transaction::abandon_bulk), as soon as its transaction does anything else.
+#[derive(Debug)]
+pub struct BulkWriter {
+    /// None: it has ended.
+    target: Option<Target>,
+    pub(crate) indexes: Vec<IndexLoad>,
+    minimal_logging: MinimalLogging,
+    /// The transaction when it began, and how many savepoints that had set: if nothing else has happened since, the load alone is undone.
+    pub(crate) start: Option<(Savepoint, u64)>,
+    /// Savepoints that the transaction had set when it began.
+    began: u64,
+    /// What it leaves if it is dropped; None: nobody would undo it alone.
+    leftovers: Option<Arc<Leftovers>>,
+}
+
+#[derive(Debug)]
+enum Target {
+    Heap(Box<HeapLoad>),
+    Tree(Box<TreeLoad>),
+}
+
+/// What is left to do when a writer ends.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub filled: Result<Filled, EngineError>,
+    pub allocated: Vec<ExtentId>,
+    /// Rows to be merged into the clustered tree.
+    pub pending: Option<Sorted>,
+    pub indexes: Vec<IndexLoad>,
+    pub minimal_logging: MinimalLogging,
+    pub start: Option<(Savepoint, u64)>,
+}
+
+impl BulkWriter {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        table: &Arc<Table>,
+        transaction: u64,
+        options: BulkOptions,
+    ) -> Result<Self, EngineError> {
+        let minimal_logging = MinimalLogging::of(shared, table, options)?;
+        let minimal = minimal_logging.data_pages;
+        let target = match &table.clustered {
+            Some(tree) => {
+                let builds = is_fresh(shared, tree)?;
+                let fill = Fill::of(options.table_lock);
+                let builder =
+                    builds.then(|| TreeBuilder::new(shared, table, tree, transaction, minimal, fill));
+                let sorter =
+                    (!builds || !options.sorted).then(|| Sorter::new(shared, options.sort_memory_bytes));
+                Target::Tree(Box::new(TreeLoad {
+                    tree: Arc::clone(tree),
+                    builder,
+                    sorter,
+                    verifies: options.sorted,
+                    last: None,
+                    rows: 0,
+                }))
+            }
+            None => {
+                let locates = !table.indexes.is_empty();
+                Target::Heap(Box::new(HeapLoad::new(shared, table, transaction, minimal, locates)))
+            }
+        };
+        let indexes = table.indexes.iter().map(|index| IndexLoad {
+            index: index.clone(),
+            sorter: Sorter::new(shared, options.sort_memory_bytes),
+        });
+        let (target, indexes) = (Some(target), indexes.collect());
+        Ok(Self { target, indexes, minimal_logging, start: None, began: 0, leftovers: None })
+    }
+
+    /// Whether only extents are logged, and the pages are forced at commit.
+    pub fn is_minimally_logged(&self) -> bool {
+        self.minimal_logging.data_pages
+    }
+
+    /// The same for data and index pages, with the reasons.
+    pub fn minimal_logging(&self) -> &MinimalLogging {
+        &self.minimal_logging
+    }
+
+    /// Rows added so far.
+    pub fn rows(&self) -> u64 {
+        match &self.target {
+            Some(Target::Heap(load)) => load.rows(),
+            Some(Target::Tree(load)) => load.rows,
+            None => 0,
+        }
+    }
+
+    /// Bytes of pages that it holds until they are written. Rows that wait to be sorted are limited by
+    /// [`BulkOptions::sort_memory_bytes`], and are not among them.
+    pub fn buffer_bytes(&self) -> usize {
+        match &self.target {
+            Some(Target::Heap(load)) => load.buffer_bytes(),
+            Some(Target::Tree(load)) => load.builder.as_ref().map_or(0, TreeBuilder::buffer_bytes),
+            None => 0,
+        }
+    }
+
+    /// Adds rows. After an error the writer is of no more use, and must be [given up](Transaction::abandon_bulk).
+    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), EngineError> {
+        match &mut self.target {
+            Some(Target::Heap(load)) => {
+                load.append(batch)?;
+                note_located(load, &mut self.indexes)
+            }
+            Some(Target::Tree(load)) => match load.append(batch)? {
+                Some(rows) => note_rows(&rows, &[], &mut self.indexes),
+                None => Ok(()),
+            },
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the first rows of `bytes`, which come one behind the other, by copying their values from there into pages. It ends before a row that
+    /// is not whole, or cannot be copied as it is: that is to come in a [batch](Self::append), which also says what is wrong with it, if
+    /// anything is. Heaps without indexes and compression take rows so, all other tables none. After an error the writer is of no more use.
+    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, EngineError> {
+        match &mut self.target {
+            Some(Target::Heap(load)) => load.append_strung(form, bytes),
+            Some(Target::Tree(_)) | None => Ok(StrungRows::default()),
+        }
+    }
+
+    /// Writes what can be written without the table in hand.
+    pub(crate) fn finish(mut self) -> Finished {
+        let mut indexes = std::mem::take(&mut self.indexes);
+        let (filled, allocated, pending) = match self.target.take() {
+            Some(Target::Heap(mut load)) => {
+                let flushed = load.flush().and_then(|()| note_located(&mut load, &mut indexes));
+                let (filled, allocated) = load.finish();
+                (flushed.and(filled), allocated, None)
+            }
+            Some(Target::Tree(load)) => load.finish(&mut indexes),
+            None => (Ok(Filled::default()), Vec::new(), None),
+        };
+        let (minimal_logging, start) = (self.minimal_logging.clone(), self.start.take());
+        Finished { filled, allocated, pending, indexes, minimal_logging, start }
+    }
+}
+
+impl Drop for BulkWriter {
+    fn drop(&mut self) {
+        let (Some(target), Some(leftovers)) = (self.target.take(), &self.leftovers) else { return };
+        let allocated = match target {
+            Target::Heap(load) => load.give_up(),
+            Target::Tree(load) => load.builder.map(|builder| builder.fragments.allocated).unwrap_or_default(),
+        };
+        leftovers.leave(Leftover { allocated, start: self.start.take(), began: self.began });
+    }
+}
+
+fn note_located(load: &mut HeapLoad, indexes: &mut [IndexLoad]) -> Result<(), EngineError> {
+    load.take_located().iter().try_for_each(|(rows, addresses)| note_rows(rows, addresses, indexes))
+}
+
+fn note_rows(rows: &RecordBatch, addresses: &[RowId], indexes: &mut [IndexLoad]) -> Result<(), EngineError> {
+    if indexes.is_empty() {
+        return Ok(());
+    }
+    let columns = rows::columns_of(rows);
+    indexes.iter_mut().try_for_each(|load| load.push(&columns, addresses, rows.num_rows()))
+}
+
+/// Rows on their way into a clustered tree.
+#[derive(Debug)]
+struct TreeLoad {
+    tree: Arc<Tree>,
+    /// The tree is empty and gets built; None: rows are merged into it at the end.
+    builder: Option<TreeBuilder>,
+    /// Rows are sorted first.
+    sorter: Option<Sorter>,
+    /// Rows are said to be in order.
+    verifies: bool,
+    last: Option<Vec<u8>>,
+    rows: u64,
+}
+
+impl TreeLoad {
+    /// Returns the rows, with their hidden column, if they are in the tree already.
+    fn append(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>, EngineError> {
+        let keys = rows::declared_keys(&self.tree, batch)?;
+        if self.verifies {
+            self.verify(&keys)?;
+        }
+        self.rows += batch.num_rows() as u64;
+        match (&mut self.sorter, &mut self.builder) {
+            (Some(sorter), _) => sorter.push(batch, keys).map(|()| None),
+            (None, Some(builder)) => builder.append(batch, &keys).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn verify(&mut self, keys: &BinaryArray) -> Result<(), EngineError> {
+        let mut last = self.last.as_deref();
+        for (row, key) in (self.rows + 1..).zip(keys.iter().flatten()) {
+            if last.is_some_and(|last| key < last) {
+                return Err(EngineError::NotSorted { row });
+            }
+            last = Some(key);
+        }
+        self.last = last.map(<[u8]>::to_vec);
+        Ok(())
+    }
+
+    fn finish(
+        self,
+        indexes: &mut [IndexLoad],
+    ) -> (Result<Filled, EngineError>, Vec<ExtentId>, Option<Sorted>) {
+        let sorted = self.sorter.map(Sorter::finish).transpose();
+        let Some(mut builder) = self.builder else {
+            return match sorted {
+                Ok(sorted) => (Ok(Filled::default()), Vec::new(), sorted),
+                Err(error) => (Err(error), Vec::new(), None),
+            };
+        };
+        let built = sorted.and_then(|sorted| {
+            let Some(mut sorted) = sorted else { return Ok(()) };
+            while let Some((batch, keys)) = sorted.next()? {
+                let rows = builder.append(&batch, &keys)?;
+                note_rows(&rows, &[], indexes)?;
+            }
+            Ok(())
+        });
+        let (filled, allocated) = builder.finish();
+        (built.and(filled), allocated, None)
+    }
+}
+
+impl Transaction {
+    /// A writer that fills extents of its own, the table locked as a whole; [`finish_bulk`](Self::finish_bulk) adds them to the table.
+    pub fn bulk_writer(&mut self, name: &str) -> Result<BulkWriter, EngineError> {
+        self.bulk_writer_with(name, BulkOptions::default())
+    }
+
+    /// A bulk writer for any table. Those of a heap without indexes work side by side; all others have the table alone.
+    pub fn bulk_writer_with(&mut self, name: &str, options: BulkOptions) -> Result<BulkWriter, EngineError> {
+        self.settle();
+        self.check()?;
+        let table = self.table_for_load(name)?;
+        let writer = BulkWriter::new(&self.shared, &table, self.id, options)?;
+        let start = match self.open_writers {
+            0 => Some(self.savepoint()),
+            _ => None,
+        };
+        Ok(self.lend(writer, start))
+    }
+
+    /// Gives out a writer. Its load can be undone alone, back to `start`, if no other one is under way.
+    pub(crate) fn lend(&mut self, mut writer: BulkWriter, start: Option<Savepoint>) -> BulkWriter {
+        writer.began = self.savepoints;
+        writer.start = start.filter(|_| self.open_writers == 0).map(|start| (start, self.savepoints));
+        writer.leftovers = Some(Arc::clone(&self.leftovers));
+        self.open_writers += 1;
+        writer
+    }
+
+    fn table_for_load(&mut self, name: &str) -> Result<Arc<Table>, EngineError> {
+        let alone = |table: &Table| table.clustered.is_some() || !table.indexes.is_empty();
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        if !alone(&table) {
+            self.lock_for_adding(table.object)?;
+            // It may have been dropped, or given a key, while this transaction waited.
+            let again = self.table(name).filter(|again| again.object == table.object);
+            let table = again.ok_or_else(|| no_table(name))?;
+            if !alone(&table) {
+                return Ok(table);
+            }
+        }
+        let object = self.alone(name)?;
+        self.working(object).map(Arc::new)
+    }
+
+    /// Ends a bulk writer of this transaction. Its rows are part of the table from now on. If it fails, the load alone is undone,
+    /// provided that the transaction has done nothing else since it began; otherwise only undoing everything is left.
+    pub fn finish_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
+        self.finish_bulk_and(name, writer, |_| Ok(()))
+    }
+
+    /// The same with something that is part of the load.
+    pub(crate) fn finish_bulk_and(
+        &mut self,
+        name: &str,
+        writer: BulkWriter,
+        then: impl FnOnce(&mut Self) -> Result<(), EngineError>,
+    ) -> Result<u64, EngineError> {
+        let mut finished = writer.finish();
+        let start = finished.start.take();
+        self.open_writers = self.open_writers.saturating_sub(1);
+        let done = self.attach_finished(name, finished).and_then(|rows| then(self).map(|()| rows));
+        if done.is_err() {
+            self.undo_load(start);
+        }
+        done
+    }
+
+    /// Undoes a load that has failed.
+    pub(crate) fn undo_load(&mut self, start: Option<(Savepoint, u64)>) {
+        let alone = start.filter(|(_, savepoints)| self.open_writers == 0 && *savepoints == self.savepoints);
+        self.failed = match alone {
+            Some((savepoint, _)) if !self.failed => self.rollback_to(&savepoint).is_err(),
+            _ => true,
+        };
+    }
+
+    pub(crate) fn attach_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
+        self.attach_finished(name, writer.finish())
+    }
+
+    fn attach_finished(&mut self, name: &str, finished: Finished) -> Result<u64, EngineError> {
+        let Finished { filled, allocated, pending, indexes, minimal_logging, .. } = finished;
+        self.allocated.extend(allocated);
+        let filled = filled?;
+        self.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        let mut rows = filled.rows as u64;
+        match self.work.changed.get_mut(table.object) {
+            Some(table) => table.attach(&filled),
+            _ => {
+                self.forget_copy(table.object);
+                let entry = self.work.filled.entry(table.object).or_default();
+                entry.rows += filled.rows;
+                for (kind, more) in filled.extents {
+                    entry.extents.entry(kind).or_default().extend(more);
+                }
+                return Ok(rows);
+            }
+        }
+        let mut indexes = indexes;
+        if let Some(mut sorted) = pending {
+            rows += self.with_heap(table.object, |heap| heap.merge_table(&mut sorted, &mut indexes))?;
+        }
+        let fill = Fill::of(!minimal_logging.failed.contains(&MinimalLoggingCondition::TableLock));
+        self.fill_indexes(table.object, indexes, fill, minimal_logging.index_pages)?;
+        Ok(rows)
+    }
+
+    /// Builds indexes from their entries if they have never had any, or merges those into them.
+    pub(crate) fn fill_indexes(
+        &mut self,
+        object: u32,
+        indexes: Vec<IndexLoad>,
+        fill: Fill,
+        minimally_logged: bool,
+    ) -> Result<(), EngineError> {
+        for load in indexes {
+            let tree = Arc::clone(&load.index.tree);
+            let mut sorted = load.finish()?;
+            if !is_fresh(&self.shared, &tree)? {
+                self.with_heap(object, |heap| {
+                    while let Some((entries, keys)) = sorted.next()? {
+                        heap.merge(&tree, &entries, &keys)?;
+                    }
+                    Ok(())
+                })?;
+                continue;
+            }
+            let table = Arc::new(self.working(object)?);
+            let mut builder = TreeBuilder::new(&self.shared, &table, &tree, self.id, minimally_logged, fill);
+            let mut build = || {
+                while let Some((entries, keys)) = sorted.next()? {
+                    builder.append(&entries, &keys)?;
+                }
+                Ok(())
+            };
+            let built = build();
+            let (filled, allocated) = builder.finish();
+            self.allocated.extend(allocated);
+            let mut filled = built.and(filled)?;
+            self.forced |= minimally_logged;
+            // Entries are no rows of the table.
+            filled.rows = 0;
+            self.with_heap(object, |heap| {
+                heap.table.attach(&filled);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives up a bulk writer: what it wrote is undone, as when [`finish_bulk`](Self::finish_bulk) fails.
+    pub fn abandon_bulk(&mut self, writer: BulkWriter) {
+        drop(writer);
+        self.settle();
+    }
+
+    /// Loads batches through one bulk writer.
+    pub fn bulk_load(&mut self, name: &str, batches: &[RecordBatch]) -> Result<u64, EngineError> {
+        let mut writer = self.bulk_writer(name)?;
+        for batch in batches {
+            if let Err(error) = writer.append(batch) {
+                self.abandon_bulk(writer);
+                return Err(error);
+            }
+        }
+        self.finish_bulk(name, writer)
+    }
+}
