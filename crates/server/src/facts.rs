@@ -11,7 +11,9 @@ use tsql::SqlError;
 use tsql::parse_object_name;
 
 use crate::catalogue::{DatabaseEntry, Directory, Module, TableDefinition, UserType, same_name};
-use crate::session::{FinishedLoad, KeptText, OpenSession, UpdatedColumns};
+use crate::instance::kept_texts::KeptText;
+use crate::instance::loads::FinishedLoad;
+use crate::instance::registry::OpenSession;
 use crate::storage::{DatabaseFigures, Figures};
 
 /// Reads the tables when a function first asks for them.
@@ -270,4 +272,13 @@ impl Facts {
     pub fn now_moment(&self) -> Datum {
         Datum::Moment(self.now)
     }
+}
+
+/// What UPDATE(), COLUMNS_UPDATED() say in a trigger.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UpdatedColumns {
+    /// The table's columns, and whether the statement assigns them.
+    pub columns: Vec<(String, bool)>,
+    /// A bit for each column id, the least first.
+    pub mask: Vec<u8>,
 }

@@ -24,11 +24,12 @@ use tsql::SqlError;
 
 use crate::bulk_file::FileAccess;
 use crate::connection;
-use crate::init_script::{self, InitError};
+use crate::init_script;
+use crate::init_script::InitError;
+use crate::instance::Instance;
 use crate::log;
 use crate::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use crate::options::{DataLocation, ServerOptions};
-use crate::session::Instance;
 use crate::storage::{Databases, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 

@@ -5,12 +5,17 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::{fs, io, io::Write};
 
+use crate::CertificateSource;
+use crate::DataLocation;
+use crate::EncryptionPolicy;
+use crate::Limits;
+use crate::Password;
+use crate::Server;
+use crate::ServerOptions;
+use crate::StartError;
 use crate::log;
 use crate::memory::parse_bytes;
 use crate::storage::{ResourceLimits, ServiceTier};
-use crate::{
-    CertificateSource, DataLocation, EncryptionPolicy, Limits, Password, Server, ServerOptions, StartError,
-};
 use clap::{Parser, ValueEnum};
 
 /// A TDS endpoint in one small process: an independent server for tests, local work and experiments. It is not

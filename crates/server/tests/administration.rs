@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::instance::Instance;
+use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::Databases;
 
 const PAGE: usize = 8192;
@@ -21,7 +23,7 @@ fn instance(directory: &Path) -> Arc<Instance> {
 }
 
 fn session(instance: &Arc<Instance>, spid: u16) -> Session {
-    Session::open(Arc::clone(instance), login(spid)).unwrap()
+    open_session(Arc::clone(instance), login(spid)).unwrap()
 }
 
 /// Rows, messages and errors of a batch.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use bulkwire_server::FileAccess;
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session, execute};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use bulkwire_server::statements::{execute, open_session};
 use query::Datum;
 use serde_json::Value;
 use tds::SqlType;
@@ -28,7 +29,7 @@ fn session(directory: PathBuf) -> Session {
         ansi_defaults: true,
         is_encrypted: false,
     };
-    Session::open(instance, login).unwrap()
+    open_session(instance, login).unwrap()
 }
 
 /// What a batch answers: rows as text, errors.

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use answers::{answer, login};
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::instance::Instance;
+use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::{Databases, DirectoryFolders, Folders, MARK, OpenError};
 use store::disk::volume::{Volume, VolumeFile};
 use store::{EngineError, EngineOptions};
@@ -29,7 +31,7 @@ async fn is_done(session: &mut Session, batch: &str) {
 }
 
 fn session(instance: &Arc<Instance>, spid: u16) -> Session {
-    Session::open(Arc::clone(instance), login(spid)).unwrap()
+    open_session(Arc::clone(instance), login(spid)).unwrap()
 }
 
 /// Opens a directory. A process that another test starts has its lock, too, until that process runs its program.

@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use answers::{answer, login};
 use arrow::array::{Int32Array, RecordBatch};
+use bulkwire_server::instance::Instance;
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Instance, Request, Session, begin_bulk, execute};
+use bulkwire_server::session::{Cancellation, Request, Session};
+use bulkwire_server::statements::{begin_bulk, execute, open_session};
 use bulkwire_server::storage::{Databases, DirectoryFolders, Folders};
 use store::disk::volume::{Volume, VolumeFile};
 use store::{EngineError, EngineOptions};
@@ -20,7 +22,7 @@ use tds::SqlType;
 use tokio::sync::mpsc;
 
 fn session(instance: &Arc<Instance>) -> Session {
-    Session::open(Arc::clone(instance), login(51)).unwrap()
+    open_session(Arc::clone(instance), login(51)).unwrap()
 }
 
 /// The answer's lines but for row counts.

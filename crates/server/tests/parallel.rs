@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use answers::{answer, login};
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::instance::Instance;
+use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::Databases;
 
 /// A server of pages, and a session with the table `source (id, half, name)` of 12,000 rows, five megabytes: more than the two from
@@ -15,7 +17,7 @@ use bulkwire_server::storage::Databases;
 async fn filled() -> (Arc<Instance>, Session) {
     let database = Databases::in_memory(None).unwrap();
     let instance = Arc::new(Instance::new(database).unwrap());
-    let mut session = Session::open(Arc::clone(&instance), login(51)).unwrap();
+    let mut session = open_session(Arc::clone(&instance), login(51)).unwrap();
     ok(&mut session, "CREATE TABLE source (id int NOT NULL, half int NOT NULL, name char(400) NULL)").await;
     ok(
         &mut session,
@@ -225,7 +227,7 @@ async fn an_error_a_rollback_and_a_cancellation_leave_nothing() {
     // A request whose client has gone is dropped wherever it is.
     for delay_ms in [0, 1, 3, 8, 20, 50] {
         let statement = "SELECT a.id, b.name INTO copied FROM source AS a JOIN source AS b ON a.id = b.id OPTION (MAXDOP 2)";
-        let mut other = Session::open(Arc::clone(&instance), login(52)).unwrap();
+        let mut other = open_session(Arc::clone(&instance), login(52)).unwrap();
         let running = tokio::spawn(async move {
             answer(&mut other, statement).await;
         });

@@ -7,7 +7,8 @@ mod empty;
 use std::sync::Arc;
 
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session, execute};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use bulkwire_server::statements::{execute, open_session};
 use tokio::sync::mpsc;
 
 /// Values at the edges of their types, as T-SQL spells them.
@@ -129,7 +130,7 @@ fn session() -> Session {
         ansi_defaults: true,
         is_encrypted: false,
     };
-    Session::open(Arc::new(empty::instance()), login).unwrap()
+    open_session(Arc::new(empty::instance()), login).unwrap()
 }
 
 #[test]

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use answers::{answer, login};
 use bulkwire_server::FileAccess;
 use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 
 fn agree(expected: &[String], actual: &[String]) -> bool {
     let columns = expected.iter().any(|line| line.starts_with('['));
@@ -64,9 +65,8 @@ async fn run(path: &Path) -> (usize, Vec<String>) {
         let batch = batch.trim_matches('\n');
         let name = batch.lines().next().and_then(|line| line.strip_prefix("-- @")).unwrap_or("").to_string();
         let spid = 51 + sessions.len() as u16;
-        let session = sessions
-            .entry(name)
-            .or_insert_with(|| Session::open(Arc::clone(&instance), login(spid)).unwrap());
+        let session =
+            sessions.entry(name).or_insert_with(|| open_session(Arc::clone(&instance), login(spid)).unwrap());
         let mut expected: Vec<String> = expected
             .lines()
             .map(|line| line.trim_end().to_string())

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
+use bulkwire_server::instance::Instance;
 use bulkwire_server::session::response::{DoneKind, Response, SessionChange};
-use bulkwire_server::session::{
-    BulkTarget, BulkWriter, Cancellation, Instance, LoginSettings, Request, Session, begin_bulk, execute,
-};
+use bulkwire_server::session::{BulkTarget, Cancellation, LoginSettings, Request, Session};
+use bulkwire_server::statements::{BulkWriter, begin_bulk, execute, open_session};
 use bulkwire_server::storage::Databases;
 use rows::mapping::{Form, field_for};
 use tds::rpc::{Parameter, ProcId, Procedure, RpcRequest};
@@ -30,7 +30,7 @@ fn open(instance: &Arc<Instance>) -> Session {
         ansi_defaults: true,
         is_encrypted: false,
     };
-    Session::open(Arc::clone(instance), login).unwrap()
+    open_session(Arc::clone(instance), login).unwrap()
 }
 
 async fn run(session: &mut Session, request: Request) -> Vec<Response> {

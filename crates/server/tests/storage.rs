@@ -7,12 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::instance::Instance;
+use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::{Databases, OpenError};
 
 fn open(directory: &Path) -> Session {
     let instance = Instance::new(Databases::open(directory, true).unwrap()).unwrap();
-    Session::open(Arc::new(instance), login(51)).unwrap()
+    open_session(Arc::new(instance), login(51)).unwrap()
 }
 
 /// The answer's rows and errors.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use answers::{answer, login};
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, Request, Session, execute};
+use bulkwire_server::session::{Cancellation, Request, Session};
+use bulkwire_server::statements::{execute, open_session};
 use tokio::sync::mpsc;
 
 /// The internal error of the server.
@@ -147,7 +148,7 @@ fn places(expr: &str) -> Vec<String> {
 }
 
 async fn sweep(statements: impl IntoIterator<Item = String>) -> (usize, Vec<String>) {
-    let mut session = Session::open(Arc::new(empty::instance()), login(51)).unwrap();
+    let mut session = open_session(Arc::new(empty::instance()), login(51)).unwrap();
     let refused: Vec<String> =
         answer(&mut session, TABLES).await.into_iter().filter(|line| line.starts_with("error")).collect();
     assert!(refused.is_empty(), "{refused:?}");

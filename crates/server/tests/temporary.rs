@@ -9,7 +9,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::instance::Instance;
+use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::Databases;
 
 fn in_memory() -> Arc<Instance> {
@@ -29,7 +31,7 @@ fn open(directory: &Path) -> Arc<Instance> {
 }
 
 fn session(instance: &Arc<Instance>, spid: u16) -> Session {
-    Session::open(Arc::clone(instance), login(spid)).unwrap()
+    open_session(Arc::clone(instance), login(spid)).unwrap()
 }
 
 async fn lines(session: &mut Session, batch: &str) -> Vec<String> {

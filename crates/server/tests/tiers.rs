@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use answers::{answer, login};
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::instance::Instance;
+use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::Databases;
 
 /// A sample is of 15 seconds: whoever has not seen one after so many never will.
@@ -30,7 +32,7 @@ async fn until(session: &mut Session, query: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn utilisation_has_a_row_for_fifteen_seconds_and_follows_the_load() {
     let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
-    let mut session = Session::open(Arc::clone(&instance), login(51)).unwrap();
+    let mut session = open_session(Arc::clone(&instance), login(51)).unwrap();
     let prepared = "ALTER DATABASE CURRENT SET RECOVERY FULL
          ALTER DATABASE CURRENT MODIFY (SERVICE_OBJECTIVE = 'P3')
          CREATE TABLE t (id int NOT NULL, filler char(200) NOT NULL)

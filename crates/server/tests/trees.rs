@@ -7,7 +7,9 @@ mod answers;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::{Instance, Session};
+use bulkwire_server::instance::Instance;
+use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::Databases;
 use store::{Engine, ScanDetail};
 
@@ -28,7 +30,7 @@ struct Leaves {
 impl Server {
     fn new() -> Server {
         let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
-        let session = Session::open(Arc::clone(&instance), login(51)).unwrap();
+        let session = open_session(Arc::clone(&instance), login(51)).unwrap();
         Server { instance, session }
     }
 

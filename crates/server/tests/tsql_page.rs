@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::{answer, login};
-use bulkwire_server::session::Session;
+use bulkwire_server::statements::open_session;
 
 /// A section of the page: statements to run first, then rows of statement and result.
 #[derive(Default)]
@@ -24,7 +24,7 @@ async fn every_row_of_the_page_is_true() {
     let sections = sections(&std::fs::read_to_string(page).unwrap());
     let (mut statements, mut wrong) = (0, Vec::new());
     for section in &sections {
-        let mut session = Session::open(Arc::new(empty::instance()), login(51)).unwrap();
+        let mut session = open_session(Arc::new(empty::instance()), login(51)).unwrap();
         for batch in section.setup.split("\nGO\n") {
             let refused: Vec<String> = answer(&mut session, batch)
                 .await

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use tsql::SqlError;
 
-use super::access::{FileAccess, cannot_open};
-use super::fault::{BadRow, Fault};
+use crate::bulk_file::access::{FileAccess, cannot_open};
+use crate::bulk_file::fault::{BadRow, Fault};
 
 /// Suffix of the second file.
 const CONTROL_SUFFIX: &str = ".Error.Txt";

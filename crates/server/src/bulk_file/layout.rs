@@ -12,7 +12,7 @@ use tds::{CodePage, Column};
 use tsql::SqlError;
 use tsql::bulk_file::{BulkFileOptions, CodePageOption, DataFileType};
 
-use super::access::{FileAccess, cannot_open};
+use crate::bulk_file::access::{FileAccess, cannot_open};
 
 /// Rows of a batch as it is read.
 const BATCH_ROWS: usize = 65_536;

@@ -10,8 +10,8 @@ use rows::{CastOptions, CellError, CellErrorReason, Decoder, Mapping, Plan};
 use tds::{Column, ColumnFlags, SqlType};
 use tsql::SqlError;
 
-use super::fault::{BadRow, Broken, Fault, broken};
-use super::layout::Layout;
+use crate::bulk_file::fault::{BadRow, Broken, Fault, broken};
+use crate::bulk_file::layout::Layout;
 
 /// Rows of a file, on their way into a table.
 pub(crate) struct FileRows {

@@ -15,10 +15,10 @@ use tds::{CodePage, Collation, Column, Length, SqlType};
 use tsql::SqlError;
 use tsql::bulk_file::{BulkRowset, RowsetContents};
 
-use super::access::{FileAccess, cannot_open};
-use super::fault::Broken;
-use super::layout::{Layout, format_file};
-use super::rows::FileRows;
+use crate::bulk_file::access::{FileAccess, cannot_open};
+use crate::bulk_file::fault::Broken;
+use crate::bulk_file::layout::{Layout, format_file};
+use crate::bulk_file::rows::FileRows;
 use crate::catalogue::views::View;
 
 /// The one column of SINGLE_BLOB, SINGLE_CLOB and SINGLE_NCLOB.

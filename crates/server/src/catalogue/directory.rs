@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::extended_property::ExtendedProperty;
-use super::names::same_name;
-use super::table::DEFAULT_COLLATION;
+use crate::catalogue::extended_property::ExtendedProperty;
+use crate::catalogue::names::same_name;
+use crate::catalogue::table::DEFAULT_COLLATION;
 
 /// The store's name of the table whose properties are the directory. It has no dots, so no T-SQL table has it.
 pub const DIRECTORY_KEY: &str = "directory";

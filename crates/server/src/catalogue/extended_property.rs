@@ -4,8 +4,8 @@ use query::Datum;
 use serde::{Deserialize, Serialize};
 use tds::{Length, SqlType};
 
-use super::names::same_name;
-use super::{ModuleDefinition, TableDefinition};
+use crate::catalogue::names::same_name;
+use crate::catalogue::{ModuleDefinition, TableDefinition};
 
 /// What a property belongs to, as `sys.extended_properties` numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ mod index_options;
 mod module;
 mod names;
 mod object;
+pub(crate) mod procedure_names;
 mod references;
 mod row_filter;
 mod table;
@@ -33,3 +34,6 @@ pub use table::{
 };
 pub use trigger::Trigger;
 pub use user_type::{TABLE_TYPE_ID, USER_TYPE_ID_FIRST, UserType, UserTypeKind};
+
+/// The version that clients see; they choose protocol features by its major number.
+pub const PRODUCT_VERSION: &str = "16.0.1000.0";

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 use tsql::ast::{CreateModule, ModuleWord};
 
-use super::extended_property::ExtendedProperty;
-use super::table::ColumnDefinition;
-use super::trigger::Trigger;
+use crate::catalogue::extended_property::ExtendedProperty;
+use crate::catalogue::table::ColumnDefinition;
+use crate::catalogue::trigger::Trigger;
 
 /// What the properties of a module begin with.
 const MARK: &str = "module ";

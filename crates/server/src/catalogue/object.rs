@@ -1,7 +1,7 @@
 //! Everything of a table that has a name and an `object_id` of its own.
 
-use super::names::same_name;
-use super::table::TableDefinition;
+use crate::catalogue::names::same_name;
+use crate::catalogue::table::TableDefinition;
 
 /// A table or one of its constraints, as `sys.objects` lists it.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::names::store_key;
+use crate::catalogue::names::store_key;
 
 #[derive(Deserialize)]
 struct Referring {

@@ -12,7 +12,7 @@ use tsql::SqlError;
 use tsql::expression::{Comparison, Expr, Literal, UnaryOperator};
 use tsql::parse_expression;
 
-use super::table::{ColumnDefinition, TableDefinition};
+use crate::catalogue::table::{ColumnDefinition, TableDefinition};
 
 /// The filter of an index.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,12 +11,12 @@ use tsql::file_group::FileGroups;
 use tsql::index::DataCompression;
 use tsql::sql_error::{KeyKind, SqlError};
 
-use super::definition_text::definition_text;
-use super::extended_property::ExtendedProperty;
-use super::index_options::IndexOptions;
-use super::names::same_name;
-use super::row_filter::RowFilter;
-use super::trigger::Trigger;
+use crate::catalogue::definition_text::definition_text;
+use crate::catalogue::extended_property::ExtendedProperty;
+use crate::catalogue::index_options::IndexOptions;
+use crate::catalogue::names::same_name;
+use crate::catalogue::row_filter::RowFilter;
+use crate::catalogue::trigger::Trigger;
 
 pub use tsql::DEFAULT_COLLATION;
 

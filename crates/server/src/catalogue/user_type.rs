@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::names::store_key;
-use super::table::TableDefinition;
+use crate::catalogue::names::store_key;
+use crate::catalogue::table::TableDefinition;
 
 /// What the properties of a type begin with.
 const MARK: &str = "type ";

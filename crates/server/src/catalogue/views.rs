@@ -26,6 +26,11 @@ mod view;
 
 use std::sync::Arc;
 
+use query::Datum;
+use query::datum::{DAYS_TO_1970, TICKS_PER_DAY};
+use query::system_types as types;
+use tsql::parse_object_name;
+
 pub(crate) use activity::{edition, service};
 pub(crate) use files::log_name;
 pub use functions::function;
@@ -34,17 +39,11 @@ pub(crate) use log::recovery_model;
 pub use modules::as_tables;
 pub(crate) use partitions::{index_id_of, partition_id, space_of};
 pub(crate) use physical::by_index;
-use query::system_types as types;
 pub use query::system_types::{max_length, precision, scale, type_id_of_name};
 
-/// The version that clients see; they choose protocol features by its major number.
-pub const PRODUCT_VERSION: &str = "16.0.1000.0";
-use query::Datum;
-use query::datum::{DAYS_TO_1970, TICKS_PER_DAY};
-use tsql::parse_object_name;
 pub use view::View;
 
-use super::{DatabaseEntry, TableDefinition, same_name};
+use crate::catalogue::{DatabaseEntry, TableDefinition, same_name};
 use crate::facts::Facts;
 use crate::storage::Figures;
 

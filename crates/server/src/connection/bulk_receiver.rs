@@ -11,9 +11,9 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tsql::SqlError;
 
-use super::ConnectionError;
-use super::packet_reader::PacketReader;
 use crate::bulk_error;
+use crate::connection::ConnectionError;
+use crate::connection::packet_reader::PacketReader;
 use crate::session::{Cancellation, StopOnDrop};
 
 /// Bytes gathered before they go to the rows' thread.

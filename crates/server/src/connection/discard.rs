@@ -3,7 +3,7 @@
 use tds::Column;
 use tsql::SqlError;
 
-use super::bulk_receiver::RowSink;
+use crate::connection::bulk_receiver::RowSink;
 
 /// Counts rows without decoding their values.
 #[derive(Default)]

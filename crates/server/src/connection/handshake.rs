@@ -16,13 +16,17 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tsql::SqlError;
 
-use super::login_reply;
-use super::packet_reader::PacketReader;
-use super::response_writer::ResponseWriter;
-use super::{ConnectionError, request_log};
+use crate::connection::ConnectionError;
+use crate::connection::login_reply;
+use crate::connection::packet_reader::PacketReader;
+use crate::connection::request_log;
+use crate::connection::response_writer::ResponseWriter;
+use crate::instance::Instance;
 use crate::listener::Front;
 use crate::options::EncryptionPolicy;
-use crate::session::{Instance, LoginSettings, Session};
+use crate::session::Session;
+use crate::session::login::LoginSettings;
+use crate::statements::open_session;
 use crate::transport::Transport;
 
 /// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what
@@ -148,7 +152,7 @@ async fn log_in(
         is_encrypted,
     };
     let opened = match instance {
-        Some(instance) => Session::open(Arc::clone(instance), settings),
+        Some(instance) => open_session(Arc::clone(instance), settings),
         None => Err(SqlError::being_recovered(&login.database)),
     };
     let session = match opened {

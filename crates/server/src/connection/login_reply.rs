@@ -12,9 +12,9 @@ use tds::{Collation, feature};
 use tokio::io::AsyncWrite;
 use tsql::SqlError;
 
-use super::ConnectionError;
-use super::handshake::PROGRAM_VERSION;
-use super::response_writer::ResponseWriter;
+use crate::connection::ConnectionError;
+use crate::connection::handshake::PROGRAM_VERSION;
+use crate::connection::response_writer::ResponseWriter;
 use crate::session::Session;
 
 /// What real servers call themselves in LOGINACK: drivers compare it. The honest name is in @@VERSION.

@@ -5,7 +5,7 @@ use std::io;
 use tds::conversation::server::{Conversation, Event, Step};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::ConnectionError;
+use crate::connection::ConnectionError;
 
 /// Read buffer of an idle connection.
 const BUFFER_MIN_BYTES: usize = 8 << 10;

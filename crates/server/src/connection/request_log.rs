@@ -15,8 +15,9 @@ use tds::sql_batch::SqlBatch;
 use tds::transaction_request::TransactionMessage;
 use tds::version::TdsVersion;
 
-use super::responses::Answer;
-use super::{ConnectionError, secrets};
+use crate::connection::ConnectionError;
+use crate::connection::responses::Answer;
+use crate::connection::secrets;
 use crate::log;
 
 /// Characters of a statement's text that are shown.

@@ -16,20 +16,29 @@ use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tsql::SqlError;
 
-use super::bulk_receiver::{self, BulkOutcome, Load, Received, RowSink};
-use super::discard::DiscardSink;
-use super::handshake::Connection;
-use super::packet_reader::PacketReader;
-use super::response_writer::ResponseWriter;
-use super::responses::{ResponseEncoder, env_change};
-use super::store_sink::StoreSink;
-use super::{ConnectionError, execution, request_log};
+use crate::connection::ConnectionError;
+use crate::connection::bulk_receiver;
+use crate::connection::bulk_receiver::{BulkOutcome, Load, Received, RowSink};
+use crate::connection::discard::DiscardSink;
+use crate::connection::execution;
+use crate::connection::handshake::Connection;
+use crate::connection::packet_reader::PacketReader;
+use crate::connection::request_log;
+use crate::connection::response_writer::ResponseWriter;
+use crate::connection::responses::{ResponseEncoder, env_change};
+use crate::connection::store_sink::StoreSink;
+use crate::instance::registry::Killed;
 use crate::listener::Shared;
-use crate::session::bulk;
-use crate::session::execute;
-use crate::session::loads;
+use crate::session::bulk_target::BulkTarget;
+use crate::session::placement::EarlyEvents;
+use crate::session::request::Request;
 use crate::session::response::{Response, SessionChange};
-use crate::session::{BulkTarget, Cancellation, EarlyEvents, Killed, Request, Session};
+use crate::session::{Cancellation, Session};
+use crate::statements::dml::bulk;
+use crate::statements::dml::fire;
+use crate::statements::dml::load_note;
+use crate::statements::interpreter::execute;
+use crate::statements::interpreter::light;
 use crate::transport::Transport;
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.
@@ -202,7 +211,7 @@ impl Requests {
         let mut session = self.session()?;
         let watched = cancellation.clone();
         let mut execution: Pin<Box<dyn Future<Output = Session> + Send>>;
-        if session.is_light(&request) {
+        if light::is_light(&session, &request) {
             let early = EarlyEvents::new();
             let kept = early.clone();
             execution = Box::pin(async move {
@@ -340,8 +349,8 @@ impl Requests {
                     return Ok(true);
                 }
                 session.note_bulk(rows);
-                let load = loads::notice_of_load(session).filter(|_| !self.shared.options.discard);
-                for notice in loads::notice_of_duplicates(session).into_iter().chain(load) {
+                let load = load_note::notice_of_load(session).filter(|_| !self.shared.options.discard);
+                for notice in load_note::notice_of_duplicates(session).into_iter().chain(load) {
                     let notice = self.shared.instance.server_message(notice);
                     self.writer.tokens(|w| Token::Info(notice).encode(w, self.version))?;
                 }
@@ -387,7 +396,8 @@ impl Requests {
             }
             Ok::<_, ConnectionError>(encoder)
         };
-        let (stays, encoder) = tokio::join!(session.fire_after_bulk(events, Cancellation::new()), written);
+        let (stays, encoder) =
+            tokio::join!(fire::fire_after_bulk(session, events, Cancellation::new()), written);
         let encoder = encoder?;
         match stays {
             true => encoder.release_all(&mut self.writer)?,

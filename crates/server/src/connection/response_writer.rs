@@ -5,7 +5,7 @@ use tds::packet::PacketType;
 use tds::packet_framer::PacketFramer;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use super::ConnectionError;
+use crate::connection::ConnectionError;
 
 /// Gathered bytes beyond which packets are written out before the response is complete.
 const WRITE_AT_BYTES: usize = 128 << 10;

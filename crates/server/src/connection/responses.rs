@@ -10,14 +10,14 @@ use tds::version::TdsVersion;
 use tokio::io::AsyncWrite;
 use tsql::SqlError;
 
-use super::ConnectionError;
-use super::page_rows::append_rows;
-use super::response_writer::ResponseWriter;
+use crate::connection::ConnectionError;
+use crate::connection::page_rows::append_rows;
+use crate::connection::response_writer::ResponseWriter;
 use crate::log;
 use crate::session::response::{
     DoneKind, OutputValue, Response, ResultColumns, SessionChange, StatementDone,
 };
-use crate::session::work::waiting;
+use crate::waiting::waiting;
 
 /// Rows encoded between two looks at the write buffer, at most.
 const ROWS_PER_STEP: usize = 2048;

@@ -7,9 +7,9 @@ use tds::row_span::ROW;
 use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 use tsql::SqlError;
 
-use super::bulk_receiver::RowSink;
 use crate::bulk_error;
-use crate::session::BulkWriter;
+use crate::connection::bulk_receiver::RowSink;
+use crate::statements::dml::bulk::BulkWriter;
 use crate::storage::{StrungForm, ValueForm};
 
 /// Appends rows to the target: from where they lie in their packets if it takes them so, or else decoded into batches of the lossless form.

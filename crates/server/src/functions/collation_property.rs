@@ -9,8 +9,8 @@ use query::typed::Typed;
 use tds::{CodePage, Collation, Length, SqlType};
 use tsql::SqlError;
 
-use super::metadata::pair;
 use crate::facts::Facts;
+use crate::functions::metadata::pair;
 
 /// What COLLATIONPROPERTY gives: an integer, or bytes of the wire. Only a property that is computed makes it a variant.
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {

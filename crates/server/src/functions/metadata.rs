@@ -9,7 +9,8 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::parse_object_name;
 
-use crate::catalogue::{ColumnDefinition, TableDefinition, same_name, views};
+use crate::catalogue::views;
+use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
 use crate::facts::Facts;
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {

@@ -10,10 +10,12 @@ use query::typed::{Typed, call_with};
 use tds::{Length, SqlType};
 use tsql::SqlError;
 
-use super::collation_property;
-use super::metadata::{lookup, pair};
-use crate::catalogue::{same_name, views};
+use crate::catalogue;
+use crate::catalogue::same_name;
+use crate::catalogue::views;
 use crate::facts::Facts;
+use crate::functions::collation_property;
+use crate::functions::metadata::{lookup, pair};
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
     let int = SqlType::Int;
@@ -249,7 +251,7 @@ fn server_property(property: &str, facts: &Facts) -> Result<Typed, SqlError> {
     let text = |value: &str| Typed::constant(Datum::Text(value.to_string()), name_type());
     let number = |value: i64| Typed::constant(Datum::Int(value), SqlType::Int);
     match property.to_ascii_lowercase().as_str() {
-        "productversion" | "resourceversion" => text(views::PRODUCT_VERSION),
+        "productversion" | "resourceversion" => text(catalogue::PRODUCT_VERSION),
         "productlevel" => text("RTM"),
         "productmajorversion" => text("16"),
         "productminorversion" => text("0"),

@@ -11,9 +11,12 @@ use tds::ServerMessage;
 use tokio::sync::mpsc;
 use tsql::SqlError;
 
-use crate::session::execute;
+use crate::instance::Instance;
+use crate::session::login::LoginSettings;
+use crate::session::request::Request;
 use crate::session::response::Response;
-use crate::session::{Cancellation, Instance, LoginSettings, Request, Session};
+use crate::session::{Cancellation, Session};
+use crate::statements::{execute, open_session};
 use batches::{Batch, SplitError, batches};
 
 /// Why an init script stopped the start.
@@ -109,7 +112,7 @@ pub(crate) async fn run(
         batch_line,
         message: Box::new(message),
     };
-    let mut session = Session::open(Arc::clone(instance), login)
+    let mut session = open_session(Arc::clone(instance), login)
         .map_err(|error| failed(1, instance.server_message(error)))?;
     for Batch { text, line, times } in &batches {
         for _ in 0..*times {
@@ -150,7 +153,7 @@ async fn run_batch(
         }
         Ok(())
     };
-    let running = execute::execute(session, Request::Batch(text.to_owned()), events, cancellation.clone());
+    let running = execute(session, Request::Batch(text.to_owned()), events, cancellation.clone());
     let (heard, ()) = tokio::join!(listening, running);
     heard
 }

@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::Front;
 use crate::connection;
+use crate::listener::Front;
 use crate::log;
 
 /// Data that are opened faster keep nobody waiting for longer: who comes meanwhile is served then.

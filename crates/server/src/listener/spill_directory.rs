@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::StartError;
+use crate::listener::StartError;
 use crate::options::DataLocation;
 
 /// Its name in the data directory; no database's folder is called so.

@@ -3,7 +3,7 @@
 use clap::Parser;
 use store::{ResourceLimits, ServiceTier};
 
-use super::{Arguments, options};
+use crate::program::{Arguments, options};
 
 /// What the limits of the store are with these words on the command line; None: the words are refused.
 fn limits(words: &[&str]) -> Option<Option<ResourceLimits>> {

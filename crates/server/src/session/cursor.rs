@@ -2,21 +2,18 @@
 //!
 //! A cursor that scrolls keeps its rows, as they were when it was opened; one that only goes forward keeps the query running.
 
-pub(crate) mod statements;
-
-pub(crate) use statements::Cursors;
-
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use parking_lot::Mutex;
+use query::Cancellation;
 use query::{BoundQuery, OutputColumn, ResultStream};
 use tsql::SqlError;
 use tsql::cursor::CursorDeclaration;
 
+use crate::instance::Instance;
 use crate::memory::Reservation;
-use crate::session::Cancellation;
-use crate::session::instance::Instance;
 
 /// Which rows a fetch wants, beginning with which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +64,8 @@ enum Rows {
 
 /// A cursor of T-SQL: declared, and perhaps open.
 pub(crate) struct NamedCursor {
-    declaration: CursorDeclaration,
-    open: Option<ServerCursor>,
+    pub(crate) declaration: CursorDeclaration,
+    pub(crate) open: Option<ServerCursor>,
 }
 
 impl ServerCursor {
@@ -214,7 +211,7 @@ impl ServerCursor {
 }
 
 impl Fetch {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Fetch::First => "FIRST",
             Fetch::Next => "NEXT",
@@ -225,4 +222,22 @@ impl Fetch {
             Fetch::Refresh => "REFRESH",
         }
     }
+}
+
+/// Cursors by their names in lower case; those of variables begin with `@`.
+pub(crate) type Cursors = HashMap<String, NamedCursor>;
+
+impl NamedCursor {
+    /// CURSOR_STATUS: 1 open with rows or of unknown size, 0 open without, -1 closed.
+    pub fn status(&self) -> i64 {
+        match self.open.as_ref().map(ServerCursor::row_count) {
+            None => -1,
+            Some(Some(0)) => 0,
+            Some(_) => 1,
+        }
+    }
+}
+
+pub(crate) fn named(declaration: &CursorDeclaration) -> NamedCursor {
+    NamedCursor { declaration: declaration.clone(), open: None }
 }

@@ -3,114 +3,55 @@
 //! The wire half calls [`execute()`] with a [`Request`] and forwards the [`Response`](response::Response)
 //! events; [`begin_bulk`] takes the rows of a bulk load that an INSERT BULK has announced.
 
-pub(crate) mod administration;
-pub(crate) mod alter_columns;
-pub(crate) mod answer;
-pub(crate) mod application_locks;
-pub(crate) mod bulk;
-pub(crate) mod bulk_insert;
-pub(crate) mod call;
-pub(crate) mod change;
-pub(crate) mod constraint;
+pub(crate) mod api_cursors;
+pub(crate) mod bulk_target;
 pub(crate) mod cursor;
-pub(crate) mod database;
-pub(crate) mod database_file;
-pub(crate) mod dbcc;
-pub(crate) mod ddl;
-pub(crate) mod declared_columns;
-pub(crate) mod definition;
-pub(crate) mod destination;
-pub(crate) mod environment;
-pub(crate) mod evaluate;
-pub(crate) mod execute;
-pub(crate) mod fire;
-pub(crate) mod function;
-pub(crate) mod index;
-pub(crate) mod insert;
-pub(crate) mod insert_file;
-pub(crate) mod instance;
-pub(crate) mod instead;
+pub(crate) mod fired;
+pub(crate) mod frame;
 pub(crate) mod interpreter;
-pub(crate) mod isolation;
-pub(crate) mod kill;
-pub(crate) mod light;
-pub(crate) mod loads;
-pub(crate) mod merge;
-pub(crate) mod modify;
-pub(crate) mod module;
-pub(crate) mod new_table;
+pub(crate) mod login;
 pub(crate) mod output;
-pub(crate) mod output_clause;
-pub(crate) mod parallel;
 pub(crate) mod placement;
-pub(crate) mod plain;
-pub(crate) mod procedures;
-pub(crate) mod redefine;
-pub(crate) mod references;
-pub(crate) mod registry;
-pub(crate) mod rename;
-pub(crate) mod resolve;
+pub(crate) mod prepared;
+pub(crate) mod request;
 pub mod response;
-pub(crate) mod scope;
-pub(crate) mod select;
-pub(crate) mod sequence;
 pub(crate) mod settings;
-pub(crate) mod statements;
-pub(crate) mod table_argument;
-pub(crate) mod target;
-pub(crate) mod text_size;
-pub(crate) mod transaction;
-pub(crate) mod tries;
-pub(crate) mod trigger;
-pub(crate) mod uncommittable;
-pub(crate) mod user_type;
 pub(crate) mod work;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use bulk::{BulkTarget, BulkWriter, begin_bulk};
-pub use execute::{Request, execute};
-pub(crate) use fire::UpdatedColumns;
-pub use instance::Instance;
-pub(crate) use loads::FinishedLoad;
-pub(crate) use placement::EarlyEvents;
-pub(crate) use procedures::procedure_names;
-pub use query::Cancellation;
 use query::Datum;
-pub(crate) use query::StopOnDrop;
-pub(crate) use registry::{Killed, OpenSession};
-pub(crate) use statements::KeptText;
 use tsql::SqlError;
 
-use crate::facts::SessionContext;
-use placement::Placement;
-use response::SessionChange;
-use settings::Settings;
-use work::Work;
+pub use query::Cancellation;
+pub(crate) use query::StopOnDrop;
 
-/// Who logs in, and where to.
-#[derive(Debug, Clone)]
-pub struct LoginSettings {
-    /// Database asked for; empty for `master`.
-    pub database: String,
-    /// Login name.
-    pub user: String,
-    /// Application name.
-    pub application: String,
-    /// Client's host name.
-    pub host: String,
-    /// Session id.
-    pub spid: u16,
-    /// Whether the client asked for the ODBC defaults of SET options (MS-TDS 2.2.6.4, fODBC).
-    pub ansi_defaults: bool,
-    /// Whether its connection is encrypted.
-    pub is_encrypted: bool,
-}
+pub use bulk_target::BulkTarget;
+pub use login::LoginSettings;
+pub use request::Request;
+
+use crate::facts::SessionContext;
+use crate::instance;
+use crate::instance::Instance;
+use crate::instance::application_locks::LockHolder;
+use crate::instance::registry;
+use crate::instance::registry::Killed;
+use crate::session::api_cursors::ApiCursors;
+use crate::session::cursor::Cursors;
+use crate::session::fired::{BulkFires, Fired};
+use crate::session::interpreter::Interpreter;
+use crate::session::placement::Placement;
+use crate::session::prepared::Prepared;
+use crate::session::response::SessionChange;
+use crate::session::settings::Settings;
+use crate::session::work::Work;
 
 /// One connection's state: database, options, transaction, temporary tables, prepared statements.
 pub struct Session {
     pub(crate) instance: Arc<Instance>,
+    /// What runs the statements within statements.
+    pub(crate) interpreter: &'static Interpreter,
     pub(crate) login: LoginSettings,
     pub(crate) settings: Settings,
     pub(crate) database: String,
@@ -121,20 +62,20 @@ pub struct Session {
     pub(crate) cancellation: Cancellation,
     /// Where the request runs.
     pub(crate) placement: Placement,
-    pub(crate) prepared: HashMap<i32, procedures::Prepared>,
+    pub(crate) prepared: HashMap<i32, Prepared>,
     pub(crate) next_handle: i32,
     pub(crate) context: Arc<SessionContext>,
     /// GLOBAL cursors of T-SQL.
-    pub(crate) cursors: cursor::Cursors,
-    pub(crate) api_cursors: procedures::ApiCursors,
-    pub(crate) application_locks: application_locks::LockHolder,
+    pub(crate) cursors: Cursors,
+    pub(crate) api_cursors: ApiCursors,
+    pub(crate) application_locks: LockHolder,
     pub(crate) last: LastStatement,
     /// What the statement that runs has done to tables with triggers.
-    pub(crate) triggered: Vec<fire::Fired>,
+    pub(crate) triggered: Vec<Fired>,
     /// Triggers that run, the innermost last.
     pub(crate) trigger_stack: Vec<i32>,
     /// A bulk load that fires triggers when it ends.
-    pub(crate) bulk_fires: Option<bulk::BulkFires>,
+    pub(crate) bulk_fires: Option<BulkFires>,
     /// Whoever hears the answers takes rows as they lie in pages.
     pub(crate) takes_page_rows: bool,
 }
@@ -152,7 +93,11 @@ pub(crate) struct LastStatement {
 
 impl Session {
     /// A session for a login. Errors: 4060 if the database does not exist.
-    pub fn open(instance: Arc<Instance>, login: LoginSettings) -> Result<Session, SqlError> {
+    pub(crate) fn open(
+        instance: Arc<Instance>,
+        login: LoginSettings,
+        interpreter: &'static Interpreter,
+    ) -> Result<Session, SqlError> {
         let wanted = if login.database.is_empty() { "master" } else { &login.database };
         let directory = instance.directory();
         let database = directory.database(wanted).map(|database| database.name.clone()).ok_or_else(|| {
@@ -165,10 +110,11 @@ impl Session {
         })?;
         let settings = Settings::new(login.ansi_defaults);
         let work = Work::new(Arc::clone(&instance)).of_session(login.spid);
-        let application_locks = application_locks::LockHolder::new(instance.application_locks());
+        let application_locks = LockHolder::new(instance.application_locks());
         let place = instance.sessions().enter(&login);
         Ok(Session {
             instance,
+            interpreter,
             login,
             settings,
             database,
@@ -179,8 +125,8 @@ impl Session {
             prepared: HashMap::new(),
             next_handle: 1,
             context: Arc::default(),
-            cursors: cursor::Cursors::new(),
-            api_cursors: procedures::ApiCursors::default(),
+            cursors: Cursors::new(),
+            api_cursors: ApiCursors::default(),
             application_locks,
             last: LastStatement::default(),
             triggered: Vec::new(),
@@ -238,43 +184,21 @@ impl Session {
         changes
     }
 
-    /// Whether a request is light: surely quick unless it has to wait, in which case it leaves its connection's thread
-    /// before it does.
-    pub(crate) fn is_light(&self, request: &Request) -> bool {
-        light::is_light(self, request)
-    }
-
     /// From now on the session's waits end when `cancellation` is set. [`execute()`] does this itself.
     pub fn watch(&mut self, cancellation: &Cancellation) {
         self.work.set_interrupt(cancellation.flag());
         self.cancellation = cancellation.clone();
     }
 
+    /// Says where the request runs.
+    pub(crate) fn place(&mut self, placement: Placement) {
+        self.work.place(placement.clone());
+        self.placement = placement;
+    }
+
     /// Whether the bulk load that has ended is to fire triggers.
     pub(crate) fn fires_after_bulk(&self) -> bool {
         self.bulk_fires.is_some()
-    }
-
-    /// Runs the triggers of a bulk load that has ended well. What they answer goes to `events`; an error is among that, with its DONE. Whether
-    /// the load stays.
-    pub(crate) async fn fire_after_bulk(
-        &mut self,
-        events: tokio::sync::mpsc::Sender<response::Response>,
-        cancellation: Cancellation,
-    ) -> bool {
-        // The load's own cancellation ended with it.
-        self.watch(&cancellation);
-        execute::place(self, Placement::default());
-        let mut output = output::Output::new(events, cancellation);
-        let result = fire::fire_bulk(self, &interpreter::Frame::new(false), &mut output).await;
-        match result {
-            Ok(()) => true,
-            Err(error) if error.is_cancelled() => false,
-            Err(error) => {
-                answer::refuse(self, error, response::DoneKind::Statement, &mut output).await;
-                false
-            }
-        }
     }
 
     /// After a bulk load that took `rows` rows: `@@ROWCOUNT` is theirs.
@@ -283,13 +207,22 @@ impl Session {
         self.last.error = 0;
     }
 
+    /// After a bulk load that failed: its transaction ends.
+    pub(crate) fn abandon_bulk(&mut self) {
+        if let Some(fires) = self.bulk_fires.take()
+            && fires.own
+        {
+            self.work.rollback();
+        }
+    }
+
     /// After a request or a bulk load that failed outside of the interpreter: `@@ERROR`, and the rollback that a deadlock
     /// or XACT_ABORT asks for.
     pub fn note_failure(&mut self, error: &SqlError) -> Option<SessionChange> {
         self.last.rows = 0;
         self.last.error = error.number;
         self.work.take_ignored();
-        fire::abandon_bulk(self);
+        self.abandon_bulk();
         let rolls_back = error.ends_transaction() || (self.settings.abort_transaction && error.class > 10);
         let descriptor = if rolls_back { self.work.rollback() } else { None };
         if descriptor.is_some() {
@@ -299,7 +232,7 @@ impl Session {
     }
 
     /// The value of an `@@` function.
-    fn global(&self, name: &str) -> Option<(Datum, tds::SqlType)> {
+    pub(crate) fn global(&self, name: &str) -> Option<(Datum, tds::SqlType)> {
         use tds::SqlType;
         let int = |value: i64| Some((Datum::Int(value), SqlType::Int));
         let text =

@@ -1,14 +1,11 @@
 //! Sending events, and the messages among them.
 
 use arrow::record_batch::RecordBatch;
-use query::convert;
-use tds::{Length, ServerMessage, SqlType};
+use query::Cancellation;
 use tokio::sync::mpsc;
 use tsql::SqlError;
 
 use crate::memory::Reservation;
-use crate::session::Cancellation;
-use crate::session::instance::Instance;
 use crate::session::placement::{EarlyEvents, Placement};
 use crate::session::response::{DoneKind, Response, StatementDone};
 
@@ -142,41 +139,5 @@ impl Output {
     pub fn check(&self) -> Result<(), SqlError> {
         self.results.as_ref().map_or(Ok(()), Captured::check)?;
         if self.stopped() { Err(SqlError::cancelled()) } else { Ok(()) }
-    }
-}
-
-/// Characters of an error's text that are sent: what SQL Server's own messages are cut to.
-const MESSAGE_CHARS_MAX: usize = 2047;
-/// Characters of a PRINT of varchar, the longest text that a message may have.
-const PRINT_CHARS_MAX: usize = 8000;
-
-/// `text` cut to so many UTF-16 units.
-pub(crate) fn cut(text: String, units: usize) -> String {
-    if text.len() <= units {
-        return text;
-    }
-    convert::cut_text(&text, &SqlType::NVarChar { length: Length::Max }, units)
-}
-
-/// The text of RAISERROR: one that is too long ends in dots.
-pub(crate) fn ended(text: String) -> String {
-    if text.encode_utf16().count() <= MESSAGE_CHARS_MAX {
-        return text;
-    }
-    cut(text, MESSAGE_CHARS_MAX - 3) + "..."
-}
-
-/// The token's fields of an error or notice.
-pub(crate) fn message(error: SqlError, instance: &Instance) -> ServerMessage {
-    // Number 0 is PRINT's.
-    let limit = if error.number == 0 { PRINT_CHARS_MAX } else { MESSAGE_CHARS_MAX };
-    ServerMessage {
-        number: error.number,
-        state: error.state,
-        class: error.class,
-        message: cut(error.message, limit),
-        server: instance.name().to_string(),
-        procedure: error.procedure,
-        line: error.line.max(1),
     }
 }

@@ -12,6 +12,7 @@ use std::task::Poll;
 use parking_lot::Mutex;
 
 use crate::session::response::Response;
+use crate::waiting;
 
 /// Events kept while a request is on its connection's thread; more of them are worth a hop.
 const EARLY_EVENTS_MAX: usize = 64;
@@ -49,7 +50,7 @@ impl Placement {
     /// Runs something that may wait (for a lock, for the disk) without holding up other tasks of the runtime. On the
     /// connection's thread it is known to be quick, and is simply run.
     pub fn waiting<T>(&self, work: impl FnOnce() -> T) -> T {
-        if self.is_on_connection() { work() } else { super::work::waiting(work) }
+        if self.is_on_connection() { work() } else { waiting::waiting(work) }
     }
 }
 

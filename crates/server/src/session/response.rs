@@ -19,6 +19,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use tds::{Column, ServerMessage, SqlType};
 
+use crate::session::bulk_target::BulkTarget;
 use crate::storage::PageRows;
 
 /// One event of an answer.
@@ -44,7 +45,7 @@ pub enum Response {
     Change(SessionChange),
     /// INSERT BULK was accepted: its `Done` follows, and the next message must be the bulk load. Begin it
     /// with [`begin_bulk`](super::begin_bulk).
-    BulkExpected(Box<super::bulk::BulkTarget>),
+    BulkExpected(Box<BulkTarget>),
 }
 
 /// The columns of a result set, as the wire describes them and as Arrow carries them (the same number, the

@@ -8,9 +8,9 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::{Altering, ColumnSource, NewColumn};
 
-use super::columns::TableForm;
-use super::database_transaction::DatabaseTransaction;
-use super::trees::TableTrees;
+use crate::storage::columns::TableForm;
+use crate::storage::database_transaction::DatabaseTransaction;
+use crate::storage::trees::TableTrees;
 
 /// A table whose columns are being altered: its rows as they were come out, and go in as they are to be. Needs no transaction meanwhile.
 #[derive(Debug)]

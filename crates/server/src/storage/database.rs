@@ -12,13 +12,13 @@ use store::catalogue::Table;
 use store::page::PAGE_BYTES;
 use store::{Engine, EngineOptions, References};
 
-use super::columns::TableForm;
-use super::database_transaction::DatabaseTransaction;
-use super::figures::Figures;
-use super::owners::Owners;
-use super::scan::{OpenRows, Scan};
-use super::text_order::TEXT_ORDER;
 use crate::catalogue::{TableDefinition, referenced_tables};
+use crate::storage::columns::TableForm;
+use crate::storage::database_transaction::DatabaseTransaction;
+use crate::storage::figures::Figures;
+use crate::storage::owners::Owners;
+use crate::storage::scan::{OpenRows, Scan};
+use crate::storage::text_order::TEXT_ORDER;
 use query::KeyRange;
 
 /// One of a server's databases. Clones share it.

@@ -13,14 +13,14 @@ use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
 use store::{BulkOptions, BulkWriter, EngineError, RowLocator, StrungForm, StrungRows};
 
-use super::columns::TableForm;
-use super::database::{Forms, info, object_of};
-use super::isolation::{ReadLock, Reads};
-use super::logging::LoadLogging;
-use super::owners::{Owners, Ownership};
-use super::scan::{LocatedScan, OpenRows, Scan};
-use super::side_writer::{SideWriter, Slot};
-use super::trees::{TableTrees, placement};
+use crate::storage::columns::TableForm;
+use crate::storage::database::{Forms, info, object_of};
+use crate::storage::isolation::{ReadLock, Reads};
+use crate::storage::logging::LoadLogging;
+use crate::storage::owners::{Owners, Ownership};
+use crate::storage::scan::{LocatedScan, OpenRows, Scan};
+use crate::storage::side_writer::{SideWriter, Slot};
+use crate::storage::trees::{TableTrees, placement};
 use query::KeyRange;
 
 /// Rows of one statement that are not worth extents of their own.

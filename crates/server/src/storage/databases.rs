@@ -19,12 +19,12 @@ use store::{
     Transaction as EngineTransaction,
 };
 
-use super::database::{Database, with_order};
-use super::databases_transaction::{Snapshot, Transaction};
-use super::figures::{DatabaseFigures, Figures};
-use super::folders::{Folders, MARK, folder_name};
 use crate::catalogue::{DIRECTORY_KEY, Directory, name_key};
 use crate::log;
+use crate::storage::database::{Database, with_order};
+use crate::storage::databases_transaction::{Snapshot, Transaction};
+use crate::storage::figures::{DatabaseFigures, Figures};
+use crate::storage::folders::{Folders, MARK, folder_name};
 
 /// What a folder has in which there is a database.
 const CONTROL: &str = "control";

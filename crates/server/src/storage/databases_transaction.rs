@@ -12,14 +12,14 @@ use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use store::{ColumnSource, EngineError, RowLocator, StrungForm, StrungRows, commit_together};
 
-use super::altering::AlteredTable;
-use super::database::{Database, DatabaseSnapshot};
-use super::database_transaction::{DatabaseSavepoint, DatabaseTransaction};
-use super::databases::{Databases, number_of};
-use super::isolation::{ReadLock, Reads};
-use super::logging::LoadLogging;
-use super::scan::{LocatedScan, Scan};
-use super::side_writer::SideWriter;
+use crate::storage::altering::AlteredTable;
+use crate::storage::database::{Database, DatabaseSnapshot};
+use crate::storage::database_transaction::{DatabaseSavepoint, DatabaseTransaction};
+use crate::storage::databases::{Databases, number_of};
+use crate::storage::isolation::{ReadLock, Reads};
+use crate::storage::logging::LoadLogging;
+use crate::storage::scan::{LocatedScan, Scan};
+use crate::storage::side_writer::SideWriter;
 use query::KeyRange;
 
 /// The databases as of one commit of each: the last one when it was first asked for.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use store::HeldDirectory;
 use store::{EngineError, EngineOptions};
 
-use super::databases::Databases;
-use super::folders::DirectoryFolders;
+use crate::storage::databases::Databases;
+use crate::storage::folders::DirectoryFolders;
 
 /// Why a data directory cannot be opened. It is left as it is.
 #[derive(Debug, thiserror::Error)]

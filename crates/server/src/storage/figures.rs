@@ -12,9 +12,9 @@ use store::{
     Snapshot,
 };
 
-use super::database::Database;
-use super::owners::Owners;
 use crate::catalogue::{TableDefinition, name_key, store_key};
+use crate::storage::database::Database;
+use crate::storage::owners::Owners;
 
 /// Figures of a database of pages: those of tables as of one commit, the others as of the moment when they are asked for.
 #[derive(Debug)]

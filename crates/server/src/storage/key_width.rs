@@ -4,8 +4,8 @@ use store::record::kind::Place;
 use store::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, Kind};
 use tds::CodePage;
 
-use super::columns::kind_of_column;
 use crate::catalogue::{ColumnDefinition, TableDefinition};
+use crate::storage::columns::kind_of_column;
 
 /// The key of a clustered tree or of an index.
 #[derive(Debug, Clone)]

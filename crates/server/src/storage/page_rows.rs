@@ -8,7 +8,7 @@ use store::record::layout::Layout;
 use store::{Kind, LyingRows, ValuePlace};
 use tds::LengthClass;
 
-use super::columns::{TableForm, kind_of_column};
+use crate::storage::columns::{TableForm, kind_of_column};
 
 /// Some rows, and where the values of a result's columns are in them.
 #[derive(Debug, Clone)]

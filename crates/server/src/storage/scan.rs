@@ -9,9 +9,9 @@ use store::catalogue::Table;
 use store::page::PAGE_BYTES;
 use store::{OrderedScan, RowLocator};
 
-use super::columns::TableForm;
-use super::database::bytes_of;
-use super::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
+use crate::storage::columns::TableForm;
+use crate::storage::database::bytes_of;
+use crate::storage::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
 use query::{Bound, KeyRange, KeySpan};
 
 /// Bytes of a partition of a scan: less is not worth a thread.

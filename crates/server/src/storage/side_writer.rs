@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use parking_lot::Mutex;
 use store::{BulkWriter, EngineError};
 
-use super::columns::TableForm;
+use crate::storage::columns::TableForm;
 
 /// One of several writers of a table, for a thread of its own. The transaction keeps what is behind it and can end it at any time;
 /// what is appended after that is refused, so that no writer outlives its statement.

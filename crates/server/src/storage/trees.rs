@@ -9,9 +9,9 @@ use store::{
 use tsql::file_group::FileGroups;
 use tsql::index::DataCompression;
 
-use super::columns::{kind_of_column, stored_value};
-use super::key_width::KeyWidth;
 use crate::catalogue::{ColumnTest, DEFAULT_COLLATION, IndexOptions, RowFilter, TableDefinition, relations};
+use crate::storage::columns::{kind_of_column, stored_value};
+use crate::storage::key_width::KeyWidth;
 
 /// The trees of a table, and how its rows are compressed.
 #[derive(Debug, Clone, PartialEq, Eq)]

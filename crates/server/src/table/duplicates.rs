@@ -7,9 +7,10 @@ use arrow::array::{ArrayRef, BooleanArray};
 use query::seek_any;
 use tsql::SqlError;
 
-use super::keys::SeenKeys;
 use crate::catalogue::{TableDefinition, UniqueKey};
-use crate::session::work::{WorkAccess, store_error};
+use crate::session::work::WorkAccess;
+use crate::store_error::store_error;
+use crate::table::keys::SeenKeys;
 
 /// Rows that are looked up at once.
 const LOOKUP_ROWS: usize = 1024;

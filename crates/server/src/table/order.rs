@@ -6,8 +6,8 @@ use arrow::row::{RowConverter, SortField};
 use tds::SqlType;
 use tsql::SqlError;
 
-use super::keys::{comparable, shown};
 use crate::catalogue::{TableDefinition, same_name};
+use crate::table::keys::{comparable, shown};
 
 /// Compares each row's key with the one before.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use arrow::row::{RowConverter, SortField};
 use query::seek_values;
 use tsql::SqlError;
 
-use super::keys::comparable;
 use crate::catalogue::{ForeignKey, TableDefinition};
-use crate::session::work::{OpenTable, WorkAccess, store_error};
+use crate::session::work::{OpenTable, WorkAccess};
+use crate::store_error::store_error;
+use crate::table::keys::comparable;
 
 /// A FOREIGN KEY and the table that it refers to.
 #[derive(Debug, Clone)]

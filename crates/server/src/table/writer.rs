@@ -13,19 +13,20 @@ use query::{Datum, Typed};
 use tds::SqlType;
 use tsql::SqlError;
 
-use super::WritePlan;
-use super::column::to_column;
-use super::duplicates::IgnoredKeys;
-use super::keys::SeenKeys;
-use super::plan::column_name;
-use super::reference::{PendingKeys, Reference};
-use super::wide_keys::WideKeys;
 use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, UniqueKey};
-use crate::session::Instance;
-use crate::session::work::{OpenTable, SharedPair, WorkAccess, store_error, waiting};
-use crate::storage::{
-    LoadLogging, Scan, SideWriter, StrungForm, StrungRows, Transaction, ValueForm, value_form,
-};
+use crate::instance::Instance;
+use crate::session::work::{OpenTable, SharedPair, WorkAccess};
+use crate::storage::value_form;
+use crate::storage::{LoadLogging, Scan, SideWriter, StrungForm, StrungRows, Transaction, ValueForm};
+use crate::store_error::store_error;
+use crate::table::WritePlan;
+use crate::table::column::to_column;
+use crate::table::duplicates::IgnoredKeys;
+use crate::table::keys::SeenKeys;
+use crate::table::plan::column_name;
+use crate::table::reference::{PendingKeys, Reference};
+use crate::table::wide_keys::WideKeys;
+use crate::waiting::waiting;
 
 /// Rows to be written: for each column of the table its values and their type, or nothing.
 pub(crate) struct InputRows {

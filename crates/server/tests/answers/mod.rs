@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use bulkwire_server::session::response::Response;
-use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session, execute};
+use bulkwire_server::session::{Cancellation, LoginSettings, Request, Session};
+use bulkwire_server::statements::execute;
 use query::Datum;
 use query::convert::display;
 use tds::SqlType;

@@ -1,7 +1,7 @@
 //! Servers without tables, in memory.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use bulkwire_server::session::Instance;
+use bulkwire_server::instance::Instance;
 use bulkwire_server::storage::Databases;
 
 /// One of them.

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use query::Datum;
 use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
 
-use super::view::{int, text};
-use super::{Context, Entry, View, moment};
 use crate::catalogue::TableDefinition;
+use crate::catalogue::views::view::{int, text};
+use crate::catalogue::views::{Context, Entry, View, moment};
 use crate::storage::{Figures, file_id};
 
 const WAIT_STATS: &str = "

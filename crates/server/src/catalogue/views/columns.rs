@@ -5,10 +5,11 @@ use std::sync::Arc;
 use query::Datum;
 use tds::SqlType;
 
-use super::types::{max_length, precision, scale, system_type};
-use super::view::{bit, int, optional, text};
-use super::{Context, Entry, View};
-use crate::catalogue::{DEFAULT_COLLATION, definition_text};
+use crate::catalogue::DEFAULT_COLLATION;
+use crate::catalogue::definition_text;
+use crate::catalogue::views::types::{max_length, precision, scale, system_type};
+use crate::catalogue::views::view::{bit, int, optional, text};
+use crate::catalogue::views::{Context, Entry, View};
 
 macro_rules! column_shape {
     ($($more:literal),*) => {

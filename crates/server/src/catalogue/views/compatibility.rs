@@ -2,10 +2,13 @@
 
 use query::Datum;
 
-use super::types::{SYSTEM_TYPES, max_length, precision, scale, system_type};
-use super::view::{bit, int, kind, text};
-use super::{Context, Entry, View, modules, moment, system_objects};
-use crate::catalogue::{DEFAULT_COLLATION, definition_text};
+use crate::catalogue::DEFAULT_COLLATION;
+use crate::catalogue::definition_text;
+use crate::catalogue::views::modules;
+use crate::catalogue::views::system_objects;
+use crate::catalogue::views::types::{SYSTEM_TYPES, max_length, precision, scale, system_type};
+use crate::catalogue::views::view::{bit, int, kind, text};
+use crate::catalogue::views::{Context, Entry, View, moment};
 
 const OBJECTS: &str = "
     name sysname!

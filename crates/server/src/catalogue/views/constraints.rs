@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use query::Datum;
 
-use super::objects::{object, object_shape};
-use super::view::{bit, int, text};
-use super::{Context, Entry, View};
-use crate::catalogue::{TableDefinition, definition_text, same_name};
+use crate::catalogue::definition_text;
+use crate::catalogue::views::objects::{object, object_shape};
+use crate::catalogue::views::view::{bit, int, text};
+use crate::catalogue::views::{Context, Entry, View};
+use crate::catalogue::{TableDefinition, same_name};
 
 const KEYS: &str = object_shape!("unique_index_id int!\nis_system_named bit! = 0\nis_enforced bit = 1");
 

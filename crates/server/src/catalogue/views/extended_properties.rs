@@ -8,8 +8,9 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ModuleWord;
 
-use super::view::{int, optional, text};
-use super::{Context, Entry, View, modules};
+use crate::catalogue::views::modules;
+use crate::catalogue::views::view::{int, optional, text};
+use crate::catalogue::views::{Context, Entry, View};
 use crate::catalogue::{ExtendedProperty, ModuleKind, PropertyOwner, TableDefinition, same_name};
 use crate::facts::Facts;
 

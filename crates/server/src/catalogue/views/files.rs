@@ -5,8 +5,8 @@
 use query::Datum;
 use store::{DataFileSpace, FileGroup, FileGrowth};
 
-use super::view::{kind, text};
-use super::{Context, Entry, View};
+use crate::catalogue::views::view::{kind, text};
+use crate::catalogue::views::{Context, Entry, View};
 use crate::catalogue::{DatabaseEntry, same_name};
 use crate::storage::{Figures, LOG_FILE_ID, file_id};
 

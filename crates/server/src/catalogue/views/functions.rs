@@ -7,12 +7,16 @@ use tds::{Length, SqlType};
 use tsql::ObjectName;
 use tsql::SqlError;
 
-use super::view::int;
-use super::{View, activity_of_sessions, extended_properties, log, physical};
+use crate::catalogue::views::View;
+use crate::catalogue::views::activity_of_sessions;
+use crate::catalogue::views::extended_properties;
+use crate::catalogue::views::log;
+use crate::catalogue::views::physical;
+use crate::catalogue::views::view::int;
 use crate::catalogue::{DatabaseEntry, same_name};
 use crate::facts::Facts;
-use crate::session::work::waiting;
 use crate::storage::{Figures, LOG_FILE_ID, file_id};
+use crate::waiting::waiting;
 
 /// `sys.dm_io_virtual_file_stats`.
 const FILE_STATS: &str = "

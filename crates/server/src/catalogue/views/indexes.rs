@@ -3,10 +3,11 @@
 use query::Datum;
 use tsql::index::DataCompression;
 
-use super::partitions::store_index;
-use super::view::{bit, int, optional, text};
-use super::{Context, Entry, View};
-use crate::catalogue::{IndexOptions, TableDefinition, definition_text, same_name};
+use crate::catalogue::definition_text;
+use crate::catalogue::views::partitions::store_index;
+use crate::catalogue::views::view::{bit, int, optional, text};
+use crate::catalogue::views::{Context, Entry, View};
+use crate::catalogue::{IndexOptions, TableDefinition, same_name};
 use crate::storage::{IndexPages, index_of};
 
 const INDEXES: &str = "

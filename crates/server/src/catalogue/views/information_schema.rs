@@ -5,11 +5,12 @@ use tds::SqlType;
 use tsql::expression::Expr;
 use tsql::parse_expression;
 
-use super::constraints::referenced_key;
-use super::types::{max_length, precision, scale, system_type};
-use super::view::{int, optional, text};
-use super::{Context, Entry, View};
-use crate::catalogue::{TableDefinition, definition_text, same_name};
+use crate::catalogue::definition_text;
+use crate::catalogue::views::constraints::referenced_key;
+use crate::catalogue::views::types::{max_length, precision, scale, system_type};
+use crate::catalogue::views::view::{int, optional, text};
+use crate::catalogue::views::{Context, Entry, View};
+use crate::catalogue::{TableDefinition, same_name};
 
 const TABLES: &str = "
     TABLE_CATALOG nvarchar(128)

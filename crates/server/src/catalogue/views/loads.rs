@@ -4,9 +4,9 @@ use query::Datum;
 use query::datum::TICKS_PER_SECOND;
 use store::RecoveryModel;
 
-use super::view::{bit, int, text};
-use super::{Context, Entry, View};
 use crate::catalogue::same_name;
+use crate::catalogue::views::view::{bit, int, text};
+use crate::catalogue::views::{Context, Entry, View};
 
 const LOADS: &str = "
     load_id bigint!

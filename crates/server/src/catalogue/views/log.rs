@@ -7,12 +7,13 @@ use store::page::UnitId;
 use store::{LogReuseWait, LogRow, Lsn, RecoveryModel};
 use tsql::SqlError;
 
-use super::view::{int, text};
-use super::{Context, Entry, View};
 use crate::catalogue::TableDefinition;
+use crate::catalogue::views::view::{int, text};
+use crate::catalogue::views::{Context, Entry, View};
 use crate::facts::Facts;
-use crate::session::work::{store_error, waiting};
 use crate::storage::{Figures, IndexPages, LOG_FILE_ID, file_id, index_of};
+use crate::store_error::store_error;
+use crate::waiting::waiting;
 
 const LOG_SPACE: &str = "
     database_id int

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use query::Datum;
 
-use super::types::{max_length, precision, scale, system_type};
-use super::view::{bit, int, kind, text};
-use super::{Context, View, moment};
+use crate::catalogue::views::types::{max_length, precision, scale, system_type};
+use crate::catalogue::views::view::{bit, int, kind, text};
+use crate::catalogue::views::{Context, View, moment};
 use crate::catalogue::{Module, ModuleDefinition, ModuleKind, TableDefinition, same_name};
 
 /// The database's modules.

@@ -2,9 +2,11 @@
 
 use query::Datum;
 
-use super::view::{int, kind, text};
-use super::{Context, Entry, View, modules, moment, system_objects};
 use crate::catalogue::TableDefinition;
+use crate::catalogue::views::modules;
+use crate::catalogue::views::system_objects;
+use crate::catalogue::views::view::{int, kind, text};
+use crate::catalogue::views::{Context, Entry, View, moment};
 
 /// The columns that all views of objects begin with.
 macro_rules! object_shape {

@@ -10,10 +10,10 @@ use store::AllocationUnitSpace;
 use store::catalogue::Table;
 use store::page::UnitId;
 
-use super::indexes::{IndexRow, index_rows};
-use super::view::{int, text};
-use super::{Context, Entry, View};
 use crate::catalogue::TableDefinition;
+use crate::catalogue::views::indexes::{IndexRow, index_rows};
+use crate::catalogue::views::view::{int, text};
+use crate::catalogue::views::{Context, Entry, View};
 use crate::storage::{Figures, IndexPages, index_of};
 
 const PARTITIONS: &str = "

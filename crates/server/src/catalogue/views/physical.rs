@@ -4,15 +4,15 @@ use query::Datum;
 use store::{PageStatistics, ScanDetail};
 use tsql::SqlError;
 
-use super::View;
-use super::functions::{parameter_incorrect, wanted};
-use super::indexes::{IndexRow, index_rows};
-use super::partitions::{partition_id, store_index};
-use super::view::{int, text};
+use crate::catalogue::views::View;
+use crate::catalogue::views::functions::{parameter_incorrect, wanted};
+use crate::catalogue::views::indexes::{IndexRow, index_rows};
+use crate::catalogue::views::partitions::{partition_id, store_index};
+use crate::catalogue::views::view::{int, text};
 use crate::catalogue::{TableDefinition, same_name};
 use crate::facts::Facts;
-use crate::session::work::store_error;
 use crate::storage::{Figures, IndexPages, index_of};
+use crate::store_error::store_error;
 
 pub(super) const STATISTICS: &str = "
     database_id smallint

@@ -4,10 +4,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use query::Datum;
 
-use super::types::SYSTEM_TYPES;
-use super::view::{bit, int, optional, text};
-use super::{Context, Entry, View, log, moment};
 use crate::catalogue::DEFAULT_COLLATION;
+use crate::catalogue::views::log;
+use crate::catalogue::views::types::SYSTEM_TYPES;
+use crate::catalogue::views::view::{bit, int, optional, text};
+use crate::catalogue::views::{Context, Entry, View, moment};
 
 const DATABASES: &str = "
     name sysname!

@@ -4,10 +4,11 @@ use query::Datum;
 use tds::{Collation, SqlType};
 use tsql::ast::ModuleWord;
 
-use super::information_schema::measures;
-use super::types::{precision, scale, system_type};
-use super::view::{int, text};
-use super::{Context, Entry, View, modules, moment};
+use crate::catalogue::views::information_schema::measures;
+use crate::catalogue::views::modules;
+use crate::catalogue::views::types::{precision, scale, system_type};
+use crate::catalogue::views::view::{int, text};
+use crate::catalogue::views::{Context, Entry, View, moment};
 use crate::catalogue::{ModuleDefinition, ModuleKind};
 
 const ROUTINES: &str = "

@@ -2,10 +2,10 @@
 
 use query::Datum;
 
-use super::objects::object_shape;
-use super::view::{bit, int, kind, text};
-use super::{Context, Entry, View, moment};
-use crate::session::procedure_names;
+use crate::catalogue::procedure_names::procedure_names;
+use crate::catalogue::views::objects::object_shape;
+use crate::catalogue::views::view::{bit, int, kind, text};
+use crate::catalogue::views::{Context, Entry, View, moment};
 
 /// A system table, internal table or queue, with the number that it has in every SQL Server.
 struct SystemObject {

@@ -1,7 +1,8 @@
 //! Triggers in the catalogue.
 
-use super::view::{bit, int, kind, text};
-use super::{Context, View, modules, moment};
+use crate::catalogue::views::modules;
+use crate::catalogue::views::view::{bit, int, kind, text};
+use crate::catalogue::views::{Context, View, moment};
 use crate::catalogue::{ModuleDefinition, ModuleKind, Trigger};
 
 /// Each trigger with its entry at its table.

@@ -3,9 +3,9 @@
 use query::Datum;
 use tsql::parse_object_name;
 
-use super::types::{max_length, precision, scale, system_type};
-use super::view::{bit, int, optional, text};
-use super::{Context, View, moment};
+use crate::catalogue::views::types::{max_length, precision, scale, system_type};
+use crate::catalogue::views::view::{bit, int, optional, text};
+use crate::catalogue::views::{Context, View, moment};
 use crate::catalogue::{
     ColumnDefinition, DEFAULT_COLLATION, TABLE_TYPE_ID, TableDefinition, UserType, UserTypeKind, same_name,
 };

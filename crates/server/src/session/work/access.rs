@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::storage::{StoreError, TableId};
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
-use crate::session::work::{Mark, Pair, Place, SharedPair, commit_both, keyed_error, store_error, waiting};
-use crate::session::{FinishedLoad, Instance};
+use crate::instance::Instance;
+use crate::instance::loads::FinishedLoad;
+use crate::session::work::{Mark, Pair, Place, SharedPair, commit_both};
 use crate::storage::{KeyRange, Reads, Scan, Transaction};
+use crate::storage::{StoreError, TableId};
+use crate::store_error::{keyed_error, store_error};
+use crate::waiting::waiting;
 
 /// A way to the session's transaction for a writer that lives on a thread of its own.
 #[derive(Clone)]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::storage::LockMode;
 use tsql::SqlError;
 
 use crate::session::work::{Mark, OpenTable, Work};
+use crate::storage::LockMode;
 use crate::storage::RowLocator;
 
 impl Work {

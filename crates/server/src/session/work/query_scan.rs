@@ -4,8 +4,8 @@ use arrow::array::RecordBatch;
 use query::RowScan;
 use tsql::SqlError;
 
-use crate::session::work::error::store_error;
 use crate::storage::Scan;
+use crate::store_error::store_error;
 
 /// A scan whose errors are T-SQL's.
 #[derive(Debug)]

@@ -3,11 +3,12 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::storage::{StoreError, TableInfo};
 use tsql::SqlError;
 
-use crate::session::work::{OpenTable, Pair, Place, Work, WorkView, store_error};
+use crate::session::work::{OpenTable, Pair, Place, Work, WorkView};
 use crate::storage::{Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot};
+use crate::storage::{StoreError, TableInfo};
+use crate::store_error::store_error;
 
 /// What a statement outside of a transaction reads: what was committed when it first looked.
 #[derive(Debug, Default)]

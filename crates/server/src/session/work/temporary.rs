@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::{StoreError, TableId, TableInfo};
 use parking_lot::Mutex;
 
 use crate::catalogue::store_key;
-use crate::session::Instance;
+use crate::instance::Instance;
 use crate::session::work::Place;
 use crate::storage::Transaction;
+use crate::storage::{StoreError, TableId, TableInfo};
 
 const TEMPDB: &str = "tempdb";
 

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::TableId;
 use arrow::array::RecordBatch;
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
+use crate::session::work::Work;
 use crate::session::work::temporary::{drop_objects, variable_key};
-use crate::session::work::{Work, store_error};
+use crate::storage::TableId;
+use crate::store_error::store_error;
 
 /// The table variables and temporary tables that a batch or procedure has made.
 #[derive(Debug, Default, Clone)]

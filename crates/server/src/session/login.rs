@@ -1,0 +1,20 @@
+//! Who has logged in.
+
+/// Who logs in, and where to.
+#[derive(Debug, Clone)]
+pub struct LoginSettings {
+    /// Database asked for; empty for `master`.
+    pub database: String,
+    /// Login name.
+    pub user: String,
+    /// Application name.
+    pub application: String,
+    /// Client's host name.
+    pub host: String,
+    /// Session id.
+    pub spid: u16,
+    /// Whether the client asked for the ODBC defaults of SET options (MS-TDS 2.2.6.4, fODBC).
+    pub ansi_defaults: bool,
+    /// Whether its connection is encrypted.
+    pub is_encrypted: bool,
+}

@@ -1,0 +1,695 @@
+//! A session's transaction over the server's databases, and that of its table variables.
+
+pub(crate) mod access;
+pub(crate) mod locks;
+pub(crate) mod query_scan;
+pub(crate) mod reads;
+pub(crate) mod temporary;
+pub(crate) mod variables;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use parking_lot::Mutex;
+use tsql::ObjectName;
+use tsql::SqlError;
+
+pub(crate) use access::{BulkWork, WorkAccess};
+pub(crate) use query_scan::QueryScan;
+pub(crate) use variables::{VariableAccess, VariableTable};
+
+use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, UserType, store_key};
+use crate::instance::Instance;
+use crate::session::placement::Placement;
+use crate::storage::{LockMode, StoreError, TableId, TableInfo};
+use crate::storage::{RowLocator, Savepoint, Transaction};
+use crate::store_error::{store_error, uncommittable};
+use crate::waiting::waiting;
+use access::return_to;
+use reads::StatementReads;
+use temporary::{TemporaryObjects, global_key, own_key, place_of_key};
+use variables::TableScope;
+
+/// Whose a table is, and which transaction changes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Everybody's.
+    Shared,
+    /// A `#` object of the session, in tempdb.
+    Temporary,
+    /// A table variable, in tempdb, which no ROLLBACK undoes.
+    Variable,
+}
+
+/// A table as the session sees it now.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenTable {
+    /// Where it is.
+    pub place: Place,
+    /// The store's id.
+    pub id: TableId,
+    /// What is declared.
+    pub definition: Arc<TableDefinition>,
+    /// Rows in it.
+    pub rows: u64,
+}
+
+/// The session's open transaction, and that of the statement for table variables.
+#[derive(Default)]
+pub(crate) struct Pair {
+    shared: Option<Transaction>,
+    variables: Option<Transaction>,
+    /// Where the request runs.
+    placement: Placement,
+    /// A statement has left out rows whose keys were there already.
+    ignored: bool,
+    /// The transaction is there for the locks of a statement that reads.
+    opened_to_read: bool,
+}
+
+impl Pair {
+    /// Whether locks of what is read last longer than the reading.
+    fn holds_locks(&self) -> bool {
+        self.shared.is_some() && !self.opened_to_read
+    }
+
+    fn at(&self, place: Place) -> Option<&Transaction> {
+        match place {
+            Place::Shared | Place::Temporary => self.shared.as_ref(),
+            Place::Variable => self.variables.as_ref(),
+        }
+    }
+
+    fn at_mut(&mut self, place: Place) -> Option<&mut Transaction> {
+        match place {
+            Place::Shared | Place::Temporary => self.shared.as_mut(),
+            Place::Variable => self.variables.as_mut(),
+        }
+    }
+}
+
+/// What a scan and a bulk writer share with the session.
+pub(crate) type SharedPair = Arc<Mutex<Pair>>;
+
+/// The session's work.
+pub(crate) struct Work {
+    instance: Arc<Instance>,
+    /// What batches and procedures that run have declared, the innermost last.
+    scopes: Vec<Arc<TableScope>>,
+    pair: SharedPair,
+    /// For the body of a function: the transactions of the statement that calls it, which it reads within.
+    outer: Option<SharedPair>,
+    /// What the statement reads outside of a transaction.
+    reads: Arc<StatementReads>,
+    /// They are those of the statement that calls a function.
+    reads_fixed: bool,
+    /// The transaction began under SNAPSHOT.
+    is_snapshot: bool,
+    /// BEGIN TRANSACTIONs without their COMMIT.
+    depth: u32,
+    descriptor: u64,
+    savepoints: Vec<(String, Mark)>,
+    /// Whether a statement outside of a transaction is running.
+    in_statement: bool,
+    /// The transaction can only be rolled back.
+    doomed: bool,
+    lock_timeout: Duration,
+    /// Ends waits for locks.
+    interrupt: Arc<AtomicBool>,
+    /// The session, which the locks of its transactions are shown under.
+    session: u16,
+    /// The transaction is a statement's and its triggers': no client was told of it.
+    quiet: bool,
+    /// What it has made in tempdb.
+    temporary: TemporaryObjects,
+}
+
+/// A point of the session's transaction to go back to; `None`: there was none.
+pub(crate) struct Mark(Option<Savepoint>);
+
+impl Work {
+    /// No transaction.
+    pub fn new(instance: Arc<Instance>) -> Work {
+        Work {
+            temporary: TemporaryObjects::new(Arc::clone(&instance)),
+            instance,
+            scopes: Vec::new(),
+            pair: SharedPair::default(),
+            outer: None,
+            reads: Arc::default(),
+            reads_fixed: false,
+            is_snapshot: false,
+            depth: 0,
+            descriptor: 0,
+            savepoints: Vec::new(),
+            in_statement: false,
+            doomed: false,
+            lock_timeout: Duration::MAX,
+            interrupt: Arc::default(),
+            session: 0,
+            quiet: false,
+        }
+    }
+
+    /// The same for a session.
+    pub fn of_session(mut self, session: u16) -> Work {
+        self.session = session;
+        self
+    }
+
+    /// For the body of a function that a statement calls: it sees what the statement sees, and changes nothing but table
+    /// variables of its own.
+    pub fn for_function(&self) -> Work {
+        let outer = self.outer.clone().unwrap_or_else(|| self.pair());
+        Work {
+            outer: Some(outer),
+            reads: Arc::clone(&self.reads),
+            reads_fixed: true,
+            lock_timeout: self.lock_timeout,
+            session: self.session,
+            interrupt: Arc::clone(&self.interrupt),
+            ..Work::new(Arc::clone(&self.instance))
+        }
+    }
+
+    /// The module of a name. `database` is the current one.
+    pub fn find_module(
+        &self,
+        name: &ObjectName,
+        database: &str,
+    ) -> Result<Option<(TableId, Arc<Module>)>, SqlError> {
+        self.view().find_module(name, database)
+    }
+
+    /// `@@TRANCOUNT`.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// How long locks are waited for.
+    pub fn set_lock_timeout(&mut self, timeout: Duration) {
+        self.lock_timeout = timeout;
+        let mut pair = self.pair.lock();
+        if let Some(transaction) = &mut pair.shared {
+            transaction.set_lock_timeout(timeout);
+        }
+    }
+
+    /// Waits for locks end when `interrupt` is set.
+    pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
+        if let Some(transaction) = &mut self.pair.lock().shared {
+            transaction.set_interrupt(Arc::clone(&interrupt));
+        }
+        self.interrupt = interrupt;
+    }
+
+    /// Where the request runs from now on.
+    pub fn place(&mut self, placement: Placement) {
+        self.pair.lock().placement = placement;
+    }
+
+    /// The transactions, for a scan that outlives the borrow.
+    pub fn pair(&self) -> SharedPair {
+        Arc::clone(&self.pair)
+    }
+
+    /// BEGIN TRANSACTION, under SNAPSHOT or not; the descriptor if it is the outermost.
+    pub fn begin(&mut self, is_snapshot: bool) -> Option<u64> {
+        self.depth += 1;
+        if self.depth > 1 {
+            return None;
+        }
+        self.is_snapshot = is_snapshot;
+        self.descriptor = self.instance.new_descriptor();
+        self.open();
+        Some(self.descriptor)
+    }
+
+    /// Makes the transaction of the statement that runs one that goes on after it. Whether there was no other.
+    pub fn adopt_statement(&mut self) -> bool {
+        if self.depth > 0 {
+            return false;
+        }
+        self.depth = 1;
+        self.descriptor = self.instance.new_descriptor();
+        (self.in_statement, self.quiet) = (false, true);
+        true
+    }
+
+    /// BEGIN TRANSACTION that no client is told of. Whether there was no other.
+    pub fn begin_quietly(&mut self) -> bool {
+        let own = self.depth == 0 && self.begin(false).is_some();
+        self.quiet |= own;
+        own
+    }
+
+    /// COMMIT; the descriptor if it was the outermost. Errors: 3902, and the store's.
+    pub fn commit(&mut self) -> Result<Option<u64>, SqlError> {
+        match self.depth {
+            0 => Err(SqlError::commit_without_begin()),
+            1 => {
+                self.depth = 0;
+                self.savepoints.clear();
+                let quiet = std::mem::take(&mut self.quiet);
+                self.close(true)?;
+                Ok(Some(self.descriptor).filter(|_| !quiet))
+            }
+            _ => {
+                self.depth -= 1;
+                Ok(None)
+            }
+        }
+    }
+
+    /// ROLLBACK of everything; the descriptor if there was a transaction.
+    pub fn rollback(&mut self) -> Option<u64> {
+        let had = self.depth > 0;
+        self.depth = 0;
+        self.doomed = false;
+        self.savepoints.clear();
+        // Undoing cannot fail: dropping a transaction leaves no trace.
+        let _ = self.close(false);
+        let quiet = std::mem::take(&mut self.quiet);
+        (had && !quiet).then_some(self.descriptor)
+    }
+
+    /// SAVE TRANSACTION.
+    pub fn save(&mut self, name: &str) -> Result<(), SqlError> {
+        let mark = self.mark()?;
+        self.savepoints.push((name.to_string(), mark));
+        Ok(())
+    }
+
+    /// Leaves a transaction that can only be rolled back; with `undo` what it did and its locks go at once.
+    pub fn doom(&mut self, undo: bool) {
+        self.doomed = true;
+        if undo {
+            self.savepoints.clear();
+            // Undoing cannot fail: dropping a transaction leaves no trace.
+            let _ = self.close(false);
+            self.open();
+        }
+    }
+
+    /// Whether the transaction can only be rolled back.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed
+    }
+
+    /// Whether there is a savepoint of this name.
+    pub fn has_savepoint(&self, name: &str) -> bool {
+        self.savepoints.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+    }
+
+    /// ROLLBACK to a savepoint, if there is one of that name.
+    pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
+        let Some(position) = self.savepoints.iter().rposition(|(own, _)| own.eq_ignore_ascii_case(name))
+        else {
+            return Ok(());
+        };
+        self.savepoints.truncate(position + 1);
+        match self.savepoints.last() {
+            Some((_, mark)) => self.return_to(mark),
+            None => Ok(()),
+        }
+    }
+
+    /// Before a bulk load: like a statement whose end comes on another thread.
+    pub fn start_bulk(&mut self) -> Result<BulkWork, SqlError> {
+        let alone = self.depth == 0;
+        if alone {
+            self.open();
+        }
+        Ok(BulkWork { instance: Arc::clone(&self.instance), pair: self.pair(), alone, mark: self.mark()? })
+    }
+
+    /// Before a statement that writes: outside of a transaction it gets one of its own.
+    pub fn start_statement(&mut self) -> Result<Mark, SqlError> {
+        self.pair.lock().ignored = false;
+        if self.depth == 0 {
+            self.in_statement = true;
+            self.open();
+        }
+        self.open_variables();
+        self.mark()
+    }
+
+    /// The same for a statement that changes more than rows. Errors: 3930.
+    pub fn start_change(&mut self) -> Result<Mark, SqlError> {
+        if self.doomed { Err(uncommittable()) } else { self.start_statement() }
+    }
+
+    /// Table variables have a transaction for each statement.
+    fn open_variables(&mut self) {
+        let mut pair = self.pair.lock();
+        if pair.variables.is_none() && self.temporary.has_variables() {
+            pair.variables = Some(self.new_transaction());
+        }
+    }
+
+    /// A transaction under the session's settings.
+    fn new_transaction(&self) -> Transaction {
+        let mut transaction = self.instance.store().begin();
+        transaction.set_lock_timeout(self.lock_timeout);
+        transaction.set_interrupt(Arc::clone(&self.interrupt));
+        transaction.set_session(self.session);
+        transaction
+    }
+
+    /// After it.
+    pub fn end_statement(&mut self, mark: &Mark, succeeded: bool) -> Result<(), SqlError> {
+        if self.depth == 0 {
+            self.in_statement = false;
+            return self.close(succeeded);
+        }
+        if let Some(variables) = self.pair.lock().variables.take() {
+            if succeeded {
+                variables.commit().map_err(store_error)?;
+            } else {
+                drop(variables);
+            }
+        }
+        if succeeded {
+            return Ok(());
+        }
+        self.return_to(mark)
+    }
+
+    fn open(&mut self) {
+        let mut pair = self.pair.lock();
+        if self.outer.is_none() {
+            let mut transaction = self.new_transaction();
+            transaction.keep_reads(self.is_snapshot);
+            pair.shared = Some(transaction);
+            pair.opened_to_read = false;
+        }
+    }
+
+    fn close(&mut self, commit: bool) -> Result<(), SqlError> {
+        self.is_snapshot = false;
+        let (shared, variables, placement) = {
+            let mut pair = self.pair.lock();
+            (pair.shared.take(), pair.variables.take(), pair.placement.clone())
+        };
+        let commits = || commit_both(shared, variables);
+        // Without files a commit is quick wherever it runs; otherwise dropping the transactions undoes them.
+        match (commit, self.instance.is_on_disk()) {
+            (true, true) => waiting(commits).map_err(store_error)?,
+            (true, false) => placement.waiting(commits).map_err(store_error)?,
+            (false, _) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the statement has left out rows whose keys were there already. Asked once.
+    pub fn take_ignored(&self) -> bool {
+        std::mem::take(&mut self.pair.lock().ignored)
+    }
+
+    fn mark(&self) -> Result<Mark, SqlError> {
+        let mut pair = self.pair.lock();
+        pair.shared.as_mut().map(Transaction::savepoint).transpose().map(Mark).map_err(store_error)
+    }
+
+    fn return_to(&self, mark: &Mark) -> Result<(), SqlError> {
+        return_to(&self.pair, mark)
+    }
+
+    /// A batch or procedure begins: it sees no table variable but its own.
+    pub fn enter_scope(&mut self) {
+        self.scopes.push(Arc::default());
+    }
+
+    /// It ends: its table variables go, and a procedure's temporary tables.
+    pub fn leave_scope(&mut self) -> Result<(), SqlError> {
+        let Some(scope) = self.scopes.pop() else { return Ok(()) };
+        self.drop_variables(scope.own_tables());
+        if self.scopes.is_empty() || scope.temporary.is_empty() {
+            return Ok(());
+        }
+        let mark = self.start_statement()?;
+        let result = scope.temporary.iter().try_for_each(|(name, object_id)| {
+            let table = self.find(&ObjectName::bare(name.clone()), "")?;
+            match table.filter(|table| table.definition.object_id == *object_id) {
+                Some(table) => {
+                    self.instance.forget_table(table.id);
+                    self.write(table.place, |transaction| transaction.drop_table(table.id))
+                }
+                None => Ok(()),
+            }
+        });
+        self.end_statement(&mark, result.is_ok())?;
+        result
+    }
+
+    /// Notes a temporary table, for the end of the procedure that has made it.
+    pub fn note_temporary(&mut self, definition: &TableDefinition) {
+        self.temporary.note_own();
+        if let Some(scope) = self.scopes.last_mut() {
+            Arc::make_mut(scope).temporary.push((definition.name.clone(), definition.object_id));
+        }
+    }
+
+    /// Notes an object of tempdb that is no table, which goes with the session.
+    pub fn note_module(&mut self, place: Place) {
+        if place == Place::Temporary {
+            self.temporary.note_own();
+        }
+    }
+
+    /// Notes a `##` object, which goes with the session.
+    pub fn note_global(&mut self, id: TableId) {
+        self.temporary.add_global(id);
+    }
+
+    /// All temporary objects go.
+    pub fn drop_temporary(&mut self) {
+        self.temporary.clear();
+    }
+
+    /// The store's name of an object. `database` is the current one.
+    pub fn key_of(&self, name: &ObjectName, database: &str) -> String {
+        key_of(name, database, self.temporary.number())
+    }
+
+    /// The table of a name. `database` is the current one.
+    pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
+        self.view().find(name, database)
+    }
+
+    /// A view of the tables that can outlive the borrow.
+    pub fn view(&self) -> WorkView {
+        WorkView {
+            instance: Arc::clone(&self.instance),
+            number: self.temporary.number(),
+            scope: self.scopes.last().cloned().unwrap_or_default(),
+            pair: self.pair(),
+            outer: self.outer.clone(),
+            reads: Arc::clone(&self.reads),
+        }
+    }
+
+    /// Rows of a table.
+    pub fn rows_at(&self, table: &OpenTable, locators: &[RowLocator]) -> Result<RecordBatch, SqlError> {
+        self.write(table.place, |transaction| transaction.rows_at(table.id, locators))
+    }
+
+    /// Databases and schemas as the transaction sees them.
+    pub fn directory(&self) -> Arc<Directory> {
+        match &self.pair.lock().shared {
+            Some(transaction) => {
+                let text = transaction.table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
+                self.instance.directory_of(text)
+            }
+            None => self.instance.directory(),
+        }
+    }
+
+    /// The same to change, held alone to the end of the transaction.
+    pub fn directory_to_change(&self) -> Result<Directory, SqlError> {
+        let timeout = self.lock_timeout;
+        self.write(Place::Shared, |transaction| match transaction.table(DIRECTORY_KEY) {
+            Some(info) => transaction.lock(info.id, LockMode::Exclusive, timeout),
+            None => Ok(()),
+        })?;
+        Ok(self.directory().as_ref().clone())
+    }
+
+    /// Changes databases and schemas.
+    pub fn set_directory(&self, directory: &Directory) -> Result<(), SqlError> {
+        let text = serde_json::to_string(directory).map_err(SqlError::internal)?;
+        self.write(Place::Shared, |transaction| {
+            let id = transaction.table(DIRECTORY_KEY).map(|info| info.id);
+            match id {
+                Some(id) => transaction.set_properties(id, &text),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Does something within the statement's transaction. Errors: 1222 and 1205 from locks, else 596.
+    pub fn write<T>(
+        &self,
+        place: Place,
+        change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, SqlError> {
+        self.access(place).write(change)
+    }
+
+    /// The transaction over one of the stores, for whoever outlives the borrow.
+    pub fn access(&self, place: Place) -> WorkAccess {
+        WorkAccess::new(self.pair(), place)
+    }
+
+    /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
+    pub fn refresh(&self, table: &OpenTable) -> Result<OpenTable, SqlError> {
+        let info = self.write(table.place, |transaction| Ok(transaction.table_of(table.id)))?;
+        let gone = || SqlError::invalid_object(&table.definition.qualified_name());
+        let info = info.ok_or_else(gone)?;
+        self.view().opened(table.place, &info)?.ok_or_else(gone)
+    }
+}
+
+/// The tables as a session sees them.
+#[derive(Clone)]
+pub(crate) struct WorkView {
+    instance: Arc<Instance>,
+    /// That of the session's names in tempdb.
+    number: u64,
+    scope: Arc<TableScope>,
+    pair: SharedPair,
+    outer: Option<SharedPair>,
+    reads: Arc<StatementReads>,
+}
+
+impl WorkView {
+    /// The table of a name. `database` is the current one.
+    pub fn find(&self, name: &ObjectName, database: &str) -> Result<Option<OpenTable>, SqlError> {
+        let variable =
+            self.scope.table(&name.name).filter(|_| name.schema.is_none() && name.database.is_none());
+        let (place, key) = if let Some(table) = variable {
+            (Place::Variable, table.key().to_string())
+        } else if name.is_variable() {
+            return Ok(None);
+        } else {
+            (place_of(name), key_of(name, database, self.number))
+        };
+        let Some(info) = self.info(place, &key) else { return Ok(None) };
+        self.opened(place, &info)
+    }
+
+    /// The module of a name, and the table of the store that stands for it.
+    pub fn find_module(
+        &self,
+        name: &ObjectName,
+        database: &str,
+    ) -> Result<Option<(TableId, Arc<Module>)>, SqlError> {
+        if name.is_variable() {
+            return Ok(None);
+        }
+        let key = key_of(name, database, self.number);
+        let Some(info) = self.info(place_of(name), &key) else { return Ok(None) };
+        let module = self.instance.module(&info)?;
+        Ok(module.map(|module| (info.id, module)))
+    }
+
+    /// The type that the store keeps under a key.
+    pub fn user_type(&self, key: &str) -> Option<UserType> {
+        self.info(Place::Shared, key).and_then(|info| UserType::of(&info.properties))
+    }
+
+    /// All types of users.
+    pub fn user_types(&self) -> Vec<UserType> {
+        self.infos().iter().filter_map(|info| UserType::of(&info.properties)).collect()
+    }
+
+    /// All modules.
+    pub fn modules(&self) -> Result<Vec<Arc<Module>>, SqlError> {
+        let infos = self.infos();
+        let visible = infos.iter().filter(|info| place_of_key(&info.name, self.number).is_some());
+        visible.filter_map(|info| self.instance.module(info).transpose()).collect()
+    }
+
+    fn infos(&self) -> Vec<TableInfo> {
+        if let Some(transaction) = &self.pair.lock().shared {
+            return transaction.tables();
+        }
+        if let Some(outer) = &self.outer
+            && let Some(transaction) = &outer.lock().shared
+        {
+            return transaction.tables();
+        }
+        self.committed_infos()
+    }
+
+    /// The tables of the server's store that may have a FOREIGN KEY to a table.
+    pub fn referring(&self, parent: &TableDefinition) -> Result<Vec<OpenTable>, SqlError> {
+        let key = store_key(&parent.database, &parent.schema, &parent.name);
+        let infos = match &self.pair.lock().shared {
+            Some(transaction) => transaction.referring(&key),
+            None => self.committed_referring(&key),
+        };
+        infos.iter().filter_map(|info| self.opened(Place::Shared, info).transpose()).collect()
+    }
+
+    /// What a store says of a name.
+    fn info(&self, place: Place, key: &str) -> Option<TableInfo> {
+        let pair = self.pair.lock();
+        if place == Place::Shared
+            && pair.shared.is_none()
+            && let Some(outer) = &self.outer
+            && let Some(transaction) = &outer.lock().shared
+        {
+            return transaction.table(key);
+        }
+        match (pair.at(place), place) {
+            (Some(transaction), _) => transaction.table(key),
+            (None, Place::Shared | Place::Temporary) => self.committed_info(key),
+            // Other statements of a function's body may have changed it since the calling one began to read.
+            (None, Place::Variable) => self.instance.store().snapshot().table(key),
+        }
+    }
+
+    fn opened(&self, place: Place, info: &TableInfo) -> Result<Option<OpenTable>, SqlError> {
+        let definition = self.instance.definition(info)?;
+        Ok(definition.map(|definition| OpenTable { place, id: info.id, definition, rows: info.rows }))
+    }
+
+    /// All tables, temporary ones included.
+    pub fn tables(&self) -> Result<Vec<OpenTable>, SqlError> {
+        let infos = self.infos();
+        let mut tables = Vec::with_capacity(infos.len());
+        for info in &infos {
+            if let Some(place) = place_of_key(&info.name, self.number) {
+                tables.extend(self.opened(place, info)?);
+            }
+        }
+        Ok(tables)
+    }
+}
+
+/// Whose an object of a name is, unless it is a table variable.
+pub(crate) fn place_of(name: &ObjectName) -> Place {
+    if name.is_session_own() { Place::Temporary } else { Place::Shared }
+}
+
+/// The store's name of an object. `number` is that of the session's names in tempdb.
+fn key_of(name: &ObjectName, database: &str, number: u64) -> String {
+    if name.is_session_own() {
+        return own_key(&name.name, number);
+    }
+    if name.is_temporary() {
+        return global_key(&name.name);
+    }
+    let database = name.database.as_deref().unwrap_or(database);
+    store_key(database, name.schema.as_deref().unwrap_or("dbo"), &name.name)
+}
+
+/// Commits the session's transaction and that of its table variables. What may fail for want of space in the latter comes first.
+fn commit_both(shared: Option<Transaction>, variables: Option<Transaction>) -> Result<(), StoreError> {
+    let mut variables = variables;
+    variables.as_mut().map_or(Ok(()), Transaction::insert_all_waiting)?;
+    shared.into_iter().chain(variables).try_for_each(Transaction::commit)
+}

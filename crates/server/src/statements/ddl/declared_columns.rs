@@ -1,0 +1,98 @@
+//! The columns that CREATE TABLE, table types and table variables declare.
+
+use tsql::SqlError;
+use tsql::ast::ColumnClause;
+use tsql::ast::ConstraintKind;
+use tsql::ast::CreateTable;
+use tsql::file_group::DEFAULT_GROUP;
+
+use crate::catalogue::{TableDefinition, same_name};
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::statements::ddl::definition;
+use crate::statements::ddl::new_table;
+use crate::statements::evaluation::declared_type::resolve_columns;
+
+/// Columns of a table.
+const COLUMNS_MAX: usize = 1024;
+
+/// DECLARE of a table variable.
+pub(crate) fn declare_table(
+    session: &mut Session,
+    create: &CreateTable,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let refused = create.constraints.iter().chain(create.columns.iter().flat_map(|c| &c.constraints));
+    if refused.into_iter().any(|clause| matches!(clause.kind, ConstraintKind::ForeignKey { .. })) {
+        return Err(SqlError::syntax_keyword("FOREIGN"));
+    }
+    let mut create = create.clone();
+    resolve_columns(session, &mut create.columns)?;
+    let definition = declared_column(session, &create, frame)?;
+    session.work.declare_table(&definition, None)
+}
+
+/// The definition of a function's table.
+pub(crate) fn declared_columns(
+    session: &Session,
+    create: &CreateTable,
+    frame: &Frame,
+) -> Result<TableDefinition, SqlError> {
+    declared_column(session, create, frame)
+}
+
+/// The definition that CREATE TABLE writes out.
+pub(crate) fn declared_column(
+    session: &Session,
+    create: &CreateTable,
+    frame: &Frame,
+) -> Result<TableDefinition, SqlError> {
+    if create.columns.len() > COLUMNS_MAX {
+        return Err(SqlError::new(
+            1702,
+            16,
+            1,
+            format!(
+                "CREATE TABLE failed because column '{}' in table '{}' exceeds the maximum of 1024 columns.",
+                create.columns.get(COLUMNS_MAX).map_or("", |column| &column.name),
+                create.name.name
+            ),
+        ));
+    }
+    let mut definition = new_table::new_definition(session, &create.name, Vec::new())?;
+    definition.compression = create.compression;
+    definition.file_groups = create.file_groups.clone();
+    let database = definition.database.clone();
+    if let Some(group) = &mut definition.file_groups.large_values {
+        if group.eq_ignore_ascii_case(DEFAULT_GROUP) {
+            *group = definition::named_group(session, &database, &None).unwrap_or_else(|| group.clone());
+        }
+        let large = |column: &ColumnClause| {
+            column.sql_type.as_ref().is_some_and(definition::is_large)
+                || column.sql_type.as_ref().is_some_and(tds::SqlType::is_plp)
+        };
+        if !create.columns.iter().any(large) {
+            return Err(SqlError::new(
+                1709,
+                16,
+                1,
+                "Cannot use TEXTIMAGE_ON when a table has no text, ntext, image, varchar(max), nvarchar(max), non-FILESTREAM varbinary(max), xml or large CLR type columns.",
+            ));
+        }
+    }
+    // Computed columns may name columns after them.
+    let (plain, computed): (Vec<&ColumnClause>, Vec<&ColumnClause>) =
+        create.columns.iter().partition(|column| column.computed.is_none());
+    for column in plain.into_iter().chain(computed) {
+        definition::add_column(session, &mut definition, column, frame)?;
+    }
+    let place = |name: &str| create.columns.iter().position(|column| same_name(&column.name, name));
+    definition.columns.sort_by_key(|column| place(&column.name));
+    for (id, column) in (1..).zip(&mut definition.columns) {
+        column.id = id;
+    }
+    for constraint in &create.constraints {
+        definition::add_constraint(session, &mut definition, constraint, None, frame)?;
+    }
+    Ok(definition)
+}

@@ -1,0 +1,346 @@
+//! Clauses of CREATE and ALTER TABLE to definitions.
+
+use query::{Binder, Scope};
+use tds::SqlType;
+use tsql::SqlError;
+use tsql::ast::{ColumnClause, ConstraintClause, ConstraintKind};
+use tsql::file_group::WrittenGroup;
+use tsql::index::IndexSettings;
+
+use crate::catalogue::{
+    Check, ColumnDefinition, Default, Identity, IndexOptions, KeyConstraint, TableDefinition,
+    has_ansi_padding,
+};
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::statements::ddl::constraint;
+use crate::statements::ddl::constraint::ForeignKeyClause;
+use crate::statements::ddl::database;
+use crate::statements::ddl::key_limits;
+use crate::statements::ddl::key_limits::KEY_COLUMNS_MAX;
+use crate::statements::evaluation::environment::SessionEnvironment;
+use crate::storage::is_key_column;
+use crate::table::scope_of;
+
+/// Adds a column and the constraints beside it.
+pub(crate) fn add_column(
+    session: &Session,
+    table: &mut TableDefinition,
+    clause: &ColumnClause,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    if table.position(&clause.name).is_some() {
+        return Err(SqlError::new(
+            2705,
+            16,
+            3,
+            format!(
+                "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
+                clause.name, table.name
+            ),
+        ));
+    }
+    let environment = SessionEnvironment::new(session, frame);
+    let binder = Binder::new(&environment);
+    let sql_type = match (&clause.sql_type, &clause.computed) {
+        (Some(sql_type), _) => sql_type.clone(),
+        (None, Some(computed)) => binder.value(&computed.expr, &scope_of(table))?.sql_type,
+        (None, None) => return Err(SqlError::syntax(&clause.name)),
+    };
+    if sql_type == SqlType::SqlVariant && clause.identity.is_some()
+        || clause.identity.is_some() && !can_be_identity(&sql_type)
+    {
+        return Err(SqlError::new(
+            2749,
+            16,
+            2,
+            format!(
+                "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.",
+                clause.name
+            ),
+        ));
+    }
+    if clause.identity.is_some() && table.identity().is_some() {
+        return Err(SqlError::new(
+            2744,
+            16,
+            2,
+            format!(
+                "Multiple identity columns specified for table '{}'. Only one identity column per table is allowed.",
+                table.name
+            ),
+        ));
+    }
+    if let Some(collation) = &clause.collation
+        && tds::Collation::from_name(collation).is_none()
+    {
+        return Err(SqlError::new(448, 16, 4, format!("Invalid collation '{collation}'.")));
+    }
+    let keyed = clause
+        .constraints
+        .iter()
+        .any(|constraint| matches!(constraint.kind, ConstraintKind::Key { primary: true, .. }));
+    let row_version = sql_type == SqlType::RowVersion;
+    let nullable = match clause.nullable {
+        Some(true) if clause.identity.is_some() => {
+            return Err(SqlError::new(
+                8147,
+                16,
+                1,
+                format!(
+                    "Could not create IDENTITY attribute on nullable column '{}', table '{}'.",
+                    clause.name, table.name
+                ),
+            ));
+        }
+        Some(true) if keyed => return Err(null_in_key(&table.name)),
+        Some(nullable) => nullable,
+        None => {
+            let allowed = session.settings.ansi_null_default_on;
+            allowed && !(clause.identity.is_some() || keyed || row_version)
+        }
+    };
+    let default = match &clause.default {
+        Some((name, source)) => {
+            // What cannot become the column's type is refused now.
+            binder.value(&source.expr, &Scope::empty())?.cast(&sql_type)?;
+            let object_id = session.instance.new_object_id();
+            let name = name.clone().unwrap_or_else(|| made_name("DF", &table.name, &clause.name, object_id));
+            Some(Default { name, object_id, text: source.text.clone() })
+        }
+        None => None,
+    };
+    if clause.row_guid {
+        if sql_type != SqlType::UniqueIdentifier {
+            return Err(SqlError::unsupported("ROWGUIDCOL of another type than uniqueidentifier"));
+        }
+        if table.columns.iter().any(|column| column.row_guid) {
+            return Err(SqlError::new(8196, 16, 1, "Duplicate column specified as ROWGUIDCOL."));
+        }
+    }
+    table.columns.push(ColumnDefinition {
+        id: table.next_column_id(),
+        row_guid: clause.row_guid,
+        name: clause.name.clone(),
+        collation: clause
+            .collation
+            .clone()
+            .or_else(|| database::database_collation(session, &table.database))
+            .filter(|_| sql_type.is_character()),
+        ansi_padding_off: !session.settings.ansi_padding && has_ansi_padding(&sql_type),
+        sql_type,
+        nullable,
+        identity: clause.identity.map(|(seed, increment)| Identity { seed, increment, reseeded: None }),
+        default,
+        computed: clause.computed.as_ref().map(|computed| computed.text.clone()),
+        alias: clause.alias.clone(),
+        persisted: clause.persisted,
+    });
+    for constraint in &clause.constraints {
+        add_constraint(session, table, constraint, Some(&clause.name), frame)?;
+    }
+    Ok(())
+}
+
+/// Adds a constraint. `column` is the one it was written beside.
+pub(crate) fn add_constraint(
+    session: &Session,
+    table: &mut TableDefinition,
+    clause: &ConstraintClause,
+    column: Option<&str>,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    let object_id = session.instance.new_object_id();
+    let made = |prefix: &str| {
+        clause.name.clone().unwrap_or_else(|| made_name(prefix, &table.name, column.unwrap_or(""), object_id))
+    };
+    match &clause.kind {
+        ConstraintKind::Key { primary, clustered, columns, settings, group } => {
+            let columns = match (columns.is_empty(), column) {
+                (true, Some(column)) => vec![(column.to_string(), false)],
+                _ => columns.clone(),
+            };
+            let name = made(if *primary { "PK" } else { "UQ" });
+            let group = group.as_ref().map(|group| named_group(session, &table.database, group));
+            let key = KeyClause { name, object_id, primary: *primary, clustered: *clustered, columns, group };
+            add_key(table, key, settings)
+        }
+        ConstraintKind::Check(source) => {
+            let environment = SessionEnvironment::new(session, frame);
+            Binder::new(&environment).condition(&source.expr, &scope_of(table))?;
+            table.checks.push(Check {
+                name: made("CK"),
+                object_id,
+                text: source.text.clone(),
+                column: column.map(str::to_string),
+                trusted: true,
+                disabled: false,
+            });
+            Ok(())
+        }
+        // SQL Server too leaves FOREIGN KEYs of temporary tables out.
+        ConstraintKind::ForeignKey { .. } if table.name.starts_with('#') => Ok(()),
+        ConstraintKind::ForeignKey { columns, table: other, referenced, on_delete, on_update } => {
+            let columns = match (columns.is_empty(), column) {
+                (true, Some(column)) => vec![column.to_string()],
+                _ => columns.clone(),
+            };
+            let clause = ForeignKeyClause {
+                name: made("FK"),
+                object_id,
+                columns,
+                table: other,
+                referenced,
+                on_delete: *on_delete,
+                on_update: *on_update,
+            };
+            constraint::add_foreign_key(session, table, clause)
+        }
+        ConstraintKind::Default { value, column } => {
+            let position = table.position(column).ok_or_else(|| SqlError::invalid_column(column))?;
+            let name = clause.name.clone().unwrap_or_else(|| made_name("DF", &table.name, column, object_id));
+            let Some(definition) = table.columns.get_mut(position) else {
+                return Err(SqlError::invalid_column(column));
+            };
+            if definition.default.is_some() {
+                return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
+            }
+            definition.default = Some(Default { name, object_id, text: value.text.clone() });
+            Ok(())
+        }
+    }
+}
+
+/// The name of the file group of a database that `ON` names; None: it has none.
+pub(crate) fn named_group(session: &Session, database: &str, written: &WrittenGroup) -> Option<String> {
+    match written {
+        Some(name) => Some(name.clone()),
+        None => {
+            let groups = session.instance.store().figures_of(database)?.engine().file_groups();
+            groups.into_iter().find(|group| group.is_default).map(|group| group.name)
+        }
+    }
+}
+
+fn add_key(table: &mut TableDefinition, key: KeyClause, settings: &IndexSettings) -> Result<(), SqlError> {
+    let KeyClause { name, object_id, primary, clustered, columns, group } = key;
+    if primary && table.keys.iter().any(|key| key.primary) {
+        return Err(SqlError::new(
+            8110,
+            16,
+            0,
+            format!("Cannot add multiple PRIMARY KEY constraints to table '{}'.", table.name),
+        ));
+    }
+    if columns.len() > KEY_COLUMNS_MAX {
+        return Err(key_limits::too_many_columns(&name, &table.name, columns.len()));
+    }
+    let mut spelled = Vec::with_capacity(columns.len());
+    for (column, descending) in columns {
+        let position = table.position(&column).ok_or_else(|| {
+            SqlError::new(
+                1911,
+                16,
+                1,
+                format!("Column name '{column}' does not exist in the target table or view."),
+            )
+        })?;
+        let Some(definition) = table.columns.get_mut(position) else { continue };
+        if !is_key_column(definition) {
+            let column = definition.clone();
+            return Err(key_limits::no_key_column(&column, table));
+        }
+        // A key column that says nothing of NULL is NOT NULL; the clause was read before the key.
+        if primary {
+            definition.nullable = false;
+        }
+        spelled.push((definition.name.clone(), descending));
+    }
+    let clustered = clustered.unwrap_or(primary && !table.is_clustered());
+    if clustered && table.is_clustered() {
+        return Err(SqlError::new(
+            1902,
+            16,
+            3,
+            format!(
+                "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index before creating another.",
+                table.name
+            ),
+        ));
+    }
+    let index_id = if clustered { 1 } else { table.next_index_id() };
+    if clustered {
+        table.compression = settings.compression.unwrap_or(table.compression);
+    }
+    let options = IndexOptions::of(settings);
+    let mut key = KeyConstraint {
+        name,
+        object_id,
+        index_id,
+        primary,
+        clustered,
+        columns: spelled,
+        options,
+        file_group: None,
+    };
+    match group {
+        // The rows are where the clustered key is, whatever the table says.
+        Some(group) if clustered => table.file_groups.rows = group,
+        Some(group) => key.file_group = group,
+        None => {}
+    }
+    table.keys.push(key);
+    let name = table.keys.last().map(|key| key.name.clone()).unwrap_or_default();
+    key_limits::refuse_long_key(table, &name)
+}
+
+/// PRIMARY KEY or UNIQUE with its name.
+struct KeyClause {
+    name: String,
+    object_id: i32,
+    primary: bool,
+    clustered: Option<bool>,
+    columns: Vec<(String, bool)>,
+    /// ON, as far as it is written; None within: a store without groups.
+    group: Option<Option<String>>,
+}
+
+/// 8111: a nullable column cannot be part of a primary key.
+pub(crate) fn null_in_key(table: &str) -> SqlError {
+    SqlError::new(
+        8111,
+        16,
+        1,
+        format!("Cannot define PRIMARY KEY constraint on nullable column in table '{table}'."),
+    )
+}
+
+/// A constraint name made of its table's and its column's, in SQL Server's pattern.
+fn made_name(prefix: &str, table: &str, column: &str, object_id: i32) -> String {
+    let short = |text: &str, length: usize| text.chars().take(length).collect::<String>();
+    if matches!(prefix, "PK" | "UQ") {
+        return format!("{prefix}__{}__{:08X}{object_id:08X}", short(table, 8), object_id.rotate_left(16));
+    }
+    let column = match short(column, 5) {
+        column if column.is_empty() => column,
+        column => format!("{column}__"),
+    };
+    format!("{prefix}__{}__{column}{object_id:08X}", short(table, 9))
+}
+
+pub(crate) fn can_be_identity(sql_type: &SqlType) -> bool {
+    matches!(
+        sql_type,
+        SqlType::TinyInt
+            | SqlType::SmallInt
+            | SqlType::Int
+            | SqlType::BigInt
+            | SqlType::Decimal { scale: 0, .. }
+            | SqlType::Numeric { scale: 0, .. }
+    )
+}
+
+pub(crate) fn is_large(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml | SqlType::Json)
+        || (sql_type.is_plp() && !matches!(sql_type, SqlType::Udt { .. }))
+}

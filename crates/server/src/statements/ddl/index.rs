@@ -1,0 +1,401 @@
+//! CREATE, ALTER and DROP INDEX, and the rebuilding of tables.
+
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::index::{AlterIndex, CreateIndex, IndexAction, IndexSettings};
+
+use crate::catalogue::{Index, IndexOptions, Module, TableDefinition, same_name, wrong_filter};
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::session::work::OpenTable;
+use crate::statements::ddl::constraint;
+use crate::statements::ddl::definition;
+use crate::statements::ddl::key_limits::{
+    KEY_COLUMNS_MAX, duplicates_found, no_key_column, refuse_long_key, refused, too_many_columns,
+};
+use crate::statements::ddl::redefine;
+use crate::statements::evaluation::resolve;
+use crate::storage::{KeyWidth, holds_filter, is_key_column};
+
+/// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index, 1909, 1911, 1919 and 10601 for
+/// columns that cannot be used, 1913 and 7999 for the name, 1907 for a constraint that the index would no longer enforce.
+pub(crate) fn create_index(
+    session: &mut Session,
+    create: &CreateIndex,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    if let Some(module) = resolve::view_module(session, &resolve::resolved(session, &create.table)?)? {
+        return Err(index_on_view(&module, &create.table));
+    }
+    let table = indexed_table(session, &create.table)?;
+    let mut definition = table.definition.as_ref().clone();
+    let columns = key_columns(&definition, create)?;
+    if create.clustered && create.filter.is_some() {
+        let text = "Filtered indexes and statistics cannot be created on clustered indexes.";
+        return Err(SqlError::new(10622, 16, 1, text));
+    }
+    if create.clustered && !create.include.is_empty() && !create.columnstore {
+        return Err(refused(10601, 1, "Cannot specify included columns for a clustered index.".to_owned()));
+    }
+    let constraint = definition.keys.iter_mut().find(|key| same_name(&key.name, &create.name));
+    if let (Some(key), true) = (constraint, create.settings.drop_existing) {
+        // Only how the constraint's index is stored may change.
+        let same = key.columns == columns && create.unique && create.include.is_empty();
+        if !same || key.clustered != create.clustered {
+            return Err(refused(
+                1907,
+                1,
+                format!(
+                    "Cannot recreate index '{}'. The new index definition does not match the constraint being enforced by the existing index.",
+                    create.name
+                ),
+            ));
+        }
+        key.options = IndexOptions::of(&create.settings);
+        match create.group.as_ref().map(|group| definition::named_group(session, &definition.database, group))
+        {
+            Some(group) if create.clustered => definition.file_groups.rows = group,
+            Some(group) => key.file_group = group,
+            None => {}
+        }
+        if create.clustered {
+            definition.compression = create.settings.compression.unwrap_or(definition.compression);
+        }
+        return redefine::redefine(session, &table, &definition);
+    }
+    let old = definition.indexes.iter().position(|index| same_name(&index.name, &create.name));
+    let old = match (old, create.settings.drop_existing) {
+        (Some(position), true) => Some(definition.indexes.remove(position)),
+        (None, true) => {
+            return Err(refused(
+                7999,
+                9,
+                format!("Could not find any index named '{}' for table '{}'.", create.name, create.table),
+            ));
+        }
+        (taken, false) => {
+            if taken.is_some() || definition.keys.iter().any(|key| same_name(&key.name, &create.name)) {
+                return Err(refused(
+                    1913,
+                    1,
+                    format!(
+                        "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
+                        create.name, create.table
+                    ),
+                ));
+            }
+            None
+        }
+    };
+    if create.clustered && definition.is_clustered() {
+        return Err(refused(
+            1902,
+            3,
+            format!(
+                "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index before creating another.",
+                create.table
+            ),
+        ));
+    }
+    if create.clustered && !create.columnstore {
+        definition.compression = create.settings.compression.unwrap_or(definition.compression);
+    }
+    let own_id = old.filter(|old| old.clustered == create.clustered).map(|old| old.index_id);
+    let index_id = match create.clustered {
+        true => 1,
+        false => own_id.unwrap_or_else(|| definition.next_index_id()),
+    };
+    let group =
+        create.group.as_ref().map(|group| definition::named_group(session, &definition.database, group));
+    if create.clustered
+        && let Some(group) = &group
+    {
+        definition.file_groups.rows.clone_from(group);
+    }
+    definition.indexes.push(Index {
+        name: create.name.clone(),
+        index_id,
+        unique: create.unique,
+        clustered: create.clustered,
+        columnstore: create.columnstore,
+        columns,
+        include: create.include.clone(),
+        filter: create.filter.clone(),
+        options: IndexOptions::of(&create.settings),
+        file_group: group.flatten().filter(|_| !create.clustered),
+    });
+    if let Some(index) = definition.indexes.last() {
+        let filter = index.row_filter(&definition)?;
+        if filter.is_some_and(|filter| !holds_filter(&filter, &definition)) {
+            return Err(wrong_filter(&index.name, &definition.name));
+        }
+        if !index.columnstore {
+            refuse_long_key(&definition, &index.name)?;
+        }
+    }
+    measure_entries(session, &table, &definition, &create.name, frame)?;
+    redefine::redefine(session, &table, &definition)
+        .map_err(|error| duplicates_found(&definition, &create.name, error))
+}
+
+/// Measures the entries of an index of a changed definition, if they may be too long. Errors: 1946.
+fn measure_entries(
+    session: &mut Session,
+    table: &OpenTable,
+    definition: &TableDefinition,
+    name: &str,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    // Trees look for duplicates themselves.
+    if !KeyWidth::of_table(definition).iter().any(|key| key.name == name && key.is_wide()) {
+        return Ok(());
+    }
+    let checked = redefine::check_rows(session, table, definition, frame);
+    checked.map_err(|error| duplicates_found(definition, name, error))
+}
+
+/// DROP INDEX. Errors: 3701 for one that there is not, 3723 for a constraint's.
+pub(crate) fn drop_indexes(
+    session: &mut Session,
+    names: &[(String, ObjectName)],
+    if_exists: bool,
+) -> Result<(), SqlError> {
+    for (index, table_name) in names {
+        let table = session.work.find(table_name, &session.database)?;
+        let constraint = table.as_ref().and_then(|table| {
+            table.definition.keys.iter().find(|key| same_name(&key.name, index)).map(|key| key.primary)
+        });
+        if let Some(primary) = constraint {
+            let what = if primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
+            return Err(refused(
+                3723,
+                4,
+                format!(
+                    "An explicit DROP INDEX is not allowed on index '{table_name}.{index}'. It is being used for {what} constraint enforcement."
+                ),
+            ));
+        }
+        let position = table.as_ref().and_then(|table| {
+            table.definition.indexes.iter().position(|candidate| same_name(&candidate.name, index))
+        });
+        let (Some(table), Some(position)) = (table, position) else {
+            if if_exists {
+                continue;
+            }
+            return Err(SqlError::cannot_drop("index", &format!("{table_name}.{index}")));
+        };
+        let mut definition = table.definition.as_ref().clone();
+        definition.indexes.remove(position);
+        redefine::redefine(session, &table, &definition)?;
+    }
+    Ok(())
+}
+
+/// ALTER INDEX. Errors: 1088 without the table, 2727 without the index, 1505 for duplicates that came in while it was disabled.
+pub(crate) fn alter_index(session: &mut Session, alter: &AlterIndex, frame: &Frame) -> Result<(), SqlError> {
+    let table = indexed_table(session, &alter.table)?;
+    let mut definition = table.definition.as_ref().clone();
+    let chosen = |name: &str| alter.name.as_ref().is_none_or(|own| same_name(own, name));
+    let names: Vec<String> = definition
+        .keys
+        .iter()
+        .map(|key| &key.name)
+        .chain(definition.indexes.iter().map(|index| &index.name))
+        .filter(|name| chosen(name))
+        .cloned()
+        .collect();
+    if let (Some(name), true) = (&alter.name, names.is_empty()) {
+        return Err(SqlError::new(2727, 11, 1, format!("Cannot find index '{name}'.")));
+    }
+    match &alter.action {
+        IndexAction::Set(settings) => {
+            let ignores = IndexSettings { ignore_dup_key: settings.ignore_dup_key, ..Default::default() };
+            for name in &names {
+                refuse_ignoring(&definition, name, &ignores)?;
+                options_of(&mut definition, name)?.0.change(&ignores);
+            }
+            redefine::redefine(session, &table, &definition)
+        }
+        IndexAction::Reorganize => write_anew(session, &table, &definition, &names),
+        IndexAction::Disable => {
+            for name in &names {
+                disable(session, &mut definition, name)?;
+            }
+            redefine::redefine(session, &table, &definition)
+        }
+        IndexAction::Rebuild(settings) => {
+            let before = definition.clone();
+            for name in &names {
+                refuse_ignoring(&definition, name, settings)?;
+                let (options, clustered) = options_of(&mut definition, name)?;
+                options.change(settings);
+                options.disabled = false;
+                if clustered {
+                    definition.compression = settings.compression.unwrap_or(definition.compression);
+                }
+            }
+            if before == definition {
+                return write_anew(session, &table, &definition, &names);
+            }
+            for name in &names {
+                measure_entries(session, &table, &definition, name, frame)?;
+            }
+            let name = names.first().cloned().unwrap_or_default();
+            redefine::redefine(session, &table, &definition)
+                .map_err(|error| duplicates_found(&definition, &name, error))
+        }
+    }
+}
+
+/// ALTER TABLE … REBUILD.
+pub(crate) fn rebuild_table(
+    session: &mut Session,
+    table: &OpenTable,
+    settings: &IndexSettings,
+) -> Result<(), SqlError> {
+    let mut definition = table.definition.as_ref().clone();
+    definition.compression = settings.compression.unwrap_or(definition.compression);
+    let keys = definition.keys.iter_mut().filter(|key| key.clustered).map(|key| &mut key.options);
+    let indexes = definition.indexes.iter_mut().filter(|index| index.clustered);
+    for options in keys.chain(indexes.map(|index| &mut index.options)) {
+        options.change(settings);
+    }
+    if definition == *table.definition {
+        return session.work.write(table.place, |transaction| transaction.rebuild(table.id, None));
+    }
+    redefine::redefine(session, table, &definition)
+}
+
+/// Writes indexes anew, as they are declared. Of the clustered one that is the whole table with all its indexes.
+fn write_anew(
+    session: &mut Session,
+    table: &OpenTable,
+    definition: &TableDefinition,
+    names: &[String],
+) -> Result<(), SqlError> {
+    let mut held = Vec::new();
+    for name in names {
+        let key = definition.keys.iter().find(|key| &key.name == name);
+        let index = definition.indexes.iter().find(|index| &index.name == name);
+        let clustered =
+            key.map(|key| key.clustered).or(index.map(|index| index.clustered)).unwrap_or_default();
+        held.push((name.as_str(), clustered));
+    }
+    let whole = held.iter().any(|(_, clustered)| *clustered);
+    session.work.write(table.place, |transaction| match whole {
+        true => transaction.rebuild(table.id, None),
+        false => held.iter().try_for_each(|(name, _)| transaction.rebuild(table.id, Some(name))),
+    })
+}
+
+/// IGNORE_DUP_KEY of an index that is not unique: 1916; of a constraint's index: 1979.
+fn refuse_ignoring(
+    definition: &TableDefinition,
+    name: &str,
+    settings: &IndexSettings,
+) -> Result<(), SqlError> {
+    let index = definition.indexes.iter().find(|index| index.name == name);
+    match (settings.ignore_dup_key, index) {
+        (Some(_), None) => Err(refused(
+            1979,
+            1,
+            format!(
+                "Cannot use index option ignore_dup_key to alter index '{name}' as it enforces a primary or unique constraint."
+            ),
+        )),
+        (Some(true), Some(index)) if !index.unique => Err(refused(
+            1916,
+            4,
+            "ALTER INDEX options nonunique and ignore_dup_key are mutually exclusive.".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn disable(session: &Session, definition: &mut TableDefinition, name: &str) -> Result<(), SqlError> {
+    let referenced = match definition.keys.iter().any(|key| key.name == name) {
+        true => constraint::refuse_referenced_key(session, definition, name).is_err(),
+        false => false,
+    };
+    let (options, clustered) = options_of(definition, name)?;
+    if clustered {
+        return Err(SqlError::unsupported("DISABLE of a clustered index"));
+    }
+    if referenced {
+        return Err(SqlError::unsupported("DISABLE of an index that a FOREIGN KEY refers to"));
+    }
+    options.disabled = true;
+    Ok(())
+}
+
+/// Why a view gets no index: 1939 if it is not bound to its schema, else that views keep no rows of their own.
+fn index_on_view(module: &Module, name: &ObjectName) -> SqlError {
+    let bound = module.definition.text.to_ascii_uppercase().contains("SCHEMABINDING");
+    match bound {
+        true => SqlError::unsupported("An index on a view"),
+        false => refused(
+            1939,
+            1,
+            format!("Cannot create index on view '{}' because the view is not schema bound.", name.name),
+        ),
+    }
+}
+
+fn indexed_table(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
+    session.work.find(name, &session.database)?.ok_or_else(|| {
+        refused(
+            1088,
+            12,
+            format!(
+                "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+            ),
+        )
+    })
+}
+
+/// The key columns as the table spells them.
+fn key_columns(table: &TableDefinition, create: &CreateIndex) -> Result<Vec<(String, bool)>, SqlError> {
+    let unknown = |column: &str| {
+        refused(1911, 1, format!("Column name '{column}' does not exist in the target table or view."))
+    };
+    let mut columns: Vec<(String, bool)> = Vec::with_capacity(create.columns.len());
+    for (name, descending) in &create.columns {
+        let column = table.position(name).and_then(|position| table.columns.get(position));
+        let column = column.ok_or_else(|| unknown(name))?;
+        if !is_key_column(column) && !create.columnstore {
+            return Err(no_key_column(column, table));
+        }
+        if columns.iter().any(|(own, _)| same_name(own, name)) {
+            return Err(refused(
+                1909,
+                1,
+                format!(
+                    "Cannot use duplicate column names in index. Column name '{}' listed more than once.",
+                    column.name
+                ),
+            ));
+        }
+        columns.push((column.name.clone(), *descending));
+    }
+    if columns.len() > KEY_COLUMNS_MAX && !create.columnstore {
+        return Err(too_many_columns(&create.name, &table.name, columns.len()));
+    }
+    match create.include.iter().find(|name| table.position(name).is_none()) {
+        Some(name) => Err(unknown(name)),
+        None => Ok(columns),
+    }
+}
+
+/// The options of a key's or index's storage, and whether it is clustered. Errors: 2727.
+fn options_of<'d>(
+    definition: &'d mut TableDefinition,
+    name: &str,
+) -> Result<(&'d mut IndexOptions, bool), SqlError> {
+    let keys = definition.keys.iter_mut().map(|key| (&key.name, &mut key.options, key.clustered));
+    let indexes =
+        definition.indexes.iter_mut().map(|index| (&index.name, &mut index.options, index.clustered));
+    let found = keys.chain(indexes).find(|(own, ..)| own.as_str() == name);
+    let (_, options, clustered) =
+        found.ok_or_else(|| SqlError::new(2727, 11, 1, format!("Cannot find index '{name}'.")))?;
+    Ok((options, clustered))
+}

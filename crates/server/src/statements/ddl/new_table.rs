@@ -1,0 +1,80 @@
+//! New tables: where they go, and their place in the store.
+
+use std::sync::Arc;
+
+use tsql::ObjectName;
+use tsql::SqlError;
+
+use crate::catalogue::{ColumnDefinition, TableDefinition};
+use crate::session::Session;
+use crate::session::work;
+use crate::session::work::{OpenTable, Place};
+
+/// The definition of a new table of plain columns.
+pub(crate) fn new_definition(
+    session: &Session,
+    name: &ObjectName,
+    columns: Vec<ColumnDefinition>,
+) -> Result<TableDefinition, SqlError> {
+    let (database, schema) = home_of(session, name)?;
+    Ok(TableDefinition {
+        object_id: session.instance.new_object_id(),
+        database,
+        schema,
+        name: name.name.clone(),
+        created_us: (query::facts::now() - query::datum::DAYS_TO_1970 * query::datum::TICKS_PER_DAY) / 10,
+        columns,
+        keys: Vec::new(),
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        compression: Default::default(),
+        file_groups: Default::default(),
+        extended_properties: Vec::new(),
+        triggers: Vec::new(),
+    })
+}
+
+/// Database and schema that a new table goes to, as they are spelled. Errors: 911, 2760.
+pub(crate) fn home_of(session: &Session, name: &ObjectName) -> Result<(String, String), SqlError> {
+    if name.is_temporary() || name.is_variable() {
+        return Ok(("tempdb".to_string(), "dbo".to_string()));
+    }
+    let directory = session.work.directory();
+    let wanted = name.database.as_deref().unwrap_or(&session.database);
+    let database = directory.database(wanted).ok_or_else(|| SqlError::unknown_database(wanted))?;
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let schema = database.schema(schema).ok_or_else(|| {
+        SqlError::new(
+            2760,
+            16,
+            1,
+            format!("The specified schema name \"{schema}\" either does not exist or you do not have permission to use it."),
+        )
+    })?;
+    Ok((database.name.clone(), schema.name.clone()))
+}
+
+/// Puts a new table into its store. Errors: 2714.
+pub(crate) fn create_table_of(
+    session: &mut Session,
+    definition: TableDefinition,
+    name: &ObjectName,
+) -> Result<OpenTable, SqlError> {
+    let place = work::place_of(name);
+    if session.work.find(name, &session.database)?.is_some()
+        || session.work.find_module(name, &session.database)?.is_some()
+    {
+        return Err(SqlError::object_exists(&name.name));
+    }
+    let key = session.work.key_of(name, &session.database);
+    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let schema = definition.arrow_schema();
+    let id = session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
+    if place == Place::Temporary {
+        session.work.note_temporary(&definition);
+    } else if name.is_global() {
+        session.work.note_global(id);
+    }
+    Ok(OpenTable { place, id, definition: Arc::new(definition), rows: 0 })
+}

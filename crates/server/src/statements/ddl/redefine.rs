@@ -1,0 +1,82 @@
+//! Tables that get another definition, and rows that have to satisfy it.
+
+use std::sync::Arc;
+
+use tsql::SqlError;
+
+use crate::catalogue::TableDefinition;
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::session::work::OpenTable;
+use crate::statements::dml::destination;
+use crate::statements::dml::references;
+use crate::statements::evaluation::environment::SessionEnvironment;
+use crate::storage::LockMode;
+use crate::storage::Reads;
+use crate::store_error::store_error;
+use crate::table::InputRows;
+use crate::table::TableWriter;
+use crate::table::WriteOptions;
+use crate::table::WritePlan;
+
+/// Keeps a changed definition, rows unchanged.
+pub(crate) fn redefine(
+    session: &mut Session,
+    table: &OpenTable,
+    definition: &TableDefinition,
+) -> Result<(), SqlError> {
+    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let access = session.work.access(table.place);
+    access.write_keyed(definition, |transaction| transaction.set_properties(table.id, &properties))
+}
+
+/// Checks that the rows satisfy the constraints of a changed definition.
+pub(crate) fn check_rows(
+    session: &mut Session,
+    table: &OpenTable,
+    definition: &TableDefinition,
+    frame: &Frame,
+) -> Result<(), SqlError> {
+    if table.rows == 0 {
+        return Ok(());
+    }
+    session.work.lock(table, LockMode::Exclusive)?;
+    let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
+    let options = destination::write_options("ALTER TABLE", "ALTER TABLE");
+    let mut writer = writer_as_given(session, &changed, frame, options)?;
+    for batch in (session.work.opener(table, Reads::Latest))(None, None).map_err(store_error)? {
+        let batch = batch.map_err(store_error)?;
+        let columns = batch
+            .columns()
+            .iter()
+            .cloned()
+            .zip(definition.columns.iter().map(|column| column.sql_type.clone()))
+            .map(Some)
+            .collect();
+        writer.complete(InputRows { columns, rows: batch.num_rows() })?;
+    }
+    writer.finish()
+}
+
+/// A writer over a definition that is not the stored one yet; it only completes and checks rows.
+pub(crate) fn writer_as_given(
+    session: &mut Session,
+    table: &OpenTable,
+    frame: &Frame,
+    options: WriteOptions,
+) -> Result<TableWriter, SqlError> {
+    let plan = {
+        let environment = SessionEnvironment::new(session, frame);
+        WritePlan::new(Arc::clone(&table.definition), &query::Binder::new(&environment))?
+    };
+    let references = references::references_of(session, table)?;
+    TableWriter::new(
+        Arc::clone(&session.instance),
+        session.work.pair(),
+        table.clone(),
+        plan,
+        options,
+        true,
+        references,
+    )
+}

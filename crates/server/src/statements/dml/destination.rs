@@ -1,0 +1,214 @@
+//! The table that rows go to: found, locked, and with the columns that get values.
+
+use std::sync::Arc;
+
+use query::Binder;
+use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+
+use crate::catalogue::TableDefinition;
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::session::work::VariableAccess;
+use crate::session::work::{OpenTable, Place};
+use crate::statements::dml::references;
+use crate::statements::evaluation::environment::SessionEnvironment;
+use crate::statements::evaluation::isolation;
+use crate::statements::evaluation::resolve::opened;
+use crate::storage::LockMode;
+use crate::store_error::uncommittable;
+use crate::table::{TableWriter, WriteOptions, WritePlan};
+
+/// The table of a name that rows go to. Errors: 208, 10700 and 286 for what may only be read.
+pub(crate) fn writable(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
+    check_writable(session, name)?;
+    let table = opened(session, name)?;
+    if session.work.is_doomed() && table.place != Place::Variable {
+        return Err(uncommittable());
+    }
+    Ok(table)
+}
+
+/// A writer for a statement that has begun.
+pub(crate) fn writer_of(
+    session: &mut Session,
+    table: &OpenTable,
+    frame: &Frame,
+    statement: &'static str,
+    fresh: bool,
+) -> Result<TableWriter, SqlError> {
+    let options = write_options(statement, statement);
+    writer_with(session, table, frame, options, fresh)
+}
+
+/// A writer with options. Locks the table: alone if its keys change with its rows or that is asked for, else beside other writers.
+pub(crate) fn writer_with(
+    session: &mut Session,
+    table: &OpenTable,
+    frame: &Frame,
+    options: WriteOptions,
+    fresh: bool,
+) -> Result<TableWriter, SqlError> {
+    let plan = {
+        let environment = SessionEnvironment::new(session, frame);
+        WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
+    };
+    // Whoever changes rows has locked what he changes.
+    let alone = options.table_lock
+        || session.work.writes_alone(table)
+        || isolation::locks_ranges(session) && session.work.loads_alone(table);
+    // Referenced tables first: whoever deletes from one goes on to this table.
+    let mut references =
+        if options.check_constraints { references::references_of(session, table)? } else { Vec::new() };
+    session.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
+    // The lock may have been waited for: what is in the table now is what counts.
+    let now = session.work.refresh(table)?;
+    for reference in references.iter_mut().filter(|reference| reference.same_table) {
+        reference.parent = now.clone();
+    }
+    TableWriter::new(
+        Arc::clone(&session.instance),
+        session.work.pair(),
+        now,
+        plan,
+        options,
+        fresh,
+        references,
+    )
+}
+
+/// Positions in the table of the columns that get values. Errors: 207, 264, 271, 273, 544, 545, 213.
+pub(crate) fn target_columns(
+    session: &Session,
+    name: &ObjectName,
+    columns: Option<&[String]>,
+    table: &TableDefinition,
+) -> Result<Vec<usize>, SqlError> {
+    let keeps = keeps_identity(session, table);
+    let Some(names) = columns else {
+        let targets: Vec<usize> = table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| column.computed.is_none() && column.sql_type != SqlType::RowVersion)
+            .filter(|(_, column)| column.identity.is_none())
+            .map(|(position, _)| position)
+            .collect();
+        if keeps {
+            return Err(SqlError::new(
+                8101,
+                16,
+                1,
+                format!(
+                    "An explicit value for the identity column in table '{}' can only be specified when a column list is used and IDENTITY_INSERT is ON.",
+                    name
+                ),
+            ));
+        }
+        return Ok(targets);
+    };
+    let mut targets = Vec::with_capacity(names.len());
+    for name in names {
+        let position = table.position(name).ok_or_else(|| SqlError::invalid_column(name))?;
+        if targets.contains(&position) {
+            return Err(SqlError::column_named_twice(name));
+        }
+        if let Some(column) = table.columns.get(position) {
+            if column.computed.is_some() {
+                return Err(SqlError::computed_column(&column.name));
+            }
+            if column.sql_type == SqlType::RowVersion {
+                return Err(SqlError::new(
+                    273,
+                    16,
+                    1,
+                    "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.",
+                ));
+            }
+            if column.identity.is_some() && !keeps {
+                return Err(SqlError::identity_insert_off(&table.name));
+            }
+        }
+        targets.push(position);
+    }
+    if let Some((position, _)) = table.identity()
+        && keeps
+        && !targets.contains(&position)
+    {
+        return Err(SqlError::identity_value_missing(&table.name));
+    }
+    Ok(targets)
+}
+
+/// Whether SET IDENTITY_INSERT is on for the table.
+fn keeps_identity(session: &Session, table: &TableDefinition) -> bool {
+    let Some(name) = &session.settings.identity_insert else { return false };
+    session
+        .work
+        .find(name, &session.database)
+        .ok()
+        .flatten()
+        .is_some_and(|found| found.definition.object_id == table.object_id)
+}
+
+/// Options of a statement that rewrites a table.
+pub(crate) fn write_options(statement: &'static str, conflict: &'static str) -> WriteOptions {
+    WriteOptions { statement, conflict, default_for_null: false, check_constraints: true, table_lock: false }
+}
+
+/// 10700 for a table-valued parameter, 286 for `inserted` and `deleted`: neither may be changed.
+pub(crate) fn check_writable(session: &Session, name: &ObjectName) -> Result<(), SqlError> {
+    if name.schema.is_some() {
+        return Ok(());
+    }
+    match session.work.variable(&name.name).map(|table| table.access) {
+        None | Some(VariableAccess::Own) => Ok(()),
+        Some(VariableAccess::ReadOnly) => {
+            let text =
+                format!("The table-valued parameter \"{}\" is READONLY and cannot be modified.", name.name);
+            Err(SqlError::new(10700, 16, 1, text))
+        }
+        Some(VariableAccess::Logical) => {
+            let text = "The logical tables INSERTED and DELETED cannot be updated.";
+            Err(SqlError::new(286, 16, 1, text))
+        }
+    }
+}
+
+pub(crate) fn count_matches(given: usize, wanted: usize, listed: bool) -> Result<(), SqlError> {
+    if given == wanted {
+        return Ok(());
+    }
+    if !listed {
+        return Err(SqlError::column_count_mismatch());
+    }
+    let (number, than) = if given < wanted { (120, "fewer") } else { (121, "more") };
+    Err(SqlError::new(
+        number,
+        15,
+        1,
+        format!(
+            "The select list for the INSERT statement contains {than} items than the insert list. The number of SELECT values must match the number of INSERT columns."
+        ),
+    ))
+}
+
+/// Whether VALUES has as many values as there are columns. Errors: 213, 109, 110.
+pub(crate) fn value_count_matches(given: usize, wanted: usize, listed: bool) -> Result<(), SqlError> {
+    if given == wanted {
+        return Ok(());
+    }
+    if !listed {
+        return Err(SqlError::column_count_mismatch());
+    }
+    let (number, than) = if given < wanted { (109, "more") } else { (110, "fewer") };
+    Err(SqlError::new(
+        number,
+        15,
+        1,
+        format!(
+            "There are {than} columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement."
+        ),
+    ))
+}

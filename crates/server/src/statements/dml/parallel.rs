@@ -1,0 +1,154 @@
+//! Parallel SELECT INTO and INSERT … SELECT WITH (TABLOCK): each partition of the query is written by a task of its own, into extents of
+//! its own, as part of one transaction.
+
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use arrow::array::RecordBatch;
+use query::{BoundQuery, ResultStream, SerialReason, Streams};
+use tokio::task::JoinSet;
+use tsql::SqlError;
+use tsql::query::Query;
+
+use crate::session::Session;
+use crate::session::output::Output;
+use crate::session::work::{OpenTable, Place};
+use crate::statements::ddl::database;
+use crate::statements::evaluation::answer;
+use crate::table::{InputRows, TableWriter};
+
+/// What becomes of a batch of the query: which of its columns goes where.
+pub(crate) type Placing = Arc<dyn Fn(&RecordBatch) -> InputRows + Send + Sync>;
+
+/// How many tasks may write the rows of a query into a table; or why it is one.
+pub(crate) fn degree_for(session: &Session, query: &Query, table: &OpenTable) -> Result<usize, SerialReason> {
+    let definition = &table.definition;
+    if table.place == Place::Variable {
+        return Err(SerialReason::Storage);
+    }
+    let indexed = !definition.keys.is_empty() || !definition.indexes.is_empty();
+    if indexed || definition.identity().is_some() || !definition.foreign_keys.is_empty() {
+        return Err(SerialReason::Target);
+    }
+    if session.settings.row_count != 0 {
+        return Err(SerialReason::Statement);
+    }
+    match max_degree(session, query) {
+        0 | 1 => Err(SerialReason::MaxDop),
+        degree => Ok(degree),
+    }
+}
+
+/// MAXDOP of the query, else of the database, else of the server; 0 stands for all processors.
+fn max_degree(session: &Session, query: &Query) -> usize {
+    let of_database =
+        || session.work.directory().database(&session.database).map_or(0, |database| database.max_dop);
+    let of_server = || session.instance.max_dop();
+    let limit = query.max_dop.unwrap_or_else(|| match of_database() {
+        0 => of_server(),
+        limit => limit,
+    });
+    match limit {
+        0 => available_parallelism().map_or(1, usize::from),
+        limit => usize::from(limit),
+    }
+}
+
+/// ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP of the current database.
+pub(crate) fn scope_max_dop(session: &mut Session, limit: u16) -> Result<(), SqlError> {
+    database::change_directory(session, |session, directory| {
+        if let Some(database) = directory.database_mut(&session.database) {
+            database.max_dop = limit;
+        }
+        Ok(())
+    })
+}
+
+/// sp_configure: `max degree of parallelism` counts, and holds at once; everything else is accepted and without effect. Errors:
+/// 15129.
+pub(crate) async fn configure(
+    session: &mut Session,
+    name: Option<String>,
+    value: Option<i64>,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    const OPTION: &str = "max degree of parallelism";
+    // A beginning that no other option has is enough.
+    let named = name.as_ref().is_some_and(|name| {
+        let name = name.to_lowercase();
+        name.len() > "max ".len() && OPTION.starts_with(&name)
+    });
+    let Some(value) = value.filter(|_| named) else { return Ok(()) };
+    let limit = u16::try_from(value).ok().filter(|limit| *limit <= 32_767).ok_or_else(|| {
+        let text = format!("'{value}' is not a valid value for configuration option '{OPTION}'.");
+        SqlError::new(15129, 16, 1, text)
+    })?;
+    let old = session.instance.max_dop();
+    session.instance.set_max_dop(limit);
+    let text = format!(
+        "Configuration option '{OPTION}' changed from {old} to {limit}. Run the RECONFIGURE statement to install."
+    );
+    answer::inform(session, SqlError::new(15457, 0, 1, text), output).await;
+    Ok(())
+}
+
+/// Starts a query in as many streams as `degree` allows.
+pub(crate) async fn start_streams(
+    session: &mut Session,
+    bound: BoundQuery,
+    degree: Result<usize, SerialReason>,
+) -> Result<Streams, SqlError> {
+    let instance = Arc::clone(&session.instance);
+    match degree {
+        Ok(degree) => {
+            session.placement.leave().await;
+            instance.engine().start_parallel(bound, degree, &session.cancellation).await
+        }
+        Err(reason) => {
+            let stream = instance.engine().start(bound, &session.cancellation).await?;
+            Ok(Streams::One(stream, reason))
+        }
+    }
+}
+
+/// Writes streams side by side; returns how many rows there were. The first error ends all of them; what was written goes with the
+/// statement.
+pub(crate) async fn write_side_by_side(
+    session: &mut Session,
+    streams: Vec<ResultStream>,
+    table: &OpenTable,
+    writer: &TableWriter,
+    placing: &Placing,
+) -> Result<u64, SqlError> {
+    let count = streams.len();
+    let sides = session.work.write(table.place, |transaction| transaction.side_writers(table.id, count))?;
+    let mut tasks = JoinSet::new();
+    for (mut stream, side) in streams.into_iter().zip(sides) {
+        let writer = writer.beside(side);
+        let mut writer = writer.ok_or_else(|| SqlError::internal("a table that has one writer alone"))?;
+        let placing = Arc::clone(placing);
+        tasks.spawn(async move {
+            while let Some(batch) = stream.next().await? {
+                writer.write(placing(&batch))?;
+            }
+            Ok::<u64, SqlError>(writer.rows)
+        });
+    }
+    let (mut rows, mut failed) = (0, None);
+    while let Some(done) = tasks.join_next().await {
+        match done {
+            Ok(Ok(more)) => rows += more,
+            // Those that were stopped because another one failed.
+            Err(error) if error.is_cancelled() => {}
+            Ok(Err(error)) => failed = failed.or(Some(error)),
+            Err(error) => failed = failed.or(Some(SqlError::internal(error))),
+        }
+        if failed.is_some() {
+            tasks.abort_all();
+        }
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(rows),
+    }
+}

@@ -1,0 +1,465 @@
+//! The table that UPDATE, DELETE and MERGE change, as it stands in their FROM: its rows with their numbers.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use query::{
+    Binder, BoundTable, Datum, Environment, Located, LocatedTable, OutputColumn, ScalarFunction,
+    TableFunction, ViewQuery, exact_schema,
+};
+use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::ModuleBody;
+use tsql::bulk_file::BulkRowset;
+use tsql::expression::Expr;
+use tsql::hints::{TableHint, TableHints};
+use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource, Top};
+
+use crate::catalogue::{TableDefinition, same_name};
+use crate::session::Session;
+use crate::session::frame::Frame;
+use crate::session::work::OpenTable;
+use crate::statements::dml::destination;
+use crate::statements::evaluation::environment::SessionEnvironment;
+use crate::statements::evaluation::evaluate;
+use crate::statements::evaluation::resolve;
+use crate::storage::{Reads, RowLocator};
+use crate::store_error::store_error;
+
+/// The name of the row number that a target table gets while rows are chosen. No column has a blank in front.
+pub(crate) const ROW: &str = " row";
+/// The name under which the target's rows are put before the binder.
+const TARGET: &str = " target";
+
+/// A session's tables, and some more.
+pub(crate) struct WithTables<'a> {
+    pub inner: SessionEnvironment<'a>,
+    pub tables: Vec<(&'static str, BoundTable)>,
+}
+
+impl Environment for WithTables<'_> {
+    fn table(&self, name: &ObjectName, hints: TableHints) -> Result<BoundTable, SqlError> {
+        match self.tables.iter().find(|(own, _)| name.schema.is_none() && same_name(own, &name.name)) {
+            Some((_, table)) => Ok(table.clone()),
+            None => self.inner.table(name, hints),
+        }
+    }
+
+    fn bulk_rowset(&self, rowset: &BulkRowset) -> Result<BoundTable, SqlError> {
+        self.inner.bulk_rowset(rowset)
+    }
+
+    fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
+        self.inner.table_function(name)
+    }
+
+    fn view_query(&self, name: &ObjectName) -> Result<Option<ViewQuery>, SqlError> {
+        self.inner.view_query(name)
+    }
+
+    fn scalar_function(
+        &self,
+        database: Option<&str>,
+        schema: &str,
+        name: &str,
+    ) -> Result<ScalarFunction, SqlError> {
+        self.inner.scalar_function(database, schema, name)
+    }
+
+    fn next_value(&self, name: &ObjectName) -> Result<ScalarFunction, SqlError> {
+        self.inner.next_value(name)
+    }
+
+    fn variable(&self, name: &str) -> Result<(Datum, SqlType), SqlError> {
+        self.inner.variable(name)
+    }
+
+    fn facts(&self) -> Arc<dyn query::Facts> {
+        self.inner.facts()
+    }
+}
+
+/// A target and the sources around it.
+pub(crate) struct Target {
+    /// The table.
+    pub table: OpenTable,
+    /// WITH, in which a common table may stand for the table.
+    pub with: Vec<CommonTable>,
+    /// FROM, with the numbered rows in the place of the table.
+    pub from: Vec<TableSource>,
+    /// What the target is called there.
+    pub alias: String,
+    /// Its hints, where the statement and its FROM give them.
+    pub hints: TableHints,
+    /// None if columns have their own names.
+    names: Option<ColumnNames>,
+}
+
+/// Names that columns have in a common table or view, each with its name in the table.
+type ColumnNames = Vec<(String, String)>;
+
+impl Target {
+    /// The table's column behind a name of the statement.
+    pub fn column<'n>(&'n self, name: &'n str) -> &'n str {
+        let names = self.names.as_deref().unwrap_or_default();
+        names.iter().find(|(own, _)| same_name(own, name)).map_or(name, |(_, real)| real)
+    }
+
+    /// How its rows are read.
+    fn reads(&self) -> Reads {
+        if self.hints.has(TableHint::ReadPast) { Reads::Past } else { Reads::Statement }
+    }
+
+    /// The row number of the target.
+    pub fn row(&self) -> Expr {
+        Expr::Column(vec![self.alias.clone(), ROW.to_string()])
+    }
+}
+
+/// The rows of a target that a statement may change.
+pub(crate) struct Candidates {
+    /// The rows.
+    pub rows: RecordBatch,
+    /// What leads to each of them.
+    pub locators: Vec<RowLocator>,
+}
+
+/// What choosing rows gives.
+pub(crate) struct Chosen {
+    /// For each match the number of the target's row among the candidates, if it has one.
+    pub rows: Vec<Option<usize>>,
+    /// The further columns, one entry for each match.
+    pub columns: Vec<OutputColumn>,
+    /// Their values.
+    pub values: RecordBatch,
+}
+
+impl Chosen {
+    /// The values of one further column, with their type.
+    pub fn column(&self, index: usize) -> Result<(ArrayRef, SqlType), SqlError> {
+        match (self.values.columns().get(index), self.columns.get(index)) {
+            (Some(array), Some(column)) => Ok((Arc::clone(array), column.sql_type.clone())),
+            _ => Err(SqlError::internal("a chosen column that is not there")),
+        }
+    }
+}
+
+/// Finds the target of a statement in its FROM, by alias or name, or beside it; behind common tables and views too.
+///
+/// Errors: 208, 1087, and 4403 or 4405 for a view or common table that cannot be changed through.
+pub(crate) fn target_of(
+    session: &Session,
+    target: &ObjectName,
+    from: &[TableSource],
+    with: &[CommonTable],
+    hints: TableHints,
+) -> Result<Target, SqlError> {
+    let mut from = from.to_vec();
+    let mut with = with.to_vec();
+    let mut real = target.clone();
+    let mut alias = target.name.clone();
+    let (mut found, mut hints) = (false, hints);
+    for source in &mut from {
+        if let Some((name, own, more)) = replace_target(source, target) {
+            (real, alias, found) = (name, own, true);
+            hints = hints.with(more);
+            break;
+        }
+    }
+    let common = real.schema.is_none() && with.iter().any(|table| same_name(&table.name, &real.name));
+    if !common && session.work.find(&real, &session.database)?.is_none() {
+        real = resolve::resolved(session, &real)?;
+        if let Some(module) = resolve::view_module(session, &real)?
+            && let Some(ModuleBody::View { columns, query, .. }) =
+                module.statement.as_ref().map(|create| &create.body)
+        {
+            // A view is changed through as a common table of its query is.
+            let query = query.as_ref().clone();
+            let own = &module.definition;
+            let columns = match own.renamed_columns {
+                true => Some(own.columns.iter().map(|column| column.name.clone()).collect()),
+                false => columns.clone(),
+            };
+            with.insert(0, CommonTable { name: VIEW.to_string(), columns, query });
+            real = ObjectName::bare(VIEW);
+        }
+    }
+    let mut names = None;
+    let mut place = TARGET.to_string();
+    if real.schema.is_none()
+        && let Some(position) = with.iter().position(|table| same_name(&table.name, &real.name))
+    {
+        place = real.name.clone();
+        let more;
+        (real, names, more) = through(session, &mut with, position)?;
+        hints = hints.with(more);
+    }
+    if found {
+        for source in &mut from {
+            rename_target(source, &place);
+        }
+    } else {
+        let own = TableSource::Table {
+            name: ObjectName::bare(place),
+            alias: Some(alias.clone()),
+            hints: TableHints::default(),
+        };
+        from.insert(0, own);
+    }
+    hints.check_target()?;
+    Ok(Target { table: destination::writable(session, &real)?, with, from, alias, hints, names })
+}
+
+/// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
+fn through(
+    session: &Session,
+    with: &mut Vec<CommonTable>,
+    position: usize,
+) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
+    let Some(common) = with.get_mut(position) else {
+        return Err(SqlError::internal("a common table that is not there"));
+    };
+    let name = common.name.clone();
+    let refused = || {
+        let name = if name == VIEW { "view" } else { &name };
+        SqlError::new(
+            4403,
+            16,
+            1,
+            format!(
+                "Cannot update the view or function '{name}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator."
+            ),
+        )
+    };
+    let QueryBody::Select(select) = &mut common.query.body else { return Err(refused()) };
+    if select.distinct || !select.group_by.is_empty() || select.having.is_some() {
+        return Err(refused());
+    }
+    let first = select.from.first_mut().and_then(first_table).ok_or_else(refused)?;
+    let TableSource::Table { name: base, alias, hints } = first else { return Err(refused()) };
+    let mut hints = *hints;
+    let own = alias.clone().unwrap_or_else(|| base.name.clone());
+    let mut real = std::mem::replace(base, ObjectName::bare(TARGET));
+    *alias = Some(own.clone());
+    let starred = select.items.iter().any(|item| match item {
+        SelectItem::Wildcard(path) => path.last().is_none_or(|last| same_name(last, &own)),
+        _ => false,
+    });
+    let mut names = Vec::new();
+    for (index, item) in select.items.iter().enumerate() {
+        let SelectItem::Value { expr: Expr::Column(path), alias } = item else { continue };
+        let Some(column) = path.last() else { continue };
+        let visible = common.columns.as_ref().and_then(|columns| columns.get(index));
+        let visible = visible.or(alias.as_ref()).unwrap_or(column);
+        names.push((visible.clone(), column.clone()));
+    }
+    if !starred {
+        let row = Expr::Column(vec![own, ROW.to_string()]);
+        select.items.push(SelectItem::Value { expr: row, alias: Some(ROW.to_string()) });
+        if let Some(columns) = &mut common.columns {
+            columns.push(ROW.to_string());
+        }
+    }
+    // A common table over a common table.
+    let before = with.get(..position).unwrap_or_default();
+    let inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
+    if let Some(inner) = inner {
+        let place = real.clone();
+        let (base, inner_names, more) = through(session, with, inner)?;
+        hints = hints.with(more);
+        if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
+            with.get_mut(position)
+        {
+            for source in &mut select.from {
+                rename_target(source, &place.name);
+            }
+        }
+        real = base;
+        if let Some(inner_names) = inner_names {
+            for (_, column) in &mut names {
+                if let Some((_, base)) = inner_names.iter().find(|(own, _)| same_name(own, column)) {
+                    *column = base.clone();
+                }
+            }
+        }
+    }
+    Ok((real, Some(names), hints))
+}
+
+/// Which rows of the target, which is locked alone, match, and for each match the values of `items`. Where nobody `reads` the rows
+/// themselves, they may be without columns.
+pub(crate) async fn choose_rows(
+    session: &mut Session,
+    target: &Target,
+    select: Select,
+    reads: bool,
+    frame: &Frame,
+) -> Result<(Chosen, Candidates), SqlError> {
+    let located = Located::default();
+    let table = numbered(session, &target.table, &located, target.reads());
+    let mut chosen = choose_among(session, target, table, select, frame).await?;
+    // Rows that were looked at are many, those that match are what counts from here on.
+    let mut numbers: Vec<usize> = chosen.rows.iter().copied().flatten().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for row in chosen.rows.iter_mut().flatten() {
+        *row = numbers.binary_search(row).map_err(|_| SqlError::internal("a row without a number"))?;
+    }
+    let located = std::mem::take(&mut *located.lock());
+    let mut wanted = numbers.iter().copied().peekable();
+    let locators: Vec<RowLocator> = located
+        .into_iter()
+        .enumerate()
+        .filter_map(|(number, locator)| wanted.next_if_eq(&number).map(|_| locator))
+        .collect();
+    let rows = match reads {
+        true => session.work.rows_at(&target.table, &locators)?,
+        false => {
+            let options = RecordBatchOptions::new().with_row_count(Some(locators.len()));
+            RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+                .map_err(SqlError::internal)?
+        }
+    };
+    Ok((chosen, Candidates { rows, locators }))
+}
+
+/// A table with the numbers of its rows; what leads to them is noted as they are read.
+fn numbered(session: &Session, table: &OpenTable, located: &Located<RowLocator>, reads: Reads) -> BoundTable {
+    let mut columns = output_columns(&table.definition);
+    columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
+    let schema = exact_schema(&columns);
+    let open = session.work.located_opener(table, reads);
+    let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(&table.definition);
+    let provider = LocatedTable::new(schema.as_ref(), keyed, located, move |projection, range| {
+        let rows = open(projection, range).map_err(store_error)?;
+        Ok(Box::new(rows.map(|found| found.map_err(store_error))))
+    });
+    BoundTable { columns, provider: Arc::new(provider) }
+}
+
+async fn choose_among(
+    session: &mut Session,
+    target: &Target,
+    table: BoundTable,
+    select: Select,
+    frame: &Frame,
+) -> Result<Chosen, SqlError> {
+    let bound = {
+        let environment = SessionEnvironment::new(session, frame);
+        let environment = WithTables { inner: environment, tables: vec![(TARGET, table)] };
+        let mut items = vec![SelectItem::Value { expr: target.row(), alias: None }];
+        items.extend(select.items);
+        let select = Select { items, ..select };
+        let query = Query { with: target.with.clone(), ..Query::select(select) };
+        Binder::new(&environment).query(&query, None)?
+    };
+    let schema = exact_schema(&bound.columns);
+    let mut columns = bound.columns.clone();
+    let instance = Arc::clone(&session.instance);
+    let batches = instance.engine().collect(bound, &session.cancellation).await?;
+    let mut values = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
+    if columns.is_empty() {
+        return Err(SqlError::internal("rows without numbers"));
+    }
+    columns.remove(0);
+    let numbers = values.remove_column(0);
+    let rows = (0..numbers.len())
+        .map(|row| {
+            let number = Datum::read(numbers.as_ref(), &SqlType::BigInt, row)?.as_int();
+            Ok(number.and_then(|number| usize::try_from(number).ok()))
+        })
+        .collect::<Result<Vec<_>, SqlError>>()?;
+    Ok(Chosen { rows, columns, values })
+}
+
+/// How many of `rows` rows TOP lets through. Errors: 1060, 127.
+pub(crate) async fn row_limit(
+    session: &mut Session,
+    top: Option<&Top>,
+    rows: usize,
+    frame: &Frame,
+) -> Result<usize, SqlError> {
+    let Some(top) = top else { return Ok(rows) };
+    let (value, sql_type) = evaluate::value(session, &top.count, frame).await?;
+    if top.percent {
+        let percent = query::convert::convert(value, &sql_type, &SqlType::Float, 0)?;
+        let Datum::Float(percent) = percent else { return Ok(0) };
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
+        }
+        return Ok((rows as f64 * percent / 100.0).ceil() as usize);
+    }
+    let value = query::convert::convert(value, &sql_type, &SqlType::BigInt, 0)?;
+    match value.as_int() {
+        Some(count) => usize::try_from(count)
+            .map(|count| count.min(rows))
+            .map_err(|_| SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")),
+        None => Err(SqlError::new(
+            1060,
+            15,
+            1,
+            "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
+        )),
+    }
+}
+
+/// The common table that stands for a view; no name of the user's has a blank in front.
+const VIEW: &str = " view";
+
+/// Finds the target in FROM, by alias or name, and puts the numbered rows in its place.
+fn replace_target(source: &mut TableSource, target: &ObjectName) -> Option<(ObjectName, String, TableHints)> {
+    match source {
+        TableSource::Table { name, alias, hints } => {
+            let matches = match alias {
+                Some(alias) => target.schema.is_none() && same_name(alias, &target.name),
+                None => same_name(&name.name, &target.name),
+            };
+            if !matches {
+                return None;
+            }
+            let own = alias.clone().unwrap_or_else(|| name.name.clone());
+            let real = std::mem::replace(name, ObjectName::bare(TARGET));
+            *alias = Some(own.clone());
+            Some((real, own, *hints))
+        }
+        TableSource::Join { left, right, .. } => {
+            replace_target(left, target).or_else(|| replace_target(right, target))
+        }
+        _ => None,
+    }
+}
+
+/// Gives the place of the numbered rows another name.
+fn rename_target(source: &mut TableSource, place: &str) {
+    match source {
+        TableSource::Table { name, .. } if name.name == TARGET => name.name = place.to_string(),
+        TableSource::Join { left, right, .. } => {
+            rename_target(left, place);
+            rename_target(right, place);
+        }
+        _ => {}
+    }
+}
+
+fn first_table(source: &mut TableSource) -> Option<&mut TableSource> {
+    match source {
+        TableSource::Table { .. } => Some(source),
+        TableSource::Join { left, .. } => first_table(left),
+        _ => None,
+    }
+}
+
+/// A table's columns as queries see them.
+pub(crate) fn output_columns(definition: &TableDefinition) -> Vec<OutputColumn> {
+    definition
+        .columns
+        .iter()
+        .map(|column| OutputColumn {
+            collation: column.collation(),
+            source: Some((definition.qualified_name(), column.name.clone())),
+            ..OutputColumn::expression(column.name.clone(), column.sql_type.clone(), column.nullable)
+        })
+        .collect()
+}

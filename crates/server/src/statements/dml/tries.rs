@@ -1,0 +1,98 @@
+//! Statements that change rows beside those of other sessions: done once more if others were quicker.
+
+use std::time::Duration;
+
+use tsql::SqlError;
+use tsql::hints::{TableHint, TableHints};
+
+use crate::session::Session;
+use crate::session::work::{Mark, OpenTable};
+use crate::statements::dml::target::Candidates;
+use crate::statements::evaluation::isolation::locks_ranges;
+use crate::storage::LockMode;
+use crate::storage::RowLocator;
+
+/// How often a statement has been begun anew.
+pub(crate) struct Tries {
+    /// Where it begins.
+    pub mark: Mark,
+    count: u32,
+    /// Locks the table alone from now on.
+    alone: bool,
+    /// The victim of a deadlock that is a transaction of its own may begin anew.
+    survives_deadlocks: bool,
+}
+
+/// After so many tries beside others a statement locks the table.
+const TRIES_BESIDE_OTHERS: u32 = 3;
+/// After so many a deadlock is told to the client.
+const TRIES_MAX: u32 = 6;
+
+/// Begins a statement.
+pub(crate) fn begin_tries(session: &mut Session, survives_deadlocks: bool) -> Result<Tries, SqlError> {
+    session.triggered.clear();
+    Ok(Tries { mark: session.work.start_statement()?, count: 0, alone: false, survives_deadlocks })
+}
+
+/// After an error: whether it was that others were quicker. The statement is then undone and is to be done once more.
+pub(crate) fn tries_again(
+    session: &mut Session,
+    tries: &mut Tries,
+    error: Option<&SqlError>,
+) -> Result<bool, SqlError> {
+    let Some(error) = error else { return Ok(false) };
+    tries.count += 1;
+    if error.is_rows_changed() {
+        // It keeps the pages that it has locked, so each time there is less that can have changed.
+        session.triggered.clear();
+        session.work.undo_statement(&tries.mark)?;
+        tries.alone |= tries.count >= TRIES_BESIDE_OTHERS;
+        return Ok(true);
+    }
+    let again = error.number == 1205
+        && tries.survives_deadlocks
+        && session.work.depth() == 0
+        && tries.count < TRIES_MAX;
+    if again {
+        session.triggered.clear();
+        session.work.end_statement(&tries.mark, false)?;
+        tries.mark = session.work.start_statement()?;
+        tries.alone = true;
+    }
+    Ok(again)
+}
+
+/// Locks the table that a statement changes: beside others who change rows of it, if that is safe. `changes_keys`: keys to which rows
+/// of other tables may refer are changed, or go.
+pub(crate) fn lock_target(
+    session: &mut Session,
+    table: &OpenTable,
+    tries: &Tries,
+    hints: TableHints,
+    changes_keys: bool,
+) -> Result<(), SqlError> {
+    if hints.has(TableHint::NoWait) {
+        // To the end of the statement: pages are not waited for either.
+        session.work.set_lock_timeout(Duration::ZERO);
+    }
+    let definition = &table.definition;
+    let refers_to_itself =
+        || definition.foreign_keys.iter().any(|key| !key.disabled && definition.refers_to(key, definition));
+    let alone = tries.alone
+        || hints.locks_target()
+        || session.work.writes_alone(table)
+        || locks_ranges(session)
+        || changes_keys && refers_to_itself();
+    session.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })
+}
+
+/// Locks the rows that are to be changed among those that were read.
+pub(crate) fn claim_rows(
+    session: &Session,
+    table: &OpenTable,
+    candidates: &Candidates,
+    rows: impl Iterator<Item = usize>,
+) -> Result<(), SqlError> {
+    let locators: Vec<RowLocator> = rows.filter_map(|row| candidates.locators.get(row).cloned()).collect();
+    session.work.claim(table, &locators)
+}

@@ -1,0 +1,132 @@
+//! Isolation levels and table hints: what is locked when a table is read, and what SNAPSHOT allows.
+
+use tsql::SqlError;
+use tsql::ast::StatementKind;
+use tsql::hints::{TableHint, TableHints};
+
+use crate::catalogue::DatabaseEntry;
+use crate::instance::isolation_level;
+use crate::session::Session;
+use crate::session::work::{OpenTable, Place};
+use crate::storage::{ReadLock, Reads};
+
+/// Before a table is read: locks what its hints and the isolation level ask for, and says what a scan of it reads.
+///
+/// Errors: 650, 1222, 1205, 3951, 3952.
+pub(crate) fn start_reading(
+    session: &Session,
+    table: &OpenTable,
+    hints: TableHints,
+) -> Result<Reads, SqlError> {
+    if table.place != Place::Shared || session.settings.format_only {
+        return Ok(Reads::Statement);
+    }
+    check_snapshot(session, table)?;
+    let past = hints.has(TableHint::ReadPast);
+    if past {
+        check_read_past(session, hints)?;
+    }
+    let within = || session.work.is_in_transaction();
+    match read_lock(hints, session.settings.isolation_level, within) {
+        Some(lock) => session.work.lock_for_reading(table, lock, hints.has(TableHint::NoWait))?,
+        None if past => session.work.read_within_transaction(),
+        None => {}
+    }
+    Ok(if past { Reads::Past } else { Reads::Statement })
+}
+
+/// Whether reading tables without hints takes locks.
+pub(crate) fn locks_what_it_reads(session: &Session) -> bool {
+    locks_ranges(session) && session.work.is_in_transaction()
+}
+
+/// A statement begins or has ended.
+pub(crate) fn renew_reads(session: &mut Session) {
+    session.seat.note_transaction(session.settings.isolation_level, session.work.depth());
+    if session.work.lock_timeout() != session.settings.lock_timeout() {
+        // After NOWAIT.
+        session.work.set_lock_timeout(session.settings.lock_timeout());
+    }
+    session.work.renew_reads(session.settings.isolation_level == isolation_level::SNAPSHOT);
+}
+
+/// Whether a table may be touched under SNAPSHOT, if that is the level. Errors: 3951, 3952.
+pub(crate) fn check_snapshot(session: &Session, table: &OpenTable) -> Result<(), SqlError> {
+    if session.settings.isolation_level != isolation_level::SNAPSHOT || table.place != Place::Shared {
+        return Ok(());
+    }
+    let name = &table.definition.database;
+    let directory = session.work.directory();
+    let entry = directory.database(name);
+    if !entry.is_some_and(DatabaseEntry::allows_snapshot) {
+        return Err(SqlError::snapshot_not_allowed(name));
+    }
+    match session.work.depth() > 0 && !session.work.is_snapshot() {
+        true => Err(SqlError::not_begun_as_snapshot(name)),
+        false => Ok(()),
+    }
+}
+
+/// Refuses what changes definitions within a transaction under SNAPSHOT. Errors: 3964.
+pub(crate) fn check_definition_change(session: &Session, statement: &StatementKind) -> Result<(), SqlError> {
+    let changes = matches!(
+        statement,
+        StatementKind::AlterTable { .. }
+            | StatementKind::CreateIndex { .. }
+            | StatementKind::AlterIndex { .. }
+            | StatementKind::DropIndex { .. }
+    );
+    match changes
+        && session.work.is_snapshot()
+        && session.settings.isolation_level == isolation_level::SNAPSHOT
+    {
+        true => Err(SqlError::definition_under_snapshot(&session.database)),
+        false => Ok(()),
+    }
+}
+
+/// READPAST is for levels that would wait for those locks. Errors: 650.
+fn check_read_past(session: &Session, hints: TableHints) -> Result<(), SqlError> {
+    let allowed = match session.settings.isolation_level {
+        isolation_level::READ_COMMITTED | isolation_level::REPEATABLE_READ => {
+            !hints.has(TableHint::Serializable)
+        }
+        isolation_level::SNAPSHOT => hints.has_any(&[TableHint::Update, TableHint::Serializable]),
+        _ => false,
+    };
+    match allowed {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            650,
+            16,
+            1,
+            "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ isolation levels.",
+        )),
+    }
+}
+
+/// How a table is locked that is read under hints and a level. `within`: whether a transaction keeps its locks.
+fn read_lock(hints: TableHints, level: u8, within: impl FnOnce() -> bool) -> Option<ReadLock> {
+    use TableHint::*;
+    if hints.has_any(&[Exclusive, TableExclusive]) {
+        return Some(ReadLock::Exclusive);
+    }
+    if hints.has(Update) {
+        return Some(ReadLock::Update);
+    }
+    if hints.has_any(&[Serializable, RepeatableRead]) {
+        return Some(ReadLock::Shared);
+    }
+    let keeps = matches!(level, isolation_level::REPEATABLE_READ | isolation_level::SERIALIZABLE)
+        && !hints.has_any(&[ReadUncommitted, ReadCommitted, ReadCommittedLock])
+        && within();
+    if keeps {
+        return Some(ReadLock::Shared);
+    }
+    hints.has_any(&[Table, ReadCommittedLock]).then_some(ReadLock::Awaited)
+}
+
+/// Whether the isolation level asks that what was read stays as it was: REPEATABLE READ, SERIALIZABLE.
+pub(crate) fn locks_ranges(session: &Session) -> bool {
+    matches!(session.settings.isolation_level, 3 | 4)
+}

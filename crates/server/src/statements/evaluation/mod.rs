@@ -1,0 +1,10 @@
+//! What names and expressions of a statement mean in its session.
+
+pub(crate) mod answer;
+pub(crate) mod declared_type;
+pub(crate) mod environment;
+pub(crate) mod evaluate;
+pub(crate) mod function;
+pub(crate) mod isolation;
+pub(crate) mod resolve;
+pub(crate) mod scope;

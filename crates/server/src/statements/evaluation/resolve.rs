@@ -1,0 +1,43 @@
+//! What stands behind a name: synonyms and views.
+
+use std::sync::Arc;
+
+use tsql::ObjectName;
+use tsql::SqlError;
+
+use crate::catalogue::{Module, ModuleKind};
+use crate::session::Session;
+use crate::session::work::OpenTable;
+use crate::statements::evaluation::isolation;
+
+/// Synonyms of synonyms beyond which a name is taken for none.
+const SYNONYMS_MAX: usize = 8;
+
+/// The query of a view, with its column names; None if the name is no view's.
+pub(crate) fn view_module(session: &Session, name: &ObjectName) -> Result<Option<Arc<Module>>, SqlError> {
+    let found = session.work.find_module(name, &session.database)?;
+    Ok(found.map(|(_, module)| module).filter(|module| module.definition.kind == ModuleKind::View))
+}
+
+/// What a name stands for: itself, or what a synonym of that name does.
+pub(crate) fn resolved(session: &Session, name: &ObjectName) -> Result<ObjectName, SqlError> {
+    let mut name = name.clone();
+    for _ in 0..SYNONYMS_MAX {
+        let found = session.work.find_module(&name, &session.database)?;
+        let Some(target) = found.and_then(|(_, module)| module.definition.target.clone()) else { break };
+        name = tsql::parse_object_name(&target)?;
+    }
+    Ok(name)
+}
+
+/// The table of a name, as rows of it may be locked.
+pub(crate) fn opened(session: &Session, name: &ObjectName) -> Result<OpenTable, SqlError> {
+    match session.work.find(name, &session.database)? {
+        Some(table) => {
+            isolation::check_snapshot(session, &table)?;
+            Ok(table)
+        }
+        None if name.is_variable() => Err(SqlError::undeclared_table(&name.name)),
+        None => Err(SqlError::invalid_object(&name.to_string())),
+    }
+}

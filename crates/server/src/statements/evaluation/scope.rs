@@ -1,0 +1,50 @@
+//! Statements that run as a scope of their own: the texts of EXEC and sp_executesql, bodies of modules.
+
+use tsql::SqlError;
+use tsql::ast::Statement;
+
+use crate::session::Session;
+use crate::session::frame::{Flow, Frame};
+use crate::session::output::Output;
+
+/// Runs the text of sp_executesql, EXEC('…') and prepared statements in `frame`, as a scope of its own.
+pub(crate) async fn run_text(
+    session: &mut Session,
+    text: &str,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let parsed = session.instance.statements.parse(text, session.settings.quoted_identifier)?;
+    run_statements(session, &parsed.statements, frame, output).await
+}
+
+/// Runs statements as a scope of its own.
+pub(crate) async fn run_statements(
+    session: &mut Session,
+    statements: &[Statement],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let outer = (session.settings.format_only, session.settings.clone());
+    // SCOPE_IDENTITY() of a scope is its own; the outermost one, all batches of a session, has its value back afterwards.
+    let scope_identity = session.last.scope_identity.take();
+    enter(session, frame);
+    let flow = (session.interpreter.run)(session, statements, frame, output).await;
+    let left = session.work.leave_scope();
+    session.last.scope_identity = scope_identity;
+    // SET options of a scope end with it.
+    let identity_insert = session.settings.identity_insert.clone();
+    session.settings = outer.1;
+    session.settings.identity_insert = identity_insert;
+    session.settings.format_only = outer.0;
+    session.work.set_lock_timeout(session.settings.lock_timeout());
+    left.and(flow)
+}
+
+/// The tables of a scope that begins.
+pub(crate) fn enter(session: &mut Session, frame: &mut Frame) {
+    session.work.enter_scope();
+    for (name, table) in frame.tables.drain(..) {
+        session.work.put_variable(&name, table);
+    }
+}

@@ -1,0 +1,30 @@
+//! Requests, batches and control of flow: statements one after the other.
+
+pub(crate) mod dispatch;
+pub(crate) mod execute;
+pub(crate) mod function_body;
+pub(crate) mod light;
+pub(crate) mod messages;
+pub(crate) mod set_option;
+pub(crate) mod transaction;
+pub(crate) mod uncommittable;
+
+use std::sync::Arc;
+
+use tsql::SqlError;
+
+use crate::instance::Instance;
+use crate::session::interpreter::Interpreter;
+use crate::session::{LoginSettings, Session};
+
+/// What sessions are given to run statements within statements.
+static INTERPRETER: Interpreter = Interpreter {
+    run: |session, statements, frame, output| Box::pin(dispatch::run(session, statements, frame, output)),
+    value: function_body::value,
+    rows: function_body::rows,
+};
+
+/// Opens a session for a login. Errors: 4060 if the database does not exist.
+pub fn open_session(instance: Arc<Instance>, login: LoginSettings) -> Result<Session, SqlError> {
+    Session::open(instance, login, &INTERPRETER)
+}

@@ -1,0 +1,43 @@
+//! Transactions that an error within TRY has made uncommittable: they can be read in and rolled back, nothing else.
+
+use tsql::SqlError;
+
+use crate::session::Session;
+use crate::session::output::Output;
+use crate::session::response::{DoneKind, Response, SessionChange};
+use crate::statements::evaluation::answer;
+
+/// After an error that takes the transaction with it. Where a TRY will catch the error the transaction becomes uncommittable, elsewhere
+/// it is rolled back.
+pub(crate) async fn lose_transaction(
+    session: &mut Session,
+    error: &SqlError,
+    is_tried: bool,
+    output: &mut Output,
+) {
+    if is_tried && session.work.depth() > 0 {
+        // What others wait for goes at once.
+        session.work.doom(error.ends_transaction());
+    } else {
+        undo_transaction(session, output).await;
+    }
+}
+
+/// Rolls back the transaction, if there is one, and tells the client.
+async fn undo_transaction(session: &mut Session, output: &mut Output) {
+    if let Some(descriptor) = session.work.rollback() {
+        session.application_locks.end_transaction();
+        output.send(Response::Change(SessionChange::TransactionRolledBack(descriptor))).await;
+    }
+}
+
+/// At the end of a request: an uncommittable transaction does not last longer. 3998.
+pub(crate) async fn end_uncommittable(session: &mut Session, output: &mut Output) {
+    if !session.work.is_doomed() {
+        return;
+    }
+    undo_transaction(session, output).await;
+    let text =
+        "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
+    answer::refuse(session, SqlError::new(3998, 16, 1, text), DoneKind::Statement, output).await;
+}

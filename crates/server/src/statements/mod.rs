@@ -1,0 +1,13 @@
+//! What runs: a statement is a function of the session's state, its scope and where answers go.
+
+pub(crate) mod administration;
+pub(crate) mod cursor;
+pub(crate) mod ddl;
+pub(crate) mod dml;
+pub(crate) mod evaluation;
+pub(crate) mod interpreter;
+pub(crate) mod procedures;
+
+pub use dml::bulk::{BulkWriter, begin_bulk};
+pub use interpreter::execute::execute;
+pub use interpreter::open_session;

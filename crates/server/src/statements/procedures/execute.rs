@@ -1,0 +1,258 @@
+//! EXEC, remote calls and the system procedures.
+
+use query::Datum;
+use tds::SqlType;
+use tsql::ObjectName;
+use tsql::SqlError;
+use tsql::ast::Execute;
+use tsql::expression::Expr;
+use tsql::parse_declarations;
+
+use crate::catalogue::Module;
+use crate::catalogue::procedure_names::NAMES;
+use crate::session::Session;
+use crate::session::frame::{Flow, Frame};
+use crate::session::output::Output;
+use crate::session::response::Response;
+use crate::statements::ddl::rename;
+use crate::statements::dml::parallel;
+use crate::statements::evaluation::answer;
+use crate::statements::evaluation::evaluate;
+use crate::statements::evaluation::resolve;
+use crate::statements::evaluation::scope;
+use crate::statements::procedures::application_lock;
+use crate::statements::procedures::argument::{Argument, Outcome, text_of};
+use crate::statements::procedures::call;
+use crate::statements::procedures::cursors;
+use crate::statements::procedures::each;
+use crate::statements::procedures::extended_property;
+use crate::statements::procedures::help;
+use crate::statements::procedures::messages;
+use crate::statements::procedures::parameters::Signature;
+use crate::statements::procedures::prepared;
+use crate::statements::procedures::show;
+use crate::statements::procedures::space;
+use crate::statements::procedures::triggers;
+use crate::statements::procedures::views;
+
+const RENAME: Signature =
+    Signature { name: "sp_rename", parameters: &["@objname", "@newname", "@objtype"], required: 2 };
+
+const CONFIGURE: Signature =
+    Signature { name: "sp_configure", parameters: &["@configname", "@configvalue"], required: 0 };
+const SET_SESSION_CONTEXT: Signature =
+    Signature { name: "sp_set_session_context", parameters: &["@key", "@value", "@read_only"], required: 2 };
+
+/// EXEC of a procedure.
+pub(crate) async fn execute_procedure(
+    session: &mut Session,
+    execute: &Execute,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut arguments = Vec::with_capacity(execute.arguments.len());
+    for argument in &execute.arguments {
+        let table = match &argument.value {
+            Some(Expr::Variable(name)) => session.work.variable(name).cloned(),
+            _ => None,
+        };
+        let (value, sql_type) = match &argument.value {
+            _ if table.is_some() => (Datum::Null, SqlType::Int),
+            Some(expr) => evaluate::value(session, expr, frame).await?,
+            None => (Datum::Null, SqlType::Int),
+        };
+        let variable = match &argument.value {
+            Some(Expr::Variable(name)) if argument.output => Some(name.clone()),
+            _ => None,
+        };
+        arguments.push(Argument {
+            name: argument.name.clone().unwrap_or_default(),
+            value,
+            sql_type,
+            output: argument.output,
+            variable,
+            default: argument.value.is_none(),
+            table,
+        });
+    }
+    let name = execute.procedure.name.to_ascii_lowercase();
+    let database = execute.procedure.database.clone();
+    let outcome = match own_procedure(session, &execute.procedure)? {
+        Some(module) => call::call_procedure(session, &module, &arguments, frame, output).await?,
+        None => run_system_procedure(session, &name, database.as_deref(), &arguments, frame, output).await?,
+    };
+    for (position, value, sql_type) in &outcome.outputs {
+        if let Some(variable) = arguments.get(*position).and_then(|argument| argument.variable.as_ref()) {
+            frame.assign(variable, value.clone(), sql_type)?;
+        }
+    }
+    if let Some(status) = &execute.status {
+        frame.assign(status, Datum::Int(i64::from(outcome.status)), &SqlType::Int)?;
+    }
+    if outcome.stop || output.stopped() {
+        return Ok(Flow::Stop);
+    }
+    show::end_scope(outcome.status, frame, output).await;
+    Ok(Flow::Next)
+}
+
+/// The user's procedure of a name; None if there is none, or if it is the system's.
+pub(crate) fn own_procedure(
+    session: &Session,
+    name: &ObjectName,
+) -> Result<Option<std::sync::Arc<Module>>, SqlError> {
+    let system = name.schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("sys"));
+    let known = || {
+        let more = ["sp_reset_connection", "sp_tablecollations", "sp_tablecollations_90"];
+        NAMES.iter().chain(&more).any(|known| known.eq_ignore_ascii_case(&name.name))
+    };
+    if system || name.schema.is_none() && known() {
+        return Ok(None);
+    }
+    let name = resolve::resolved(session, name)?;
+    Ok(session.work.find_module(&name, &session.database)?.map(|(_, module)| module))
+}
+
+/// EXEC ('…').
+pub(crate) async fn execute_text(
+    session: &mut Session,
+    text: &str,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Flow, SqlError> {
+    let mut inner = frame.inner()?;
+    let flow = scope::run_text(session, text, &mut inner, output).await?;
+    if flow == Flow::Stop {
+        return Ok(Flow::Stop);
+    }
+    show::end_scope(0, frame, output).await;
+    Ok(Flow::Next)
+}
+
+/// Runs a procedure of the system. Errors: 2812 for any other.
+pub(crate) async fn run_system_procedure(
+    session: &mut Session,
+    name: &str,
+    database: Option<&str>,
+    arguments: &[Argument],
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<Outcome, SqlError> {
+    match name {
+        "sp_executesql" => {
+            let statement = text_of(arguments, 0, "@stmt").or_else(|| text_of(arguments, 0, "@statement"));
+            let Some(statement) = statement else {
+                // NULL is no statement.
+                if arguments.first().is_some_and(|argument| argument.value.is_null()) {
+                    return Ok(Outcome::plain());
+                }
+                return Err(SqlError::new(
+                    214,
+                    16,
+                    2,
+                    "Procedure expects parameter '@statement' of type 'ntext/nchar/nvarchar'.",
+                ));
+            };
+            let declared = text_of(arguments, 1, "@params").unwrap_or_default();
+            let declarations = parse_declarations(&declared)?;
+            let values = arguments.get(2..).unwrap_or_default();
+            prepared::parameterised(session, &statement, &declarations, values, 2, frame, output).await
+        }
+        // What a pool's own reset does; SQLAlchemy's documentation calls it by name.
+        "sp_reset_connection" => {
+            for change in session.reset(false) {
+                output.send(Response::Change(change)).await;
+            }
+            Ok(Outcome::plain())
+        }
+        // Accepted: they change nothing that this server has.
+        "sp_configure" => {
+            let parameters = CONFIGURE.bind(arguments)?;
+            parallel::configure(session, parameters.text(0), parameters.int(1), output).await?;
+            Ok(Outcome::plain())
+        }
+        "sp_updatestats" => {
+            let text = "Statistics for all tables have been updated.";
+            answer::inform(session, SqlError::new(15005, 0, 1, text), output).await;
+            Ok(Outcome::plain())
+        }
+        "sp_tableoption" => Ok(Outcome::plain()),
+        "sp_settriggerorder" => {
+            triggers::set_trigger_order(session, arguments)?;
+            Ok(Outcome::plain())
+        }
+        "sp_addextendedproperty" | "sp_updateextendedproperty" | "sp_dropextendedproperty" => {
+            extended_property::extended_property(session, name, database, arguments)?;
+            Ok(Outcome::plain())
+        }
+        "sp_msforeachtable" | "sp_msforeachdb" => {
+            each::for_each(session, name, arguments, frame, output).await
+        }
+        "sp_help" | "sp_helpindex" | "sp_helpconstraint" | "sp_helptext" => {
+            help::run(session, name, arguments, frame, output).await
+        }
+        "sp_addmessage" | "sp_dropmessage" => {
+            messages::change_messages(session, name, arguments)?;
+            Ok(Outcome::plain())
+        }
+        "sp_describe_parameter_encryption" => {
+            for view in messages::parameter_encryption(arguments)? {
+                show::show_view(session, view, output).await?;
+            }
+            Ok(Outcome::plain())
+        }
+        "sp_spaceused" => {
+            space::show_space(session, database, arguments, output).await?;
+            Ok(Outcome::plain())
+        }
+        "sp_getapplock" => application_lock::get_application_lock(session, arguments).await,
+        "sp_releaseapplock" => application_lock::release_application_lock(session, arguments),
+        "sp_rename" => {
+            let parameters = RENAME.bind(arguments)?;
+            let (name, new) = (parameters.text(0), parameters.text(1).filter(|new| !new.is_empty()));
+            let (Some(name), Some(new)) = (name, new) else {
+                return Err(SqlError::new(
+                    15223,
+                    11,
+                    1,
+                    "Error: The input parameter 'newname' is not allowed to be null.",
+                ));
+            };
+            rename::run(session, &name, &new, parameters.text(2).as_deref(), frame)?;
+            let caution =
+                "Caution: Changing any part of an object name could break scripts and stored procedures.";
+            answer::inform(session, SqlError::new(15477, 0, 1, caution), output).await;
+            Ok(Outcome::plain())
+        }
+        "sp_set_session_context" => {
+            let parameters = SET_SESSION_CONTEXT.bind(arguments)?;
+            let key = parameters.text(0).filter(|key| !key.is_empty() && key.len() <= 256);
+            let key = key.ok_or_else(|| {
+                SqlError::new(15666, 16, 1, "Cannot set key in the session context. The size of the key cannot exceed 256 bytes or be NULL.")
+            })?;
+            if let Some(value) = parameters.argument(1) {
+                let read_only = matches!(parameters.text(2).as_deref(), Some("1"));
+                std::sync::Arc::make_mut(&mut session.context).set(
+                    &key,
+                    value.value.clone(),
+                    value.sql_type.clone(),
+                    read_only,
+                )?;
+            }
+            Ok(Outcome::plain())
+        }
+        "sp_cursor" | "sp_cursoropen" | "sp_cursorprepare" | "sp_cursorexecute" | "sp_cursorprepexec"
+        | "sp_cursorunprepare" | "sp_cursorfetch" | "sp_cursoroption" | "sp_cursorclose" => {
+            cursors::cursor_call(session, name, arguments, frame, output).await
+        }
+        "sp_prepare" | "sp_prepexec" | "sp_prepexecrpc" | "sp_execute" | "sp_unprepare" => {
+            prepared::prepared_call(session, name, arguments, frame, output).await
+        }
+        other => {
+            let view = views::catalogue_view(session, other, database, arguments, frame)?;
+            let view = view.ok_or_else(|| SqlError::unknown_procedure(other))?;
+            show::show_view(session, view, output).await?;
+            Ok(Outcome::plain())
+        }
+    }
+}
