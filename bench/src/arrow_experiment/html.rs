@@ -5,18 +5,11 @@ use std::fmt::Write;
 use load::report::grouped;
 
 use super::summary::{Figures, Results, spread};
+use crate::experiment::chart::{self, Bar, COLOURS, PartedBar, RGBColor};
 use crate::experiment::{STYLE, escaped};
 
-/// Width of the charts' bars, in pixels.
-const BAR_WIDTH: f64 = 520.0;
-/// Phases in the order in which rows pass them, with a colour that is told apart without colour vision.
-const PHASES: [(&str, &str); 5] = [
-    ("read", "#cc79a7"),
-    ("encode", "#0072b2"),
-    ("send", "#56b4e9"),
-    ("wait", "#e69f00"),
-    ("key", "#009e73"),
-];
+/// Phases in the order in which rows pass them.
+const PHASES: [&str; 5] = ["read", "encode", "send", "wait", "key"];
 
 /// The page.
 pub fn page(results: &Results) -> String {
@@ -47,38 +40,30 @@ pub fn page(results: &Results) -> String {
 
 /// Bars of rows a second, each with a line from the smallest to the largest.
 fn rates(page: &mut String, results: &Results) {
-    let fastest = results.variants.iter().map(|figures| figures.rows_per_second.max).fold(0.0, f64::max);
-    page.push_str("<h2>Rows a second</h2>\n");
-    chart(page, results, |page, figures, y| {
-        let rate = figures.rows_per_second;
-        let width = |rate: f64| if fastest > 0.0 { rate / fastest * BAR_WIDTH } else { 0.0 };
-        let _ = write!(
-            page,
-            "<rect x=\"260\" y=\"{y}\" width=\"{:.1}\" height=\"16\" fill=\"#0072b2\"/>\
-             <line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"#000\"/>\
-             <text x=\"{:.1}\" y=\"{}\">{}</text>",
-            width(rate.median),
-            260.0 + width(rate.min),
-            260.0 + width(rate.max),
-            266.0 + width(rate.max),
-            y + 12,
-            grouped(rate.median.round() as u64),
-            middle = y + 8,
-        );
-    });
+    let bars: Vec<Bar> = results
+        .variants
+        .iter()
+        .map(|figures| Bar {
+            name: figures.name.clone(),
+            value: figures.rows_per_second,
+            label: grouped(figures.rows_per_second.median.round() as u64),
+        })
+        .collect();
+    let _ = writeln!(page, "<h2>Rows a second</h2>\n{}", chart::bars(&bars));
 }
 
 /// Bars of time by phase, a row's worth each.
 fn phases(page: &mut String, results: &Results) {
     page.push_str("<h2>Time of a row by phase</h2>\n<p>Phases of a bulk load overlap, so a bar may be longer than the run.</p>\n<p class=\"key\">");
-    for (phase, colour) in PHASES {
-        let _ = write!(page, "<span><b style=\"color:{colour}\">&#9632;</b> {phase}</span>");
+    for (phase, RGBColor(red, green, blue)) in PHASES.iter().zip(COLOURS) {
+        let _ = write!(page, "<span><b style=\"color:rgb({red},{green},{blue})\">&#9632;</b> {phase}</span>");
     }
     page.push_str("</p>\n");
     let per_row = |figures: &Figures, phase: &str| {
-        figures.phase_seconds.get(phase).map_or(0.0, |seconds| seconds.median / figures.rows().max(1) as f64)
+        let nanoseconds = figures.phase_seconds.get(phase).map_or(0.0, |seconds| seconds.median * 1e9);
+        nanoseconds / figures.rows().max(1) as f64
     };
-    let total = |figures: &Figures| PHASES.iter().map(|(phase, _)| per_row(figures, phase)).sum::<f64>();
+    let total = |figures: &Figures| PHASES.iter().map(|phase| per_row(figures, phase)).sum::<f64>();
     // Statements row by row take so much longer that nothing else could be seen beside them: their bar is cut.
     let longest = results
         .variants
@@ -86,32 +71,16 @@ fn phases(page: &mut String, results: &Results) {
         .filter(|figures| figures.variant.method == super::Method::Bulk)
         .map(total)
         .fold(0.0, f64::max);
-    chart(page, results, |page, figures, y| {
-        let mut x = 260.0;
-        for (phase, colour) in PHASES {
-            let share = if longest > 0.0 { per_row(figures, phase) / longest } else { 0.0 };
-            let width = (share * BAR_WIDTH).min(260.0 + BAR_WIDTH - x);
-            let _ = write!(
-                page,
-                "<rect x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"16\" fill=\"{colour}\"/>"
-            );
-            x += width;
-        }
-        let _ =
-            write!(page, "<text x=\"{:.1}\" y=\"{}\">{:.0} ns</text>", x + 6.0, y + 12, total(figures) * 1e9);
-    });
-}
-
-/// A labelled line for each variant.
-fn chart(page: &mut String, results: &Results, bar: impl Fn(&mut String, &Figures, usize)) {
-    let height = results.variants.len() * 24 + 4;
-    let _ = write!(page, "<svg width=\"880\" height=\"{height}\" role=\"img\">");
-    for (index, figures) in results.variants.iter().enumerate() {
-        let y = index * 24 + 4;
-        let _ = write!(page, "<text x=\"0\" y=\"{}\">{}</text>", y + 12, escaped(&figures.name));
-        bar(page, figures, y);
-    }
-    page.push_str("</svg>\n");
+    let bars: Vec<PartedBar> = results
+        .variants
+        .iter()
+        .map(|figures| PartedBar {
+            name: figures.name.clone(),
+            parts: PHASES.iter().map(|phase| per_row(figures, phase)).collect(),
+            label: format!("{:.0} ns", total(figures)),
+        })
+        .collect();
+    page.push_str(&chart::parted_bars(&bars, longest));
 }
 
 fn table(page: &mut String, results: &Results) {
@@ -168,7 +137,7 @@ mod tests {
         {
             assert!(page.contains(expected), "{expected}: {page}");
         }
-        for foreign in ["http", "src=", "<script"] {
+        for foreign in ["href", "src=", "<script"] {
             assert!(!page.contains(foreign), "{foreign}");
         }
         assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());

@@ -1,5 +1,6 @@
 //! What the experiments share: the server that they run against, what they ask it, how they verify, and how they report.
 
+pub mod chart;
 mod figures;
 mod host_server;
 mod interrupt;
@@ -15,13 +16,14 @@ mod verification;
 
 use std::error::Error;
 
+pub use chart::{Bar, Line};
 pub use figures::{
     FileIo, Physical, Space, Told, Wait, answer, file_io, number, physical, space, text, waits,
 };
 pub use host_server::{Keeping, ServerArguments};
 pub use interrupt::{Interrupt, Interrupted};
 pub use log_figures::{LogMark, LogOperation, LogUse};
-pub use page::{Bar, Line, Page, STYLE, escaped};
+pub use page::{Page, STYLE, escaped};
 pub use program::{Finished, beside, run_program};
 pub use recovery::Recovery;
 pub use report::{Findings, ReportArguments, turns};
