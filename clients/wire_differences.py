@@ -52,8 +52,8 @@ RUST = [
     *KNOWN_LENGTHS,
     Explained("Mark of the byte order in XML", "value", "xml .*", ANY, "fffe.*"),
     Explained("The end of the stream", "end", "", "fd(00){12}", "fd(00){8}"),
-    Explained("Sizes that nobody reads", "size", DECIMALS, "length 17, .*", "length 10[68], .*"),
-    Explained("Sizes that nobody reads", "size", "(text|image) .*", "length 0x7fffffff", "length 0x7ffffffe"),
+    Explained("Sizes without effect", "size", DECIMALS, "length 17, .*", "length 10[68], .*"),
+    Explained("Sizes without effect", "size", "(text|image) .*", "length 0x7fffffff", "length 0x7ffffffe"),
     Explained("Spelling of INSERT BULK", "declaration", r"numeric\(.*", "numeric.*", "decimal.*"),
 ]
 
@@ -68,9 +68,9 @@ EXPLAINED: dict[str, list[Explained]] = {
         Explained("Order of columns", "column order", "", "the table's", "another"),
         Explained("Flags of columns", "flags", ".* NOT NULL", "0008", "000[46]"),
         Explained("Flags of columns", "flags", ".* NULL", "0009", "000[57]"),
-        Explained("Sizes that nobody reads", "size", DECIMALS, "length 17, .*", "length 19, .*"),
-        Explained("Sizes that nobody reads", "size", "ntext .*", "length 0x7ffffffe", "length 0x7fffffff"),
-        Explained("Sizes that nobody reads", "size", "sql_variant .*", "length 0x1f49", "length 0x1f40"),
+        Explained("Sizes without effect", "size", DECIMALS, "length 17, .*", "length 19, .*"),
+        Explained("Sizes without effect", "size", "ntext .*", "length 0x7ffffffe", "length 0x7fffffff"),
+        Explained("Sizes without effect", "size", "sql_variant .*", "length 0x1f49", "length 0x1f40"),
         Explained(
             "Types of variants",
             "frame",
@@ -106,6 +106,6 @@ EXPLAINED: dict[str, list[Explained]] = {
             Explained("Types of the source", place, f"({TEMPORAL} NOT NULL|uniqueidentifier .*)", ANY, ANY)
             for place in ("collation", "frame", "size", "token", "value")
         ),
-        *(Explained("Large types of old", place, LOBS, ANY, ANY) for place in ("frame", "size", "token")),
+        *(Explained("Deprecated large types", place, LOBS, ANY, ANY) for place in ("frame", "size", "token")),
     ],
 }
