@@ -11,6 +11,7 @@ use formats::{BatchReader, Format, FormatError, InferredSchema, Location};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use pyo3_arrow::input::AnyRecordBatch;
+use rows::CheckedReader;
 
 use crate::failure;
 
@@ -114,7 +115,8 @@ fn arrow_reader(data: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn RecordBatchR
     // A stream first: what has both (a record batch) gives the same either way.
     for method in ["__arrow_c_stream__", "__arrow_c_array__"] {
         if data.hasattr(method)? {
-            return data.extract::<AnyRecordBatch>()?.into_reader().map(Some);
+            let reader = data.extract::<AnyRecordBatch>()?.into_reader()?;
+            return Ok(Some(Box::new(CheckedReader::new(reader))));
         }
     }
     Ok(None)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import struct
 from decimal import Decimal
 
 import adbc_driver_manager
@@ -66,6 +67,15 @@ def test_a_value_that_does_not_fit_is_named(adbc):
         assert caught.value.status_code == adbc_driver_manager.AdbcStatusCode.INVALID_DATA
         cursor.execute("SELECT COUNT(*) AS n FROM t")
         assert cursor.fetchone() == (0,)
+
+
+def test_text_that_is_not_utf8_is_refused(adbc):
+    buffers = [None, pa.py_buffer(struct.pack("<iii", 0, 2, 4)), pa.py_buffer(b"ok\xff\xfe")]
+    table = pa.table({"name": pa.Array.from_buffers(pa.string(), 2, buffers)})
+    with adbc.cursor() as cursor, pytest.raises(Exception, match=r'row 2, column "name": .*UTF-?8'):
+        cursor.adbc_ingest("unsound", table, mode="create")
+    with adbc.cursor() as cursor, pytest.raises(Exception, match=r'row 2, column "name": .*UTF-?8'):
+        cursor.executemany("SELECT @p1", table)
 
 
 def test_errors_carry_the_servers_number(adbc):

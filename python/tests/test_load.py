@@ -1,6 +1,7 @@
 """Loading: everything that holds Arrow data, and everything that goes wrong."""
 
 import datetime as dt
+import struct
 import threading
 import time
 from decimal import Decimal
@@ -278,3 +279,36 @@ def test_values_come_back_as_they_were(bulkwire_db, sql_type, array):
     back = bulkwire_db.read("SELECT v FROM t").to_arrow().column("v").combine_chunks()
     assert back.type == array.type
     assert back.to_pylist() == array.to_pylist()
+
+
+def unsound(arrow_type: pa.DataType, middle_offset: int = 2) -> pa.Table:
+    """Two texts, of which the second one is no UTF-8: nobody looks at buffers that cross the C data interface."""
+    offsets = {"string": "<iii", "large_string": "<qqq"}[str(arrow_type)]
+    buffers = [None, pa.py_buffer(struct.pack(offsets, 0, middle_offset, 4)), pa.py_buffer(b"ok\xff\xfe")]
+    return pa.table({"name": pa.Array.from_buffers(arrow_type, 2, buffers)})
+
+
+@pytest.mark.parametrize("column", ["nvarchar(20)", "varchar(20)", "varchar(max)", "char(5)", "xml"])
+@pytest.mark.parametrize("arrow_type", [pa.string(), pa.large_string()], ids=str)
+def test_text_that_is_not_utf8_is_refused_with_its_row(bulkwire_db, column, arrow_type):
+    bulkwire_db.execute(f"CREATE TABLE unsound (name {column})")
+    sound = pa.table({"name": pa.array(["first"], arrow_type)})
+    with pytest.raises(bulkwire.SourceError, match=r'row 3, column "name": .*UTF-?8'):
+        bulkwire_db.load("unsound", pa.concat_tables([sound, unsound(arrow_type)]))
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM unsound") == [(0,)]
+
+
+def test_offsets_that_lead_out_of_their_buffer_are_refused(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE unsound (name nvarchar(20))")
+    with pytest.raises(bulkwire.SourceError, match='column "name" in the batch that begins with row 1'):
+        bulkwire_db.load("unsound", unsound(pa.string(), middle_offset=4_000_000))
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM unsound") == [(0,)]
+
+
+def test_decimals_beyond_their_precision_are_refused(bulkwire_db):
+    bulkwire_db.execute("CREATE TABLE unsound (price decimal(5, 2))")
+    buffers = [None, pa.py_buffer((10**30).to_bytes(16, "little"))]
+    table = pa.table({"price": pa.Array.from_buffers(pa.decimal128(5, 2), 1, buffers)})
+    with pytest.raises(bulkwire.Error, match="price"):
+        bulkwire_db.load("unsound", table)
+    assert bulkwire_db.fetch("SELECT COUNT(*) FROM unsound") == [(0,)]

@@ -11,6 +11,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use load::{LentClient, Query, RowStream, SharedClient, Waited};
 use rows::mapping::{Form, field_for};
+use rows::{CheckedReader, check_foreign};
 use tds::{SqlType, Value};
 
 use crate::bound::{Naming, Parameter, parameters};
@@ -103,6 +104,7 @@ fn open_stream(
 
 impl adbc_core::Statement for Statement {
     fn bind(&mut self, batch: RecordBatch) -> Result<()> {
+        check_foreign(&batch, 1).map_err(|error| invalid(error.to_string()))?;
         let schema = batch.schema();
         // One batch at hand can be measured, should a table be created for it.
         self.ingest.sample = Some(batch.clone());
@@ -112,7 +114,7 @@ impl adbc_core::Statement for Statement {
 
     fn bind_stream(&mut self, reader: BoundRows) -> Result<()> {
         self.ingest.sample = None;
-        self.bound = Some(reader);
+        self.bound = Some(Box::new(CheckedReader::new(reader)));
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 //! | [`encode`](BoundBatch) | the columnar scatter: checked columns to ROW tokens |
 //! | [`insert_bulk`] | the text of `INSERT BULK` |
 //! | [`decode`] | the columnar gather: ROW tokens to columns |
+//! | [`foreign`](CheckedReader) | a look at batches that another library made |
 //! | [`text`] | SQL Server's spellings of values, read and written |
 //!
 //! Everything that can go wrong with a value goes wrong in [`Plan::bind`], before a byte is written, and the error
@@ -19,6 +20,7 @@ mod cast;
 mod cell_error;
 pub mod decode;
 mod encode;
+mod foreign;
 pub mod insert_bulk;
 pub mod mapping;
 mod plan;
@@ -28,6 +30,7 @@ pub use cast::{CastOptions, Refusal};
 pub use cell_error::{CellError, CellErrorReason, LengthUnit};
 pub use decode::{Decoder, DecoderError, RowDecodeError, RowDecodeErrorReason};
 pub use encode::BoundBatch;
+pub use foreign::{CheckedReader, UnsoundArrow, check_foreign};
 pub use insert_bulk::{BulkHints, insert_bulk_statement};
 pub use mapping::Form;
 pub use plan::{Mapping, Plan, PlanError, PlanNote};

@@ -1,0 +1,97 @@
+//! Record batches that came through Arrow's C data interface, as memory of another library.
+//!
+//! That interface hands over pointers, and nobody has looked at what is behind them. Text that is not UTF-8 and offsets out of order
+//! are refused here; everything behind this door relies on them.
+
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use thiserror::Error;
+
+/// A value, or a column, that does not hold what its type says.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnsoundArrow {
+    /// One value; text that is not UTF-8, most often.
+    #[error("row {row}, column \"{column}\": {reason}")]
+    Value {
+        /// Counted from 1, over all batches.
+        row: u64,
+        /// The column's name.
+        column: String,
+        /// Arrow's words for it.
+        reason: String,
+    },
+    /// Offsets, lengths or keys that lead out of their buffers.
+    #[error("column \"{column}\" in the batch that begins with row {row}: {reason}")]
+    Column {
+        /// The batch's first row, counted from 1 over all batches.
+        row: u64,
+        /// The column's name.
+        column: String,
+        /// Arrow's words for it.
+        reason: String,
+    },
+}
+
+/// Looks at a batch whose first row is row `first_row` (counted from 1) of all.
+///
+/// # Errors
+/// The first column that is not what its type says, and in it the first value.
+pub fn check_foreign(batch: &RecordBatch, first_row: u64) -> Result<(), UnsoundArrow> {
+    let schema = batch.schema_ref();
+    for (field, array) in schema.fields().iter().zip(batch.columns()) {
+        let Err(error) = array.to_data().validate_full() else { continue };
+        let column = field.name().clone();
+        return Err(match first_unsound(array) {
+            Some((row, reason)) => {
+                UnsoundArrow::Value { row: first_row + row as u64, column, reason: reason.to_string() }
+            }
+            None => UnsoundArrow::Column { row: first_row, column, reason: error.to_string() },
+        });
+    }
+    Ok(())
+}
+
+/// The first value that is unsound while those around it are not to blame.
+fn first_unsound(array: &ArrayRef) -> Option<(usize, ArrowError)> {
+    // Text alone is looked at value by value: with broken offsets there is no value to cut out.
+    if !array.data_type().is_string() || array.to_data().validate().is_err() {
+        return None;
+    }
+    (0..array.len()).find_map(|row| Some((row, array.slice(row, 1).to_data().validate_full().err()?)))
+}
+
+/// A reader of batches from another library, each of which is looked at before it is handed on.
+pub struct CheckedReader<R> {
+    inner: R,
+    rows: u64,
+}
+
+impl<R: RecordBatchReader> CheckedReader<R> {
+    /// Looks at what `inner` reads.
+    pub fn new(inner: R) -> CheckedReader<R> {
+        CheckedReader { inner, rows: 0 }
+    }
+}
+
+impl<R: RecordBatchReader> Iterator for CheckedReader<R> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = match self.inner.next()? {
+            Ok(batch) => batch,
+            Err(error) => return Some(Err(error)),
+        };
+        if let Err(error) = check_foreign(&batch, self.rows + 1) {
+            return Some(Err(ArrowError::ExternalError(Box::new(error))));
+        }
+        self.rows += batch.num_rows() as u64;
+        Some(Ok(batch))
+    }
+}
+
+impl<R: RecordBatchReader> RecordBatchReader for CheckedReader<R> {
+    fn schema(&self) -> SchemaRef {
+        self.inner.schema()
+    }
+}
