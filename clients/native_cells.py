@@ -12,7 +12,7 @@ import cells
 
 EPOCH = datetime.date(1900, 1, 1)
 
-# The type that bcp_bind is told, by the column's type.
+# The type that bcp_bind takes, by the column's type.
 TOKENS = {
     "bit": 0x32,
     "tinyint": 0x30,

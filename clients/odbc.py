@@ -16,7 +16,7 @@ def driver() -> pathlib.Path:
 
 
 def server_options(server, **options: str) -> str:
-    """What every ODBC client needs; options are keywords of the driver. `Encrypt` is `yes` unless told."""
+    """What every ODBC client needs; options are keywords of the driver. `Encrypt` is `yes` by default."""
     keywords = {
         "Server": f"{server.host},{server.port}",
         "UID": server.user,

@@ -65,7 +65,7 @@ def service(binaries, tmp_path_factory) -> Iterator[Service]:
 
 @contextlib.contextmanager
 def seeded(name: str) -> Iterator[int]:
-    """A seed, which is told of if the test fails."""
+    """A seed, which is shown if the test fails."""
     seed = int(os.environ.get("BULKWIRE_ISOLATION_SEED") or random.SystemRandom().randrange(2**32))
     print(f"{name}: BULKWIRE_ISOLATION_SEED={seed}")
     yield seed

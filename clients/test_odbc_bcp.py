@@ -38,7 +38,7 @@ def program(tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture
 def run(program, server):
-    """Runs a command of the program; fails if it fails unless told otherwise."""
+    """Runs a command of the program; fails if it fails, unless `check` is off."""
 
     def run(*arguments: object, fails: bool = False, endpoint=server, **options: str) -> list[str]:
         done = subprocess.run(

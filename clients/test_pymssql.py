@@ -15,7 +15,7 @@ from relay import relayed
 
 
 def connect(server, **options):
-    """A connection with autocommit unless told otherwise."""
+    """A connection, with autocommit by default."""
     return pymssql.connect(
         server=server.host,
         port=str(server.port),

@@ -16,7 +16,7 @@ from relay import relayed
 
 
 def connect(server, **options):
-    """A connection with autocommit unless told otherwise."""
+    """A connection, with autocommit by default."""
     return pytds.connect(
         **{
             "dsn": server.host,

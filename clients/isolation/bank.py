@@ -1,4 +1,4 @@
-"""Accounts between which money moves: whoever reads all of them at one moment finds the same sum."""
+"""Accounts between which money moves: a reader that sees all of them at one moment finds the same sum."""
 
 from __future__ import annotations
 

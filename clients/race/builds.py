@@ -1,9 +1,8 @@
 """How contestants are built: each function returns the first words of a contestant's command.
 
-A function builds once per run of the harness (optimised, as users of the client would build it, unless
-`OPTIMISED` says that speed
-does not matter; build products go under BULKWIRE_CLIENT_CACHE) and raises `NotBuilt` with the reason if
-it cannot.
+A function builds once per run of the harness and raises `NotBuilt` with the reason if it cannot. It optimises
+as users of the client would, unless `OPTIMISED` says that speed does not matter. Build products go under
+BULKWIRE_CLIENT_CACHE.
 """
 
 from __future__ import annotations

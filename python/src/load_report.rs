@@ -41,7 +41,7 @@ impl LoadReport {
         Self { plan: choices.collect(), ..Self::staged(&plan.table, report) }
     }
 
-    /// The report of a load whose plan is nobody's business.
+    /// The report of a load whose plan is not shown.
     pub(crate) fn staged(table: &TableName, report: Report) -> Self {
         Self {
             table: table.to_string(),

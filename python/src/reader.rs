@@ -82,7 +82,7 @@ impl Reader {
     /// The next batch; other Python threads run meanwhile, and a signal cancels the query.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
-            // Waited for without Python's lock, which whoever else holds this reader may need.
+            // Waits without Python's lock, which another holder of this reader may need.
             let waited = py.detach(|| self.lock().as_mut().map(|rows| rows.next_within(PULSE)));
             match waited {
                 None => return Err(taken(py)),

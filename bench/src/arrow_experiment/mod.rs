@@ -41,7 +41,7 @@ pub struct Settings {
     pub variants: Vec<Variant>,
 }
 
-/// Runs the experiment. `told` hears of every finished run: its round from 0, the variant, and the run.
+/// Runs the experiment. Calls `on_finished` for every finished run with its round from 0, the variant, and the run.
 ///
 /// # Errors
 /// A target that cannot be reached, a table that exists, and a run whose rows did not all arrive as they were sent. The table
@@ -49,7 +49,7 @@ pub struct Settings {
 pub fn measure(
     settings: &Settings,
     interrupt: &Interrupt,
-    told: &mut dyn FnMut(usize, &Variant, &Run),
+    on_finished: &mut dyn FnMut(usize, &Variant, &Run),
 ) -> Outcome<Results> {
     let server = match settings.target {
         None => Some(ServerProcess::start(&["--in-memory"])?),
@@ -77,7 +77,7 @@ pub fn measure(
             Method::RowByRow => settings.row_by_row_rows,
         };
         let run = session.run(variant, rows).map_err(|error| format!("{variant}: {error}"))?;
-        told(round, variant, &run);
+        on_finished(round, variant, &run);
         results.add(index, run);
         Ok::<(), Box<dyn Error + Send + Sync>>(())
     });

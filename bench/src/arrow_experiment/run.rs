@@ -22,7 +22,7 @@ pub struct Run {
     pub data_bytes: u64,
     /// Bytes written to the socket.
     pub bytes_on_wire: u64,
-    /// Wall-clock time of the load, with the key that is built after it.
+    /// Wall-clock seconds of the load, the build of a key after it included.
     pub seconds: f64,
     /// Where it went. `read`, `encode`, `send` and `wait` of a bulk load overlap; `key` stands alone.
     pub phase_seconds: BTreeMap<&'static str, f64>,
@@ -41,7 +41,7 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Makes the table anew, loads the first rows of the source, and checks what arrived.
+    /// Drops and creates the table, loads the first rows of the source, and checks what arrived.
     pub(super) fn run(&mut self, variant: &Variant, rows: u64) -> Outcome<Run> {
         drop_table(self.client, self.table)?;
         self.client.execute(&variant.create_table(self.table))?;

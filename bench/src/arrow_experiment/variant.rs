@@ -45,8 +45,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Every combination of what is given, in that order, and the row-by-row method once, if it is wanted: into the first
-    /// storage, with the first batch size, without a table lock, which a single INSERT has no use for.
+    /// Every combination of the arguments, in their order. `row_by_row` adds that method once, into the first
+    /// storage, with the first batch size and without a table lock, which a single INSERT does not use.
     pub fn combinations(
         storages: &[Storage],
         batch_rows: &[u64],

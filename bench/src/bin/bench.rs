@@ -1,6 +1,6 @@
-//! Measures the main job. Every run is a client process and a server process of their own; counts and checksums are
-//! verified before a figure counts; figures are reported as the median and spread of several interleaved runs, next to
-//! what a bare loopback connection carries in the same minutes.
+//! Measures the main job. Every run has a client process and a server process of its own. A figure counts only if row
+//! counts and checksums are right. Figures are the median and spread of several interleaved runs, beside the rate of
+//! a bare loopback connection in the same minutes.
 
 use std::collections::BTreeMap;
 use std::error::Error;

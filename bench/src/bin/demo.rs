@@ -1,8 +1,8 @@
-//! The main job on real data: loads the AdventureWorksDW sample and a generated TPC-H `lineitem` into an embedded server,
-//! reads everything back, and proves both directions by row count and content checksum.
+//! The main job on real data. It loads the AdventureWorksDW sample and a generated TPC-H `lineitem` into an embedded
+//! server and reads everything back. Row counts and content checksums prove both directions.
 //!
-//! What is expected of a text file is computed without this project's own parsers: Arrow's casts turn its text into the
-//! types that came back.
+//! The expected content of a text file does not come from this project's own parsers: Arrow's casts turn the text
+//! into the types that came back.
 
 use std::error::Error;
 use std::fs::File;

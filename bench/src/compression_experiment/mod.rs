@@ -36,7 +36,7 @@ pub struct Settings {
     pub plant_wrong_row: bool,
 }
 
-/// Runs the experiment. `told` hears of every finished run: its round from 0, the variant, and the run.
+/// Runs the experiment. Calls `on_finished` for every finished run with its round from 0, the variant, and the run.
 ///
 /// # Errors
 /// A server that cannot be reached, a database or table that exists, a run whose rows are not those of the source. What was made on
@@ -44,14 +44,14 @@ pub struct Settings {
 pub fn measure(
     settings: &Settings,
     interrupt: &Interrupt,
-    told: &mut dyn FnMut(usize, &Variant, &Run),
+    on_finished: &mut dyn FnMut(usize, &Variant, &Run),
 ) -> Outcome<Results> {
     let target = Target::open(&settings.target, &[], interrupt)?;
     let tables = [target.table("bulkwire_bench_source"), target.table("bulkwire_bench_copy")];
     if let Err(error) = target.refuse_existing(&tables) {
         return target.close(&[], Err(error));
     }
-    let measured = measure_on(&target, &tables, settings, told);
+    let measured = measure_on(&target, &tables, settings, on_finished);
     target.close(&tables, measured)
 }
 
@@ -59,7 +59,7 @@ fn measure_on(
     target: &Target,
     [source, copy]: &[TableName; 2],
     settings: &Settings,
-    told: &mut dyn FnMut(usize, &Variant, &Run),
+    on_finished: &mut dyn FnMut(usize, &Variant, &Run),
 ) -> Outcome<Results> {
     let mut client = target.connect()?;
     if let Some(recovery) = settings.recovery {
@@ -76,7 +76,7 @@ fn measure_on(
         let Some(variant) = settings.variants.get(index) else { continue };
         target.interrupt().check()?;
         let run = place.run(variant, settings).map_err(|error| format!("{variant}: {error}"))?;
-        told(round, variant, &run);
+        on_finished(round, variant, &run);
         results.add(index, run);
         // Once for each shape, of the copy that is not compressed.
         if round == 0 && variant.compression == Compression::None {

@@ -1,4 +1,5 @@
-//! What the server says of itself: space, density, input and output, waits. A view that is missing or denied is told as that.
+//! What the server says of itself: space, density, input and output, waits. A view that is missing or denied is
+//! reported as such.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ struct State {
     handles: Mutex<BTreeMap<u64, CancelHandle>>,
 }
 
-/// The experiment was told to stop.
+/// A signal has stopped the experiment.
 #[derive(Debug, Clone, Copy)]
 pub struct Interrupted;
 
@@ -82,12 +82,12 @@ impl Interrupt {
         }
     }
 
-    /// Whether the experiment was told to stop.
+    /// Whether a signal asks the experiment to stop.
     pub fn is_asked(&self) -> bool {
         self.0.asked.load(Ordering::SeqCst)
     }
 
-    /// [`Interrupted`] if the experiment was told to stop.
+    /// [`Interrupted`] if a signal asks the experiment to stop.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.is_asked() { Err(Interrupted) } else { Ok(()) }
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::{Interrupt, Outcome};
 use crate::process_usage;
 
-/// How often a program is looked at: what a run may be told too long.
+/// How often a program is polled: a run may be reported as this much too long.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A program that has ended.

@@ -67,7 +67,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// Runs the experiment. `told` hears of every finished run: its round from 0, the variant, and the run.
+/// Runs the experiment. Calls `on_finished` for every finished run with its round from 0, the variant, and the run.
 ///
 /// # Errors
 /// A server that cannot be reached or has no file groups, a database that exists, a run whose rows are not those of the source. What
@@ -75,20 +75,20 @@ impl fmt::Display for Variant {
 pub fn measure(
     settings: &Settings,
     interrupt: &Interrupt,
-    told: &mut dyn FnMut(usize, &Variant, &Run),
+    on_finished: &mut dyn FnMut(usize, &Variant, &Run),
 ) -> Outcome<Results> {
     if settings.target.in_place {
         return Err("--in-place: the experiment adds file groups, and so needs a database of its own".into());
     }
     let target = Target::open(&settings.target, &[], interrupt)?;
-    let measured = measure_on(&target, settings, told);
+    let measured = measure_on(&target, settings, on_finished);
     target.close(&[], measured)
 }
 
 fn measure_on(
     target: &Target,
     settings: &Settings,
-    told: &mut dyn FnMut(usize, &Variant, &Run),
+    on_finished: &mut dyn FnMut(usize, &Variant, &Run),
 ) -> Outcome<Results> {
     let mut client = target.connect()?;
     settings.recovery.set(target, &mut client)?;
@@ -105,7 +105,7 @@ fn measure_on(
         let Some(variant) = settings.variants.get(index) else { continue };
         target.interrupt().check()?;
         let run = place.run(variant, settings).map_err(|error| format!("{variant}: {error}"))?;
-        told(round, variant, &run);
+        on_finished(round, variant, &run);
         results.add(index, run);
     }
     results.settle();

@@ -44,7 +44,8 @@ pub struct Settings {
     pub plant_wrong_row: bool,
 }
 
-/// Runs the experiment. `told` hears of every finished run: the number of rows, its round from 0, the variant, and the run.
+/// Runs the experiment. Calls `on_finished` for every finished run with the number of rows, its round from 0, the variant,
+/// and the run.
 ///
 /// # Errors
 /// A server that cannot be reached, a database or table that exists, a program that fails, a run whose rows did not all arrive as they
@@ -52,7 +53,7 @@ pub struct Settings {
 pub fn measure(
     settings: &Settings,
     interrupt: &Interrupt,
-    told: &mut dyn FnMut(u32, usize, &Variant, &Run),
+    on_finished: &mut dyn FnMut(u32, usize, &Variant, &Run),
 ) -> Outcome<Results> {
     let folder = match &settings.file_directory {
         Some(directory) => tempfile::tempdir_in(directory)
@@ -76,7 +77,8 @@ pub fn measure(
     if let Err(error) = target.refuse_existing(&tables) {
         return target.close(&[], Err(error));
     }
-    let measured = measure_on(&target, &tables, settings, (folder.path(), server_folder.as_deref()), told);
+    let measured =
+        measure_on(&target, &tables, settings, (folder.path(), server_folder.as_deref()), on_finished);
     target.close(&tables, measured)
 }
 
@@ -85,7 +87,7 @@ fn measure_on(
     [table, full]: &[TableName; 2],
     settings: &Settings,
     (folder, server_folder): (&std::path::Path, Option<&str>),
-    told: &mut dyn FnMut(u32, usize, &Variant, &Run),
+    on_finished: &mut dyn FnMut(u32, usize, &Variant, &Run),
 ) -> Outcome<Results> {
     let mut client = target.connect()?;
     let mut results = Results::new(settings, Surroundings::of(target, &mut client), server_folder.is_some());
@@ -122,7 +124,7 @@ fn measure_on(
             target.interrupt().check()?;
             let run =
                 place.run(variant, &rows).map_err(|error| format!("{count} rows, {variant}: {error}"))?;
-            told(count, round, variant, &run);
+            on_finished(count, round, variant, &run);
             size.add(index, run);
         }
         size.settle();

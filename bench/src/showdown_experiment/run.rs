@@ -298,7 +298,7 @@ impl Place<'_> {
     }
 }
 
-/// The phases that a program told in its JSON.
+/// The phases in a program's JSON, in seconds.
 fn phases(output: &str) -> BTreeMap<String, f64> {
     let told = output.lines().find_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let phases = told.as_ref().and_then(|told| told.get("phase_seconds")?.as_object());

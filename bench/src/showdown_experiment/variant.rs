@@ -36,11 +36,11 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TableState {
-    /// Made anew.
+    /// Just created.
     New,
-    /// Made anew, filled with a few rows, which were deleted.
+    /// Just created, then filled with a few rows, which were deleted.
     Emptied,
-    /// Made anew under SET ANSI_PADDING OFF.
+    /// Just created, under SET ANSI_PADDING OFF.
     AnsiPaddingOff,
 }
 

@@ -111,7 +111,7 @@ impl Settings {
     }
 }
 
-/// Runs the experiment. `told` hears of every finished test: its round from 0, the test, and what it came to.
+/// Runs the experiment. Calls `on_finished` for every finished test with its round from 0, the test, and its result.
 ///
 /// # Errors
 /// A server that cannot be reached or lacks a tier, a database or table that exists, tables that do not have the rows that were committed.
@@ -119,7 +119,7 @@ impl Settings {
 pub fn measure(
     settings: &Settings,
     interrupt: &Interrupt,
-    told: &mut dyn FnMut(usize, &Test, &TestRun),
+    on_finished: &mut dyn FnMut(usize, &Test, &TestRun),
 ) -> Outcome<Results> {
     let target = Target::open(&settings.target, &[], interrupt)?;
     let threads =
@@ -129,7 +129,7 @@ pub fn measure(
     if let Err(error) = target.refuse_existing(&tables) {
         return target.close(&[], Err(error));
     }
-    let measured = measure_on(&target, &tables, settings, told);
+    let measured = measure_on(&target, &tables, settings, on_finished);
     target.close(&tables, measured)
 }
 
@@ -137,7 +137,7 @@ fn measure_on(
     target: &Target,
     tables: &[TableName],
     settings: &Settings,
-    told: &mut dyn FnMut(usize, &Test, &TestRun),
+    on_finished: &mut dyn FnMut(usize, &Test, &TestRun),
 ) -> Outcome<Results> {
     let mut session = target.connect()?;
     if target.owns_database() {
@@ -179,7 +179,7 @@ fn measure_on(
                 let used = tables.get(..usize::from(test.threads)).unwrap_or(tables);
                 let run = test_run::run(target, &mut session, used, &test, settings)
                     .map_err(|error| format!("{test}: {error}"))?;
-                told(round, &test, &run);
+                on_finished(round, &test, &run);
                 results.add(test, run);
             }
         }

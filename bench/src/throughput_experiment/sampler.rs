@@ -26,7 +26,7 @@ pub struct Sample {
     pub log_megabytes_per_minute: Option<f64>,
     /// Processor time of this process, as a percentage of all processors.
     pub client_cpu_percent: Option<f64>,
-    /// The same of the embedded server.
+    /// Processor time of the embedded server, as a percentage of all processors.
     pub server_process_cpu_percent: Option<f64>,
 }
 

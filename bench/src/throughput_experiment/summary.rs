@@ -20,7 +20,7 @@ pub struct Results {
     pub test_seconds: f64,
     /// Times that every test was run.
     pub rounds: usize,
-    /// Tiers on which limited throughput was left out, because neither they nor the command line told batch sizes.
+    /// Tiers without limited throughput, because neither they nor the command line gave batch sizes.
     pub without_ramp: Vec<String>,
     /// The tests.
     pub tests: Vec<Figures>,

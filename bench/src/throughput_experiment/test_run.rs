@@ -42,7 +42,7 @@ pub struct TestRun {
     pub missed_by_client: u64,
     /// Processor time of this process, as a percentage of all processors.
     pub client_cpu_percent: Option<f64>,
-    /// The same of the embedded server.
+    /// Processor time of the embedded server, as a percentage of all processors.
     pub server_process_cpu_percent: Option<f64>,
     /// Share of the workers' time that went into making rows.
     pub making_percent: f64,

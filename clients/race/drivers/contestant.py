@@ -57,7 +57,7 @@ class Task:
 
     @property
     def odbc_options(self) -> dict[str, str]:
-        """What Microsoft's ODBC driver is told besides the address and the login."""
+        """Keywords for Microsoft's ODBC driver besides the address and the login."""
         return {
             "Database": self.database,
             "Encrypt": "yes" if self.encrypt else "no",

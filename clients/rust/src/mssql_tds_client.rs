@@ -84,7 +84,7 @@ async fn execute(client: &mut TdsClient, text: &str) -> TdsResult<()> {
     client.close_query().await
 }
 
-/// The rows of the current result and of all after it.
+/// The rows of the current result and of all later ones.
 async fn results(client: &mut TdsClient) -> TdsResult<Vec<Vec<Vec<ColumnValues>>>> {
     let mut results = Vec::new();
     let mut more = client.on_rows() || client.advance_to_rows().await?;

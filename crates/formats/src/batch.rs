@@ -72,9 +72,9 @@ pub struct Written {
 
 /// Opens a file for reading. Batches have at most `batch_rows` rows.
 ///
-/// CSV columns come as Utf8 (see [`CsvOptions`](crate::CsvOptions) for NULL and `''`); Parquet and IPC columns in
-/// their own types; those of a host file in the form that its [`HostFormat`](bcp::HostFormat) asks for, and there a row
-/// that does not load is an error ([`HostReader`](bcp::HostReader) hands such rows back).
+/// CSV columns come as Utf8; see [`CsvOptions`](crate::CsvOptions) for NULL and `''`. Parquet and IPC columns keep
+/// their own types. Columns of a host file have the form that its [`HostFormat`](bcp::HostFormat) asks for. There a
+/// row that does not load is an error; [`HostReader`](bcp::HostReader) hands such rows back instead.
 ///
 /// # Errors
 /// The file cannot be opened, its head is not of the format, or an option is out of range.

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{FormatError, Reason};
 
-/// Runs a library's decoder. The Arrow and Parquet readers check most of what a file claims, but some claims
-/// (lengths that contradict each other) they meet with a panic; a file must never do more than fail to load, so that
-/// becomes [`Reason::Damaged`]. Whatever `decode` was working on must not be used again after an error.
+/// Runs a library's decoder and turns its panics into [`Reason::Damaged`]. The Arrow and Parquet readers check most
+/// of what a file claims, but panic at some claims, such as lengths that contradict each other. After an error, the
+/// reader that `decode` used must not be used again.
 pub(crate) fn contained<T>(decode: impl FnOnce() -> Result<T, FormatError>) -> Result<T, FormatError> {
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|panic| {
         let problem = message(panic.as_ref()).unwrap_or("its parts contradict each other").to_owned();

@@ -41,7 +41,7 @@ pub enum Reason {
     /// The operating system refused.
     #[error("{0}")]
     Io(#[source] io::Error),
-    /// Whoever read our output has gone (`… | head`): not a fault of the data.
+    /// The reader of our output has closed it (`… | head`). That is no fault of the data.
     #[error("the reader of this pipe has closed it")]
     BrokenPipe,
     /// A row with too few or too many fields.

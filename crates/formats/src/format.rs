@@ -19,8 +19,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// Format and compression by the suffixes of a path: `.csv` and `.txt` (comma), `.tsv` (tab), `.parquet`, `.arrow`
-    /// `.feather` `.ipc` (IPC file), `.arrows` (IPC stream), each optionally with `.gz` or `.zst` behind it.
+    /// Format and compression by the suffixes of a path. `.csv` and `.txt` are text with commas, `.tsv` text with
+    /// tabs, `.parquet` is Parquet. `.arrow`, `.feather` and `.ipc` are IPC files, `.arrows` is an IPC stream. Each
+    /// may have `.gz` or `.zst` behind it.
     ///
     /// # Errors
     /// [`Reason::UnknownSuffix`] if the suffix names no format.

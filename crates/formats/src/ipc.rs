@@ -77,8 +77,8 @@ enum Batches {
 type Rejoined = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
 impl IpcReader {
-    /// Opens a file or a stream, told apart by the magic at its head. A file that cannot seek (a pipe, compressed)
-    /// is copied to a temporary file first.
+    /// Opens a file or a stream; the magic bytes at its head decide which. A file that cannot seek (a pipe,
+    /// compressed) is copied to a temporary file first.
     ///
     /// # Errors
     /// I/O failures, or bytes that are not Arrow IPC.

@@ -1,9 +1,9 @@
 //! TDS rows to record batches: the columnar gather.
 //!
-//! Rows come row after row, every cell behind its own length, so the place of a cell is known only when the
-//! cells before it have been passed. The decoder works block by block (some hundred rows, so that block and
-//! notes stay in cache): pass 1 walks the rows and notes where each cell starts; pass 2 takes one column after
-//! the other and converts its cells in a loop that knows nothing but its type.
+//! Every cell stands behind its own length, so its place is known only when the cells before it have been
+//! passed. The decoder works in blocks of some hundred rows, so that a block and its notes stay in cache. Pass
+//! 1 walks the rows and notes where each cell starts. Pass 2 takes one column after the other and converts its
+//! cells in a loop that depends on its type alone.
 //!
 //! ROW and NBCROW tokens, both forms of chunked values, text pointers and variants are understood
 //! (MS-TDS 2.2.7.19, 2.2.7.14, 2.2.5.2.3). Which Arrow type a column becomes is [`mapping`](crate::mapping)'s

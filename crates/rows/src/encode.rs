@@ -1,7 +1,7 @@
 //! The columnar scatter: columns that are ready for the wire become ROW tokens.
 //!
-//! For every block of rows, first the length of each row is summed column by column; the running sum says where
-//! each row starts in a row-major buffer; then every column passes over the block once and writes its cells there.
+//! For every block of rows, each column first adds its lengths to those of the rows. The running sum says where
+//! each row starts in a row-major buffer. Then each column passes over the block once and writes its cells there.
 //! Nothing is matched or allocated per cell or per row.
 
 mod block;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tds::{Column, SqlType};
 
-/// What the server is told about a load (the WITH clause of INSERT BULK).
+/// Hints about a load for the server: the WITH clause of INSERT BULK.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BulkHints {
     /// Check CHECK and FOREIGN KEY constraints; without it they become untrusted.

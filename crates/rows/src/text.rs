@@ -26,8 +26,8 @@ pub use format::{FormatTextError, TextOptions, format_column};
 /// What a parsing function may give up, and how it reads ambiguous dates. The default gives up nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ParseOptions {
-    /// Round half away from zero where the target has fewer fractional digits than the text, and
-    /// drop a time of day (or a date) that the target has no room for.
+    /// Round half away from zero where the target has fewer fractional digits than the text. Drop a
+    /// time of day, or a date, that the target has no room for.
     pub allow_rounding: bool,
     /// Accept an offset (`+01:00`, `Z`) for a target without one and drop it, keeping the local time.
     pub drop_time_zone: bool,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rows::{Decoder, Form, Plan};
 use tds::{Collation, Column, LengthClass};
 
-/// Cells of nullable columns as they lie in a row, by type; the last of each type is NULL.
+/// Cells of nullable columns in wire form, by type; the last of each type is NULL.
 ///
 /// They are the boundaries of each type, written by hand from the protocol's tables; the round trip starts from
 /// their decoded values.

@@ -23,10 +23,11 @@ use crate::FormatError;
 
 /// Collects the values of one column.
 pub(super) trait ColumnFiller: Send {
-    /// Appends one value for each cell; what is none is reported and stands for nothing.
+    /// Appends one value for each cell. A cell without a value is reported, and its place in the column has no
+    /// meaning.
     fn fill(&mut self, cells: Cells<'_>, report: &mut Report);
 
-    /// The values so far, and begins anew.
+    /// Returns the values so far and starts the next array.
     fn finish(&mut self) -> Result<ArrayRef, FormatError>;
 }
 

@@ -36,8 +36,9 @@ pub(super) fn parse(text: &str, name: &str) -> Result<FormatFile, FormatFileErro
     Ok(FormatFile { version, fields, rowset: None })
 }
 
-/// Columns as the vendor's library writes them: each at a fixed width, the terminator and the name at widths that
-/// follow from the longest of them; a name has room for so many bytes a character (four in UTF-8, else two).
+/// Prints the file in the columns of the vendor's library. Widths are fixed, but for the terminator and the name,
+/// whose longest entry decides. A name has room for `bytes_per_character` bytes a character: four in UTF-8, else
+/// two.
 pub(super) fn print(file: &FormatFile, bytes_per_character: usize) -> String {
     let escaped: Vec<String> =
         file.fields.iter().map(|field| format!("\"{}\"", terminator::escape(&field.terminator))).collect();

@@ -67,8 +67,8 @@ impl HostFormat {
 }
 
 impl FormatFile {
-    /// The columns that the file itself tells of: those of an XML format file's rowset; else a column for each field,
-    /// of the type that its bytes are, text as long as the field.
+    /// The columns that the file itself describes. An XML format file has them in its rowset. Of other files each
+    /// field is a column of the type of its bytes, and text is as long as the field.
     ///
     /// # Errors
     /// A decimal field of a non-XML format file: precision and scale stand in the values alone, so the table is needed.
@@ -128,7 +128,7 @@ pub struct HostFormatReader {
     failed: bool,
 }
 
-/// Rejected rows on their way to whoever asked for them; the handle stays valid while the reader runs elsewhere.
+/// Rejected rows that wait to be collected. The handle stays valid while the reader runs elsewhere.
 #[derive(Debug, Clone, Default)]
 pub struct Rejects(Arc<Mutex<Vec<RejectedRow>>>);
 

@@ -500,7 +500,7 @@ fn exact(bytes: &[u8]) -> [u8; 8] {
     time_and_date(ticks % TICKS_PER_DAY, (ticks / TICKS_PER_DAY) as i64)
 }
 
-/// The exact form of `datetimeoffset`: already in UTC, as it lies in the file.
+/// The exact form of `datetimeoffset`. The file has it in UTC already.
 fn exact_offset(bytes: &[u8]) -> [u8; 10] {
     let (utc, offset) = bytes.split_at(bytes.len().min(8));
     let [a, b, c, d, e, f, g, h] = exact(utc);

@@ -121,8 +121,8 @@ impl FormatFile {
         Self { version: options.format_version, fields, rowset: None }
     }
 
-    /// The fields as they lie in a file of an older native version. Before 2008 a date or time is UTF-16 text behind a
-    /// two-byte prefix, although the format file that belongs to the data still says `SQLTIME` and so on.
+    /// The fields as a file of an older native version stores them. Before 2008 a date or time is UTF-16 text behind
+    /// a two-byte prefix, although the format file that belongs to the data still says `SQLTIME` and so on.
     pub(super) fn stored_fields(&self, version: NativeVersion) -> Vec<HostField> {
         let mut fields = self.fields.clone();
         if version < NativeVersion::Current {

@@ -10,9 +10,9 @@
 //! | `regional` | currency, dates and times as a locale writes them (`-R`) |
 //! | `writer`, `lane` | batches to host file, a column at a time |
 //!
-//! A native file has no header and no separators, and a character file no quoting: without its description it is noise,
-//! and with a wrong one it is often still loadable. What the original loads without a word in such cases is listed by
-//! [`Deviation`]; each is suffered and reported, or refused ([`Tolerance`]).
+//! A native file has no header and no separators, and a character file no quoting. Without its description it is
+//! noise, and with a wrong one it often still loads. [`Deviation`] lists what the original loads in silence then.
+//! [`Tolerance`] decides whether each is accepted and reported, or refused.
 
 mod cells;
 mod column;

@@ -24,7 +24,7 @@ use super::value::{Fault, native};
 use super::window::Window;
 use crate::{Compression, FormatError, Location, Place, Reason, RowPositions};
 
-/// Reads a host file. An iterator of batches; after an error it ends. Rows before an error are delivered.
+/// Reads a host file as an iterator of batches. Rows before an error are delivered; the error is the last item.
 ///
 /// Memory is bounded by [`HostReadOptions::batch_bytes`] and [`HostReadOptions::max_row_bytes`], whatever the size of the
 /// file.
@@ -505,7 +505,8 @@ const ROW_BYTES_LIMIT: usize = 1 << 30;
 /// Nor these, of columns whose values are 8000 bytes at most: 1024 of them, in hexadecimal and in UTF-16, fit four times.
 const SHORT_ROW_BYTES_LIMIT: usize = 128 << 20;
 
-/// The longest row of a file for such columns. A field without an end is then told of before it fills the memory.
+/// The longest row of a file for such columns, in bytes. The limit reports a field without an end before it fills the
+/// memory.
 fn row_bytes_limit(columns: &[Column]) -> usize {
     let holds_long_values = |column: &Column| {
         let sql_type = column.sql_type();

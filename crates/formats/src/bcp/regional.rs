@@ -1,8 +1,8 @@
 //! Currency, dates and times as a locale writes them (`-R`).
 //!
-//! Such text is rewritten into the form that is read without regard to the locale, and then read by those rules. What the
-//! documentation of `-R` leaves open, this module decides: a date or time that is written the locale-independent way is
-//! taken as well; money is not, since a point may separate thousands.
+//! Such text is rewritten into the form that is read without regard to the locale, and then read by those rules.
+//! Where the documentation of `-R` leaves a choice, this module accepts dates and times in the locale-independent
+//! form too. Money in that form is refused, since a point may separate thousands.
 
 /// How a locale writes amounts of money, dates and times.
 #[derive(Debug, Clone, PartialEq, Eq)]

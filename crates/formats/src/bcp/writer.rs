@@ -52,8 +52,8 @@ struct FieldWriter {
 const CHUNK_ROWS: usize = 4096;
 
 impl HostWriter<FileOutput> {
-    /// Starts a file. Batches have a column for each of the table's `columns`, by position, of the types of `schema`;
-    /// types other than the exact form are converted by the rules of a load.
+    /// Starts a file. Each batch has a column for each of the table's `columns`, by position, with the types of
+    /// `schema`. Types other than the exact form are converted by the rules of a load.
     ///
     /// # Errors
     /// The file cannot be created; a field names a column that the table has not; a column's type cannot become that

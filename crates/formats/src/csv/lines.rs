@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shared map from row numbers to line numbers. Rows that take one line each cost nothing; every departure from
-/// that (a line break inside quotes, a blank line) costs one entry, and beyond [`RowLines::ENTRIES_MAX`] of them the
-/// oldest are forgotten.
+/// Shared map from row numbers to line numbers. Rows that take one line each cost nothing. A line break inside
+/// quotes or a blank line costs one entry. Beyond [`RowLines::ENTRIES_MAX`] entries the oldest are forgotten.
 #[derive(Debug, Clone, Default)]
 pub struct RowLines {
     entries: Arc<Mutex<Vec<Entry>>>,

@@ -1,8 +1,8 @@
 //! Delimited text.
 //!
-//! The splitter is our own. arrow-csv hands out fields without telling an unquoted empty field (NULL) from a quoted
-//! empty one (`''`), splits on single bytes only, and gives no position; a load needs all three: exports must come
-//! back unchanged, SQL Server files use delimiters such as `||` or `|\n`, and an error must say where.
+//! The splitter is our own, because a load needs three things that arrow-csv lacks. Exports must come back
+//! unchanged, so an unquoted empty field (NULL) differs from a quoted one (`''`). SQL Server files use delimiters
+//! of several bytes, such as `||` or `|\n`. An error must name its position.
 
 mod columns;
 mod encoding;

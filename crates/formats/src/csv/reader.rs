@@ -18,9 +18,9 @@ use crate::{BatchReader, Compression, Encoding, FormatError, Location, Place, Re
 
 /// Reads delimited text. Every column is Utf8; memory is bounded by `max_row_bytes` and `max_batch_bytes`.
 ///
-/// Rows with too few or too many fields are errors that name row, line and byte. An empty line is no row, except in
-/// a file of one column, where it is an empty field (but not in front of the first row, while the number of columns
-/// is not known).
+/// Rows with too few or too many fields are errors that name row, line and byte. An empty line is no row. In a file
+/// of one column it is an empty field, but not in front of the first row, where the number of columns is still
+/// unknown.
 pub struct CsvReader {
     file: String,
     pub(super) schema: SchemaRef,
@@ -237,7 +237,7 @@ impl CsvReader {
         }
     }
 
-    /// Notes where the rows just split stand, for whoever collects refused ones.
+    /// Notes the positions of the rows just split, for reports of refused rows.
     fn record_positions(&mut self, bounds: &[(u32, u32)]) {
         let first_row = self.rows_read + self.rejected + 1;
         let mut offset = self.blocks.start_offset();

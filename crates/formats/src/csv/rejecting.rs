@@ -1,4 +1,4 @@
-//! Rows that are not rows of the file's columns, handed back instead of ending the reading.
+//! Rows that do not have the file's columns: they are handed back instead of ending the reading.
 
 use super::reader::{Advance, Blocks, CsvReader};
 use super::splitter::{Rows, Split, Stop};
@@ -6,8 +6,10 @@ use crate::bcp::{RejectReason, RejectedField, RejectedRow};
 use crate::{FormatError, Reason};
 
 impl CsvReader {
-    /// Hands back the row at which splitting stopped and goes on behind it, if someone collects such rows and it is one
-    /// whose end can be told.
+    /// Hands back the row at which splitting stopped and goes on behind it.
+    ///
+    /// # Errors
+    /// `error` itself, if rejected rows are not collected or the end of this row cannot be found.
     pub(super) fn reject(
         &mut self,
         split: &Split,
@@ -20,7 +22,8 @@ impl CsvReader {
             Stop::TextAfterQuote { at, .. } if matches!(*error.reason, Reason::TextAfterQuote) => {
                 (at - split.next, error.reason.to_string())
             }
-            // Lines behind an open quote may be its content or rows: only a file's last line can be told to be the row.
+            // Lines behind an open quote may be its content or rows. Only the file's last line is certain to be the
+            // row.
             Stop::UnterminatedQuote { .. }
                 if matches!(*error.reason, Reason::UnterminatedQuote) && self.blocks.is_last_line() =>
             {

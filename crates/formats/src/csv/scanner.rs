@@ -2,7 +2,7 @@
 
 /// Positions of up to three byte values, in order.
 ///
-/// Fields are short (often under ten bytes), so a `memchr` call for each would cost more than the search; here one
+/// Fields are short, often under ten bytes, so a `memchr` call for each would cost more than the search. Here one
 /// register holds the matches of eight bytes and is emptied before the next is loaded.
 pub(crate) struct Scanner<'a> {
     text: &'a [u8],

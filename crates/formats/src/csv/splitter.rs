@@ -64,8 +64,8 @@ pub(super) enum Stop {
     Text,
     /// The row at [`Split::next`] has the wrong number of fields.
     Ragged { expected: usize, found: usize },
-    /// The row at [`Split::next`] has text behind a closing quote, at byte `at`. The byte at `told_at` (perhaps the end
-    /// of the text) was the first that told it from a delimiter or terminator.
+    /// The row at [`Split::next`] has text behind a closing quote, at byte `at`. `told_at` is the first byte, or the
+    /// end of the text, that rules out a delimiter and a terminator there.
     TextAfterQuote { at: usize, told_at: usize, field: usize },
     /// The row at [`Split::next`] is longer than allowed.
     TooLong,

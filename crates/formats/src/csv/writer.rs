@@ -14,9 +14,9 @@ use super::text_output::TextOutput;
 use crate::compression::Compressor;
 use crate::{BatchWriter, Compression, FormatError, Location, Reason, Written};
 
-/// Writes delimited text, values in SQL Server's spelling. What it writes, [`CsvReader`](super::CsvReader) with the
-/// same options reads back unchanged, NULL and `''` included; a value for which that cannot be had (a delimiter in
-/// it while quoting is off, a character the encoding lacks) is an error.
+/// Writes delimited text, values in SQL Server's spelling. [`CsvReader`](super::CsvReader) with the same options
+/// reads it back unchanged, NULL and `''` included. A value that could not be read back is an error: a delimiter in
+/// it while quoting is off, or a character that the encoding lacks.
 pub struct CsvWriter {
     file: String,
     schema: SchemaRef,

@@ -60,9 +60,9 @@ impl InferredSchema {
 /// Reads a delimited file to its end, or to `rows_max` rows, and finds the types of its columns.
 ///
 /// Bit is only for `true` and `false`; whole numbers get the narrowest of tinyint, smallint, int, bigint and decimal;
-/// numbers with an exponent are float. Whatever a type would spell differently stays text: leading zeros, plus signs,
-/// blanks, codes such as `1E5`, `-0`, digits that a double does not keep, `1` beside `1.00`, dates in other than ISO order.
-/// Columns without a value are text.
+/// numbers with an exponent are float. Values that a type would spell differently stay text: leading zeros, plus
+/// signs, blanks, codes such as `1E5`, `-0`, `1` beside `1.00`. So do digits that a double does not keep, and dates
+/// in other than ISO order. Columns without a value are text.
 ///
 /// # Errors
 /// As the reader's.

@@ -35,7 +35,7 @@ impl Number {
         }
     }
 
-    /// Whether a type holds all values, and their spelling can be told from it.
+    /// Whether a type holds all values and reproduces their spelling.
     pub(super) fn is_representable(&self) -> bool {
         if self.is_float {
             // Values with an exponent come from doubles; the plain ones beside them must survive as doubles too.
@@ -69,7 +69,7 @@ pub(super) fn number(bytes: &[u8]) -> Option<Shape> {
         [] => None,
         [letter @ (b'e' | b'E'), written @ ..] => {
             let exponent = Exponent::parse(*letter, written)?;
-            // `1E5` and `12E3` are codes rather than numbers: whoever writes numbers gives a sign or a point.
+            // `1E5` and `12E3` are codes rather than numbers: a number with an exponent has a sign or a point.
             let is_code = !has_point && !exponent.has_sign();
             let is_normal = integer.len() == 1 && (is_zero || integer != b"0");
             if is_code || !is_normal {

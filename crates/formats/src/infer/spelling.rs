@@ -1,4 +1,4 @@
-//! How the numbers of a column are spelled, and whether that can be told from their values.
+//! How the numbers of a column are spelled, and whether their values alone reproduce that.
 //!
 //! `1` beside `1.00` is text: no number type says which of the two it was. A column is one of numbers if all its values have
 //! as many decimals, or all of them none that is needless.

@@ -1,4 +1,5 @@
-//! What speaks against reading a file by given options: for whoever is about to read it by options that nobody named.
+//! Warns when a file does not look like the options by which it is about to be read, where these are defaults that
+//! the user did not choose.
 
 use std::fmt;
 

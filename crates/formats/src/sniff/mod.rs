@@ -229,8 +229,8 @@ fn types_of(rows: &[Vec<String>]) -> Result<InferredSchema, FormatError> {
 const UNIT: char = '\u{1F}';
 const RECORD: char = '\u{1E}';
 
-/// Whether the first row names the columns: it is text where the others are not, or, if all is text, a row of different
-/// names none of which comes back below.
+/// Whether the first row names the columns. It does if it is text where the others are not. If all is text, it does
+/// if its values are distinct and none of them occurs below.
 fn is_header(rows: &[Vec<String>], whole: &InferredSchema, body: &InferredSchema) -> bool {
     let [first, rest @ ..] = rows else { return false };
     if rest.is_empty() || first.iter().any(|name| name.trim().is_empty()) {

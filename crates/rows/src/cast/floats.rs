@@ -1,7 +1,7 @@
 //! real and float.
 //!
-//! A value passes if it comes back unchanged: a wider float if the narrower one equals it, an integer if the float
-//! equals it, a decimal if it has no more digits than the float keeps (15, or 6 for real).
+//! A value passes if it survives the way there and back. A wider float must equal the narrower one, an integer
+//! must equal the float. A decimal may have no more digits than the float keeps: 15, or 6 for real.
 
 use arrow::array::AsArray;
 use arrow::datatypes::{

@@ -1,5 +1,5 @@
-//! UTF-16LE to UTF-8, for short strings first: whole blocks of 16 code units, the last one read beyond the
-//! value's end, since what follows in the block of rows may be read as well as anything.
+//! UTF-16LE to UTF-8, made for short strings. It converts whole blocks of 16 code units. The last one
+//! reads past the value's end, which is harmless: the bytes there belong to the same block of rows.
 
 use super::error::RowDecodeErrorReason as Reason;
 

@@ -138,8 +138,8 @@ impl<const LOOSE: bool, const P: usize> Pass<'_, LOOSE, P> {
     }
 }
 
-/// The positions come from the lengths pass over the same values, so they are in bounds; a slip there would be a
-/// bug of this module and stops here instead of spoiling the stream.
+/// Writes a prefix and a cell at a position. The lengths pass over the same values made the positions, so they
+/// are in bounds. A bug there stops here instead of corrupting the stream.
 #[inline(always)]
 fn write<const P: usize, const W: usize>(out: &mut [u8], at: usize, prefix: [u8; P], cell: [u8; W]) {
     let target = &mut out[at..at + P + W];

@@ -65,8 +65,8 @@ pub(crate) fn widen_block<const N: usize>(block: &[u8; N], out: &mut [[u8; 2]; N
 /// Writes UTF-8 `text` as UTF-16LE over the head of `out`, which holds exactly its UTF-16 form.
 ///
 /// Runs of ASCII are widened a block at a time, the rest is decoded sequence by sequence. `text` comes from an
-/// Arrow string array, which is valid UTF-8 by construction; bytes that are not would be written as the
-/// units their lead byte announces, never past the end of `out`.
+/// Arrow string array, so it is valid UTF-8. Invalid bytes would be written as the units that their lead byte
+/// announces, never past the end of `out`.
 pub(crate) fn transcode_utf16(text: &[u8], out: &mut [u8]) {
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     let mut text = text;

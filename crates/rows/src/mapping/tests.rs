@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::*;
 
-/// Run with `UPDATE_DOCS=1` to write the page anew.
+/// Run with `UPDATE_DOCS=1` to rewrite the page.
 #[test]
 fn the_page_is_what_the_code_does() {
     let path = Path::new(".").join("../../docs/type-mapping.md");

@@ -1,8 +1,8 @@
 //! Dates and times written as text.
 //!
-//! The original has two grammars. `date`, `time` and `datetimeoffset` take `yyyy-mm-dd` and `hh:mm:ss.fffffff`, also as
-//! ODBC escapes (`{ts '…'}`). `datetime`, `smalldatetime` and `datetime2` take the same without escapes, and what does
-//! not begin like an ISO date may be month, day and year in figures or words, and hours with AM or PM.
+//! The original has two grammars. `date`, `time` and `datetimeoffset` take `yyyy-mm-dd` and `hh:mm:ss.fffffff`, also
+//! as ODBC escapes (`{ts '…'}`). `datetime`, `smalldatetime` and `datetime2` take the same without escapes. Text that
+//! does not begin like an ISO date may be month, day and year in figures or words, and hours with AM or PM.
 
 use rows::text::calendar::{DAYS_TO_1900, days_from_civil};
 use rows::text::{DateOrder, ParseOptions, datetime};
