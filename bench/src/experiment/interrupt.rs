@@ -46,8 +46,7 @@ impl Drop for Registered {
 impl Interrupt {
     /// Takes over SIGINT and SIGTERM. The first one ends the experiment in order, the second one at once.
     ///
-    /// # Errors
-    /// The system does not let signals be heard.
+    /// # Errors The system refuses handlers of signals.
     #[cfg(unix)]
     pub fn watch() -> io::Result<Interrupt> {
         use signal_hook::consts::{SIGINT, SIGTERM};
@@ -92,7 +91,7 @@ impl Interrupt {
         if self.is_asked() { Err(Interrupted) } else { Ok(()) }
     }
 
-    /// Has the client's requests cancelled by a signal.
+    /// Lets a signal cancel the client's requests.
     pub fn register(&self, client: &Client) -> Registered {
         let number = self.0.next.fetch_add(1, Ordering::SeqCst);
         self.handles().insert(number, client.cancel_handle());

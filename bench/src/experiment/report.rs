@@ -29,7 +29,7 @@ pub trait Findings: Serialize {
 }
 
 impl ReportArguments {
-    /// That the files can be written, before hours are spent on what goes into them.
+    /// Checks that the files can be written, before hours of measurements.
     ///
     /// # Errors
     /// A folder that does not exist.
@@ -67,8 +67,8 @@ fn write(path: &PathBuf, content: &str) -> Outcome<()> {
     std::fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-/// Every variant once a round, each round beginning with another, so that none is always measured in the wake of the same one:
-/// rounds and variants, counted from 0.
+/// The order of runs, as pairs of round and variant counted from 0. Every variant runs once a round. Each round
+/// begins with another one, so that none always follows the same neighbour.
 pub fn turns(rounds: usize, variants: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rounds).flat_map(move |round| (0..variants).map(move |turn| (round, (turn + round) % variants)))
 }

@@ -148,7 +148,7 @@ impl Target {
         TableName { database: self.database.clone(), schema: Some("dbo".to_owned()), name: name.to_owned() }
     }
 
-    /// That none of the tables is there, so that none of somebody else's is dropped.
+    /// Checks that none of the tables exists, so that no other table is dropped.
     ///
     /// # Errors
     /// One that is, by name.
@@ -191,8 +191,9 @@ impl Target {
         Some(self.server.as_ref()?.usage()?.cpu.as_secs_f64())
     }
 
-    /// Ends: drops the database, or the `tables` of a database that is not the experiment's own, and stops the embedded server.
-    /// `outcome` is how the experiment ended; what could not be dropped is said in its error.
+    /// Ends the experiment: drops the database, or the `tables` of a database that is not the experiment's own, and
+    /// stops the embedded server. `outcome` is how the experiment ended; what could not be dropped is said in its
+    /// error.
     ///
     /// # Errors
     /// `outcome`'s, and what stays on the server.

@@ -29,7 +29,7 @@ pub struct Row {
     pub texts: [String; TEXTS],
 }
 
-/// Rows `1..=count` of a seed; the same ones every time. `each` is shown them in turn.
+/// Calls `each` for the rows `1..=count` of a seed in turn. The same seed always gives the same rows.
 ///
 /// # Errors
 /// `each`'s.

@@ -34,7 +34,7 @@ pub fn measure(
     }
 }
 
-/// The same, for a load that refuses rows and goes on: rows that cannot be read are passed over.
+/// Measures a source for a load that refuses rows and goes on. Rows that cannot be read are skipped.
 ///
 /// # Errors
 /// As [`measure`], for what no single row is to blame for.

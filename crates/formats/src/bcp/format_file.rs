@@ -135,7 +135,7 @@ impl FormatFile {
         self.to_text_for(FileCodePage::default())
     }
 
-    /// The same as a client of another code page writes it: the library leaves less room for names there.
+    /// The file as a client of another code page writes it: the library leaves less room for names there.
     pub fn to_text_for(&self, code_page: FileCodePage) -> String {
         let bytes_per_character = match code_page {
             FileCodePage::Page(page) if page.max_char_len_bytes() > 1 => 4,

@@ -286,7 +286,7 @@ pub(super) fn text_length(sql_type: &SqlType) -> u32 {
     }
 }
 
-/// The same for `-w`: twice as much, but for what is Unicode already and for sql_variant.
+/// Longest text of a value of `-w`, in bytes: twice that of `-c`, except for Unicode types and sql_variant.
 pub(super) fn wide_text_length(sql_type: &SqlType) -> u32 {
     match sql_type {
         SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::SqlVariant => text_length(sql_type),
