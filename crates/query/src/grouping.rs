@@ -94,6 +94,11 @@ impl Grouping {
         Some(Grouping { keys: keys.collect(), aggregates: Vec::new(), schema })
     }
 
+    /// Whether there may be more than one group.
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
     /// The groups of all rows, in the order in which they begin; None: there are none.
     pub fn groups(&self, batches: &[RecordBatch]) -> std::result::Result<Option<RecordBatch>, SqlError> {
         let groups = match batches.first() {
@@ -158,7 +163,7 @@ fn numbered(keys: &[ArrayRef]) -> Result<(Vec<usize>, UInt32Array)> {
 }
 
 /// Whether equal values of a type are the same bytes: not so for numbers with two zeros.
-fn has_one_form(data_type: &DataType) -> bool {
+pub(super) fn has_one_form(data_type: &DataType) -> bool {
     !data_type.is_floating() && !data_type.is_nested()
 }
 

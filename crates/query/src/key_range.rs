@@ -7,6 +7,10 @@ use tds::{Collation, SqlType};
 
 /// A table as far as its keys can find rows.
 pub trait KeyedTable: fmt::Debug + Send + Sync {
+    /// What shown plans call it: `[database].[schema].[name]`; empty if it has no name.
+    fn shown_name(&self) -> String {
+        String::new()
+    }
     /// The position of the column of exactly that name.
     fn position(&self, name: &str) -> Option<usize>;
     /// The column at a position.

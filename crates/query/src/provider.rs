@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 
 use super::key_range::{KeyRange, KeyedTable};
 use super::parameters::{Parameters, for_some_row, for_this_row, looks_out, state_of};
+use super::plan_operator::access;
 use super::seek::{is_seekable, seek};
 use crate::running;
 use tsql::SqlError;
@@ -71,8 +72,27 @@ impl StoredTable {
         projection: Option<Vec<usize>>,
         conditions: &[Expr],
     ) -> std::result::Result<Box<dyn RowScan>, SqlError> {
-        let range = self.keyed.as_ref().and_then(|table| seek(table.as_ref(), conditions));
-        (self.open)(projection, range.as_ref())
+        self.open_range(projection, self.range(conditions).as_ref())
+    }
+
+    /// The range of a key in which all rows lie that satisfy all of `conditions`; None: they may lie anywhere.
+    pub(super) fn range(&self, conditions: &[Expr]) -> Option<KeyRange> {
+        self.keyed.as_ref().and_then(|table| seek(table.as_ref(), conditions))
+    }
+
+    /// Opens a scan of the rows of a range.
+    pub(super) fn open_range(
+        &self,
+        projection: Option<Vec<usize>>,
+        range: Option<&KeyRange>,
+    ) -> std::result::Result<Box<dyn RowScan>, SqlError> {
+        (self.open)(projection, range)
+    }
+
+    /// How its rows are read, as shown plans say it.
+    pub(super) fn access(&self, range: Option<&KeyRange>) -> String {
+        let name = self.keyed.as_ref().map(|table| table.shown_name()).unwrap_or_default();
+        access(&name, &self.schema, range)
     }
 }
 
@@ -146,13 +166,16 @@ impl TableProvider for StoredTable {
             let plan = StreamingTableExec::try_new(schema, vec![Arc::new(rows)], None, None, false, limit)?;
             return Ok(Arc::new(plan));
         }
-        let scan = self.open(projection.cloned(), filters).map_err(external)?;
+        let range = self.range(filters);
+        let scan = self.open_range(projection.cloned(), range.as_ref()).map_err(external)?;
+        let origin = Arc::new((self.clone(), range));
         // A limit is of the rows that satisfy the conditions, which are checked above.
         let limit = limit.filter(|_| filters.is_empty());
         let parts = scan.partitions(session.config().target_partitions()).into_iter();
         let partitions = parts.map(|scan| -> Arc<dyn PartitionStream> {
             let rows: Batches = Box::new(scan.map(|batch| batch.map_err(external)));
-            Arc::new(OncePartition { schema: Arc::clone(&schema), rows: Mutex::new(Some(rows)) })
+            let origin = Some(Arc::clone(&origin));
+            Arc::new(OncePartition { schema: Arc::clone(&schema), origin, rows: Mutex::new(Some(rows)) })
         });
         let partitions = partitions.collect();
         Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, None, false, limit)?))
@@ -176,7 +199,7 @@ struct RowsAgain {
 
 impl fmt::Debug for RowsAgain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RowsAgain")
+        f.write_str(&self.table.access(self.table.range(&self.filters).as_ref()))
     }
 }
 
@@ -275,93 +298,100 @@ impl TableProvider for FileTable {
     }
 }
 
-/// Opens a scan of a table whose rows a statement may change.
-type LocatedOpener<L> = Box<
-    dyn Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<LocatedRows<L>, SqlError>
-        + Send
-        + Sync,
->;
-
-/// Batches of rows, each with what leads to its rows.
-pub type LocatedRows<L> =
-    Box<dyn Iterator<Item = std::result::Result<(RecordBatch, Vec<L>), SqlError>> + Send>;
-
-/// What leads to the rows of a [`LocatedTable`], by their numbers.
-pub type Located<L> = Arc<Mutex<Vec<L>>>;
-
-/// A table in pages with one column more, the last: a number for each row that is read.
-pub struct LocatedTable<L> {
-    schema: SchemaRef,
-    keyed: Arc<dyn KeyedTable>,
-    open: LocatedOpener<L>,
-    located: Located<L>,
+/// A scan of a table whose rows a statement may change: its rows, and what leads to each.
+pub trait LocatedScan<L>:
+    Iterator<Item = std::result::Result<(RecordBatch, Vec<L>), SqlError>> + Send
+{
+    /// Rows that were not read when the scan was opened.
+    fn rows(&self) -> u64;
+    /// Bytes that those rows take.
+    fn bytes(&self) -> u64;
 }
 
-impl<L> LocatedTable<L> {
-    /// `schema` has the number, too; what rows are found is put into `located`.
-    pub fn new(
+/// What leads to the rows of a [located](StoredTable::located) table, by their numbers.
+pub type Located<L> = Arc<Mutex<Vec<L>>>;
+
+impl StoredTable {
+    /// A table with one column more, the last of `schema`: a number for each row that is read. What leads to the rows is put into
+    /// `located`.
+    pub fn located<L: Send + 'static>(
         schema: &Schema,
         keyed: Arc<dyn KeyedTable>,
         located: &Located<L>,
-        open: impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> std::result::Result<LocatedRows<L>, SqlError>
+        open: impl Fn(
+            Option<Vec<usize>>,
+            Option<&KeyRange>,
+        ) -> std::result::Result<Box<dyn LocatedScan<L>>, SqlError>
         + Send
         + Sync
         + 'static,
-    ) -> LocatedTable<L> {
-        LocatedTable { schema: plain(schema), keyed, open: Box::new(open), located: Arc::clone(located) }
+    ) -> StoredTable {
+        let own = plain(schema);
+        let (full, located) = (Arc::clone(&own), Arc::clone(located));
+        let opener = move |projection: Option<Vec<usize>>, range: Option<&KeyRange>| {
+            let number = full.fields().len().saturating_sub(1);
+            let columns = projection.unwrap_or_else(|| (0..=number).collect());
+            let read = columns.iter().copied().filter(|column| *column != number).collect();
+            let schema = full.project(&columns).map_err(SqlError::internal)?;
+            let scan = open(Some(read), range)?;
+            let located = Arc::clone(&located);
+            let rows: Box<dyn RowScan> =
+                Box::new(NumberedScan { scan, schema: Arc::new(schema), columns, number, located });
+            Ok(rows)
+        };
+        StoredTable { schema: own, keyed: Some(keyed), open: Arc::new(opener) }
     }
 }
 
-impl<L> fmt::Debug for LocatedTable<L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocatedTable").field("columns", &self.schema.fields().len()).finish_non_exhaustive()
-    }
+/// Rows with their numbers.
+struct NumberedScan<L> {
+    scan: Box<dyn LocatedScan<L>>,
+    schema: SchemaRef,
+    /// Positions in the table; that of the number among them.
+    columns: Vec<usize>,
+    number: usize,
+    located: Located<L>,
 }
 
-#[async_trait]
-impl<L: Send + 'static> TableProvider for LocatedTable<L> {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
+impl<L> Iterator for NumberedScan<L> {
+    type Item = std::result::Result<RecordBatch, SqlError>;
 
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(wanted(Some(&self.keyed), filters))
-    }
-
-    async fn scan(
-        &self,
-        _: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let schema = projected(&self.schema, projection)?;
-        let number = self.schema.fields().len().saturating_sub(1);
-        let columns = projection.cloned().unwrap_or_else(|| (0..=number).collect());
-        let read: Vec<usize> = columns.iter().copied().filter(|column| *column != number).collect();
-        let range = seek(self.keyed.as_ref(), filters);
-        let scan = (self.open)(Some(read), range.as_ref()).map_err(external)?;
-        let (located, target) = (Arc::clone(&self.located), Arc::clone(&schema));
-        let rows = scan.map(move |found| {
-            let (batch, locators) = found.map_err(external)?;
-            let mut known = located.lock();
+    fn next(&mut self) -> Option<Self::Item> {
+        let (batch, locators) = match self.scan.next()? {
+            Ok(found) => found,
+            Err(error) => return Some(Err(error)),
+        };
+        let first = {
+            let mut known = self.located.lock();
             let first = known.len() as i64;
             known.extend(locators);
-            let numbers: ArrayRef =
-                Arc::new(Int64Array::from_iter_values((0..batch.num_rows() as i64).map(|row| first + row)));
-            let mut values = batch.columns().iter();
-            let arrays = columns.iter().filter_map(|column| match *column == number {
-                true => Some(Arc::clone(&numbers)),
-                false => values.next().map(Arc::clone),
-            });
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            Ok(RecordBatch::try_new_with_options(Arc::clone(&target), arrays.collect(), &options)?)
+            first
+        };
+        let rows = batch.num_rows();
+        let numbers: ArrayRef =
+            Arc::new(Int64Array::from_iter_values((0..rows as i64).map(|row| first + row)));
+        let mut values = batch.columns().iter();
+        let arrays = self.columns.iter().filter_map(|column| match *column == self.number {
+            true => Some(Arc::clone(&numbers)),
+            false => values.next().map(Arc::clone),
         });
-        read_once(schema, Some(Box::new(rows)), limit.filter(|_| filters.is_empty()))
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays.collect(), &options);
+        Some(batch.map_err(SqlError::internal))
+    }
+}
+
+impl<L: Send + 'static> RowScan for NumberedScan<L> {
+    fn rows(&self) -> u64 {
+        self.scan.rows()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.scan.bytes()
+    }
+
+    fn partitions(self: Box<Self>, _: usize) -> Vec<Box<dyn RowScan>> {
+        vec![self]
     }
 }
 
@@ -374,19 +404,24 @@ pub(super) fn read_once(
     rows: Option<Batches>,
     limit: Option<usize>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let partition = OncePartition { schema: Arc::clone(&schema), rows: Mutex::new(rows) };
+    let partition = OncePartition { schema: Arc::clone(&schema), origin: None, rows: Mutex::new(rows) };
     let plan = StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, None, false, limit)?;
     Ok(Arc::new(plan))
 }
 
 struct OncePartition {
     schema: SchemaRef,
+    /// The table and the range that it reads.
+    origin: Option<Arc<(StoredTable, Option<KeyRange>)>>,
     rows: Mutex<Option<Batches>>,
 }
 
 impl fmt::Debug for OncePartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OncePartition")
+        match self.origin.as_deref() {
+            Some((table, range)) => f.write_str(&table.access(range.as_ref())),
+            None => f.write_str("Table Scan"),
+        }
     }
 }
 

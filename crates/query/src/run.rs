@@ -22,6 +22,7 @@ use super::bind::{BoundQuery, OutputColumn, plan_error};
 use super::correlated::physical_plan;
 use super::datum::Datum;
 use super::merge_joins::{could_merge, with_merge_joins};
+use super::path::Path;
 use super::pause::{with_current_pauses, with_pauses};
 use super::planner::planning_state;
 use super::scalar::sql_error_of;
@@ -86,9 +87,18 @@ impl Engine {
         bound: BoundQuery,
         cancellation: &Cancellation,
     ) -> Result<ResultStream, SqlError> {
-        if let Some(stream) = self.start_simple(&bound, cancellation)? {
-            return Ok(stream);
+        match Path::of(&bound)? {
+            Path::Simple(query) => Ok(ResultStream::simple(&bound.columns, query, cancellation)),
+            Path::Plain(..) | Path::Full => self.start_full(bound, cancellation).await,
         }
+    }
+
+    /// Starts a query that the engine plans, whatever its [`Path`].
+    pub async fn start_full(
+        &self,
+        bound: BoundQuery,
+        cancellation: &Cancellation,
+    ) -> Result<ResultStream, SqlError> {
         check_plan(&bound.plan)?;
         let schema = exact_schema(&bound.columns);
         let plan = physical_plan(&self.state, &bound.plan).await.map_err(plan_error)?;
@@ -109,31 +119,13 @@ impl Engine {
         Ok(stream)
     }
 
-    /// Starts a query that needs no planning; None for all others. It neither waits nor computes for long.
-    pub fn start_simple(
-        &self,
-        bound: &BoundQuery,
-        cancellation: &Cancellation,
-    ) -> Result<Option<ResultStream>, SqlError> {
-        let Some(query) = SimpleQuery::of(&bound.plan)? else { return Ok(None) };
-        let schema = exact_schema(&bound.columns);
-        let cancellation = cancellation.clone();
-        Ok(Some(ResultStream { schema, rows: Rows::Simple(query), cancellation, again: None }))
-    }
-
     /// All rows of a query.
     pub async fn collect(
         &self,
         bound: BoundQuery,
         cancellation: &Cancellation,
     ) -> Result<Vec<RecordBatch>, SqlError> {
-        let mut stream = self.start(bound, cancellation).await?;
-        let mut batches = Vec::new();
-        while let Some(batch) = stream.next().await? {
-            running::hold(batch.get_array_memory_size())?;
-            batches.push(batch);
-        }
-        Ok(batches)
+        self.start(bound, cancellation).await?.collect().await
     }
 
     /// One value, which refers to no table but those of its subqueries.
@@ -247,6 +239,12 @@ enum Rows {
 }
 
 impl ResultStream {
+    /// The rows of a query that needs no planning. Its start neither waits nor computes for long.
+    pub fn simple(columns: &[OutputColumn], query: SimpleQuery, cancellation: &Cancellation) -> ResultStream {
+        let schema = exact_schema(columns);
+        ResultStream { schema, rows: Rows::Simple(query), cancellation: cancellation.clone(), again: None }
+    }
+
     /// The rows of a plan that runs.
     pub(super) fn planned(
         schema: SchemaRef,
@@ -254,6 +252,16 @@ impl ResultStream {
         cancellation: &Cancellation,
     ) -> ResultStream {
         ResultStream { schema, rows: Rows::Planned(stream), cancellation: cancellation.clone(), again: None }
+    }
+
+    /// All rows.
+    pub async fn collect(mut self) -> Result<Vec<RecordBatch>, SqlError> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next().await? {
+            running::hold(batch.get_array_memory_size())?;
+            batches.push(batch);
+        }
+        Ok(batches)
     }
 
     /// The next rows; None at the end.

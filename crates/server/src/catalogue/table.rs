@@ -450,6 +450,10 @@ mod type_as_text {
 }
 
 impl query::KeyedTable for TableDefinition {
+    fn shown_name(&self) -> String {
+        format!("[{}].[{}].[{}]", self.database, self.schema, self.name)
+    }
+
     fn position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }

@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub implicit_transactions: bool,
     /// FMTONLY: results have columns and no rows, nothing is changed.
     pub format_only: bool,
+    /// SHOWPLAN_TEXT: statements are answered with their plans, and do not run.
+    pub show_plan: bool,
     /// NOEXEC and PARSEONLY: nothing runs.
     pub no_execute: bool,
     /// TEXTSIZE: bytes of a `max` or old large value that SELECT returns.
@@ -75,6 +77,7 @@ impl Settings {
             abort_transaction: false,
             implicit_transactions: false,
             format_only: false,
+            show_plan: false,
             no_execute: false,
             text_size: if ansi_defaults { i32::MAX } else { 4096 },
             lock_timeout_ms: -1,
@@ -131,6 +134,10 @@ impl Settings {
             ("FMTONLY", _) => self.format_only = on,
             ("STATISTICS BULK", _) => self.statistics_bulk = on,
             ("NOEXEC" | "PARSEONLY", _) => self.no_execute = on,
+            ("SHOWPLAN_TEXT", _) => self.show_plan = on,
+            ("SHOWPLAN_ALL" | "SHOWPLAN_XML", true) => {
+                return Err(SqlError::unsupported(&format!("SET {name} ON (SHOWPLAN_TEXT shows plans)")));
+            }
             ("ANSI_WARNINGS" | "ANSI_DEFAULTS", false) | ("NUMERIC_ROUNDABORT" | "ANSI_DEFAULTS", true) => {
                 let value = if on { "ON" } else { "OFF" };
                 return Err(SqlError::unsupported(&format!("SET {name} {value}")));

@@ -267,6 +267,18 @@ impl Iterator for Scan {
 #[derive(Debug)]
 pub struct LocatedScan(pub(super) Scan);
 
+impl LocatedScan {
+    /// Rows that were not read when the scan was opened.
+    pub fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    /// Bytes that those rows take.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+}
+
 impl Iterator for LocatedScan {
     type Item = Result<(RecordBatch, Vec<RowLocator>), StoreError>;
 

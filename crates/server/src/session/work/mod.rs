@@ -17,7 +17,7 @@ use tsql::ObjectName;
 use tsql::SqlError;
 
 pub(crate) use access::{BulkWork, WorkAccess};
-pub(crate) use query_scan::QueryScan;
+pub(crate) use query_scan::{ChangeScan, QueryScan};
 pub(crate) use variables::{VariableAccess, VariableTable};
 
 use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, UserType, store_key};

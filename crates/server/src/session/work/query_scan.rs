@@ -4,7 +4,7 @@ use arrow::array::RecordBatch;
 use query::RowScan;
 use tsql::SqlError;
 
-use crate::storage::Scan;
+use crate::storage::{LocatedScan, RowLocator, Scan};
 use crate::store_error::store_error;
 
 /// A scan whose errors are T-SQL's.
@@ -44,5 +44,33 @@ impl RowScan for QueryScan {
     fn partitions(self: Box<Self>, parts: usize) -> Vec<Box<dyn RowScan>> {
         let parts = self.0.partitions(parts).into_iter();
         parts.map(|part| -> Box<dyn RowScan> { Box::new(QueryScan(part)) }).collect()
+    }
+}
+
+/// A scan of rows that a statement may change, whose errors are T-SQL's.
+#[derive(Debug)]
+pub(crate) struct ChangeScan(LocatedScan);
+
+impl From<LocatedScan> for ChangeScan {
+    fn from(scan: LocatedScan) -> Self {
+        ChangeScan(scan)
+    }
+}
+
+impl Iterator for ChangeScan {
+    type Item = Result<(RecordBatch, Vec<RowLocator>), SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map_err(store_error))
+    }
+}
+
+impl query::LocatedScan<RowLocator> for ChangeScan {
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
     }
 }

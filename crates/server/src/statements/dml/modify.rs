@@ -36,6 +36,9 @@ use crate::statements::evaluation::evaluate;
 use crate::statements::interpreter::transaction;
 use crate::table::InputRows;
 
+/// Rows that a statement changes on its connection's thread.
+const ROWS_CHANGED_AT_ONCE: usize = 64;
+
 /// Runs a DELETE.
 pub(crate) async fn run_delete(
     session: &mut Session,
@@ -54,9 +57,10 @@ pub(crate) async fn run_delete(
         return Ok(());
     }
     let mut tries = tries::begin_tries(session, true)?;
+    tries::stay_or_leave(session, &mut tries, &target).await?;
     let result = loop {
         let result = delete_rows(session, delete, target, &tries, frame).await;
-        if !tries::tries_again(session, &mut tries, result.as_ref().err())? {
+        if !tries::once_more(session, &mut tries, result.as_ref().err()).await? {
             break result;
         }
         target = target::target_of(session, &delete.target, &delete.from, &delete.with, delete.hints)?;
@@ -133,6 +137,9 @@ async fn first_matches(
         first.into_iter().enumerate().filter_map(|(row, index)| Some((row, index?))).collect();
     let limit = target::row_limit(session, top, matches.len(), frame).await?;
     matches.truncate(limit);
+    if matches.len() > ROWS_CHANGED_AT_ONCE {
+        tries::leave(session).await;
+    }
     Ok(matches)
 }
 
@@ -155,9 +162,10 @@ pub(crate) async fn run_update(
     }
     let sets_variables = update.assignments.iter().any(|assignment| assignment.variable.is_some());
     let mut tries = tries::begin_tries(session, !sets_variables)?;
+    tries::stay_or_leave(session, &mut tries, &target).await?;
     let result = loop {
         let result = update_rows(session, update, target, &tries, frame).await;
-        if !tries::tries_again(session, &mut tries, result.as_ref().err())? {
+        if !tries::once_more(session, &mut tries, result.as_ref().err()).await? {
             break result;
         }
         target = target::target_of(session, &update.target, &update.from, &update.with, update.hints)?;

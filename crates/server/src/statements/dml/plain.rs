@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use query::BoundQuery;
+use query::StoredTable;
 use tsql::SqlError;
 
 use crate::session::work::QueryScan;
@@ -15,15 +15,17 @@ pub(crate) struct PlainRows {
 }
 
 impl PlainRows {
-    /// Opens the table of a query that is nothing but columns of it, if their values are on the wire as they are stored; None for all other
-    /// queries.
-    pub fn of(bound: &BoundQuery) -> Result<Option<PlainRows>, SqlError> {
-        let Some((table, projection)) = bound.plain() else { return Ok(None) };
-        let result: Vec<tds::Column> = bound.columns.iter().map(|column| column.wire()).collect();
-        let scan: Box<dyn Any + Send> = table.open(Some(projection), &[])?;
+    /// Opens a table of which a query wants the columns at some positions, if their values are on the wire as they are stored; None if
+    /// they are not. `result` is what the client gets.
+    pub fn of(
+        table: &StoredTable,
+        positions: Vec<usize>,
+        result: &[tds::Column],
+    ) -> Result<Option<PlainRows>, SqlError> {
+        let scan: Box<dyn Any + Send> = table.open(Some(positions), &[])?;
         let Ok(scan) = scan.downcast::<QueryScan>() else { return Ok(None) };
         let mut scan = scan.into_inner();
-        Ok(scan.hand_out_as_it_lies(&result).then_some(PlainRows { scan }))
+        Ok(scan.hand_out_as_it_lies(result).then_some(PlainRows { scan }))
     }
 
     /// The next rows; None at the end.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use query::{Datum, Streams, exact_schema};
+use query::{Datum, Path, ResultStream, Streams, exact_schema};
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -64,19 +64,22 @@ pub(crate) async fn run(
         return Ok(());
     }
     let instance = Arc::clone(&session.instance);
-    let mut stream = match instance.engine().start_simple(&bound, &session.cancellation)? {
-        Some(stream) => stream,
-        None => {
-            session.placement.leave().await;
-            let takes_all = session.settings.row_count == 0 && !output.captures() && !cuts;
-            if session.takes_page_rows
-                && takes_all
-                && let Some(plain) = PlainRows::of(&bound)?
-            {
-                return send_plain(session, plain, ResultColumns { columns, schema }, kind, output).await;
+    let path = Path::of(&bound)?;
+    if !matches!(path, Path::Simple(_)) {
+        session.placement.leave().await;
+    }
+    let takes_all = session.settings.row_count == 0 && !output.captures() && !cuts;
+    let mut stream = match path {
+        Path::Simple(query) => ResultStream::simple(&bound.columns, query, &session.cancellation),
+        Path::Plain(table, positions) if session.takes_page_rows && takes_all => {
+            match PlainRows::of(&table, positions, &columns)? {
+                Some(plain) => {
+                    return send_plain(session, plain, ResultColumns { columns, schema }, kind, output).await;
+                }
+                None => instance.engine().start_full(bound, &session.cancellation).await?,
             }
-            instance.engine().start(bound, &session.cancellation).await?
         }
+        Path::Plain(..) | Path::Full => instance.engine().start_full(bound, &session.cancellation).await?,
     };
     // The first batch before the columns, so that most errors come without a result.
     let mut next = stream.next().await?;

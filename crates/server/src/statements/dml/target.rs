@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use query::{
-    Binder, BoundTable, Datum, Environment, Located, LocatedTable, OutputColumn, ScalarFunction,
-    TableFunction, ViewQuery, exact_schema,
+    Binder, BoundTable, Datum, Environment, Located, OutputColumn, Path, ResultStream, ScalarFunction,
+    StoredTable, TableFunction, ViewQuery, exact_schema,
 };
 use tds::SqlType;
 use tsql::ObjectName;
@@ -20,8 +20,9 @@ use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource
 use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
-use crate::session::work::OpenTable;
+use crate::session::work::{ChangeScan, OpenTable};
 use crate::statements::dml::destination;
+use crate::statements::dml::tries;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::resolve;
@@ -332,9 +333,8 @@ fn numbered(session: &Session, table: &OpenTable, located: &Located<RowLocator>,
     let schema = exact_schema(&columns);
     let open = session.work.located_opener(table, reads);
     let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(&table.definition);
-    let provider = LocatedTable::new(schema.as_ref(), keyed, located, move |projection, range| {
-        let rows = open(projection, range).map_err(store_error)?;
-        Ok(Box::new(rows.map(|found| found.map_err(store_error))))
+    let provider = StoredTable::located(schema.as_ref(), keyed, located, move |projection, range| {
+        Ok(Box::new(ChangeScan::from(open(projection, range).map_err(store_error)?)))
     });
     BoundTable { columns, provider: Arc::new(provider) }
 }
@@ -358,7 +358,14 @@ async fn choose_among(
     let schema = exact_schema(&bound.columns);
     let mut columns = bound.columns.clone();
     let instance = Arc::clone(&session.instance);
-    let batches = instance.engine().collect(bound, &session.cancellation).await?;
+    let stream = match Path::of(&bound)? {
+        Path::Simple(query) => ResultStream::simple(&bound.columns, query, &session.cancellation),
+        Path::Plain(..) | Path::Full => {
+            tries::leave(session).await;
+            instance.engine().start_full(bound, &session.cancellation).await?
+        }
+    };
+    let batches = stream.collect().await?;
     let mut values = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
     if columns.is_empty() {
         return Err(SqlError::internal("rows without numbers"));

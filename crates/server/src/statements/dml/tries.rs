@@ -7,7 +7,8 @@ use tsql::hints::{TableHint, TableHints};
 
 use crate::session::Session;
 use crate::session::work::{Mark, OpenTable};
-use crate::statements::dml::target::Candidates;
+use crate::statements::dml::references;
+use crate::statements::dml::target::{Candidates, Target};
 use crate::statements::evaluation::isolation::locks_ranges;
 use crate::storage::LockMode;
 use crate::storage::RowLocator;
@@ -21,6 +22,8 @@ pub(crate) struct Tries {
     alone: bool,
     /// The victim of a deadlock that is a transaction of its own may begin anew.
     survives_deadlocks: bool,
+    /// Does not wait for pages, on its connection's thread.
+    hurries: bool,
 }
 
 /// After so many tries beside others a statement locks the table.
@@ -31,7 +34,63 @@ const TRIES_MAX: u32 = 6;
 /// Begins a statement.
 pub(crate) fn begin_tries(session: &mut Session, survives_deadlocks: bool) -> Result<Tries, SqlError> {
     session.triggered.clear();
-    Ok(Tries { mark: session.work.start_statement()?, count: 0, alone: false, survives_deadlocks })
+    Ok(Tries {
+        mark: session.work.start_statement()?,
+        count: 0,
+        alone: false,
+        survives_deadlocks,
+        hurries: false,
+    })
+}
+
+/// A statement on its connection's thread stays there only if changing the table needs no waiting and no look at other tables.
+pub(crate) async fn stay_or_leave(
+    session: &mut Session,
+    tries: &mut Tries,
+    target: &Target,
+) -> Result<(), SqlError> {
+    if !session.placement.is_on_connection() {
+        return Ok(());
+    }
+    let (table, definition) = (&target.table, &target.table.definition);
+    let stays = definition.triggers.is_empty()
+        && definition.foreign_keys.is_empty()
+        && !session.work.writes_alone(table)
+        && !locks_ranges(session)
+        && references::referring_tables(session, definition)?.is_empty()
+        && session.work.try_lock(table, LockMode::Append);
+    if stays {
+        tries.hurries = true;
+        session.work.hurry(true);
+    } else {
+        session.placement.leave().await;
+    }
+    Ok(())
+}
+
+/// Leaves the connection's thread for what may take long, or wait.
+pub(crate) async fn leave(session: &Session) {
+    if session.placement.is_on_connection() {
+        session.placement.leave().await;
+        session.work.hurry(false);
+    }
+}
+
+/// After a try: whether the statement is to be done once more, because others were quicker or have a page that it needs.
+pub(crate) async fn once_more(
+    session: &mut Session,
+    tries: &mut Tries,
+    error: Option<&SqlError>,
+) -> Result<bool, SqlError> {
+    if std::mem::take(&mut tries.hurries) {
+        session.work.hurry(false);
+        if session.placement.is_on_connection() && error.is_some_and(|error| error.number == 1222) {
+            session.work.undo_statement(&tries.mark)?;
+            session.placement.leave().await;
+            return Ok(true);
+        }
+    }
+    tries_again(session, tries, error)
 }
 
 /// After an error: whether it was that others were quicker. The statement is then undone and is to be done once more.

@@ -1,11 +1,16 @@
 //! What a session tells its client beside results: notices, and errors with their DONE.
 
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use query::{Datum, OutputColumn, exact_schema};
+use tds::{Length, SqlType};
 use tsql::SqlError;
 
 use crate::instance::message;
 use crate::session::Session;
 use crate::session::output::Output;
-use crate::session::response::{DoneKind, Response, StatementDone};
+use crate::session::response::{DoneKind, Response, ResultColumns, StatementDone, command};
 
 /// Sends an error and the DONE that goes with it.
 pub(crate) async fn refuse(session: &mut Session, error: SqlError, kind: DoneKind, output: &mut Output) {
@@ -25,6 +30,19 @@ pub(crate) async fn refuse(session: &mut Session, error: SqlError, kind: DoneKin
         output.send(Response::Error(message::message(error, &session.instance))).await;
     }
     output.send(Response::Done(StatementDone { kind, command: 0, count: None, error: true, fatal })).await;
+}
+
+/// Sends a result of one column of text: what SHOWPLAN shows of a batch, or of one of its statements.
+pub(crate) async fn show_plan_text(lines: Vec<String>, output: &mut Output) {
+    let column = OutputColumn::expression("StmtText", SqlType::NVarChar { length: Length::Max }, true);
+    let texts: Vec<Datum> = lines.into_iter().map(Datum::Text).collect();
+    let (schema, rows) = (exact_schema(std::slice::from_ref(&column)), texts.len() as u64);
+    let columns = ResultColumns { columns: vec![column.wire()], schema: Arc::clone(&schema) };
+    output.send(Response::Columns(columns)).await;
+    if let Ok(batch) = RecordBatch::try_new(schema, vec![Datum::array(&texts, &column.sql_type)]) {
+        output.send(Response::Batch(batch)).await;
+    }
+    output.done(DoneKind::Statement, command::SELECT, Some(rows)).await;
 }
 
 /// Sends a notice.

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use query::Datum;
 use query::convert::{convert, display};
@@ -34,6 +35,7 @@ use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::isolation;
 use crate::statements::interpreter::messages::{Raised, raise, thrown_error, wait_for};
 use crate::statements::interpreter::set_option::{set_option, use_database};
+use crate::statements::interpreter::show_plan;
 use crate::statements::interpreter::transaction;
 use crate::statements::interpreter::uncommittable;
 use crate::statements::procedures::execute;
@@ -137,6 +139,10 @@ async fn dispatch(
     output: &mut Output,
 ) -> Result<Flow, SqlError> {
     if session.settings.no_execute && !matches!(statement.kind, StatementKind::SetOption(_)) {
+        return Ok(Flow::Next);
+    }
+    if session.settings.show_plan && !matches!(statement.kind, StatementKind::SetOption(_)) {
+        show_statement(session, statement, frame, output).await?;
         return Ok(Flow::Next);
     }
     let kind = frame.done_kind();
@@ -332,6 +338,38 @@ async fn try_catch(
             flow
         }
     }
+}
+
+/// Shows the plans of a statement and of those inside it. Variables are declared, with constants alone, for others to be bound.
+async fn show_statement(
+    session: &mut Session,
+    statement: &Statement,
+    frame: &mut Frame,
+    output: &mut Output,
+) -> Result<(), SqlError> {
+    session.placement.leave().await;
+    let mut open = vec![statement];
+    while let Some(statement) = open.pop() {
+        match &statement.kind {
+            StatementKind::Declare(declarations) => {
+                let bare = |declaration: &Declaration| Declaration {
+                    value: declaration.value.clone().filter(|value| matches!(value, Expr::Literal(_))),
+                    ..declaration.clone()
+                };
+                let bare: Vec<Declaration> = declarations.iter().map(bare).collect();
+                declare(session, &bare, frame, output).await?;
+            }
+            StatementKind::DeclareTable(create) => declared_columns::declare_table(session, create, frame)?,
+            _ => {}
+        }
+        open.extend(show_plan::inner(statement).into_iter().rev());
+        let Some((change, query)) = show_plan::planned(&statement.kind) else { continue };
+        let bound = evaluate::bind(session, &query, frame).map_err(|error| error.at_line(statement.line))?;
+        let instance = Arc::clone(&session.instance);
+        let lines = instance.engine().show_plan(&bound).await?;
+        answer::show_plan_text(show_plan::below(change, lines), output).await;
+    }
+    Ok(())
 }
 
 async fn declare(

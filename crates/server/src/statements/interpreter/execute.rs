@@ -4,6 +4,7 @@ use query::Cancellation;
 use query::running::Running;
 use tokio::sync::mpsc;
 use tsql::SqlError;
+use tsql::ast::{Statement, StatementKind};
 
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -14,6 +15,7 @@ use crate::session::response::{DoneKind, Response, StatementDone};
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::isolation;
 use crate::statements::interpreter::dispatch;
+use crate::statements::interpreter::show_plan;
 use crate::statements::interpreter::transaction;
 use crate::statements::interpreter::uncommittable;
 use crate::statements::procedures::remote;
@@ -90,6 +92,14 @@ async fn run_batch(session: &mut Session, text: &str, output: &mut Output) {
     };
     if parsed.statements.is_empty() {
         return output.done(DoneKind::Statement, 0, None).await;
+    }
+    if let Err(error) = show_plan::check_batch(&parsed.statements) {
+        return answer::refuse(session, error, DoneKind::Statement, output).await;
+    }
+    let switches =
+        matches!(parsed.statements.as_slice(), [Statement { kind: StatementKind::SetOption(_), .. }]);
+    if session.settings.show_plan && !switches {
+        answer::show_plan_text(vec![text.to_owned()], output).await;
     }
     session.work.enter_scope();
     let result = dispatch::run(session, &parsed.statements, &mut frame, output).await;

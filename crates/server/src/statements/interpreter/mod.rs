@@ -6,6 +6,7 @@ pub(crate) mod function_body;
 pub(crate) mod light;
 pub(crate) mod messages;
 pub(crate) mod set_option;
+pub(crate) mod show_plan;
 pub(crate) mod transaction;
 pub(crate) mod uncommittable;
 

@@ -1,0 +1,39 @@
+//! The way a query runs, decided once.
+
+use super::bind::BoundQuery;
+use super::provider::StoredTable;
+use super::simple::SimpleQuery;
+use tsql::SqlError;
+
+/// How a query runs.
+#[derive(Debug)]
+pub enum Path {
+    /// Few rows pass through the bound plan's own steps: planning it would take longer than running it.
+    Simple(SimpleQuery),
+    /// All rows of one table: columns of it at these positions, as they are stored.
+    Plain(StoredTable, Vec<usize>),
+    /// The execution engine plans the query and runs it.
+    Full,
+}
+
+impl Path {
+    /// The way of a bound query. A simple one has its tables open, so that it can run at once.
+    ///
+    /// # Errors
+    /// Those of opening the tables.
+    pub fn of(bound: &BoundQuery) -> Result<Path, SqlError> {
+        if let Some(query) = SimpleQuery::of(&bound.plan)? {
+            return Ok(Path::Simple(query));
+        }
+        Ok(bound.plain().map_or(Path::Full, |(table, columns)| Path::Plain(table, columns)))
+    }
+
+    /// Its name, as SHOWPLAN shows it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Path::Simple(_) => "Simple",
+            Path::Plain(..) => "Plain",
+            Path::Full => "Full",
+        }
+    }
+}
