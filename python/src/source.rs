@@ -47,7 +47,7 @@ pub(crate) fn open(data: &Bound<'_, PyAny>) -> PyResult<Source> {
     }
     if let Some(reader) = arrow_reader(data)? {
         let schema = reader.schema();
-        return Ok(typed(schema, Box::new(reader.map(|batch| batch.map_err(BoxedError::from)))));
+        return Ok(typed(schema, Box::new(reader.map(|batch| batch.map_err(cause)))));
     }
     let Ok(items) = data.try_iter() else {
         return Err(failure::usage(
@@ -190,7 +190,7 @@ impl Iterator for Items {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
-                return Some(batch.map_err(BoxedError::from));
+                return Some(batch.map_err(cause));
             }
             match self.next_reader() {
                 Ok(true) => {}
@@ -198,6 +198,14 @@ impl Iterator for Items {
                 Err(error) => return Some(Err(error)),
             }
         }
+    }
+}
+
+/// What an error of a reader is about, without Arrow's words for "somebody else's error".
+fn cause(error: ArrowError) -> BoxedError {
+    match error {
+        ArrowError::ExternalError(cause) => cause,
+        error => error.into(),
     }
 }
 

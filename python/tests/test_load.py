@@ -300,7 +300,7 @@ def test_text_that_is_not_utf8_is_refused_with_its_row(bulkwire_db, column, arro
 
 def test_offsets_that_lead_out_of_their_buffer_are_refused(bulkwire_db):
     bulkwire_db.execute("CREATE TABLE unsound (name nvarchar(20))")
-    with pytest.raises(bulkwire.SourceError, match='column "name" in the batch that begins with row 1'):
+    with pytest.raises(bulkwire.SourceError, match='source: row 1, column "name"'):
         bulkwire_db.load("unsound", unsound(pa.string(), middle_offset=4_000_000))
     assert bulkwire_db.fetch("SELECT COUNT(*) FROM unsound") == [(0,)]
 
