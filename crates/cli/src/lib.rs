@@ -28,6 +28,7 @@ mod server_log;
 mod server_side;
 mod sniff_command;
 mod table;
+mod trace;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -49,6 +50,9 @@ pub fn run(words: Vec<OsString>, serve: Serve) -> ExitStatus {
         return status;
     }
     let arguments = Arguments::parse_from(words);
+    if !matches!(arguments.command, Command::Serve(_) | Command::Bench(_)) {
+        trace::subscribe(arguments.log_level);
+    }
     // Servers and benchmarks have signals of their own.
     match arguments.command {
         Command::Serve(_) | Command::Bench(_) => {}
@@ -103,6 +107,7 @@ fn as_bcp(words: &[OsString]) -> Option<ExitStatus> {
         Some((verb, words)) if verb == "bcp" => ("bulkwire bcp", words),
         _ => return None,
     };
+    trace::subscribe(trace::level_of_environment());
     watch_signals(Left::Batches);
     Some(bcp::run(shown, words.iter().cloned()))
 }

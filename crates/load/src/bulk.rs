@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use arrow::record_batch::RecordBatch;
 use tds::{Isolation, PacketType, Status};
+use tracing::debug;
 
 use crate::{
     client::{Client, bulk_metadata},
@@ -187,6 +188,7 @@ impl BulkLoad<'_> {
             let _ = self.client.rollback();
         }
         closed?;
+        debug!(rows = open.rows, "batch confirmed");
         self.progress.batches += 1;
         self.progress.rows_committed += open.rows;
         Ok(())

@@ -4,8 +4,8 @@ use std::io;
 
 use rows::mapping::Form;
 use tds::{
-    Collation, Isolation, Reader, ServerMessage, SqlType, TransactionEvent, TransactionRequest, TypeInfo,
-    Value, ValuePlace, decode_value,
+    Collation, FirstWords, Isolation, Reader, ServerMessage, SqlType, TransactionEvent, TransactionRequest,
+    TypeInfo, Value, ValuePlace, decode_value,
     rpc::{Parameter, ProcId, Procedure, RpcMessage, RpcRequest},
     token::{ReturnValue, Token},
     transaction_request::{BeginTransaction, TransactionMessage},
@@ -311,8 +311,9 @@ impl Client {
 
     fn transact(&mut self, request: TransactionRequest, doing: &'static str) -> Result<(), Error> {
         let state = &self.session.state;
+        let words = request.kind();
         let message = TransactionMessage::new(request, state.version, state.transaction).encode()?;
-        self.session.send(tds::PacketType::TransactionManager, &message)?;
+        self.session.send(tds::PacketType::TransactionManager, &message, words)?;
         self.session.finish_answer(doing).map(|_| ())
     }
 
@@ -323,8 +324,13 @@ impl Client {
 
     fn send_call(&mut self, request: RpcRequest) -> Result<(), Error> {
         let state = &self.session.state;
-        let message = RpcMessage::new(request, state.version, state.transaction).encode(state.version)?;
-        self.session.send(tds::PacketType::Rpc, &message)
+        let message = RpcMessage::new(request, state.version, state.transaction);
+        let payload = message.encode(state.version)?;
+        let name = message.requests.first().map_or("", |call| match &call.procedure {
+            Procedure::Name(name) => name,
+            Procedure::Id(id) => id.name(),
+        });
+        self.session.send(tds::PacketType::Rpc, &payload, FirstWords(name))
     }
 
     fn execute_sql(&self, sql: &str, parameters: &[(&str, SqlType, Value)]) -> RpcRequest {

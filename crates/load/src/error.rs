@@ -1,6 +1,6 @@
 //! What can go wrong between here and the server.
 
-use std::{fmt, io};
+use std::{fmt, io, panic::Location};
 
 use tds::{DecodeError, EncodeError, ServerMessage, conversation::ConversationError};
 
@@ -40,6 +40,14 @@ pub enum Error {
         doing: &'static str,
         /// What came.
         what: String,
+    },
+    /// A defect of this crate.
+    #[error("{what}; this is a defect of bulkwire ({origin})")]
+    Internal {
+        /// What cannot be.
+        what: &'static str,
+        /// Where in the code it was noticed.
+        origin: &'static Location<'static>,
     },
     /// A request that TDS cannot express (a name of more than 128 characters, for instance).
     #[error("cannot be sent: {0}")]
@@ -214,7 +222,15 @@ impl Error {
         Self::io(doing, io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"))
     }
 
+    #[track_caller]
+    pub(crate) fn internal(what: &'static str) -> Self {
+        let origin = Location::caller();
+        tracing::error!(%origin, what, "internal error");
+        Self::Internal { what, origin }
+    }
+
     /// What the server did that the protocol does not allow.
+    #[track_caller]
     pub(crate) fn conversation(doing: &'static str, error: ConversationError) -> Self {
         match error {
             ConversationError::Decode { what, error } => Self::protocol(what, error),
@@ -222,11 +238,16 @@ impl Error {
         }
     }
 
+    #[track_caller]
     pub(crate) fn protocol(place: &'static str, source: DecodeError) -> Self {
+        tracing::error!(origin = %Location::caller(), place, %source, "protocol error");
         Self::Protocol { place, source: Box::new(source) }
     }
 
+    /// What came may be a value, which a trace does not show.
+    #[track_caller]
     pub(crate) fn unexpected(doing: &'static str, what: impl Into<String>) -> Self {
+        tracing::error!(origin = %Location::caller(), doing, "unexpected answer");
         Self::Unexpected { doing, what: what.into() }
     }
 

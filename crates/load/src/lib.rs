@@ -56,6 +56,7 @@ mod session;
 mod shared_client;
 mod source;
 mod table_name;
+mod trace;
 mod transport;
 mod upsert;
 

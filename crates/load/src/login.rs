@@ -13,6 +13,8 @@ use tds::{
     login::type_flags,
 };
 
+use tracing::{error_span, info, warn};
+
 use crate::{
     config::{ApplicationIntent, Auth, Config, Encrypt},
     error::{Error, ServerError},
@@ -128,9 +130,20 @@ pub(crate) fn connect(config: &Config) -> Result<(Session, ServerInfo), Error> {
         database: config.database.clone(),
     };
     for _ in 0..=REDIRECTS_MAX {
-        match Attempt::open(config, &place, deadline)?.log_in()? {
-            Outcome::Ready(session, info) => return Ok((*session, info)),
-            Outcome::Routed(routing) => place = place.routed(routing),
+        let span =
+            error_span!("connection", server = place.host, port = place.port, database = place.database);
+        let outcome = span.in_scope(|| Attempt::open(config, &place, deadline)?.log_in());
+        let _entered = span.enter();
+        match outcome.inspect_err(|error| warn!(%error, "no session"))? {
+            Outcome::Ready(session, info) => {
+                let ServerInfo { encryption, packet_size_bytes, program, .. } = &info;
+                info!(?encryption, packet_size_bytes, program, "connected");
+                return Ok((*session, info));
+            }
+            Outcome::Routed(routing) => {
+                info!(server = routing.server, port = routing.port, "redirected");
+                place = place.routed(routing);
+            }
         }
     }
     Err(LoginError::TooManyRedirects { server: place.host, port: place.port }.into())

@@ -1,9 +1,12 @@
 //! One logged-in connection: requests out, tokens in, and the state that the server keeps telling.
 
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use tds::{
-    PacketType, ServerMessage, SqlBatch, Status, TdsVersion, TransactionEvent,
+    FirstWords, PacketType, ServerMessage, SqlBatch, Status, TdsVersion, TransactionEvent,
     conversation::client::{self as protocol, AnswerEnd, AnswerStep, Environment},
     done::{Done, DoneStatus},
     token::{ReturnValue, Token},
@@ -11,6 +14,7 @@ use tds::{
 
 use crate::{
     error::{Error, ServerError},
+    trace::Trace,
     transport::Transport,
 };
 
@@ -30,6 +34,7 @@ pub(crate) struct Session {
     broken: bool,
     command_timeout: Option<Duration>,
     waited: Duration,
+    trace: Trace,
 }
 
 /// Everything of an answer but its rows.
@@ -54,6 +59,7 @@ impl Session {
             broken: false,
             command_timeout: None,
             waited: Duration::ZERO,
+            trace: Trace::new(),
         }
     }
 
@@ -97,12 +103,23 @@ impl Session {
     /// Sends a T-SQL batch in the current transaction.
     pub(crate) fn send_batch(&mut self, text: &str) -> Result<(), Error> {
         let batch = SqlBatch::new(text, self.state.version, self.state.transaction).encode()?;
-        self.send(PacketType::SqlBatch, &batch)
+        self.send(PacketType::SqlBatch, &batch, FirstWords(text))
     }
 
     /// Sends a whole request; the answer is to be read next.
-    pub(crate) fn send(&mut self, packet_type: PacketType, payload: &[u8]) -> Result<(), Error> {
+    pub(crate) fn send(
+        &mut self,
+        packet_type: PacketType,
+        payload: &[u8],
+        words: impl fmt::Display,
+    ) -> Result<(), Error> {
         self.ready()?;
+        let kind = match packet_type {
+            PacketType::Rpc => "call",
+            PacketType::TransactionManager => "transaction",
+            _ => "batch",
+        };
+        self.trace.request(kind, words);
         let sent = self.transport.send(packet_type, Status::NORMAL, payload);
         self.check(sent)?;
         self.expect_answer();
@@ -249,8 +266,8 @@ impl Session {
 
     /// Passes a result on; after an error of transport or protocol the connection is not used again.
     pub(crate) fn check<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
-        if result.is_err() {
-            self.broken = true;
+        if result.is_err() && !std::mem::replace(&mut self.broken, true) {
+            self.trace.broken();
         }
         result
     }
@@ -289,6 +306,7 @@ impl Session {
             return Ok(None);
         }
         self.transport.finish_request();
+        self.trace.answered(&self.errors, end == AnswerEnd::Acknowledged);
         if end == AnswerEnd::Torn {
             let error = self
                 .take_errors()

@@ -103,7 +103,8 @@ impl Grouping {
     pub fn groups(&self, batches: &[RecordBatch]) -> std::result::Result<Option<RecordBatch>, SqlError> {
         let groups = match batches.first() {
             Some(first) => {
-                let all = concat_batches(&first.schema(), batches).map_err(SqlError::internal)?;
+                let all =
+                    concat_batches(&first.schema(), batches).map_err(|error| SqlError::internal(error))?;
                 self.groups_of(Some(&all))
             }
             None if self.keys.is_empty() => self.groups_of(None),

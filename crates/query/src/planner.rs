@@ -219,7 +219,7 @@ pub(super) async fn planned(state: &SessionState, plan: &LogicalPlan) -> Result<
         let planning = async { physical(&state, optimized(&state, &plan, &contents)?).await };
         runtime.block_on(running.all(planning))
     });
-    let planned = cancellation.or(async { thread.await.map_err(SqlError::internal) }).await;
+    let planned = cancellation.or(async { thread.await.map_err(|error| SqlError::internal(error)) }).await;
     planned.map_err(|error| DataFusionError::External(Box::new(error)))?
 }
 

@@ -332,7 +332,7 @@ impl StoredTable {
             let number = full.fields().len().saturating_sub(1);
             let columns = projection.unwrap_or_else(|| (0..=number).collect());
             let read = columns.iter().copied().filter(|column| *column != number).collect();
-            let schema = full.project(&columns).map_err(SqlError::internal)?;
+            let schema = full.project(&columns).map_err(|error| SqlError::internal(error))?;
             let scan = open(Some(read), range)?;
             let located = Arc::clone(&located);
             let rows: Box<dyn RowScan> =
@@ -377,7 +377,7 @@ impl<L> Iterator for NumberedScan<L> {
         });
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays.collect(), &options);
-        Some(batch.map_err(SqlError::internal))
+        Some(batch.map_err(|error| SqlError::internal(error)))
     }
 }
 

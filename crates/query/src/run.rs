@@ -70,7 +70,7 @@ impl Engine {
             .with_memory_pool(Arc::new(BudgetPool::new(memory)))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
             .build_arc()
-            .map_err(SqlError::internal)?;
+            .map_err(|error| SqlError::internal(error))?;
         let state = planning_state(SessionStateBuilder::new().with_runtime_env(environment), config);
         let context = state.task_ctx();
         Ok(Engine { state, memory: Arc::clone(memory), context })
@@ -194,7 +194,7 @@ impl Engine {
         let physical = self.state.create_physical_expr(expr, &DFSchema::empty()).map_err(plan_error)?;
         let options = RecordBatchOptions::new().with_row_count(Some(1));
         let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-            .map_err(SqlError::internal)?;
+            .map_err(|error| SqlError::internal(error))?;
         match physical.evaluate(&batch).map_err(plan_error)? {
             ColumnarValue::Array(array) => Ok(array),
             ColumnarValue::Scalar(scalar) => scalar.to_array().map_err(plan_error),
@@ -295,12 +295,12 @@ impl ResultStream {
                 if column.data_type() == field.data_type() {
                     return Ok(Arc::clone(column));
                 }
-                arrow::compute::cast(column, field.data_type()).map_err(SqlError::internal)
+                arrow::compute::cast(column, field.data_type()).map_err(|error| SqlError::internal(error))
             })
             .collect::<Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map(Some)
-            .map_err(SqlError::internal)
+            .map_err(|error| SqlError::internal(error))
     }
 }

@@ -183,7 +183,8 @@ pub fn long_constant(array: ArrayRef, sql_type: &SqlType) -> Scalar {
         repeats(array.get_array_memory_size(), rows)?;
         match rows {
             1 => Ok(Arc::clone(&array)),
-            rows => take(&array, &UInt32Array::from(vec![0; rows]), None).map_err(SqlError::internal),
+            rows => take(&array, &UInt32Array::from(vec![0; rows]), None)
+                .map_err(|error| SqlError::internal(error)),
         }
     };
     Scalar::by_column(&name, Vec::new(), sql_type.clone(), value).volatile()

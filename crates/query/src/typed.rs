@@ -56,7 +56,10 @@ impl Typed {
         let array = Datum::array(std::slice::from_ref(&value), &sql_type);
         let nullable = value.is_null();
         let expr = match value.heap_bytes() < LONG_BYTES {
-            true => Expr::Literal(ScalarValue::try_from_array(&array, 0).map_err(SqlError::internal)?, None),
+            true => Expr::Literal(
+                ScalarValue::try_from_array(&array, 0).map_err(|error| SqlError::internal(error))?,
+                None,
+            ),
             false => {
                 let function = Arc::new(long_constant(array, &sql_type).into());
                 Expr::ScalarFunction(ScalarFunction::new_udf(function, Vec::new()))
@@ -322,7 +325,7 @@ pub fn constant_of(value: &Typed) -> Result<Option<Datum>, SqlError> {
     };
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-        .map_err(SqlError::internal)?;
+        .map_err(|error| SqlError::internal(error))?;
     let value_of = |error| sql_error_of(&error);
     let array = physical.evaluate(&one).and_then(|value| value.into_array(1)).map_err(value_of)?;
     Datum::read(array.as_ref(), &value.sql_type, 0).map(Some)

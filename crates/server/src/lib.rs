@@ -27,6 +27,7 @@ mod log;
 mod memory;
 mod options;
 mod program;
+mod secrets;
 pub mod session;
 pub mod statements;
 pub mod storage;

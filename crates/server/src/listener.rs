@@ -20,6 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tracing::field::Empty;
+use tracing::{Instrument, error, error_span, info};
 use tsql::SqlError;
 
 use crate::bulk_file::FileAccess;
@@ -30,6 +32,7 @@ use crate::instance::Instance;
 use crate::log;
 use crate::memory::{MemoryBudget, Shares, StoreQuota, default_limit};
 use crate::options::{DataLocation, ServerOptions};
+use crate::secrets;
 use crate::storage::{Databases, OpenError};
 use crate::transport::{CertificateError, TlsIdentity};
 
@@ -143,6 +146,7 @@ impl Server {
             .map_err(|source| StartError::Listen { address, source })?;
         let listener = Arc::new(listener);
         let local = listener.local_addr().map_err(|source| StartError::Listen { address, source })?;
+        info!(address = %local, "listening");
         let guesses = Guesses::new(options.limits.failed_login_delay);
         let front = Arc::new(Front { options, identity, guesses, next_spid: AtomicU16::new(FIRST_SPID) });
         let options = &front.options;
@@ -362,9 +366,15 @@ async fn serve(socket: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     // Without it every short response would wait for the peer's delayed acknowledgement; if it fails, it is only slower.
     let _ = socket.set_nodelay(true);
     // Its own defects a server tells always.
-    if let Err(error) = connection::serve(socket, shared, spid).await
-        && (shared.options.log_requests || error.is_own())
-    {
+    let session = error_span!("session", spid, %peer, user = Empty, database = Empty, application = Empty);
+    let Err(error) = connection::serve(socket, shared, spid).instrument(session.clone()).await else {
+        return;
+    };
+    session.in_scope(|| match error.is_own() {
+        true => error!(error = secrets::without_literals(&error.to_string()), "connection ended"),
+        false => info!(%error, "connection ended"),
+    });
+    if shared.options.log_requests || error.is_own() {
         connection::request_log::ended(spid, peer, &error);
     }
 }

@@ -1,4 +1,7 @@
-//! Lines on standard error.
+//! Lines on standard error, and what a trace says of errors.
+//!
+//! Requests and errors are events of `tracing` inside the spans of their session and request ([`crate::program`] subscribes
+//! to them). Lines are what a person who watches a server is told without asking.
 //!
 //! Whoever reads them may be slow, or gone: a thread of its own writes, and those who have something to say never wait for it.
 
@@ -8,6 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
+
+use tsql::SqlError;
+
+use crate::secrets;
 
 /// Lines that wait for their reader; what comes on top of them is left out.
 const LINES_QUEUED: usize = 4096;
@@ -62,5 +69,12 @@ pub(crate) fn flush() {
     let (done, waited) = channel();
     if queue.try_send(Entry::Flush(done)).is_ok() {
         let _ = waited.recv_timeout(END_TIME_MAX);
+    }
+}
+
+/// Traces where a defect of the server was noticed. Texts in quotes may be a client's data.
+pub(crate) fn origin(error: &SqlError) {
+    if let Some(origin) = error.origin {
+        tracing::error!(%origin, error = secrets::without_literals(&error.message), "internal error");
     }
 }

@@ -17,6 +17,7 @@ use crate::log;
 use crate::memory::parse_bytes;
 use crate::storage::{ResourceLimits, ServiceTier};
 use clap::{Parser, ValueEnum};
+use tracing::level_filters::LevelFilter;
 
 /// A TDS endpoint in one small process: an independent server for tests, local work and experiments. It is not
 /// SQL Server.
@@ -68,6 +69,9 @@ struct Arguments {
     /// Print every request on standard error
     #[arg(long)]
     log_requests: bool,
+    /// Trace sessions, requests and errors on standard error, down to this level: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", env = "BULKWIRE_LOG", default_value = "off")]
+    log_level: LevelFilter,
     /// Hold each database to the log rate and processors of a tier as it was in 2014: Basic, S0, S1, S2, S3, P1, P2, P3, Web
     /// (needs pages)
     #[arg(long, value_name = "TIER", value_parser = service_tier)]
@@ -134,6 +138,7 @@ enum Failure {
 }
 
 fn serve(arguments: Arguments) -> Result<(), Failure> {
+    trace::subscribe(arguments.log_level);
     let made = arguments.password.is_none().then(|| uuid::Uuid::new_v4().simple().to_string());
     let password = arguments.password.clone().or_else(|| made.clone()).unwrap_or_default();
     let certificate_out = arguments.certificate_out.clone();
@@ -212,6 +217,8 @@ fn wait_for_signal() -> io::Result<()> {
         tokio::signal::ctrl_c().await
     })
 }
+
+mod trace;
 
 #[cfg(test)]
 mod tests;

@@ -68,12 +68,17 @@ pub enum ConversationError {
         /// What the server said.
         bytes: u32,
     },
-    /// An answer that is not whole.
+    /// An answer, or a packet, that is not whole where it has to be.
     #[error("{0}")]
-    Answer(&'static str),
+    Incomplete(&'static str),
 }
 
 impl ConversationError {
+    /// A packet was found whole, and then was not: a defect of this crate.
+    fn missing() -> Self {
+        Self::Incomplete("a packet beyond the bytes that were received")
+    }
+
     /// Names what was being read when bytes turned out not to be TDS.
     fn decoding(what: &'static str) -> impl Fn(DecodeError) -> Self {
         move |error| Self::Decode { what, error }

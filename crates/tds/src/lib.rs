@@ -11,7 +11,7 @@
 //! | connecting | [`prelogin`], [`login`], [`feature`], [`fed_auth`], [`version`] |
 //! | types | [`sql_type`], [`type_info`], [`mod@column`], [`collation`], [`code_page`] |
 //! | data | [`value`], [`row_span`] (lengths of rows, undecoded), [`bulk`] |
-//! | requests | [`all_headers`], [`sql_batch`], [`rpc`], [`transaction_request`] |
+//! | requests | [`all_headers`], [`sql_batch`], [`first_words`], [`rpc`], [`transaction_request`] |
 //! | order | [`conversation`]: who may say what when, for both ends |
 //! | responses | [`token`], [`env_change`], [`routing`], [`server_message`], [`done`], [`session_state`] |
 //!
@@ -40,6 +40,7 @@ pub mod done;
 pub mod env_change;
 pub mod feature;
 pub mod fed_auth;
+pub mod first_words;
 pub mod login;
 pub mod message_reader;
 pub mod packet;
@@ -61,6 +62,7 @@ pub use done::{Done, DoneStatus};
 pub use env_change::{EnvChange, TextChange, TransactionEvent};
 pub use feature::{FeatureAck, FeatureRequest};
 pub use fed_auth::{FedAuthInfo, FedAuthRequest, FedAuthToken};
+pub use first_words::FirstWords;
 pub use login::Login7;
 pub use message_reader::{Event, MessageHead, MessageReader, Packet};
 pub use packet::{HEADER_LEN_BYTES, PacketHeader, PacketType, Status};

@@ -112,6 +112,19 @@ impl TransactionMessage {
 }
 
 impl TransactionRequest {
+    /// What it asks for, without its names.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::GetDtcAddress(_) => "get DTC address",
+            Self::Propagate(_) => "propagate",
+            Self::Begin(_) => "begin",
+            Self::Promote => "promote",
+            Self::Commit { .. } => "commit",
+            Self::Rollback { .. } => "rollback",
+            Self::Save { .. } => "save",
+        }
+    }
+
     fn encode(&self, w: &mut Writer) {
         match self {
             Self::GetDtcAddress(payload) => {

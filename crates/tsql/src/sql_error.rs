@@ -1,6 +1,7 @@
 //! The errors of the T-SQL half, each with the number, class and text that SQL Server uses.
 
 use std::fmt;
+use std::panic::Location;
 
 /// An error as a client sees it: the fields of the ERROR token, without server and procedure names.
 ///
@@ -19,6 +20,8 @@ pub struct SqlError {
     pub line: u32,
     /// The procedure that it was raised in; empty for a batch.
     pub procedure: String,
+    /// Where in the server's code it was raised, if it is a defect of the server: for its log, not for clients.
+    pub origin: Option<&'static Location<'static>>,
 }
 
 impl fmt::Display for SqlError {
@@ -47,7 +50,7 @@ impl SqlError {
         {
             message.truncate(end);
         }
-        SqlError { number, class, state, message, line: 0, procedure: String::new() }
+        SqlError { number, class, state, message, line: 0, procedure: String::new(), origin: None }
     }
 
     /// The same error at a line, unless it knows its line already.
@@ -682,8 +685,10 @@ impl SqlError {
     }
 
     /// 596: something inside the server failed (storage, execution engine); the text says what.
+    #[track_caller]
     pub fn internal(what: impl fmt::Display) -> Self {
-        Self::new(596, 16, 1, format!("The server could not finish the statement: {what}"))
+        let error = Self::new(596, 16, 1, format!("The server could not finish the statement: {what}"));
+        Self { origin: Some(Location::caller()), ..error }
     }
 }
 

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rows::text::DateOrder;
+use tracing::level_filters::LevelFilter;
+
+use crate::trace;
 
 pub use connection::ConnectionArgs;
 pub use convert::ConvertArgs;
@@ -17,6 +20,9 @@ pub use files::{CompressionName, FileArgs, FormatName};
 #[derive(Debug, Parser)]
 #[command(name = "bulkwire", version, propagate_version = true, max_term_width = 100)]
 pub struct Arguments {
+    /// Trace connections, requests and errors on standard error, down to this level: off, error, warn, info, debug or trace
+    #[arg(long, global = true, value_name = "LEVEL", env = trace::LEVEL_VARIABLE, default_value = "off", help_heading = "Log")]
+    pub log_level: LevelFilter,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

@@ -149,10 +149,69 @@ fn the_request_log_shows_requests_and_how_they_ended_but_no_password() {
 }
 
 #[test]
+fn traces_name_sessions_and_requests_but_no_secret_and_no_literal() {
+    let fixture = Fixture::new();
+    let options = ["--port", "0", "--log-level", "trace"];
+    let serving = Serving::start(&options).unwrap_or_else(|said| panic!("{said:?}"));
+    fixture.file("t.csv", "n\n4711\n4712\n");
+    let mut said = String::new();
+    for (password, arguments, code) in [
+        (PASSWORD, ["query", "SELECT 'Literal-1' AS a WHERE 'Literal-2' <> N'Literal-3'"].as_slice(), 0),
+        (
+            PASSWORD,
+            &["query", "DECLARE @t nvarchar(99) = N'SELECT 1 AS [Literal-4]'; EXEC sp_executesql @t"],
+            0,
+        ),
+        (PASSWORD, &["query", "CREATE LOGIN l WITH PASSWORD = 'Secret-1'"], 1),
+        (PASSWORD, &["query", "SELECT CAST('Literal-5' AS int)"], 1),
+        ("Wrong-passw0rd", &["query", "SELECT 1"], 1),
+        (PASSWORD, &["load", "t", "t.csv", "--create", "--quiet"], 0),
+    ] {
+        let arguments = [&["--log-level", "trace"], arguments].concat();
+        let ran = fixture.run_with(&serving.url, password, &arguments, "");
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
+        // What the command itself says of an error may name what it was about.
+        said.extend(
+            ran.stderr.lines().filter(|line| line.contains("bulkwire_")).map(|line| format!("{line}\n")),
+        );
+    }
+    let log = serving.stop();
+    for shown in [
+        "listening address=",
+        "session{spid=51 peer=127.0.0.1:",
+        "user=\"sa\" database=\"master\" application=\"bulkwire\"",
+        "login library=\"bulkwire\"",
+        "request{kind=\"batch\" resets=false words=SELECT}",
+        "words=CREATE LOGIN}",
+        "answered rows=1 ",
+        "error=245 ",
+        "login refused user=\"sa\"",
+        "request{kind=\"bulk load\"}",
+        "answered rows=2",
+    ] {
+        assert!(log.contains(shown), "{shown:?} is not in:\n{log}");
+    }
+    for shown in [
+        "connection{server=\"127.0.0.1\" port=",
+        "connected encryption=",
+        "request{kind=\"batch\" words=SELECT}",
+        "answered error=245 ",
+        "no session error=login refused",
+        "batch confirmed rows=2",
+    ] {
+        assert!(said.contains(shown), "{shown:?} is not in:\n{said}");
+    }
+    for secret in [PASSWORD, "Wrong-passw0rd", "Secret-1", "Literal-", "4711"] {
+        assert!(!log.contains(secret), "{secret} is in:\n{log}");
+        assert!(!said.contains(secret), "{secret} is in:\n{said}");
+    }
+}
+
+#[test]
 fn a_log_that_nobody_reads_does_not_stop_the_server() {
     let fixture = Fixture::new();
     let mut process = Command::new(env!("CARGO_BIN_EXE_bulkwire"))
-        .args(["serve", "--in-memory", "--port", "0", "--log-requests"])
+        .args(["serve", "--in-memory", "--port", "0", "--log-requests", "--log-level", "trace"])
         .env("BULKWIRE_SERVER_PASSWORD", PASSWORD)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

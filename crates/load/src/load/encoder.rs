@@ -136,7 +136,7 @@ impl Encoder<'_> {
                 self.encode_slice(&batch.slice(half, batch.rows() - half))
             }
             (Err(error), _) => {
-                let index = usize::try_from(error.row).unwrap_or_default();
+                let index = usize::try_from(error.row).unwrap_or(batch.rows());
                 let row = batch.origin(index).row;
                 Err(Stop::Failed(CellError { row, ..error }.into()))
             }

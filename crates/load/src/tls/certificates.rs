@@ -70,16 +70,17 @@ pub(super) fn from_file(path: &Path) -> Result<CertificateDer<'static>, TlsError
 
 pub(super) fn client_config(trust: Trust, strict: bool) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match trust {
+    let policy = match trust {
         Trust::Roots { expected, roots } => {
             let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
                 .build()
                 .map_err(|error| TlsError::NoRoots { reason: error.to_string() })?;
-            Arc::new(Named { inner, expected })
+            Policy::Named { inner, expected }
         }
-        Trust::Pinned(certificate) => Arc::new(Pinned { certificate, provider: Arc::clone(&provider) }),
-        Trust::Anything => Arc::new(Anything { provider: Arc::clone(&provider) }),
+        Trust::Pinned(certificate) => Policy::Pinned(certificate),
+        Trust::Anything => Policy::Anything,
     };
+    let verifier = Arc::new(Verifier { policy, provider: Arc::clone(&provider) });
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(if strict { STRICT } else { WRAPPED })
         .map_err(TlsError::Handshake)?
@@ -107,14 +108,25 @@ pub(super) fn system_roots() -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// Web PKI, for a name that need not be the host that was dialled (HostNameInCertificate).
+/// Whose certificate is accepted. Where one is looked at, the handshake's signature proves that the peer holds its key.
 #[derive(Debug)]
-struct Named {
-    inner: Arc<WebPkiServerVerifier>,
-    expected: ServerName<'static>,
+enum Policy {
+    /// Web PKI, for a name that need not be the host that was dialled (HostNameInCertificate).
+    Named { inner: Arc<WebPkiServerVerifier>, expected: ServerName<'static> },
+    /// Exactly this one.
+    Pinned(CertificateDer<'static>),
+    /// TrustServerCertificate=yes. The signature is not looked at either: whoever sits in between could present any
+    /// certificate, and SQL Server's self-made ones are of kinds that the verifier refuses to parse.
+    Anything,
 }
 
-impl ServerCertVerifier for Named {
+#[derive(Debug)]
+struct Verifier {
+    policy: Policy,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -123,51 +135,14 @@ impl ServerCertVerifier for Named {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.inner.verify_server_cert(end_entity, intermediates, &self.expected, ocsp_response, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-}
-
-/// Exactly one certificate; the handshake's signature proves that the peer holds its key.
-#[derive(Debug)]
-struct Pinned {
-    certificate: CertificateDer<'static>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _dialled: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        match end_entity.as_ref() == self.certificate.as_ref() {
-            true => Ok(ServerCertVerified::assertion()),
-            false => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
+        match &self.policy {
+            Policy::Named { inner, expected } => {
+                inner.verify_server_cert(end_entity, intermediates, expected, ocsp_response, now)
+            }
+            Policy::Pinned(pinned) if end_entity.as_ref() != pinned.as_ref() => {
+                Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+            }
+            Policy::Pinned(_) | Policy::Anything => Ok(ServerCertVerified::assertion()),
         }
     }
 
@@ -177,7 +152,10 @@ impl ServerCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        match self.policy {
+            Policy::Anything => Ok(HandshakeSignatureValid::assertion()),
+            _ => verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms),
+        }
     }
 
     fn verify_tls13_signature(
@@ -186,49 +164,10 @@ impl ServerCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-/// TrustServerCertificate=yes. The signature is not looked at either: whoever sits in between could present any
-/// certificate, and SQL Server's self-made ones are of kinds that the verifier refuses to parse.
-#[derive(Debug)]
-struct Anything {
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for Anything {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _dialled: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
+        match self.policy {
+            Policy::Anything => Ok(HandshakeSignatureValid::assertion()),
+            _ => verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms),
+        }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -65,7 +65,8 @@ impl Incoming {
             if self.bytes.len() < self.end + decrypted {
                 self.bytes.resize(self.end + decrypted, 0);
             }
-            let room = self.bytes.get_mut(self.end..self.end + decrypted).unwrap_or_default();
+            let room =
+                self.bytes.get_mut(self.end..self.end + decrypted).ok_or(io::ErrorKind::InvalidData)?;
             connection.reader().read_exact(room)?;
             self.end += decrypted;
         }

@@ -75,11 +75,11 @@ impl Outgoing {
                 range.start.max(carried)..range.end.max(carried),
             );
             if !from_carry.is_empty() {
-                slices.push(IoSlice::new(self.carry.get(from_carry).unwrap_or_default()));
+                slices.push(IoSlice::new(self.carry.get(from_carry).ok_or_else(beyond)?));
             }
             if !from_payload.is_empty() {
                 let range = from_payload.start - carried..from_payload.end - carried;
-                slices.push(IoSlice::new(payload.get(range).unwrap_or_default()));
+                slices.push(IoSlice::new(payload.get(range).ok_or_else(beyond)?));
             }
             if one_packet_a_write || slices.len() >= SLICES_MAX {
                 transport.write(&mut slices).map_err(|source| Error::sending("sending", source))?;
@@ -92,7 +92,13 @@ impl Outgoing {
         drop(slices);
         // At least one packet went out, and the first of them took all that was carried.
         self.carry.clear();
-        self.carry.extend_from_slice(payload.get(covered.saturating_sub(carried)..).unwrap_or_default());
+        let rest = payload.get(covered.saturating_sub(carried)..).ok_or_else(beyond)?;
+        self.carry.extend_from_slice(rest);
         Ok(())
     }
+}
+
+/// A header that announces bytes which do not follow would have the server read the next packet wrongly.
+fn beyond() -> Error {
+    Error::internal("a packet was planned beyond its payload")
 }

@@ -135,7 +135,7 @@ fn constants(by_column: &[(Vec<Typed>, SqlType)], rows: usize) -> Result<Option<
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema_of(by_column), arrays, &options)
         .map(Some)
-        .map_err(SqlError::internal)
+        .map_err(|error| SqlError::internal(error))
 }
 
 /// Whether a value needs neither another query nor the rows of the query around it.

@@ -24,7 +24,7 @@ pub(super) fn to_variant(value: Datum, from: &SqlType) -> Result<Datum, SqlError
     let mut writer = Writer::new();
     let variant = Value::Variant(Box::new(inner));
     encode_value(&variant, &TypeInfo::new(SqlType::SqlVariant, true, None), &mut writer, ValuePlace::Row);
-    let bytes = writer.finish().map_err(SqlError::internal)?;
+    let bytes = writer.finish().map_err(|error| SqlError::internal(error))?;
     Ok(Datum::Binary(bytes.get(LENGTH_BYTES..).unwrap_or_default().to_vec()))
 }
 
@@ -41,7 +41,8 @@ pub fn variant_value(body: &[u8]) -> Result<Value, SqlError> {
     let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
     bytes.extend_from_slice(body);
     let type_info = TypeInfo::new(SqlType::SqlVariant, true, None);
-    decode_value(&mut Reader::new(&bytes), &type_info, ValuePlace::Row).map_err(SqlError::internal)
+    decode_value(&mut Reader::new(&bytes), &type_info, ValuePlace::Row)
+        .map_err(|error| SqlError::internal(error))
 }
 
 /// The type that a variant holds a value in: the same, but no (max) and no old large type.

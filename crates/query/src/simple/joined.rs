@@ -56,9 +56,9 @@ pub(super) fn joined(
         let holds = holds
             .as_boolean_opt()
             .ok_or_else(|| SqlError::internal("a condition that is not a truth value"))?;
-        let kept = arrow::compute::filter(&lefts, holds).map_err(SqlError::internal)?;
+        let kept = arrow::compute::filter(&lefts, holds).map_err(|error| SqlError::internal(error))?;
         lefts = kept.as_primitive().clone();
-        pairs = filter_record_batch(&pairs, holds).map_err(SqlError::internal)?;
+        pairs = filter_record_batch(&pairs, holds).map_err(|error| SqlError::internal(error))?;
     }
     if joining.kind == Kind::Inner {
         return Ok(Some(pairs));
@@ -88,7 +88,9 @@ pub(super) fn joined(
             let missing = joining.right.fields().iter().map(|field| new_null_array(field.data_type(), rows));
             columns.extend(missing);
             let alone = batch(&joining.pairs, columns, rows)?;
-            concat_batches(&joining.pairs, [&pairs, &alone]).map(Some).map_err(SqlError::internal)
+            concat_batches(&joining.pairs, [&pairs, &alone])
+                .map(Some)
+                .map_err(|error| SqlError::internal(error))
         }
     }
 }
@@ -100,7 +102,7 @@ fn all_of(side: &mut SimpleQuery) -> Result<Option<RecordBatch>, SqlError> {
         batches.push(batch);
     }
     let Some(first) = batches.first() else { return Ok(None) };
-    concat_batches(&first.schema(), &batches).map(Some).map_err(SqlError::internal)
+    concat_batches(&first.schema(), &batches).map(Some).map_err(|error| SqlError::internal(error))
 }
 
 /// The rows of each side that have equal keys, pair by pair. NULL equals nothing.
@@ -113,9 +115,9 @@ fn matches(
     let of_right =
         joining.keys.iter().map(|(_, key)| values_of(key, right)).collect::<Result<Vec<_>, _>>()?;
     let fields = of_left.iter().map(|key| SortField::new(key.data_type().clone())).collect();
-    let converter = RowConverter::new(fields).map_err(SqlError::internal)?;
-    let known_rows = converter.convert_columns(&of_left).map_err(SqlError::internal)?;
-    let wanted_rows = converter.convert_columns(&of_right).map_err(SqlError::internal)?;
+    let converter = RowConverter::new(fields).map_err(|error| SqlError::internal(error))?;
+    let known_rows = converter.convert_columns(&of_left).map_err(|error| SqlError::internal(error))?;
+    let wanted_rows = converter.convert_columns(&of_right).map_err(|error| SqlError::internal(error))?;
     let mut known: HashMap<_, Vec<u32>> = HashMap::with_capacity(left.num_rows());
     for (number, row) in (0_u32..).zip(&known_rows) {
         if !has_null(&of_left, number) {
@@ -153,10 +155,11 @@ fn pairs(
 }
 
 fn taken(columns: &[ArrayRef], rows: &UInt32Array) -> Result<Vec<ArrayRef>, SqlError> {
-    columns.iter().map(|column| take(column, rows, None).map_err(SqlError::internal)).collect()
+    columns.iter().map(|column| take(column, rows, None).map_err(|error| SqlError::internal(error))).collect()
 }
 
 fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, SqlError> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(SqlError::internal)
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(|error| SqlError::internal(error))
 }

@@ -156,7 +156,10 @@ impl Outline {
             LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {
                 let options = RecordBatchOptions::new().with_row_count(Some(1));
                 let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options);
-                return Ok(Some(SimpleQuery::over(Source::Row(Some(row.map_err(SqlError::internal)?)), 1)));
+                return Ok(Some(SimpleQuery::over(
+                    Source::Row(Some(row.map_err(|error| SqlError::internal(error))?)),
+                    1,
+                )));
             }
             LogicalPlan::TableScan(scan) => return self.scan(scan, &conditions),
             LogicalPlan::SubqueryAlias(alias) => return self.query(&alias.input, conditions),
@@ -561,7 +564,7 @@ fn rows_of(source: &mut Source) -> Result<Option<RecordBatch>, SqlError> {
 fn relabelled(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, SqlError> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)
-        .map_err(SqlError::internal)
+        .map_err(|error| SqlError::internal(error))
 }
 
 /// The next rows of the source that some step leaves any of. None of the steps needs all rows.
@@ -589,19 +592,19 @@ fn in_order_of(
     batches: &[RecordBatch],
 ) -> Result<Option<RecordBatch>, SqlError> {
     let Some(first) = batches.first() else { return Ok(None) };
-    let all = concat_batches(&first.schema(), batches).map_err(SqlError::internal)?;
+    let all = concat_batches(&first.schema(), batches).map_err(|error| SqlError::internal(error))?;
     let columns = keys.iter().map(|(expr, _)| values_of(expr, &all)).collect::<Result<Vec<_>, _>>()?;
     let fields = columns.iter().zip(keys);
     let fields =
         fields.map(|(column, (_, order))| SortField::new_with_options(column.data_type().clone(), *order));
     let rows = RowConverter::new(fields.collect())
         .and_then(|converter| converter.convert_columns(&columns))
-        .map_err(SqlError::internal)?;
+        .map_err(|error| SqlError::internal(error))?;
     // Rows that are alike stay as they are stored.
     let mut order: Vec<(u32, Row<'_>)> = (0..).zip(&rows).collect();
     order.sort_by_key(|(_, key)| *key);
     let order = UInt32Array::from_iter_values(order.into_iter().map(|(row, _)| row));
-    take_record_batch(&all, &order).map(Some).map_err(SqlError::internal)
+    take_record_batch(&all, &order).map(Some).map_err(|error| SqlError::internal(error))
 }
 
 impl Step {
@@ -612,7 +615,7 @@ impl Step {
                 let chosen = chosen
                     .as_boolean_opt()
                     .ok_or_else(|| SqlError::internal("a condition that is not a truth value"))?;
-                filter_record_batch(&batch, chosen).map_err(SqlError::internal)
+                filter_record_batch(&batch, chosen).map_err(|error| SqlError::internal(error))
             }
             Step::Project(exprs, schema) => {
                 let rows = batch.num_rows();
@@ -620,7 +623,7 @@ impl Step {
                     exprs.iter().map(|expr| values_of(expr, &batch)).collect::<Result<Vec<_>, _>>()?;
                 let options = RecordBatchOptions::new().with_row_count(Some(rows));
                 RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
-                    .map_err(SqlError::internal)
+                    .map_err(|error| SqlError::internal(error))
             }
             Step::Limit(skip, fetch) => {
                 let skipped = batch.num_rows().min(*skip);

@@ -9,6 +9,7 @@ use tds::{Column, RowSpan};
 use tokio::io::AsyncRead;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tracing::Span;
 use tsql::SqlError;
 
 use crate::bulk_error;
@@ -97,7 +98,9 @@ where
     let (chunks, queue) = mpsc::channel::<Vec<u8>>(CHUNKS_QUEUED);
     let (spent, spare) = mpsc::unbounded_channel();
     let stop = cancellation.clone();
-    let mut worker = threads.spawn_blocking(move || decode(sink(), queue, &spent, &stop, row_max_bytes));
+    let span = Span::current();
+    let rows = move || span.in_scope(|| decode(sink(), queue, &spent, &stop, row_max_bytes));
+    let mut worker = threads.spawn_blocking(rows);
     // However this ends, also by being dropped, the thread must not go on to a commit.
     let stop = StopOnDrop { cancellation: cancellation.clone(), task: None };
     let mut complete = false;
@@ -233,7 +236,7 @@ impl ChunkedStream {
             joined.extend_from_slice(head);
             let consumed = self.consume(&joined, false, sink)?;
             if consumed >= carried {
-                chunk = chunk.get(consumed - carried..).unwrap_or_default();
+                chunk = after(chunk, consumed - carried)?;
                 break;
             }
             joined.drain(..consumed);
@@ -248,7 +251,7 @@ impl ChunkedStream {
             step = step.saturating_mul(2);
         }
         let consumed = self.consume(chunk, false, sink)?;
-        self.carry.extend_from_slice(chunk.get(consumed..).unwrap_or_default());
+        self.carry.extend_from_slice(after(chunk, consumed)?);
         Ok(())
     }
 
@@ -262,7 +265,7 @@ impl ChunkedStream {
     fn consume(&mut self, bytes: &[u8], last: bool, sink: &mut dyn RowSink) -> Result<usize, SqlError> {
         let mut position = 0;
         loop {
-            let rest = bytes.get(position..).unwrap_or_default();
+            let rest = after(bytes, position)?;
             if !self.stream.columns().is_empty() {
                 let found = sink.find_rows(rest)?;
                 if found.rows > 0 {
@@ -278,11 +281,21 @@ impl ChunkedStream {
                 }
                 BulkEvent::Rows(span) => {
                     position += span.bytes;
-                    sink.rows(rest.get(..span.bytes).unwrap_or_default(), span.rows)?;
+                    let rows = rest.get(..span.bytes).ok_or_else(beyond)?;
+                    sink.rows(rows, span.rows)?;
                 }
                 BulkEvent::MoreNeeded => return Ok(position),
                 BulkEvent::End => return Ok(bytes.len()),
             }
         }
     }
+}
+
+/// What follows the first `consumed` bytes. A row that is lost here must not be counted as loaded.
+pub(super) fn after(bytes: &[u8], consumed: usize) -> Result<&[u8], SqlError> {
+    bytes.get(consumed..).ok_or_else(beyond)
+}
+
+fn beyond() -> SqlError {
+    SqlError::internal("rows beyond what was received")
 }

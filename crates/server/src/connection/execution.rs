@@ -8,6 +8,7 @@ use std::pin::Pin;
 use futures::future::{Aborted, abortable};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tracing::{Instrument, Span};
 
 use crate::session::{Cancellation, Session, StopOnDrop};
 
@@ -20,7 +21,7 @@ pub(super) fn spawn(
     threads: &Handle,
     cancellation: &Cancellation,
 ) -> (JoinHandle<Result<Session, Aborted>>, StopOnDrop) {
-    let (work, abort) = abortable(work);
+    let (work, abort) = abortable(work.instrument(Span::current()));
     let handle = threads.clone();
     let execution = threads.spawn_blocking(move || handle.block_on(work));
     (execution, StopOnDrop { cancellation: cancellation.clone(), task: Some(abort) })

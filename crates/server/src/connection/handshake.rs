@@ -14,6 +14,7 @@ use tds::version::TdsVersion;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+use tracing::{Span, info, warn};
 use tsql::SqlError;
 
 use crate::connection::ConnectionError;
@@ -140,6 +141,7 @@ async fn log_in(
         login_reply::refused(&mut writer, version, &login.user_name, None)?;
         writer.finish().await?;
         transport.shutdown().await?;
+        warn!(user = login.user_name, "login refused");
         return Err(ConnectionError::LoginRefused(login.user_name));
     }
     let settings = LoginSettings {
@@ -164,12 +166,18 @@ async fn log_in(
             login_reply::refused(&mut writer, version, &login.user_name, Some(error))?;
             writer.finish().await?;
             transport.shutdown().await?;
+            warn!(user = login.user_name, database = login.database, "login refused");
             return Err(ConnectionError::LoginRefused(format!("database {:?}", login.database)));
         }
     };
     login_reply::accepted(&mut writer, &login, version, &session, packet_size)?;
     writer.finish().await?;
     conversation.logged_in();
+    let span = Span::current();
+    span.record("user", login.user_name.as_str());
+    span.record("database", session.database());
+    span.record("application", login.app_name.as_str());
+    info!(library = login.client_interface_name, is_encrypted, packet_size, "login");
     Ok(Connection {
         transport,
         conversation,

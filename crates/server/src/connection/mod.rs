@@ -11,8 +11,8 @@ pub(crate) mod request_log;
 mod requests;
 mod response_writer;
 mod responses;
-mod secrets;
 mod store_sink;
+mod trace;
 
 use std::borrow::Cow;
 use std::io;

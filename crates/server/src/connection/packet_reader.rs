@@ -47,7 +47,8 @@ impl<R: AsyncRead + Unpin> PacketReader<R> {
             Event::BulkRows { payload, .. } => shown_at + payload.start..shown_at + payload.end,
             _ => 0..0,
         };
-        Ok(Some((event, self.buffer.get(rows).unwrap_or_default())))
+        let lost = || ConnectionError::Lost("rows beyond what was read".to_owned());
+        Ok(Some((event, self.buffer.get(rows).ok_or_else(lost)?)))
     }
 
     /// Where the conversation stands.

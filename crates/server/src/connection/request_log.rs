@@ -1,7 +1,7 @@
 //! `--log-requests`: every request and how it ended, readably, on standard error.
 //!
 //! Long texts and values are cut with a note of how much is left out. Passwords do not appear: not those of logins, and no literal
-//! or value of a request that mentions [secrets](super::secrets).
+//! or value of a request that mentions [secrets](crate::secrets).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use tds::version::TdsVersion;
 
 use crate::connection::ConnectionError;
 use crate::connection::responses::Answer;
-use crate::connection::secrets;
 use crate::log;
+use crate::secrets;
 
 /// Characters of a statement's text that are shown.
 const TEXT_CHARS_MAX: usize = 4000;

@@ -14,6 +14,7 @@ use tds::token::Token;
 use tds::version::TdsVersion;
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
+use tracing::{Instrument, error_span};
 use tsql::SqlError;
 
 use crate::connection::ConnectionError;
@@ -27,6 +28,7 @@ use crate::connection::request_log;
 use crate::connection::response_writer::ResponseWriter;
 use crate::connection::responses::{ResponseEncoder, env_change};
 use crate::connection::store_sink::StoreSink;
+use crate::connection::trace;
 use crate::instance::registry::Killed;
 use crate::listener::Shared;
 use crate::session::bulk_target::BulkTarget;
@@ -102,9 +104,12 @@ impl Requests {
             Err(error) => return Err(error),
         };
         match (event, target) {
-            (Event::BulkBegins, Some(target)) => self.bulk_load(*target).await,
+            (Event::BulkBegins, Some(target)) => {
+                self.bulk_load(*target).instrument(error_span!("request", kind = "bulk load")).await
+            }
             (Event::Request(message), _) => self.request(message).await,
             (Event::Attention, _) => {
+                trace::attention();
                 if self.shared.options.log_requests {
                     request_log::attention(self.spid);
                 }
@@ -132,6 +137,7 @@ impl Requests {
                 return Err(error);
             }
         };
+        let span = trace::request(&request, message.reset().is_some());
         let request = match request {
             ClientRequest::Batch(batch) => Request::Batch(batch.text),
             ClientRequest::Rpc(rpc) => Request::Rpc(rpc.requests),
@@ -144,7 +150,7 @@ impl Requests {
             )),
         };
         let changes = self.reset(message.reset())?;
-        self.answer(request, changes).await
+        self.answer(request, changes).instrument(span).await
     }
 
     /// The session was killed while it waited for its client: it is undone at once, and the client finds the reason when it comes
@@ -229,6 +235,7 @@ impl Requests {
             }
             if let Poll::Ready(session) = done {
                 self.session = Some(session);
+                trace::answered(encoder.answer(), false, began);
                 if self.shared.options.log_requests {
                     request_log::answered(self.spid, encoder.answer(), self.secret, false, began.elapsed());
                 }
@@ -285,6 +292,7 @@ impl Requests {
             encoder.event(Response::Error(message), &mut self.writer).await?;
         }
         self.bulk = bulk.filter(|_| !attention);
+        trace::answered(encoder.answer(), attention, began);
         if self.shared.options.log_requests {
             request_log::answered(self.spid, encoder.answer(), self.secret, attention, began.elapsed());
         }
@@ -339,6 +347,7 @@ impl Requests {
         let Received { outcome, attention, complete } = received;
         let logs = self.shared.options.log_requests;
         let mut open = true;
+        trace::loaded(&outcome);
         match outcome {
             BulkOutcome::Loaded { rows } => {
                 if logs {

@@ -8,7 +8,7 @@ use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 use tsql::SqlError;
 
 use crate::bulk_error;
-use crate::connection::bulk_receiver::RowSink;
+use crate::connection::bulk_receiver::{RowSink, after};
 use crate::statements::dml::bulk::BulkWriter;
 use crate::storage::{StrungForm, ValueForm};
 
@@ -33,7 +33,7 @@ impl StoreSink {
         if decoder.rows_buffered() == 0 {
             return Ok(());
         }
-        let batch = decoder.take_batch().map_err(SqlError::internal)?;
+        let batch = decoder.take_batch().map_err(|error| SqlError::internal(error))?;
         if let Some(place) = batch.columns().iter().position(|column| !is_finite(column)) {
             return Err(bulk_error::no_number(place + 1));
         }
@@ -111,7 +111,7 @@ impl RowSink for StoreSink {
         while !rest.is_empty() {
             let taken = self.append_strung(rest)?;
             if taken.rows > 0 {
-                rest = rest.get(taken.bytes..).unwrap_or_default();
+                rest = after(rest, taken.bytes)?;
                 continue;
             }
             let Some(decoder) = &mut self.decoder else { return Ok(()) };
@@ -121,7 +121,7 @@ impl RowSink for StoreSink {
             } else if consumed == 0 {
                 return Err(SqlError::internal("rows that the row walk found whole could not be decoded"));
             }
-            rest = rest.get(consumed..).unwrap_or_default();
+            rest = after(rest, consumed)?;
         }
         Ok(())
     }

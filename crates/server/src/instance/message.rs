@@ -7,9 +7,11 @@ use tds::SqlType;
 use tsql::SqlError;
 
 use crate::instance::Instance;
+use crate::log;
 
 /// The token's fields of an error or notice.
 pub(crate) fn message(error: SqlError, instance: &Instance) -> ServerMessage {
+    log::origin(&error);
     // Number 0 is PRINT's.
     let limit = if error.number == 0 { PRINT_CHARS_MAX } else { MESSAGE_CHARS_MAX };
     ServerMessage {

@@ -79,7 +79,7 @@ impl Instance {
         if let Some(sequence) = &mut definition.sequence {
             sequence.next = next;
         }
-        let properties = definition.to_properties().map_err(SqlError::internal)?;
+        let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
         transaction.set_properties(info.id, &properties).map_err(store_error)?;
         transaction.commit().map_err(store_error)?;
         Ok(())

@@ -89,8 +89,8 @@ impl SeenKeys {
             arrays.push(comparable(&array, column));
         }
         let fields = arrays.iter().map(|array| SortField::new(array.data_type().clone())).collect();
-        let converter = RowConverter::new(fields).map_err(SqlError::internal)?;
-        let encoded = converter.convert_columns(&arrays).map_err(SqlError::internal)?;
+        let converter = RowConverter::new(fields).map_err(|error| SqlError::internal(error))?;
+        let encoded = converter.convert_columns(&arrays).map_err(|error| SqlError::internal(error))?;
         Ok(encoded.iter().map(|bytes| self.fingerprint(bytes.as_ref())).collect())
     }
 

@@ -66,8 +66,8 @@ impl OrderCheck {
             arrays.push(array.clone());
             definitions.push(column);
         }
-        let converter = RowConverter::new(fields).map_err(SqlError::internal)?;
-        let rows = converter.convert_columns(&keys).map_err(SqlError::internal)?;
+        let converter = RowConverter::new(fields).map_err(|error| SqlError::internal(error))?;
+        let rows = converter.convert_columns(&keys).map_err(|error| SqlError::internal(error))?;
         for (row, key) in rows.iter().enumerate() {
             let key = key.as_ref();
             let late = match (row.checked_sub(1), &self.last) {

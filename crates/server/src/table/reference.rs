@@ -151,8 +151,8 @@ pub(crate) fn encode(
         arrays.push(comparable(&array, column));
     }
     let fields = arrays.iter().map(|array| SortField::new(array.data_type().clone())).collect();
-    let converter = RowConverter::new(fields).map_err(SqlError::internal)?;
-    let rows = converter.convert_columns(&arrays).map_err(SqlError::internal)?;
+    let converter = RowConverter::new(fields).map_err(|error| SqlError::internal(error))?;
+    let rows = converter.convert_columns(&arrays).map_err(|error| SqlError::internal(error))?;
     Ok(rows
         .iter()
         .enumerate()

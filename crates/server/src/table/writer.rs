@@ -252,8 +252,9 @@ impl TableWriter {
                     match default.filter(|_| self.options.default_for_null && array.null_count() > 0) {
                         Some(default) => {
                             let default = self.default(&default, rows)?;
-                            let nulls: BooleanArray = is_null(&array).map_err(SqlError::internal)?;
-                            zip(&nulls, &default, &array).map_err(SqlError::internal)?
+                            let nulls: BooleanArray =
+                                is_null(&array).map_err(|error| SqlError::internal(error))?;
+                            zip(&nulls, &default, &array).map_err(|error| SqlError::internal(error))?
                         }
                         None => array,
                     }
@@ -279,7 +280,7 @@ impl TableWriter {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(SqlError::internal)
+            .map_err(|error| SqlError::internal(error))
     }
 
     /// Leaves out rows whose keys are there already where IGNORE_DUP_KEY is on; returns how many stay.
@@ -291,7 +292,7 @@ impl TableWriter {
         }
         self.access.note_ignored();
         for column in columns {
-            *column = filter(column, &fresh).map_err(SqlError::internal)?;
+            *column = filter(column, &fresh).map_err(|error| SqlError::internal(error))?;
         }
         Ok(fresh.true_count())
     }
@@ -392,7 +393,8 @@ impl TableWriter {
     fn default(&self, default: &Typed, rows: usize) -> Result<ArrayRef, SqlError> {
         if let Some(value) = &default.constant {
             let one = Datum::array(std::slice::from_ref(value), &default.sql_type);
-            return take(&one, &UInt64Array::from(vec![0_u64; rows]), None).map_err(SqlError::internal);
+            return take(&one, &UInt64Array::from(vec![0_u64; rows]), None)
+                .map_err(|error| SqlError::internal(error));
         }
         self.instance.engine().evaluate_rows(&default.expr, &no_columns(rows)?)
     }
@@ -450,7 +452,7 @@ fn named(columns: &[ArrayRef], rows: usize) -> Result<RecordBatch, SqlError> {
         .collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns.to_vec(), &options)
-        .map_err(SqlError::internal)
+        .map_err(|error| SqlError::internal(error))
 }
 
 /// The last identity value of a table, found by reading it: once for a table and a run of the server.

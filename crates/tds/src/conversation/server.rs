@@ -325,7 +325,8 @@ impl Conversation {
                 self.payload.clear();
                 self.status = packet.header.status;
             }
-            self.payload.extend_from_slice(rest.get(packet.payload.clone()).unwrap_or_default());
+            let carried = rest.get(packet.payload.clone()).ok_or_else(ConversationError::missing)?;
+            self.payload.extend_from_slice(carried);
             consumed += packet.consumed();
             if packet.ends_message() {
                 return Ok(Gathered::Whole { consumed, packet });

@@ -96,14 +96,15 @@ impl View {
             })
             .collect::<Result<Vec<_>, SqlError>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
-        RecordBatch::try_new_with_options(schema, columns, &options).map_err(SqlError::internal)
+        RecordBatch::try_new_with_options(schema, columns, &options)
+            .map_err(|error| SqlError::internal(error))
     }
 
     /// The view as a table for queries.
     pub fn into_table(self) -> Result<BoundTable, SqlError> {
         let batch = self.batch()?;
-        let provider =
-            MemoryTable::provider(batch.schema().as_ref(), vec![batch]).map_err(SqlError::internal)?;
+        let provider = MemoryTable::provider(batch.schema().as_ref(), vec![batch])
+            .map_err(|error| SqlError::internal(error))?;
         Ok(BoundTable { columns: self.columns, provider: Arc::clone(&provider) })
     }
 }

@@ -128,7 +128,7 @@ impl BulkWork {
 pub(crate) fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
     let mut pair = pair.lock();
     if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.0) {
-        transaction.rollback_to(savepoint).map_err(SqlError::internal)?;
+        transaction.rollback_to(savepoint).map_err(|error| SqlError::internal(error))?;
     }
     Ok(())
 }

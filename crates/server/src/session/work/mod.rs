@@ -519,7 +519,7 @@ impl Work {
 
     /// Changes databases and schemas.
     pub fn set_directory(&self, directory: &Directory) -> Result<(), SqlError> {
-        let text = serde_json::to_string(directory).map_err(SqlError::internal)?;
+        let text = serde_json::to_string(directory).map_err(|error| SqlError::internal(error))?;
         self.write(Place::Shared, |transaction| {
             let id = transaction.table(DIRECTORY_KEY).map(|info| info.id);
             match id {

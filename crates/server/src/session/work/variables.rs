@@ -104,7 +104,7 @@ impl Work {
         type_id: Option<i32>,
         rows: &[RecordBatch],
     ) -> Result<VariableTable, SqlError> {
-        let properties = definition.to_properties().map_err(SqlError::internal)?;
+        let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
         let key = variable_key(&definition.name, self.temporary.number(), definition.object_id);
         let mut transaction = self.new_transaction();
         let id =

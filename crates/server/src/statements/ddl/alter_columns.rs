@@ -243,7 +243,7 @@ fn write_altered(
     let sources = sources(&table.definition, &changed.definition, &writer);
     let mut rows =
         NewRows { before: Arc::clone(&table.definition), definition: definition.clone(), sources, writer };
-    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let access = session.work.access(table.place);
     let sources = rows.sources.clone();
     let started = access.write_keyed(definition, |transaction| {
@@ -379,7 +379,8 @@ impl NewRows {
         });
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = self.definition.arrow_schema();
-        RecordBatch::try_new_with_options(schema, arrays.collect(), &options).map_err(SqlError::internal)
+        RecordBatch::try_new_with_options(schema, arrays.collect(), &options)
+            .map_err(|error| SqlError::internal(error))
     }
 }
 

@@ -197,7 +197,7 @@ pub(crate) fn keep_new_module(
     if taken {
         return Err(SqlError::object_exists(&name.name));
     }
-    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
     let key = session.work.key_of(name, &session.database);
     let place = place_of(name);
@@ -216,7 +216,7 @@ pub(crate) fn keep_module(
     definition: &ModuleDefinition,
     place: Place,
 ) -> Result<(), SqlError> {
-    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     session.work.write(place, |transaction| transaction.set_properties(id, &properties))
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn create_table_of(
         return Err(SqlError::object_exists(&name.name));
     }
     let key = session.work.key_of(name, &session.database);
-    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let schema = definition.arrow_schema();
     let id = session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
     if place == Place::Temporary {

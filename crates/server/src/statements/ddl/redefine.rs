@@ -25,7 +25,7 @@ pub(crate) fn redefine(
     table: &OpenTable,
     definition: &TableDefinition,
 ) -> Result<(), SqlError> {
-    let properties = definition.to_properties().map_err(SqlError::internal)?;
+    let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let access = session.work.access(table.place);
     access.write_keyed(definition, |transaction| transaction.set_properties(table.id, &properties))
 }

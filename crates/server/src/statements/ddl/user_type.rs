@@ -54,7 +54,7 @@ pub(crate) fn create_type(session: &mut Session, create: &CreateType, frame: &Fr
         }
     };
     let made = UserType { id, database, schema, name: name.name.clone(), kind };
-    let properties = made.to_properties().map_err(SqlError::internal)?;
+    let properties = made.to_properties().map_err(|error| SqlError::internal(error))?;
     let fields = Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, false)]));
     let key = UserType::key(&made.database, &made.schema, &made.name);
     session

@@ -171,7 +171,7 @@ pub(crate) fn distrust(session: &mut Session, table: &OpenTable) -> Result<bool,
         changed |= std::mem::replace(trusted, false);
     }
     if changed {
-        let properties = definition.to_properties().map_err(SqlError::internal)?;
+        let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
         let mark = session.work.start_statement()?;
         let result =
             session.work.write(table.place, |transaction| transaction.set_properties(table.id, &properties));

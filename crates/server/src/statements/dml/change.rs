@@ -63,7 +63,8 @@ impl RowChanges {
 
     /// The rows that go.
     pub fn deleted(&self) -> Result<RecordBatch, SqlError> {
-        filter_record_batch(self.rows(), &BooleanArray::from(self.gone.clone())).map_err(SqlError::internal)
+        filter_record_batch(self.rows(), &BooleanArray::from(self.gone.clone()))
+            .map_err(|error| SqlError::internal(error))
     }
 
     /// The changed rows as they were.
@@ -100,10 +101,10 @@ pub(crate) fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBat
     if batch.num_columns() == 0 {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options)
-            .map_err(SqlError::internal);
+            .map_err(|error| SqlError::internal(error));
     }
     let rows = UInt64Array::from_iter_values(rows.iter().map(|row| *row as u64));
-    take_record_batch(batch, &rows).map_err(SqlError::internal)
+    take_record_batch(batch, &rows).map_err(|error| SqlError::internal(error))
 }
 
 /// What became of a key that rows of another table refer to.
@@ -282,7 +283,7 @@ fn cascade(
                 .positions(&key.referenced)
                 .into_iter()
                 .filter_map(|position| new.columns().get(position))
-                .map(|array| take(array, &indices, None).map_err(SqlError::internal))
+                .map(|array| take(array, &indices, None).map_err(|error| SqlError::internal(error)))
                 .collect::<Result<Vec<ArrayRef>, _>>()?,
             None => Vec::new(),
         };
@@ -290,7 +291,9 @@ fn cascade(
     }
     if let Some(batch) = batches.first() {
         let schema = batch.schema();
-        changes.new = Some(arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?);
+        changes.new = Some(
+            arrow::compute::concat_batches(&schema, &batches).map_err(|error| SqlError::internal(error))?,
+        );
     }
     changes.write(&session.work.access(changes.table.place))?;
     writer.finish()?;

@@ -324,9 +324,9 @@ fn logical_table(
                 .filter(|batch| batch.num_rows() > 0)
                 .map(|batch| concat_batches(&batch.schema(), [&batch]))
                 .map(|batch| {
-                    let batch = batch.map_err(SqlError::internal)?;
+                    let batch = batch.map_err(|error| SqlError::internal(error))?;
                     RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec())
-                        .map_err(SqlError::internal)
+                        .map_err(|error| SqlError::internal(error))
                 })
                 .collect::<Result<Vec<_>, _>>()?;
             session.work.make_variable(&definition, None, &batches)

@@ -221,7 +221,8 @@ pub(crate) async fn insert_rows(
     let shown = match &insert.output {
         Some(clause) => {
             let schema = table.definition.arrow_schema();
-            let all = arrow::compute::concat_batches(&schema, &written).map_err(SqlError::internal)?;
+            let all = arrow::compute::concat_batches(&schema, &written)
+                .map_err(|error| SqlError::internal(error))?;
             let mut rows = RowSet::default();
             rows.table("inserted", &table.definition, all)?;
             output_clause::output_rows(session, clause, rows, frame).await?

@@ -268,7 +268,8 @@ async fn evaluate_over(
     let schema = query::exact_schema(&columns);
     let instance = Arc::clone(&session.instance);
     let batches = instance.engine().collect(bound, &session.cancellation).await?;
-    let batch = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
+    let batch =
+        arrow::compute::concat_batches(&schema, &batches).map_err(|error| SqlError::internal(error))?;
     Ok(batch.columns().iter().cloned().zip(columns.into_iter().map(|column| column.sql_type)).collect())
 }
 
@@ -350,13 +351,13 @@ async fn merge_output(
             new.iter().filter_map(|batch| batch.columns().get(index)).map(AsRef::as_ref).collect();
         let all = match (parts.is_empty(), changes.rows().columns().get(index)) {
             (true, Some(whole)) => whole.slice(0, 0),
-            _ => concat(&parts).map_err(SqlError::internal)?,
+            _ => concat(&parts).map_err(|error| SqlError::internal(error))?,
         };
-        let array = take(&all, &new_rows, None).map_err(SqlError::internal)?;
+        let array = take(&all, &new_rows, None).map_err(|error| SqlError::internal(error))?;
         set.column("inserted", OutputColumn { nullable: true, ..column }, array)?;
     }
     for (column, array) in output_columns(definition).into_iter().zip(changes.rows().columns()) {
-        let array = take(array, &old_rows, None).map_err(SqlError::internal)?;
+        let array = take(array, &old_rows, None).map_err(|error| SqlError::internal(error))?;
         set.column("deleted", OutputColumn { nullable: true, ..column }, array)?;
     }
     let action = SqlType::NVarChar { length: Length::Units(10) };
@@ -391,9 +392,10 @@ fn completed(
         }
     }
     let batch = match batches.first() {
-        Some(first) => {
-            Some(arrow::compute::concat_batches(&first.schema(), &batches).map_err(SqlError::internal)?)
-        }
+        Some(first) => Some(
+            arrow::compute::concat_batches(&first.schema(), &batches)
+                .map_err(|error| SqlError::internal(error))?,
+        ),
         None => None,
     };
     Ok((acts, batch))

@@ -216,7 +216,7 @@ async fn update_rows(
         let mut columns = Vec::with_capacity(values);
         for (index, position) in positions.iter().enumerate() {
             let (array, sql_type) = chosen.column(index)?;
-            let array = take(&array, &indices, None).map_err(SqlError::internal)?;
+            let array = take(&array, &indices, None).map_err(|error| SqlError::internal(error))?;
             columns.extend(position.map(|position| (position, array, sql_type)));
         }
         columns

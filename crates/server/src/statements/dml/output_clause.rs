@@ -88,7 +88,7 @@ impl RowSet {
             .collect();
         let options = RecordBatchOptions::new().with_row_count(self.rows);
         let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), self.arrays, &options)
-            .map_err(SqlError::internal)?;
+            .map_err(|error| SqlError::internal(error))?;
         Ok(JoinedRows { columns: self.columns, batch })
     }
 }

@@ -320,7 +320,7 @@ pub(crate) async fn choose_rows(
         false => {
             let options = RecordBatchOptions::new().with_row_count(Some(locators.len()));
             RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-                .map_err(SqlError::internal)?
+                .map_err(|error| SqlError::internal(error))?
         }
     };
     Ok((chosen, Candidates { rows, locators }))
@@ -366,7 +366,8 @@ async fn choose_among(
         }
     };
     let batches = stream.collect().await?;
-    let mut values = arrow::compute::concat_batches(&schema, &batches).map_err(SqlError::internal)?;
+    let mut values =
+        arrow::compute::concat_batches(&schema, &batches).map_err(|error| SqlError::internal(error))?;
     if columns.is_empty() {
         return Err(SqlError::internal("rows without numbers"));
     }

@@ -37,7 +37,8 @@ pub(crate) fn cut(
         false => Arc::clone(array),
     });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(batch.schema(), arrays.collect(), &options).map_err(SqlError::internal)
+    RecordBatch::try_new_with_options(batch.schema(), arrays.collect(), &options)
+        .map_err(|error| SqlError::internal(error))
 }
 
 fn cut_array(array: &ArrayRef, column: &Column, limit: usize) -> ArrayRef {

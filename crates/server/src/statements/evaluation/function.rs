@@ -155,7 +155,7 @@ impl Runner {
                     }
                 };
                 let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, body);
-                let thread = thread.map_err(SqlError::internal)?;
+                let thread = thread.map_err(|error| SqlError::internal(error))?;
                 thread.join().unwrap_or_else(|_| Err(SqlError::internal("the body of a function stopped")))
             })
         })

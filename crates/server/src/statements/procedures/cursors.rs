@@ -333,7 +333,7 @@ async fn show_rows(
         arrays.push(Arc::new(Int32Array::from(vec![1; batch.num_rows()])));
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)
-            .map_err(SqlError::internal)?;
+            .map_err(|error| SqlError::internal(error))?;
         output.send(Response::Batch(batch)).await;
     }
     session.last.rows = rows as i64;

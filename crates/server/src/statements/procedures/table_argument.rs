@@ -148,7 +148,7 @@ fn fill(
                 return Err(SqlError::internal("rows that were found whole could not be decoded"));
             }
             if decoder.is_full() || rest.is_empty() {
-                let batch = decoder.take_batch().map_err(SqlError::internal)?;
+                let batch = decoder.take_batch().map_err(|error| SqlError::internal(error))?;
                 let width = definition.columns.len();
                 writer.write(InputRows::placed(
                     width,

@@ -45,7 +45,8 @@ impl AnswerPackets {
             if packet_type != PacketType::TabularResult {
                 return Err(ConversationError::Unexpected { packet_type, when: "from a server" });
             }
-            payload.extend_from_slice(rest.get(packet.payload.clone()).unwrap_or_default());
+            let carried = rest.get(packet.payload.clone()).ok_or_else(ConversationError::missing)?;
+            payload.extend_from_slice(carried);
             consumed += packet.consumed();
             progress = Some(packet.ends_message());
             if packet.ends_message() {
@@ -167,7 +168,7 @@ impl Answer {
                 Ok(AnswerStep::Token(token))
             }
             None if rest.len() > TOKEN_SIZE_MAX_BYTES => {
-                Err(ConversationError::Answer("a token longer than 16 MiB"))
+                Err(ConversationError::Incomplete("a token longer than 16 MiB"))
             }
             None => Ok(AnswerStep::NeedPackets),
         }
@@ -176,7 +177,7 @@ impl Answer {
     /// Where the payload of more packets is appended. An error if there are none.
     pub fn room(&mut self) -> Result<&mut Vec<u8>, ConversationError> {
         if self.complete {
-            return Err(ConversationError::Answer("the answer ends inside a token"));
+            return Err(ConversationError::Incomplete("the answer ends inside a token"));
         }
         if self.used == self.buffer.len() {
             self.buffer.clear();

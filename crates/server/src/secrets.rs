@@ -16,7 +16,7 @@ pub(super) fn mentions(text: &str) -> bool {
 }
 
 /// A statement without its literals and comments.
-pub(super) fn without_literals(text: &str) -> String {
+pub(crate) fn without_literals(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

@@ -1,0 +1,31 @@
+//! Events of `tracing` as lines on standard error.
+
+use std::io;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::prelude::*;
+
+/// Names the level for programs that take no flag, as bcp.
+pub const LEVEL_VARIABLE: &str = "BULKWIRE_LOG";
+/// What the names of this project's crates begin with; others' events are left out.
+const OWN: &str = "bulkwire";
+
+/// Has events of this level and of graver ones written.
+pub fn subscribe(level: LevelFilter) {
+    if level == LevelFilter::OFF {
+        return;
+    }
+    let lines = fmt::layer().with_ansi(false).with_writer(io::stderr);
+    let subscriber =
+        tracing_subscriber::registry().with(lines.with_filter(Targets::new().with_target(OWN, level)));
+    // Somebody in this process may have subscribed before: then these events are theirs.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+/// The level that the environment names; none if it names no level.
+pub fn level_of_environment() -> LevelFilter {
+    let named = std::env::var(LEVEL_VARIABLE).ok().and_then(|level| level.parse().ok());
+    named.unwrap_or(LevelFilter::OFF)
+}
