@@ -47,7 +47,7 @@ fn main() {
     let engine = Engine::open(&directory.path().join("database"), EngineOptions::default()).unwrap();
     let mut transaction = engine.begin();
     transaction.create_table("source", columns(), "").unwrap();
-    transaction.bulk_load("source", &batches(rows)).unwrap();
+    transaction.open_table("source").unwrap().bulk_load(&batches(rows)).unwrap();
     transaction.commit().unwrap();
     let expected = checksum(&engine, "source");
     assert_eq!(expected.rows, rows as u64);
@@ -106,7 +106,16 @@ impl Case {
         let mut transaction = engine.begin();
         match self.shape {
             Shape::Heap { .. } => {
-                transaction.create_compressed_table("target", columns(), self.setting, "").unwrap();
+                transaction
+                    .create_table_on(
+                        "target",
+                        columns(),
+                        None,
+                        self.setting,
+                        &bulkwire_store::Placement::default(),
+                        "",
+                    )
+                    .unwrap();
             }
             Shape::Clustered => {
                 let key = IndexDefinition {
@@ -122,10 +131,10 @@ impl Case {
         let mut transaction = engine.begin();
         let options = BulkOptions { sorted: true, ..BulkOptions::default() };
         let writers = if let Shape::Heap { writers } = self.shape { writers } else { 1 };
-        let parts = snapshot.scan("source", None).unwrap().partitions(writers);
+        let parts = snapshot.read_table("source").unwrap().scan(None).unwrap().partitions(writers);
         let writers: Vec<_> = parts
             .into_iter()
-            .map(|part| (part, transaction.bulk_writer_with("target", options).unwrap()))
+            .map(|part| (part, transaction.open_table("target").unwrap().bulk_writer_with(options).unwrap()))
             .collect();
         let fill = |(part, mut writer): (Scan, BulkWriter)| {
             part.for_each(|batch| writer.append(&batch.unwrap()).unwrap());
@@ -137,7 +146,7 @@ impl Case {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         for writer in filled {
-            transaction.finish_bulk("target", writer).unwrap();
+            transaction.open_table("target").unwrap().finish_bulk(writer).unwrap();
         }
         transaction.commit().unwrap();
         self.times.push(start.elapsed());
@@ -151,7 +160,7 @@ impl Case {
         self.compressed_pages = statistics[0].contents.unwrap().compressed_pages;
         drop(snapshot);
         let mut transaction = engine.begin();
-        transaction.drop_table("target").unwrap();
+        transaction.open_table("target").unwrap().drop().unwrap();
         transaction.commit().unwrap();
         engine.checkpoint().unwrap();
     }
@@ -270,5 +279,5 @@ fn batches(rows: usize) -> Vec<RecordBatch> {
 }
 
 fn checksum(engine: &Engine, table: &str) -> Checksum {
-    Checksum::of(engine.snapshot().scan(table, None).unwrap().map(Result::unwrap))
+    Checksum::of(engine.snapshot().read_table(table).unwrap().scan(None).unwrap().map(Result::unwrap))
 }

@@ -61,20 +61,21 @@ fn run(directory: &Path, files: u16, tasks: usize) -> Run {
     let table = tables::narrow();
     let mut transaction = engine.begin();
     transaction.create_table("source", table.columns.clone(), "").unwrap();
-    let mut writer = transaction.bulk_writer("source").unwrap();
+    let mut writer = transaction.open_table("source").unwrap().bulk_writer().unwrap();
     for _ in 0..ROWS.div_ceil(table.batch.num_rows()) {
         writer.append(&table.batch).unwrap();
     }
-    transaction.finish_bulk("source", writer).unwrap();
+    transaction.open_table("source").unwrap().finish_bulk(writer).unwrap();
     transaction.commit().unwrap();
     engine.checkpoint().unwrap();
 
     let (waits, log, cpu) = (engine.waits(), engine.log_counts(), process_time());
     let start = Instant::now();
-    let parts = engine.snapshot().scan("source", None).unwrap().partitions(tasks);
+    let parts = engine.snapshot().read_table("source").unwrap().scan(None).unwrap().partitions(tasks);
     let mut transaction = engine.begin();
     transaction.create_table("target", table.columns, "").unwrap();
-    let writers: Vec<_> = parts.iter().map(|_| transaction.bulk_writer("target").unwrap()).collect();
+    let writers: Vec<_> =
+        parts.iter().map(|_| transaction.open_table("target").unwrap().bulk_writer().unwrap()).collect();
     let filled = std::thread::scope(|scope| {
         let tasks = parts.into_iter().zip(writers).map(|(part, mut writer)| {
             scope.spawn(move || {
@@ -89,7 +90,7 @@ fn run(directory: &Path, files: u16, tasks: usize) -> Run {
     });
     for writer in filled {
         assert!(writer.minimal_logging().granted());
-        transaction.finish_bulk("target", writer).unwrap();
+        transaction.open_table("target").unwrap().finish_bulk(writer).unwrap();
     }
     transaction.commit().unwrap();
     let (elapsed, cpu) = (start.elapsed(), process_time().saturating_sub(cpu));
@@ -118,7 +119,7 @@ fn run(directory: &Path, files: u16, tasks: usize) -> Run {
 }
 
 fn checksum(engine: &Engine, table: &str) -> Checksum {
-    Checksum::of(engine.snapshot().scan(table, None).unwrap().map(Result::unwrap))
+    Checksum::of(engine.snapshot().read_table(table).unwrap().scan(None).unwrap().map(Result::unwrap))
 }
 
 fn report(runs: &BTreeMap<(u16, usize), Vec<Run>>) {

@@ -18,14 +18,14 @@
 //!     Arc::new(Int32Array::from_iter_values(0..1000)) as _,
 //!     false,
 //! )])?;
-//! transaction.bulk_load("dbo.numbers", &[batch])?;
+//! transaction.open_table("dbo.numbers")?.bulk_load(&[batch])?;
 //! transaction.commit()?;
 //!
 //! let snapshot = engine.snapshot();
 //! let table = snapshot.table("dbo.numbers").ok_or("no table")?;
 //! // Rows of 11 bytes and a slot: 622 in a page.
 //! assert_eq!((table.rows, table.data_pages()), (1000, 2));
-//! assert_eq!(snapshot.scan("dbo.numbers", None)?.map(|batch| batch.map_or(0, |batch| batch.num_rows())).sum::<usize>(), 1000);
+//! assert_eq!(snapshot.read_table("dbo.numbers")?.scan(None)?.map(|batch| batch.map_or(0, |batch| batch.num_rows())).sum::<usize>(), 1000);
 //! # Ok(())
 //! # }
 //! ```
@@ -88,12 +88,13 @@ pub use record::{
     LengthPrefix, LyingRows, LyingValue, StrungForm, StrungRows, ValueContent, ValueForm, ValuePlace,
 };
 pub use scan::ordered::{KeySpan, OrderedScan};
+pub use scan::read_table::ReadTable;
 pub use scan::{Scan, ScannedRows};
 pub use space::DataFileSpace;
 pub use transaction::alter::RebuildOptions;
 pub use transaction::alter_columns::{Altering, ColumnSource, NewColumn};
 pub use transaction::load::{BulkOptions, BulkWriter, MinimalLogging, MinimalLoggingCondition};
-pub use transaction::{Savepoint, Transaction};
+pub use transaction::{Reads, Savepoint, Transaction, WriteTable};
 pub use tree::index::{Index, IndexDefinition, RowLocator, Tree};
 pub use tree::index_filter::{FilterTerm, FilterTest};
 pub use tree::key::{INDEX_KEY_LIMIT_BYTES, KEY_LIMIT_BYTES, KeyColumn, KeyText, TextOrder};

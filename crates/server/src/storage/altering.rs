@@ -65,12 +65,12 @@ impl DatabaseTransaction {
         let made = sources.iter().any(|source| matches!(source, ColumnSource::Made(_)));
         let columns = columns.into_iter().zip(sources);
         let columns: Vec<NewColumn> = columns.map(|(column, source)| NewColumn { column, source }).collect();
-        self.open()?.alter_table(&old.name, &old.name, properties)?;
+        self.open()?.open(&old).alter(&old.name, properties)?;
         if !made {
-            self.open()?.alter_columns(&old.name, &columns)?;
+            self.open()?.open(&old).alter_columns(&columns)?;
             return self.put_trees(table, properties).map(|()| None);
         }
-        match self.open()?.start_altering(&old.name, &columns)? {
+        match self.open()?.open(&old).start_altering(&columns)? {
             Some(altering) => Ok(Some(AlteredTable { altering, before, after })),
             None => self.put_trees(table, properties).map(|()| None),
         }
@@ -84,7 +84,7 @@ impl DatabaseTransaction {
         properties: &str,
     ) -> Result<(), StoreError> {
         let present = self.existing(table)?;
-        let done = self.open()?.finish_altering(altered.altering);
+        let done = self.open()?.open(&present).finish_altering(altered.altering);
         done.map_err(|error| self.refused(&present, error))?;
         self.put_trees(table, properties)
     }
@@ -95,7 +95,7 @@ impl DatabaseTransaction {
         let present = TableTrees::present(&table);
         match TableTrees::of_properties(properties).filter(|wanted| *wanted != present) {
             Some(wanted) => {
-                let done = wanted.put(&present, self.open()?, &table.name);
+                let done = wanted.put(&present, &mut self.open()?.open(&table));
                 done.map_err(|error| self.in_exact_form(&table, &wanted, error))
             }
             None => Ok(()),

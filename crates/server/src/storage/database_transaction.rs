@@ -126,14 +126,14 @@ impl DatabaseTransaction {
     /// From now on all statements read what the first of them reads (SNAPSHOT), or each what is committed when it begins.
     pub fn keep_reads(&mut self, keeps: bool) {
         if let Some(inner) = &mut self.inner {
-            inner.keep_reads(keeps);
+            inner.reads().keep(keeps);
         }
     }
 
     /// A statement begins: what it reads is what is committed from now on, but under SNAPSHOT.
     pub fn renew_reads(&mut self) {
         if let Some(inner) = &mut self.inner {
-            inner.unpin_reads();
+            inner.reads().unpin();
         }
     }
 
@@ -168,7 +168,7 @@ impl DatabaseTransaction {
         if reads == Reads::Latest {
             return self.scan_stored(table, projection, range);
         }
-        self.open()?.pin_reads();
+        self.open()?.reads().pin();
         self.scan_of(table, projection, range, reads)
     }
 
@@ -179,9 +179,9 @@ impl DatabaseTransaction {
         projection: Option<Vec<usize>>,
         range: Option<&KeyRange>,
     ) -> Result<Scan, StoreError> {
-        let pinned = self.open()?.park_reads();
+        let pinned = self.open()?.reads().park();
         let scan = self.scan_of(table, projection, range, Reads::Latest);
-        self.open()?.return_to_reads(pinned);
+        self.open()?.reads().return_to(pinned);
         scan
     }
 
@@ -200,10 +200,10 @@ impl DatabaseTransaction {
             batches => Some(joined(batches)?),
         };
         let range = range.filter(|range| reads != Reads::Past || range.index.is_none());
-        inner.set_reads_past(reads == Reads::Past);
+        inner.reads().set_passes(reads == Reads::Past);
         let open = OpenRows::Transaction(inner);
         let scan = Scan::open(&open, &table, waiting, form, projection, range);
-        inner.set_reads_past(false);
+        inner.reads().set_passes(false);
         scan
     }
 
@@ -220,23 +220,23 @@ impl DatabaseTransaction {
         let known = self.existing(table)?;
         let inner = self.open()?;
         if !inner.pending(known.object).is_empty() {
-            inner.insert_pending(&known.name)?;
+            inner.open(&known).insert_pending()?;
         }
         let alone = self.table_locks.contains(&known.object);
         let inner = self.open()?;
         if reads == Reads::Latest {
-            inner.unpin_reads();
-        } else if !alone || inner.keeps_reads() {
-            inner.pin_reads();
+            inner.reads().unpin();
+        } else if !alone || inner.reads().keeps() {
+            inner.reads().pin();
         }
         let table = self.existing(table)?;
         let form = self.forms.of(&table);
         let inner = self.open()?;
         let range = range.filter(|range| reads != Reads::Past || range.index.is_none());
-        inner.set_reads_past(reads == Reads::Past);
+        inner.reads().set_passes(reads == Reads::Past);
         let open = OpenRows::Transaction(inner);
         let scan = Scan::open(&open, &table, None, form, projection, range);
-        inner.set_reads_past(false);
+        inner.reads().set_passes(false);
         Ok(LocatedScan(scan?))
     }
 
@@ -247,7 +247,7 @@ impl DatabaseTransaction {
         let inner = self.open()?;
         let mut batches = Vec::with_capacity(locators.len().div_ceil(FETCHED_ROWS));
         for locators in locators.chunks(FETCHED_ROWS) {
-            let rows = inner.rows_at(&table.name, locators)?;
+            let rows = inner.read(Arc::clone(&table))?.rows_at(locators)?;
             batches.push(form.decode(&rows, None, &form.schema)?);
         }
         Ok(concat_batches(&form.schema, &batches)?)
@@ -259,7 +259,7 @@ impl DatabaseTransaction {
     /// [`EngineError::RowsChanged`]: another transaction has changed some since, and committed.
     pub fn claim(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
         let table = self.existing(table)?;
-        Ok(self.open()?.claim_rows(&table.name, locators)?)
+        Ok(self.open()?.open(&table).claim_rows(locators)?)
     }
 
     /// Keeps others from changing a table, and from keeping others from it.
@@ -274,7 +274,7 @@ impl DatabaseTransaction {
         let inner = self.open()?;
         for bound in range.spans.iter().filter_map(|span| span.from.as_ref()) {
             let key = form.encode_columns(&bound.columns, &bound.values)?;
-            inner.await_key(&table.name, range.index.as_deref(), &key)?;
+            inner.open(&table).await_key(range.index.as_deref(), &key)?;
         }
         Ok(())
     }
@@ -282,7 +282,7 @@ impl DatabaseTransaction {
     /// Removes rows, and their entries from the indexes.
     pub fn delete_located(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
         let table = self.existing(table)?;
-        Ok(self.open()?.delete_located(&table.name, locators)?)
+        Ok(self.open()?.open(&table).delete_located(locators)?)
     }
 
     /// Puts `rows` in the places of others: where they lie if they fit there, and under their new keys.
@@ -294,7 +294,7 @@ impl DatabaseTransaction {
     ) -> Result<(), StoreError> {
         let table = self.existing(table)?;
         let rows = self.forms.of(&table).encode(rows)?;
-        let done = self.open()?.update_located(&table.name, locators, &rows);
+        let done = self.open()?.open(&table).update_located(locators, &rows);
         done.map_err(|error| self.refused(&table, error))
     }
 
@@ -305,8 +305,8 @@ impl DatabaseTransaction {
         self.insert_waiting(&table)?;
         let inner = self.open()?;
         match index {
-            Some(index) => inner.rebuild_index(&table.name, index, None)?,
-            None => inner.rebuild_table(&table.name, None)?,
+            Some(index) => inner.open(&table).rebuild_index(index, None)?,
+            None => inner.open(&table).rebuild(None)?,
         }
         Ok(())
     }
@@ -340,8 +340,9 @@ impl DatabaseTransaction {
             }
             None => inner.create_table(name, columns, properties)?,
         }
-        for index in trees.iter().flat_map(|trees| &trees.indexes) {
-            index.create(inner, name)?;
+        if let Some(trees) = trees.filter(|trees| !trees.indexes.is_empty()) {
+            let mut table = inner.open_table(name)?;
+            trees.indexes.iter().try_for_each(|index| index.create(&mut table))?;
         }
         let table = self.open()?.table(name).ok_or(StoreError::NoSuchTable { table: TableId(0) })?;
         self.forms.put(&table, Arc::new(form));
@@ -355,12 +356,12 @@ impl DatabaseTransaction {
     pub fn set_properties(&mut self, table: TableId, properties: &str) -> Result<(), StoreError> {
         self.settle()?;
         let table = self.alone(table)?;
-        self.open()?.alter_table(&table.name, &table.name, properties)?;
+        self.open()?.open(&table).alter(&table.name, properties)?;
         let present = TableTrees::present(&table);
         match TableTrees::of_properties(properties).filter(|wanted| *wanted != present) {
             Some(wanted) => {
                 self.insert_waiting(&table)?;
-                let done = wanted.put(&present, self.open()?, &table.name);
+                let done = wanted.put(&present, &mut self.open()?.open(&table));
                 done.map_err(|error| self.in_exact_form(&table, &wanted, error))
             }
             None => Ok(()),
@@ -372,14 +373,14 @@ impl DatabaseTransaction {
         let inner = self.open()?;
         match inner.pending(table.object) {
             [] => Ok(()),
-            _ => Ok(inner.insert_pending(&table.name)?),
+            _ => Ok(inner.open(table).insert_pending()?),
         }
     }
 
     /// Puts all rows that wait for the commit into their tables.
     pub fn insert_all_waiting(&mut self) -> Result<(), StoreError> {
         self.settle()?;
-        Ok(self.open()?.insert_all_pending_now()?)
+        Ok(self.open()?.insert_pending()?)
     }
 
     /// An error of the engine with the values of a duplicate key as T-SQL knows them. `trees` has the key.
@@ -406,7 +407,7 @@ impl DatabaseTransaction {
     pub fn rename_table(&mut self, table: TableId, name: &str) -> Result<(), StoreError> {
         self.settle()?;
         let table = self.alone(table)?;
-        Ok(self.open()?.alter_table(&table.name, name, &table.properties)?)
+        Ok(self.open()?.open(&table).alter(name, &table.properties)?)
     }
 
     /// Removes a table and its rows.
@@ -414,14 +415,14 @@ impl DatabaseTransaction {
         self.settle()?;
         let table = self.alone(table)?;
         self.forms.forget(table.object);
-        Ok(self.open()?.drop_table(&table.name)?)
+        Ok(self.open()?.open(&table).drop()?)
     }
 
     /// Removes all rows of a table.
     pub fn truncate(&mut self, table: TableId) -> Result<(), StoreError> {
         self.settle()?;
         let table = self.alone(table)?;
-        Ok(self.open()?.truncate_table(&table.name)?)
+        Ok(self.open()?.open(&table).truncate()?)
     }
 
     /// Adds rows to a table.
@@ -450,10 +451,10 @@ impl DatabaseTransaction {
                 LoadLogging::row_by_row(inner.recovery_model(), self.bulk_locks.contains(&object)),
             );
             if !is_tree {
-                return Ok(inner.insert_at_commit(&known.name, &batch)?);
+                return Ok(inner.open(&known).insert_at_commit(&batch)?);
             }
             // Keys are in the trees at once, so that duplicates are found by the statement that makes them.
-            let done = inner.insert(&known.name, &batch);
+            let done = inner.open(&known).insert(&batch);
             return done.map(drop).map_err(|error| self.refused(&known, error));
         }
         self.append_at_once(&known, |writer| writer.append(&batch))
@@ -489,9 +490,9 @@ impl DatabaseTransaction {
         let (table_lock, sorted) = (self.bulk_locks.contains(&object), self.sorted.contains(&object));
         let inner = self.open()?;
         let options = BulkOptions { table_lock, sorted, ..BulkOptions::default() };
-        let mut writer = inner.bulk_writer_with(&table.name, options)?;
+        let mut writer = inner.open(table).bulk_writer_with(options)?;
         let logging = LoadLogging::of(writer.minimal_logging(), inner.recovery_model());
-        let before = inner.take_pending(object);
+        let before = inner.open(table).take_pending();
         self.logging.insert(object, logging);
         let done = before.iter().try_for_each(|batch| writer.append(batch)).and_then(|()| add(&mut writer));
         self.keep(table, writer, done)
@@ -508,7 +509,7 @@ impl DatabaseTransaction {
         let mut writers = Vec::with_capacity(count);
         for _ in 0..count {
             let inner = self.open()?;
-            let writer = inner.bulk_writer_with(&known.name, options)?;
+            let writer = inner.open(&known).bulk_writer_with(options)?;
             let logging = LoadLogging::of(writer.minimal_logging(), inner.recovery_model());
             self.logging.insert(object, logging);
             let side = SideWriter::new(Arc::clone(&form), writer);
@@ -573,7 +574,7 @@ impl DatabaseTransaction {
             }
             match (inner.table_of(object), &result) {
                 (Some(table), Ok(())) => {
-                    let done = inner.finish_bulk(&table.name, writer).map(|_| ());
+                    let done = inner.open(&table).finish_bulk(writer).map(|_| ());
                     result = done.map_err(|error| self.refused(&table, error));
                 }
                 // Dropped meanwhile, or one of them has failed: what they wrote is undone with the statement.

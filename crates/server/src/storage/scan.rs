@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
 use store::page::PAGE_BYTES;
-use store::{OrderedScan, RowLocator};
+use store::{OrderedScan, ReadTable, RowLocator};
 
 use crate::storage::columns::TableForm;
 use crate::storage::database::bytes_of;
@@ -73,12 +73,7 @@ impl OpenRows<'_> {
         };
         let small = table.clustered.is_some() && table.extents() <= ORDERED_EXTENTS_MAX;
         if range.is_none() && !small {
-            return Ok(FoundRows::Extents(match self {
-                OpenRows::Snapshot(snapshot) => snapshot.scan_table(Arc::clone(table), projection)?,
-                OpenRows::Transaction(transaction) => {
-                    transaction.scan_table(Arc::clone(table), projection)?
-                }
-            }));
+            return Ok(FoundRows::Extents(self.read(table)?.scan(projection)?));
         }
         self.ordered(table, form, projection, range).map(FoundRows::Ordered)
     }
@@ -122,9 +117,13 @@ impl OpenRows<'_> {
             None => vec![store::KeySpan::default()],
         };
         let index = range.and_then(|range| range.index.as_deref());
+        Ok(self.read(table)?.span_scan(index, projection, &spans)?)
+    }
+
+    fn read(&self, table: &Arc<Table>) -> Result<ReadTable, StoreError> {
         Ok(match self {
-            OpenRows::Snapshot(own) => own.span_scan(&table.name, index, projection, &spans)?,
-            OpenRows::Transaction(own) => own.span_scan(&table.name, index, projection, &spans)?,
+            OpenRows::Snapshot(snapshot) => snapshot.read(Arc::clone(table)),
+            OpenRows::Transaction(transaction) => transaction.read(Arc::clone(table))?,
         })
     }
 }

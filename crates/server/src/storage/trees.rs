@@ -4,7 +4,7 @@ use query::KeyTree;
 use store::catalogue::Table;
 use store::record::kind::Place;
 use store::{
-    Compression, EngineError, FilterTerm, FilterTest, IndexDefinition, KeyColumn, Placement, Transaction,
+    Compression, EngineError, FilterTerm, FilterTest, IndexDefinition, KeyColumn, Placement, WriteTable,
 };
 use tsql::file_group::FileGroups;
 use tsql::index::DataCompression;
@@ -96,12 +96,7 @@ impl TableTrees {
     }
 
     /// Gives a table these trees in the place of those that it has.
-    pub fn put(
-        &self,
-        present: &TableTrees,
-        transaction: &mut Transaction,
-        table: &str,
-    ) -> Result<(), EngineError> {
+    pub fn put(&self, present: &TableTrees, table: &mut WriteTable<'_>) -> Result<(), EngineError> {
         let mut own = present.indexes.clone();
         for wanted in self.indexes.iter().filter(|wanted| !present.indexes.contains(wanted)) {
             let renamed = |own: &PlacedIndex| {
@@ -109,12 +104,12 @@ impl TableTrees {
             };
             let old = own.iter_mut().find(|own| !self.indexes.contains(own) && renamed(own));
             if let Some(old) = old {
-                transaction.rename_index(table, &old.definition.name, &wanted.definition.name)?;
+                table.rename_index(&old.definition.name, &wanted.definition.name)?;
                 old.definition.name.clone_from(&wanted.definition.name);
             }
         }
         for unwanted in own.iter().filter(|own| !self.indexes.contains(own)) {
-            transaction.drop_index(table, &unwanted.definition.name)?;
+            table.drop_index(&unwanted.definition.name)?;
         }
         let compression = Some(self.compression);
         let before = present.clustered.clone().map(|before| IndexDefinition { compression, ..before });
@@ -124,20 +119,20 @@ impl TableTrees {
         match (&before, &self.clustered) {
             (before, after) if before == after && !moves => {}
             (Some(before), Some(after)) if is_renamed(before, after) && !moves => {
-                transaction.rename_index(table, &before.name, &after.name)?;
+                table.rename_index(&before.name, &after.name)?;
             }
             (_, Some(key)) => {
                 let group = self.group.as_deref().filter(|_| moves);
-                transaction.create_clustered_index_on(table, key, group)?;
+                table.create_clustered_index_on(key, group)?;
                 written = true;
             }
-            (_, None) => transaction.drop_clustered_index(table)?,
+            (_, None) => table.drop_clustered_index()?,
         }
         if self.compression != present.compression && !written {
-            transaction.set_compression(table, self.compression)?;
+            table.set_compression(self.compression)?;
         }
         let missing = self.indexes.iter().filter(|wanted| !own.contains(wanted));
-        missing.into_iter().try_for_each(|wanted| wanted.create(transaction, table))
+        missing.into_iter().try_for_each(|wanted| wanted.create(table))
     }
 
     /// What a table of the engine has, where the text kept with it says.
@@ -162,8 +157,8 @@ impl TableTrees {
 
 impl PlacedIndex {
     /// Makes it and fills it with the rows that are there.
-    pub fn create(&self, transaction: &mut Transaction, table: &str) -> Result<(), EngineError> {
-        transaction.create_index_on(table, &self.definition, self.group.as_deref())
+    pub fn create(&self, table: &mut WriteTable<'_>) -> Result<(), EngineError> {
+        table.create_index_on(&self.definition, self.group.as_deref())
     }
 }
 

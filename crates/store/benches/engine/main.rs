@@ -85,11 +85,11 @@ fn fill(engine: &Engine, table: &Table, batches: usize, writers: usize) {
         for _ in 0..writers {
             scope.spawn(|| {
                 let mut transaction = engine.begin();
-                let mut writer = transaction.bulk_writer("t").unwrap();
+                let mut writer = transaction.open_table("t").unwrap().bulk_writer().unwrap();
                 for _ in 0..batches / writers {
                     writer.append(&table.batch).unwrap();
                 }
-                transaction.finish_bulk("t", writer).unwrap();
+                transaction.open_table("t").unwrap().finish_bulk(writer).unwrap();
                 transaction.commit().unwrap();
             });
         }
@@ -112,7 +112,7 @@ fn batches_for(table: &Table, bytes: usize) -> usize {
 }
 
 fn checked(engine: &Engine, table: &Table, batches: usize) {
-    let rows = engine.snapshot().scan("t", None).unwrap().map(Result::unwrap);
+    let rows = engine.snapshot().read_table("t").unwrap().scan(None).unwrap().map(Result::unwrap);
     assert_eq!(Checksum::of(rows), table.checksum.times(batches as u64), "{}", table.name);
     assert_eq!(engine.snapshot().table("t").unwrap().rows, table.checksum.rows * batches as u64);
 }
@@ -130,7 +130,7 @@ fn scan(table: &Table, bytes: usize) {
     let bytes = pages as f64 * PAGE_BYTES as f64;
     let rows = table.checksum.rows * batches as u64;
     let read = |engine: &Engine, threads: usize| {
-        let parts = engine.snapshot().scan("t", None).unwrap().partitions(threads);
+        let parts = engine.snapshot().read_table("t").unwrap().scan(None).unwrap().partitions(threads);
         let count =
             |part: bulkwire_store::Scan| -> u64 { part.map(|batch| batch.unwrap().num_rows() as u64).sum() };
         let found: u64 = match threads {

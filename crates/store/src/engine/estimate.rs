@@ -1,5 +1,7 @@
 //! What another compression would save (`sp_estimate_data_compression_savings`).
 
+use std::sync::Arc;
+
 use arrow::array::RecordBatch;
 
 use super::pages::levels;
@@ -40,7 +42,7 @@ impl Snapshot {
         match &table.clustered {
             Some(tree) => self.estimate_tree(tree, table.data_pages(), compression),
             None => {
-                let scan = self.scan(name, None)?.sample(SAMPLE_PAGES);
+                let scan = self.read(Arc::clone(table)).scan(None)?.sample(SAMPLE_PAGES);
                 let block = |layout: &Layout| PageBlock::new(UnitId::default(), layout, BLOCK_PAGES, 100);
                 estimate(&table.layout, compression, table.data_pages(), block, scan)
             }

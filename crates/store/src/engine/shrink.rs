@@ -47,7 +47,7 @@ impl Engine {
             drop(snapshot);
             for table in tables.iter().filter(|table| table.object != CATALOGUE) {
                 let mut transaction = self.begin();
-                transaction.rebuild_table(&table.name, None)?;
+                transaction.open(table).rebuild(None)?;
                 transaction.commit()?;
             }
             self.shared.release_given_up()?;

@@ -1,6 +1,7 @@
 //! Reading tables: extents to batches, as of one commit or as a transaction sees them.
 
 pub mod ordered;
+pub mod read_table;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -345,15 +346,5 @@ impl Snapshot {
     /// Pages as this snapshot has them.
     pub(crate) fn reader(&self) -> PageReader {
         PageReader { shared: Arc::clone(self.shared()), view: View::Snapshot(self.clone()), passes: false }
-    }
-
-    /// Reads a table: all columns, or those of `projection`, indexes from 0.
-    pub fn scan(&self, name: &str, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        self.scan_table(Arc::clone(self.existing(name)?), projection)
-    }
-
-    /// Reads a table of this snapshot.
-    pub fn scan_table(&self, table: Arc<Table>, projection: Option<Vec<usize>>) -> Result<Scan, EngineError> {
-        Scan::new(self.reader(), table, projection)
     }
 }

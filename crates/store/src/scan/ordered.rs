@@ -8,7 +8,6 @@ use arrow::array::RecordBatch;
 
 use super::PageReader;
 use crate::catalogue::{Table, tree_of};
-use crate::database::snapshot::Snapshot;
 use crate::error::EngineError;
 use crate::heap::large::LargeValueReader;
 use crate::page::{EXTENT_PAGES, Page, PageId};
@@ -270,43 +269,5 @@ fn find_row(
                 tree::Place::Before(_) => Err(tree::damaged(page.id(), "an index leads to no row")),
             }
         }
-    }
-}
-
-impl Snapshot {
-    /// Reads a clustered table in the order of its key, between two keys, both included; each is a batch of one row of the key
-    /// columns.
-    pub fn ordered_scan(
-        &self,
-        name: &str,
-        projection: Option<Vec<usize>>,
-        from: Option<&RecordBatch>,
-        to: Option<&RecordBatch>,
-    ) -> Result<OrderedScan, EngineError> {
-        self.span_scan(name, None, projection, &[KeySpan::between(from, to)])
-    }
-
-    /// Reads a table through one of its nonclustered indexes, in its order, between two keys, both included; each is a batch of one row
-    /// of the first key columns. An index that has all columns of the projection is read alone.
-    pub fn index_scan(
-        &self,
-        name: &str,
-        index: &str,
-        projection: Option<Vec<usize>>,
-        from: Option<&RecordBatch>,
-        to: Option<&RecordBatch>,
-    ) -> Result<OrderedScan, EngineError> {
-        self.span_scan(name, Some(index), projection, &[KeySpan::between(from, to)])
-    }
-
-    /// Reads spans of the clustered key (`index` None) or of a nonclustered index: the rows of all, each once, in the order of the key.
-    pub fn span_scan(
-        &self,
-        name: &str,
-        index: Option<&str>,
-        projection: Option<Vec<usize>>,
-        spans: &[KeySpan],
-    ) -> Result<OrderedScan, EngineError> {
-        OrderedScan::new(self.reader(), Arc::clone(self.existing(name)?), index, projection, spans)
     }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 
 use super::Transaction;
-use super::load::{BulkOptions, BulkWriter};
+use super::change_alone::{clear, give_up, give_up_unit, plant};
+use super::load::{BulkOptions, BulkWriter, attach_finished, fill_indexes};
+use super::rows::with_heap;
+use super::write_table::{WriteTable, redefine};
 use crate::catalogue::Table;
 use crate::error::EngineError;
 use crate::heap::build::Fill;
@@ -35,118 +38,111 @@ impl RebuildOptions {
     }
 }
 
-impl Transaction {
+impl WriteTable<'_> {
     /// Makes a nonclustered index and fills it with the rows that are there.
-    pub fn create_index(&mut self, table: &str, definition: &IndexDefinition) -> Result<(), EngineError> {
-        self.create_index_on(table, definition, None)
+    pub fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), EngineError> {
+        self.create_index_on(definition, None)
     }
 
     /// The same in a file group; None: that of the table's rows.
     pub fn create_index_on(
         &mut self,
-        table: &str,
         definition: &IndexDefinition,
         group: Option<&str>,
     ) -> Result<(), EngineError> {
-        let group = group.map(|name| self.shared.group_named(Some(name))).transpose()?;
-        let object = self.alone_in(table, LockMode::SchM)?;
-        if self.working(object)?.index(&definition.name).is_some() {
+        let group = group.map(|name| self.transaction.shared.group_named(Some(name))).transpose()?;
+        let object = self.alone(LockMode::SchM)?;
+        let name = Arc::clone(&self.name);
+        if self.transaction.work.table(object)?.index(&definition.name).is_some() {
             return Err(EngineError::TableExists { name: definition.name.clone() });
         }
-        self.guarded(|this| {
-            let mut working = this.working(object)?;
+        self.transaction.guarded(|this| {
+            let mut working = this.work.table(object)?;
             let id = working.next_index;
             working.next_index = id.checked_add(1).filter(|next| *next < 16_000).ok_or_else(|| {
                 EngineError::Schema { reason: "a table has had too many indexes".to_owned() }
             })?;
             let group = group.unwrap_or(working.unit(UnitKind::InRow).group);
-            this.set_working(working);
-            let owner = Owner { table, index: Some(&definition.name) };
+            this.work.put(working);
+            let owner = Owner { table: &name, index: Some(&definition.name) };
             let unit = UnitKind::Index(id).id(object);
             let unit = this.shared.allocator.create_unit(this.id, unit, group, owner)?;
             let order = this.shared.options.text_order;
-            this.with_heap(object, |heap| heap.plant_index(id, definition.clone(), unit, order))?;
-            this.build_indexes(object, &[id])?;
-            this.redefine(object)
+            with_heap(this, object, |heap| heap.plant_index(id, definition.clone(), unit, order))?;
+            build_indexes(this, object, &[id])?;
+            redefine(this, object)
         })
     }
 
     /// Removes a nonclustered index.
-    pub fn drop_index(&mut self, table: &str, index: &str) -> Result<(), EngineError> {
-        let object = self.alone_in(table, LockMode::SchM)?;
-        self.guarded(|this| {
-            let mut working = this.working(object)?;
+    pub fn drop_index(&mut self, index: &str) -> Result<(), EngineError> {
+        let object = self.alone(LockMode::SchM)?;
+        let name = Arc::clone(&self.name);
+        self.transaction.guarded(|this| {
+            let mut working = this.work.table(object)?;
             let place = working.indexes.iter().position(|present| present.name() == index);
-            let place = place.ok_or_else(|| no_index(table, index))?;
+            let place = place.ok_or_else(|| no_index(&name, index))?;
             let dropped = working.indexes.remove(place);
-            this.set_working(working);
-            this.give_up_unit(dropped.unit);
-            this.redefine(object)
+            this.work.put(working);
+            give_up_unit(&mut this.work, dropped.unit);
+            redefine(this, object)
         })
     }
 
     /// Gives a nonclustered index, or the clustered key, another name.
-    pub fn rename_index(&mut self, table: &str, index: &str, new_name: &str) -> Result<(), EngineError> {
-        let object = self.alone_in(table, LockMode::SchM)?;
-        self.guarded(|this| {
-            let mut working = this.working(object)?;
+    pub fn rename_index(&mut self, index: &str, new_name: &str) -> Result<(), EngineError> {
+        let object = self.alone(LockMode::SchM)?;
+        let name = Arc::clone(&self.name);
+        self.transaction.guarded(|this| {
+            let mut working = this.work.table(object)?;
             if working.index(new_name).is_some() {
                 return Err(EngineError::TableExists { name: new_name.to_owned() });
             }
             let clustered = working.clustered.iter_mut().filter(|tree| tree.definition.name == index);
             let indexes = working.indexes.iter_mut().map(|index| &mut index.tree);
             let tree = indexes.filter(|tree| tree.definition.name == index).chain(clustered).next();
-            let tree = tree.ok_or_else(|| no_index(table, index))?;
+            let tree = tree.ok_or_else(|| no_index(&name, index))?;
             Arc::make_mut(tree).definition.name = new_name.to_owned();
-            this.set_working(working);
-            this.redefine(object)
+            this.work.put(working);
+            redefine(this, object)
         })
     }
 
     /// Gives a nonclustered index dense pages, or as full as `fill_factor_percent` says; None: as it was declared.
-    pub fn rebuild_index(
-        &mut self,
-        table: &str,
-        index: &str,
-        fill_factor_percent: Option<u8>,
-    ) -> Result<(), EngineError> {
-        self.rebuild_index_with(table, index, RebuildOptions { fill_factor_percent, ..Default::default() })
+    pub fn rebuild_index(&mut self, index: &str, fill_factor_percent: Option<u8>) -> Result<(), EngineError> {
+        self.rebuild_index_with(index, RebuildOptions { fill_factor_percent, ..Default::default() })
     }
 
     /// Writes a nonclustered index anew.
-    pub fn rebuild_index_with(
-        &mut self,
-        table: &str,
-        index: &str,
-        options: RebuildOptions,
-    ) -> Result<(), EngineError> {
-        let object = self.alone_in(table, LockMode::SchM)?;
-        self.guarded(|this| {
-            let mut working = this.working(object)?;
-            let found = working.index(index).cloned().ok_or_else(|| no_index(table, index))?;
+    pub fn rebuild_index_with(&mut self, index: &str, options: RebuildOptions) -> Result<(), EngineError> {
+        let object = self.alone(LockMode::SchM)?;
+        let name = Arc::clone(&self.name);
+        self.transaction.guarded(|this| {
+            let mut working = this.work.table(object)?;
+            let found = working.index(index).cloned().ok_or_else(|| no_index(&name, index))?;
             let mut definition = found.tree.definition.clone();
             options.apply(&mut definition);
             let unit = working.unit_mut(UnitKind::Index(found.id));
             unit.extents = Arc::default();
             let emptied = unit.clone();
-            this.set_working(working);
-            this.give_up_extents(std::iter::once(&found.unit));
+            this.work.put(working);
+            give_up(&mut this.work, std::iter::once(&found.unit));
             let order = this.shared.options.text_order;
-            this.with_heap(object, |heap| heap.plant_index(found.id, definition, emptied, order))?;
-            this.build_indexes(object, &[found.id])?;
-            this.redefine(object)
+            with_heap(this, object, |heap| heap.plant_index(found.id, definition, emptied, order))?;
+            build_indexes(this, object, &[found.id])?;
+            redefine(this, object)
         })
     }
 
     /// Writes a table and its indexes anew: dense pages, no forwarded rows; a tree as full as `fill_factor_percent` says (None: as it
     /// was declared).
-    pub fn rebuild_table(&mut self, name: &str, fill_factor_percent: Option<u8>) -> Result<(), EngineError> {
-        self.rebuild_table_with(name, RebuildOptions { fill_factor_percent, ..Default::default() })
+    pub fn rebuild(&mut self, fill_factor_percent: Option<u8>) -> Result<(), EngineError> {
+        self.rebuild_with(RebuildOptions { fill_factor_percent, ..Default::default() })
     }
 
     /// Writes a table and its indexes anew, the rows of the table with these options; its indexes keep theirs.
-    pub fn rebuild_table_with(&mut self, name: &str, options: RebuildOptions) -> Result<(), EngineError> {
-        self.reload(name, |old| {
+    pub fn rebuild_with(&mut self, options: RebuildOptions) -> Result<(), EngineError> {
+        self.reload(|old| {
             let mut reload = Reload::same(old);
             if let Some(key) = &mut reload.key {
                 options.apply(key);
@@ -158,133 +154,130 @@ impl Transaction {
 
     /// Turns a heap into a tree with this key, or gives a clustered table another one. Its indexes are built anew. The table keeps its
     /// compression unless the key says another one.
-    pub fn create_clustered_index(&mut self, name: &str, key: &IndexDefinition) -> Result<(), EngineError> {
-        self.create_clustered_index_on(name, key, None)
+    pub fn create_clustered_index(&mut self, key: &IndexDefinition) -> Result<(), EngineError> {
+        self.create_clustered_index_on(key, None)
     }
 
     /// The same in another file group (`ON`): the rows go there with what overflows. Large values stay in theirs.
     pub fn create_clustered_index_on(
         &mut self,
-        name: &str,
         key: &IndexDefinition,
         group: Option<&str>,
     ) -> Result<(), EngineError> {
-        let group = group.map(|group| self.shared.group_named(Some(group))).transpose()?;
-        self.reload(name, |old| {
+        let group = group.map(|group| self.transaction.shared.group_named(Some(group))).transpose()?;
+        self.reload(|old| {
             let compression = key.compression.unwrap_or(old.layout.compression);
             Ok(Reload { key: Some(key.clone()), compression, group, ..Reload::same(old) })
         })
     }
 
     /// Turns a clustered table into a heap, which keeps its compression. Its indexes are built anew.
-    pub fn drop_clustered_index(&mut self, name: &str) -> Result<(), EngineError> {
-        self.reload(name, |old| Ok(Reload { key: None, ..Reload::same(old) }))
+    pub fn drop_clustered_index(&mut self) -> Result<(), EngineError> {
+        self.reload(|old| Ok(Reload { key: None, ..Reload::same(old) }))
     }
 
     /// Gives the rows of a table another compression: all are written anew as a bulk load writes them, into full pages that are
     /// compressed as the setting says (`ALTER TABLE … REBUILD WITH (DATA_COMPRESSION = …)`). Its indexes keep theirs.
-    pub fn set_compression(&mut self, name: &str, compression: Compression) -> Result<(), EngineError> {
+    pub fn set_compression(&mut self, compression: Compression) -> Result<(), EngineError> {
         let compression = Some(compression);
-        self.rebuild_table_with(name, RebuildOptions { compression, ..Default::default() })
+        self.rebuild_with(RebuildOptions { compression, ..Default::default() })
     }
 
     /// The same for a nonclustered index (`ALTER INDEX … REBUILD WITH (DATA_COMPRESSION = …)`).
     pub fn set_index_compression(
         &mut self,
-        table: &str,
         index: &str,
         compression: Compression,
     ) -> Result<(), EngineError> {
         let compression = Some(compression);
-        self.rebuild_index_with(table, index, RebuildOptions { compression, ..Default::default() })
+        self.rebuild_index_with(index, RebuildOptions { compression, ..Default::default() })
     }
 
     /// Writes all rows of a table anew, in another form.
-    pub(crate) fn reload(
+    fn reload(
         &mut self,
-        name: &str,
         form: impl FnOnce(&Table) -> Result<Reload, EngineError>,
     ) -> Result<(), EngineError> {
-        let object = self.alone_in(name, LockMode::SchM)?;
-        self.guarded(|this| {
-            let reload = form(&this.working(object)?)?;
-            let (mut rows, mut writer) = this.start_reload(object, reload)?;
+        let object = self.alone(LockMode::SchM)?;
+        self.transaction.guarded(|this| {
+            let reload = form(&this.work.table(object)?)?;
+            let (mut rows, mut writer) = start_reload(this, object, reload)?;
             let copied = rows.try_for_each(|batch| writer.append(&batch?));
-            let attached = this.attach_bulk(name, writer);
+            let attached = attach_finished(this, object, writer.finish());
             copied.and(attached)?;
-            this.redefine(object)
+            redefine(this, object)
         })
     }
+}
 
-    /// Empties a table and gives it another form: returns its rows as they were, in the order in which they lie, and what writes them anew.
-    pub(crate) fn start_reload(
-        &mut self,
-        object: u32,
-        reload: Reload,
-    ) -> Result<(OldRows, BulkWriter), EngineError> {
-        let old = Arc::new(self.clear(object)?);
-        let mut working = self.working(object)?;
-        let layout = Tree::table_layout(reload.columns, reload.key.as_ref())?;
-        working.layout = Arc::new(layout.with_compression(reload.compression)?);
-        working.clustered = None;
-        if let Some(group) = reload.group {
-            // The chain of its maps stays where it begins.
-            [UnitKind::InRow, UnitKind::Overflow]
-                .into_iter()
-                .for_each(|kind| working.unit_mut(kind).group = group);
-        }
-        let order = self.shared.options.text_order;
-        let clustered = match &reload.key {
-            Some(key) => {
-                let root = crate::page::PageId::NONE;
-                Some(Tree::clustered(&working.layout, key.clone(), root, order)?)
-            }
-            None => None,
-        };
-        for (index, definition) in working.indexes.iter_mut().zip(reload.indexes) {
-            let Index { id, tree, unit, .. } = index.clone();
-            let layout = &working.layout;
-            *index = Index::new(id, definition, layout, clustered.as_ref(), tree.root, unit, order)?;
-        }
-        self.set_working(working);
-        self.plant(object, reload.key.as_ref())?;
-        let table = Arc::new(self.working(object)?);
-        let writer = BulkWriter::new(&self.shared, &table, self.id, BulkOptions::default())?;
-        let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current, passes: false };
-        // A key that stays finds them sorted.
-        let rows = if old.clustered.is_some() {
-            OldRows::Ordered(OrderedScan::new(reader, Arc::clone(&old), None, None, &[KeySpan::default()])?)
-        } else {
-            OldRows::Extents(Scan::new(reader, Arc::clone(&old), None)?)
-        };
-        Ok((rows, writer))
+/// Empties a table and gives it another form: returns its rows as they were, in the order in which they lie, and what writes them anew.
+pub(super) fn start_reload(
+    transaction: &mut Transaction,
+    object: u32,
+    reload: Reload,
+) -> Result<(OldRows, BulkWriter), EngineError> {
+    let old = Arc::new(clear(transaction, object)?);
+    let mut working = transaction.work.table(object)?;
+    let layout = Tree::table_layout(reload.columns, reload.key.as_ref())?;
+    working.layout = Arc::new(layout.with_compression(reload.compression)?);
+    working.clustered = None;
+    if let Some(group) = reload.group {
+        // The chain of its maps stays where it begins.
+        [UnitKind::InRow, UnitKind::Overflow]
+            .into_iter()
+            .for_each(|kind| working.unit_mut(kind).group = group);
     }
+    let order = transaction.shared.options.text_order;
+    let clustered = match &reload.key {
+        Some(key) => {
+            let root = crate::page::PageId::NONE;
+            Some(Tree::clustered(&working.layout, key.clone(), root, order)?)
+        }
+        None => None,
+    };
+    for (index, definition) in working.indexes.iter_mut().zip(reload.indexes) {
+        let Index { id, tree, unit, .. } = index.clone();
+        let layout = &working.layout;
+        *index = Index::new(id, definition, layout, clustered.as_ref(), tree.root, unit, order)?;
+    }
+    transaction.work.put(working);
+    plant(transaction, object, reload.key.as_ref())?;
+    let table = Arc::new(transaction.work.table(object)?);
+    let writer = BulkWriter::new(&transaction.shared, &table, transaction.id, BulkOptions::default())?;
+    let reader = PageReader { shared: Arc::clone(&transaction.shared), view: View::Current, passes: false };
+    // A key that stays finds them sorted.
+    let rows = if old.clustered.is_some() {
+        OldRows::Ordered(OrderedScan::new(reader, Arc::clone(&old), None, None, &[KeySpan::default()])?)
+    } else {
+        OldRows::Extents(Scan::new(reader, Arc::clone(&old), None)?)
+    };
+    Ok((rows, writer))
+}
 
-    /// Fills empty indexes with the rows of their table.
-    fn build_indexes(&mut self, object: u32, ids: &[u16]) -> Result<(), EngineError> {
-        let table = Arc::new(self.working(object)?);
-        let memory = BulkOptions::default().sort_memory_bytes;
-        let chosen = table.indexes.iter().filter(|index| ids.contains(&index.id));
-        let mut loads: Vec<IndexLoad> =
-            chosen.map(|index| IndexLoad::new(&self.shared, index, memory)).collect();
-        let mut columns: Vec<usize> = loads.iter().flat_map(|load| load.index.sources()).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        let reader = PageReader { shared: Arc::clone(&self.shared), view: View::Current, passes: false };
-        let mut scan = Scan::new(reader, Arc::clone(&table), Some(columns.clone()))?;
-        while let Some(found) = scan.next_with_locators() {
-            let (batch, locators) = found?;
-            let addresses = locators.iter().filter_map(|locator| match locator {
-                RowLocator::Address(address) => Some(*address),
-                RowLocator::Key(_) => None,
-            });
-            let addresses: Vec<_> = addresses.collect();
-            let values = columns.iter().copied().zip(batch.columns().iter().cloned()).collect();
-            loads.iter_mut().try_for_each(|load| load.push(&values, &addresses, batch.num_rows()))?;
-        }
-        let minimally_logged = self.shared.is_minimally_logged();
-        self.fill_indexes(object, loads, Fill::AsDeclared, minimally_logged)
+/// Fills empty indexes with the rows of their table.
+fn build_indexes(transaction: &mut Transaction, object: u32, ids: &[u16]) -> Result<(), EngineError> {
+    let table = Arc::new(transaction.work.table(object)?);
+    let memory = BulkOptions::default().sort_memory_bytes;
+    let chosen = table.indexes.iter().filter(|index| ids.contains(&index.id));
+    let mut loads: Vec<IndexLoad> =
+        chosen.map(|index| IndexLoad::new(&transaction.shared, index, memory)).collect();
+    let mut columns: Vec<usize> = loads.iter().flat_map(|load| load.index.sources()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let reader = PageReader { shared: Arc::clone(&transaction.shared), view: View::Current, passes: false };
+    let mut scan = Scan::new(reader, Arc::clone(&table), Some(columns.clone()))?;
+    while let Some(found) = scan.next_with_locators() {
+        let (batch, locators) = found?;
+        let addresses = locators.iter().filter_map(|locator| match locator {
+            RowLocator::Address(address) => Some(*address),
+            RowLocator::Key(_) => None,
+        });
+        let addresses: Vec<_> = addresses.collect();
+        let values = columns.iter().copied().zip(batch.columns().iter().cloned()).collect();
+        loads.iter_mut().try_for_each(|load| load.push(&values, &addresses, batch.num_rows()))?;
     }
+    let minimally_logged = transaction.shared.is_minimally_logged();
+    fill_indexes(transaction, object, loads, Fill::AsDeclared, minimally_logged)
 }
 
 /// The rows of a table that is written anew.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, take};
 
-use super::Transaction;
-use super::alter::{OldRows, Reload};
-use super::load::BulkWriter;
+use super::alter::{OldRows, Reload, start_reload};
+use super::load::{BulkWriter, finish_bulk_and, lend};
+use super::write_table::{WriteTable, redefine};
 use crate::catalogue::Table;
 use crate::error::EngineError;
 use crate::lock::LockMode;
@@ -56,7 +56,6 @@ pub struct NewColumn {
 #[derive(Debug)]
 pub struct Altering {
     object: u32,
-    name: String,
     rows: OldRows,
     writer: BulkWriter,
 }
@@ -77,12 +76,12 @@ impl Iterator for Altering {
     }
 }
 
-impl Transaction {
+impl WriteTable<'_> {
     /// Gives a table other columns. The rows are written anew, unless the definition alone has to change: for other names; for more room in
     /// a column of variable length, or leave to be null, where no key and no index has it; for nullable columns of variable length at the
     /// end, if the NULL bitmap has room for them. Columns of keys and indexes must be kept.
-    pub fn alter_columns(&mut self, name: &str, columns: &[NewColumn]) -> Result<(), EngineError> {
-        let Some(mut altering) = self.start_altering(name, columns)? else { return Ok(()) };
+    pub fn alter_columns(&mut self, columns: &[NewColumn]) -> Result<(), EngineError> {
+        let Some(mut altering) = self.start_altering(columns)? else { return Ok(()) };
         let Altering { rows, writer, .. } = &mut altering;
         match rows.try_for_each(|batch| writer.append(&altered(&batch?, columns)?)) {
             Ok(()) => self.finish_altering(altering),
@@ -95,16 +94,12 @@ impl Transaction {
 
     /// The same for a caller who makes the rows himself; None: the definition alone had to change, and has. The batches that are appended
     /// have all columns, those of the source [`ColumnSource::Made`] among them.
-    pub fn start_altering(
-        &mut self,
-        name: &str,
-        columns: &[NewColumn],
-    ) -> Result<Option<Altering>, EngineError> {
-        let object = self.alone_in(name, LockMode::SchM)?;
-        let old = self.working(object)?;
+    pub fn start_altering(&mut self, columns: &[NewColumn]) -> Result<Option<Altering>, EngineError> {
+        let object = self.alone(LockMode::SchM)?;
+        let old = self.transaction.work.table(object)?;
         if let Some(layout) = extended(&old, columns)? {
-            self.guarded(|this| {
-                let mut working = this.working(object)?;
+            self.transaction.guarded(|this| {
+                let mut working = this.work.table(object)?;
                 working.layout = Arc::new(layout);
                 let order = this.shared.options.text_order;
                 if let Some(tree) = &working.clustered {
@@ -118,28 +113,28 @@ impl Transaction {
                     let (definition, clustered) = (tree.definition.clone(), clustered.as_deref());
                     *index = Index::new(id, definition, layout, clustered, tree.root, unit, order)?;
                 }
-                this.set_working(working);
-                this.redefine(object)
+                this.work.put(working);
+                redefine(this, object)
             })?;
             return Ok(None);
         }
         let reload = moved(&old, columns)?;
-        let start = self.savepoint();
-        let (rows, writer) = self.guarded(|this| this.start_reload(object, reload))?;
-        let writer = self.lend(writer, Some(start));
-        Ok(Some(Altering { object, name: name.to_owned(), rows, writer }))
+        let start = self.transaction.savepoint();
+        let (rows, writer) = self.transaction.guarded(|this| start_reload(this, object, reload))?;
+        let writer = lend(self.transaction, writer, Some(start));
+        Ok(Some(Altering { object, rows, writer }))
     }
 
     /// Ends what [`start_altering`](Self::start_altering) began. If it fails, the table is as it was before.
     pub fn finish_altering(&mut self, altering: Altering) -> Result<(), EngineError> {
-        let Altering { object, name, writer, rows } = altering;
+        let Altering { object, writer, rows } = altering;
         drop(rows);
-        self.finish_bulk_and(&name, writer, |this| this.redefine(object)).map(drop)
+        finish_bulk_and(self.transaction, object, writer, |this| redefine(this, object)).map(drop)
     }
 
     /// Leaves the table as it was before.
     pub fn abandon_altering(&mut self, altering: Altering) {
-        self.abandon_bulk(altering.writer);
+        self.transaction.abandon_bulk(altering.writer);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::end::{insert_all_pending, prepare, publish, roll_back_all, write_definitions};
 use super::{EngineError, Transaction};
 use crate::cache::pager::LogPosition;
 use crate::database::shared::Shared;
@@ -33,15 +34,15 @@ impl Transaction {
             if self.forced && !shared.options.is_temporary { shared.pager.sync_files() } else { Ok(()) };
         // From here to the publishing of a commit that changes a table which others have a share in, or the catalogue.
         let turn = self.work.is_together().then(|| Turn::wait(&shared.turns));
-        let prepared = forced.and_then(|()| self.write_definitions()).and_then(|()| {
-            self.insert_all_pending()?;
-            self.prepare()
+        let prepared = forced.and_then(|()| write_definitions(&mut self)).and_then(|()| {
+            insert_all_pending(&mut self)?;
+            prepare(&self)
         });
         if let Err(error) = prepared {
-            self.roll_back_all();
+            roll_back_all(&mut self);
             return Err(error);
         }
-        let row_counts = self.row_differences(&self.catalogue());
+        let row_counts = self.work.row_differences(&self.catalogue());
         Ok(Ready { transaction: self, row_counts, _turn: turn })
     }
 }
@@ -86,7 +87,7 @@ impl Ready {
         {
             match shared.withdraw_commit(self.transaction.id, *ended, &self.row_counts) {
                 Ok(true) => {
-                    self.transaction.roll_back_all();
+                    roll_back_all(&mut self.transaction);
                     return flushed.map(|_| 0);
                 }
                 withdrawn => flushed = withdrawn.map(|_| true),
@@ -163,7 +164,7 @@ impl Ready {
             shared.row_counts.lock().remove(&object);
             shared.forget_table(object);
         }
-        let sequence = transaction.publish();
+        let sequence = publish(transaction);
         drop(turn.take());
         shared.locks.release_all(transaction.id);
         shared.after_commit();

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::{BinaryArray, RecordBatch};
 
+use super::locks::lock_for_adding;
+use super::rows::with_heap;
+use super::write_table::WriteTable;
 use super::{Leftover, Leftovers, Savepoint, Transaction, no_table};
 use crate::catalogue::{Filled, Table};
 use crate::database::shared::Shared;
@@ -13,6 +16,7 @@ use crate::heap::build::{Fill, TreeBuilder};
 use crate::heap::bulk::HeapLoad;
 use crate::heap::index_load::IndexLoad;
 use crate::heap::rows;
+use crate::lock::LockMode;
 use crate::page::{ExtentId, RowId};
 use crate::record::{StrungForm, StrungRows};
 use crate::sort::{Sorted, Sorter};
@@ -325,172 +329,181 @@ impl TreeLoad {
     }
 }
 
-impl Transaction {
+impl WriteTable<'_> {
     /// A writer that fills extents of its own, the table locked as a whole; [`finish_bulk`](Self::finish_bulk) adds them to the table.
-    pub fn bulk_writer(&mut self, name: &str) -> Result<BulkWriter, EngineError> {
-        self.bulk_writer_with(name, BulkOptions::default())
+    pub fn bulk_writer(&mut self) -> Result<BulkWriter, EngineError> {
+        self.bulk_writer_with(BulkOptions::default())
     }
 
     /// A bulk writer for any table. Those of a heap without indexes work side by side; all others have the table alone.
-    pub fn bulk_writer_with(&mut self, name: &str, options: BulkOptions) -> Result<BulkWriter, EngineError> {
-        self.settle();
-        self.check()?;
-        let table = self.table_for_load(name)?;
-        let writer = BulkWriter::new(&self.shared, &table, self.id, options)?;
-        let start = match self.open_writers {
-            0 => Some(self.savepoint()),
+    pub fn bulk_writer_with(&mut self, options: BulkOptions) -> Result<BulkWriter, EngineError> {
+        self.transaction.settle();
+        self.transaction.check()?;
+        let table = self.table_for_load()?;
+        let transaction = &mut *self.transaction;
+        let writer = BulkWriter::new(&transaction.shared, &table, transaction.id, options)?;
+        let start = match transaction.open_writers {
+            0 => Some(transaction.savepoint()),
             _ => None,
         };
-        Ok(self.lend(writer, start))
+        Ok(lend(transaction, writer, start))
     }
 
-    /// Gives out a writer. Its load can be undone alone, back to `start`, if no other one is under way.
-    pub(crate) fn lend(&mut self, mut writer: BulkWriter, start: Option<Savepoint>) -> BulkWriter {
-        writer.began = self.savepoints;
-        writer.start = start.filter(|_| self.open_writers == 0).map(|start| (start, self.savepoints));
-        writer.leftovers = Some(Arc::clone(&self.leftovers));
-        self.open_writers += 1;
-        writer
-    }
-
-    fn table_for_load(&mut self, name: &str) -> Result<Arc<Table>, EngineError> {
+    fn table_for_load(&mut self) -> Result<Arc<Table>, EngineError> {
         let alone = |table: &Table| table.clustered.is_some() || !table.indexes.is_empty();
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        if !alone(&table) {
-            self.lock_for_adding(table.object)?;
+        if !alone(&*self.current()?) {
+            lock_for_adding(self.transaction, self.object)?;
             // It may have been dropped, or given a key, while this transaction waited.
-            let again = self.table(name).filter(|again| again.object == table.object);
-            let table = again.ok_or_else(|| no_table(name))?;
+            let table = self.current()?;
             if !alone(&table) {
                 return Ok(table);
             }
         }
-        let object = self.alone(name)?;
-        self.working(object).map(Arc::new)
+        let object = self.alone(LockMode::X)?;
+        self.transaction.work.table(object).map(Arc::new)
     }
 
     /// Ends a bulk writer of this transaction. Its rows are part of the table from now on. If it fails, the load alone is undone,
     /// provided that the transaction has done nothing else since it began; otherwise only undoing everything is left.
-    pub fn finish_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
-        self.finish_bulk_and(name, writer, |_| Ok(()))
+    pub fn finish_bulk(&mut self, writer: BulkWriter) -> Result<u64, EngineError> {
+        finish_bulk_and(self.transaction, self.object, writer, |_| Ok(()))
     }
 
-    /// The same with something that is part of the load.
-    pub(crate) fn finish_bulk_and(
-        &mut self,
-        name: &str,
-        writer: BulkWriter,
-        then: impl FnOnce(&mut Self) -> Result<(), EngineError>,
-    ) -> Result<u64, EngineError> {
-        let mut finished = writer.finish();
-        let start = finished.start.take();
-        self.open_writers = self.open_writers.saturating_sub(1);
-        let done = self.attach_finished(name, finished).and_then(|rows| then(self).map(|()| rows));
-        if done.is_err() {
-            self.undo_load(start);
-        }
-        done
-    }
-
-    /// Undoes a load that has failed.
-    pub(crate) fn undo_load(&mut self, start: Option<(Savepoint, u64)>) {
-        let alone = start.filter(|(_, savepoints)| self.open_writers == 0 && *savepoints == self.savepoints);
-        self.failed = match alone {
-            Some((savepoint, _)) if !self.failed => self.rollback_to(&savepoint).is_err(),
-            _ => true,
-        };
-    }
-
-    pub(crate) fn attach_bulk(&mut self, name: &str, writer: BulkWriter) -> Result<u64, EngineError> {
-        self.attach_finished(name, writer.finish())
-    }
-
-    fn attach_finished(&mut self, name: &str, finished: Finished) -> Result<u64, EngineError> {
-        let Finished { filled, allocated, pending, indexes, minimal_logging, .. } = finished;
-        self.allocated.extend(allocated);
-        let filled = filled?;
-        self.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        let mut rows = filled.rows as u64;
-        match self.work.changed.get_mut(table.object) {
-            Some(table) => table.attach(&filled),
-            _ => {
-                self.forget_copy(table.object);
-                let entry = self.work.filled.entry(table.object).or_default();
-                entry.rows += filled.rows;
-                for (kind, more) in filled.extents {
-                    entry.extents.entry(kind).or_default().extend(more);
-                }
-                return Ok(rows);
+    /// Loads batches through one bulk writer.
+    pub fn bulk_load(&mut self, batches: &[RecordBatch]) -> Result<u64, EngineError> {
+        let mut writer = self.bulk_writer()?;
+        for batch in batches {
+            if let Err(error) = writer.append(batch) {
+                self.transaction.abandon_bulk(writer);
+                return Err(error);
             }
         }
-        let mut indexes = indexes;
-        if let Some(mut sorted) = pending {
-            rows += self.with_heap(table.object, |heap| heap.merge_table(&mut sorted, &mut indexes))?;
-        }
-        let fill = Fill::of(!minimal_logging.failed.contains(&MinimalLoggingCondition::TableLock));
-        self.fill_indexes(table.object, indexes, fill, minimal_logging.index_pages)?;
-        Ok(rows)
+        self.finish_bulk(writer)
     }
+}
 
-    /// Builds indexes from their entries if they have never had any, or merges those into them.
-    pub(crate) fn fill_indexes(
-        &mut self,
-        object: u32,
-        indexes: Vec<IndexLoad>,
-        fill: Fill,
-        minimally_logged: bool,
-    ) -> Result<(), EngineError> {
-        for load in indexes {
-            let tree = Arc::clone(&load.index.tree);
-            let mut sorted = load.finish()?;
-            if !is_fresh(&self.shared, &tree)? {
-                self.with_heap(object, |heap| {
-                    while let Some((entries, keys)) = sorted.next()? {
-                        heap.merge(&tree, &entries, &keys)?;
-                    }
-                    Ok(())
-                })?;
-                continue;
-            }
-            let table = Arc::new(self.working(object)?);
-            let mut builder = TreeBuilder::new(&self.shared, &table, &tree, self.id, minimally_logged, fill);
-            let mut build = || {
-                while let Some((entries, keys)) = sorted.next()? {
-                    builder.append(&entries, &keys)?;
-                }
-                Ok(())
-            };
-            let built = build();
-            let (filled, allocated) = builder.finish();
-            self.allocated.extend(allocated);
-            let mut filled = built.and(filled)?;
-            self.forced |= minimally_logged;
-            // Entries are no rows of the table.
-            filled.rows = 0;
-            self.with_heap(object, |heap| {
-                heap.table.attach(&filled);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
+impl Transaction {
     /// Gives up a bulk writer: what it wrote is undone, as when [`finish_bulk`](Self::finish_bulk) fails.
     pub fn abandon_bulk(&mut self, writer: BulkWriter) {
         drop(writer);
         self.settle();
     }
+}
 
-    /// Loads batches through one bulk writer.
-    pub fn bulk_load(&mut self, name: &str, batches: &[RecordBatch]) -> Result<u64, EngineError> {
-        let mut writer = self.bulk_writer(name)?;
-        for batch in batches {
-            if let Err(error) = writer.append(batch) {
-                self.abandon_bulk(writer);
-                return Err(error);
-            }
-        }
-        self.finish_bulk(name, writer)
+/// Gives out a writer. Its load can be undone alone, back to `start`, if no other one is under way.
+pub(super) fn lend(
+    transaction: &mut Transaction,
+    mut writer: BulkWriter,
+    start: Option<Savepoint>,
+) -> BulkWriter {
+    writer.began = transaction.savepoints;
+    writer.start =
+        start.filter(|_| transaction.open_writers == 0).map(|start| (start, transaction.savepoints));
+    writer.leftovers = Some(Arc::clone(&transaction.leftovers));
+    transaction.open_writers += 1;
+    writer
+}
+
+/// The same with something that is part of the load.
+pub(super) fn finish_bulk_and(
+    transaction: &mut Transaction,
+    object: u32,
+    writer: BulkWriter,
+    then: impl FnOnce(&mut Transaction) -> Result<(), EngineError>,
+) -> Result<u64, EngineError> {
+    let mut finished = writer.finish();
+    let start = finished.start.take();
+    transaction.open_writers = transaction.open_writers.saturating_sub(1);
+    let done =
+        attach_finished(transaction, object, finished).and_then(|rows| then(transaction).map(|()| rows));
+    if done.is_err() {
+        undo_load(transaction, start);
     }
+    done
+}
+
+/// Undoes a load that has failed.
+pub(super) fn undo_load(transaction: &mut Transaction, start: Option<(Savepoint, u64)>) {
+    let alone = start
+        .filter(|(_, savepoints)| transaction.open_writers == 0 && *savepoints == transaction.savepoints);
+    transaction.failed = match alone {
+        Some((savepoint, _)) if !transaction.failed => transaction.rollback_to(&savepoint).is_err(),
+        _ => true,
+    };
+}
+
+pub(super) fn attach_finished(
+    transaction: &mut Transaction,
+    object: u32,
+    finished: Finished,
+) -> Result<u64, EngineError> {
+    let Finished { filled, allocated, pending, indexes, minimal_logging, .. } = finished;
+    transaction.allocated.extend(allocated);
+    let filled = filled?;
+    transaction.forced |= minimal_logging.data_pages | minimal_logging.index_pages;
+    let table = transaction.table_of(object).ok_or_else(|| no_table(&object.to_string()))?;
+    let mut rows = filled.rows as u64;
+    match transaction.work.changed.get_mut(table.object) {
+        Some(table) => table.attach(&filled),
+        _ => {
+            transaction.copies.remove(&table.object);
+            let entry = transaction.work.filled.entry(table.object).or_default();
+            entry.rows += filled.rows;
+            for (kind, more) in filled.extents {
+                entry.extents.entry(kind).or_default().extend(more);
+            }
+            return Ok(rows);
+        }
+    }
+    let mut indexes = indexes;
+    if let Some(mut sorted) = pending {
+        rows += with_heap(transaction, table.object, |heap| heap.merge_table(&mut sorted, &mut indexes))?;
+    }
+    let fill = Fill::of(!minimal_logging.failed.contains(&MinimalLoggingCondition::TableLock));
+    fill_indexes(transaction, table.object, indexes, fill, minimal_logging.index_pages)?;
+    Ok(rows)
+}
+
+/// Builds indexes from their entries if they have never had any, or merges those into them.
+pub(super) fn fill_indexes(
+    transaction: &mut Transaction,
+    object: u32,
+    indexes: Vec<IndexLoad>,
+    fill: Fill,
+    minimally_logged: bool,
+) -> Result<(), EngineError> {
+    for load in indexes {
+        let tree = Arc::clone(&load.index.tree);
+        let mut sorted = load.finish()?;
+        if !is_fresh(&transaction.shared, &tree)? {
+            with_heap(transaction, object, |heap| {
+                while let Some((entries, keys)) = sorted.next()? {
+                    heap.merge(&tree, &entries, &keys)?;
+                }
+                Ok(())
+            })?;
+            continue;
+        }
+        let table = Arc::new(transaction.work.table(object)?);
+        let mut builder =
+            TreeBuilder::new(&transaction.shared, &table, &tree, transaction.id, minimally_logged, fill);
+        let mut build = || {
+            while let Some((entries, keys)) = sorted.next()? {
+                builder.append(&entries, &keys)?;
+            }
+            Ok(())
+        };
+        let built = build();
+        let (filled, allocated) = builder.finish();
+        transaction.allocated.extend(allocated);
+        let mut filled = built.and(filled)?;
+        transaction.forced |= minimally_logged;
+        // Entries are no rows of the table.
+        filled.rows = 0;
+        with_heap(transaction, object, |heap| {
+            heap.table.attach(&filled);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }

@@ -6,41 +6,49 @@ pub(crate) mod changes;
 pub mod load;
 
 mod beside;
+mod change_alone;
 mod commit;
+mod end;
 mod leftover;
 mod locks;
+mod reads;
+mod rows;
+mod write_table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use arrow::array::RecordBatch;
 
-use crate::catalogue::definition;
 use crate::catalogue::table_map::{Chunked, TableMap};
 use crate::catalogue::{Catalogue, Filled, Table};
 use crate::check;
 use crate::check::finding::Finding;
 use crate::database::options::RecoveryModel;
-use crate::database::shared::{GivenUp, Shared};
-use crate::database::snapshot::Snapshot;
+use crate::database::shared::Shared;
 use crate::disk::file_layout::Placement;
 use crate::error::EngineError;
-use crate::figures::count;
-use crate::heap::HeapWriter;
 use crate::heap::claims::Claims;
 use crate::lock::LockMode;
-use crate::log::Operation;
 use crate::page::lsn::Lsn;
 use crate::page::unit::{CATALOGUE, UnitKind};
 use crate::page::unit::{Owner, Unit};
-use crate::page::{ExtentId, PageId, RowId, UnitId};
+use crate::page::{ExtentId, PageId};
 use crate::record::compress::Compression;
 use crate::record::layout::Column;
+use crate::scan::read_table::ReadTable;
+use crate::scan::{PageReader, View};
 use crate::tree::index::{IndexDefinition, Tree};
+use change_alone::{lock_in, plant};
 pub(crate) use commit::Ready;
+use end::{give_back, roll_back_all, undo};
+use leftover::settle_since;
 pub(crate) use leftover::{Leftover, Leftovers};
+use locks::{Waiting, claim_name, lock};
+pub use reads::Reads;
+use reads::snapshot_of;
+pub use write_table::WriteTable;
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
 ///
@@ -62,20 +70,11 @@ pub struct Transaction {
     /// Bulk writers that have not ended.
     pub(crate) open_writers: u64,
     pub(crate) leftovers: Arc<Leftovers>,
-    lock_timeout: Duration,
-    deadlock_priority: i8,
-    interrupt: Option<Arc<AtomicBool>>,
+    waiting: Waiting,
     claims: Claims,
     /// Tables held together with others as this transaction has made them, each with the committed one that it was made of.
     copies: BTreeMap<u32, (Arc<Table>, Arc<Table>)>,
-    /// What a statement reads.
-    pinned: Option<Snapshot>,
-    /// All statements read the same.
-    keeps_reads: bool,
-    /// Rows in pages that others have locked are left out.
-    pub(crate) reads_past: bool,
-    /// What they read then, from the first reading on.
-    base: Option<Snapshot>,
+    reads: Reads,
 }
 
 /// What a rollback to a savepoint restores in memory.
@@ -109,9 +108,8 @@ impl Transaction {
     pub(crate) fn new(shared: Arc<Shared>, id: u64) -> Self {
         let leftovers = Leftovers::new(&shared);
         Self {
-            lock_timeout: shared.options.lock_timeout,
-            deadlock_priority: 0,
-            interrupt: None,
+            waiting: Waiting { timeout: shared.options.lock_timeout, priority: 0, interrupt: None },
+            reads: Reads::new(&shared, id),
             shared,
             id,
             work: Work::default(),
@@ -124,10 +122,6 @@ impl Transaction {
             leftovers,
             claims: Claims::default(),
             copies: BTreeMap::new(),
-            pinned: None,
-            keeps_reads: false,
-            reads_past: false,
-            base: None,
         }
     }
 
@@ -192,6 +186,59 @@ impl Transaction {
         table
     }
 
+    /// A table that is to be changed.
+    ///
+    /// # Errors
+    /// 208: there is none of this name.
+    pub fn open_table(&mut self, name: &str) -> Result<WriteTable<'_>, EngineError> {
+        let table = self.table(name).ok_or_else(|| no_table(name))?;
+        Ok(self.open(&table))
+    }
+
+    /// A table that has been looked up, to be changed.
+    pub fn open(&mut self, table: &Table) -> WriteTable<'_> {
+        WriteTable { object: table.object, name: Arc::clone(&table.name), transaction: self }
+    }
+
+    /// A table to be read as this transaction sees it.
+    ///
+    /// # Errors
+    /// 208: there is none of this name.
+    pub fn read_table(&self, name: &str) -> Result<ReadTable, EngineError> {
+        self.read(self.table(name).ok_or_else(|| no_table(name))?)
+    }
+
+    /// A table that has been looked up, to be read as this transaction sees it.
+    pub fn read(&self, table: Arc<Table>) -> Result<ReadTable, EngineError> {
+        let (view, table) = match self.work.changed.contains(table.object) {
+            true => (View::Current, table),
+            false => {
+                let (snapshot, table) = snapshot_of(self, table)?;
+                (View::Own(snapshot, self.id), table)
+            }
+        };
+        let passes = self.reads.passes() && !matches!(view, View::Current);
+        Ok(ReadTable { reader: PageReader { shared: Arc::clone(&self.shared), view, passes }, table })
+    }
+
+    /// What its statements read.
+    pub fn reads(&mut self) -> &mut Reads {
+        &mut self.reads
+    }
+
+    /// Rows of a table that wait for the commit.
+    pub fn pending(&self, object: u32) -> &[RecordBatch] {
+        self.work.pending.get(&object).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Inserts the rows of all tables that wait for the commit now.
+    pub fn insert_pending(&mut self) -> Result<(), EngineError> {
+        let waiting: Vec<u32> = self.work.pending.keys().copied().collect();
+        let tables: Vec<Arc<Table>> =
+            waiting.into_iter().filter_map(|object| self.table_of(object)).collect();
+        tables.iter().try_for_each(|table| self.open(table).insert_pending())
+    }
+
     /// Creates a table, a heap.
     pub fn create_table(
         &mut self,
@@ -202,18 +249,7 @@ impl Transaction {
         self.create_table_on(name, columns, None, Compression::None, &Placement::default(), properties)
     }
 
-    /// Creates a table whose rows are kept in the order of a unique key, a clustered tree. `key` holds indexes of columns.
-    pub fn create_clustered_table(
-        &mut self,
-        name: &str,
-        columns: Vec<Column>,
-        key: &[usize],
-        properties: &str,
-    ) -> Result<(), EngineError> {
-        self.create_tree(name, columns, &IndexDefinition::unique("", key), properties)
-    }
-
-    /// The same with any key, and the compression that it says.
+    /// Creates a table whose rows are kept in the order of a key, a clustered tree, with the compression that the key says.
     pub fn create_tree(
         &mut self,
         name: &str,
@@ -223,17 +259,6 @@ impl Transaction {
     ) -> Result<(), EngineError> {
         let compression = key.compression.unwrap_or_default();
         self.create_table_on(name, columns, Some(key), compression, &Placement::default(), properties)
-    }
-
-    /// Creates a heap with this compression.
-    pub fn create_compressed_table(
-        &mut self,
-        name: &str,
-        columns: Vec<Column>,
-        compression: Compression,
-        properties: &str,
-    ) -> Result<(), EngineError> {
-        self.create_table_on(name, columns, None, compression, &Placement::default(), properties)
     }
 
     /// Creates a table: with a key, a tree; in these file groups (`ON`, `TEXTIMAGE_ON`).
@@ -255,9 +280,9 @@ impl Transaction {
         if let Some(key) = key {
             Tree::clustered(&Arc::new(layout.clone()), key.clone(), PageId::NONE, order)?;
         }
-        self.claim_name(name)?;
+        claim_name(self, name)?;
         let object = self.shared.next_object.fetch_add(1, Ordering::AcqRel);
-        self.lock_in(object, LockMode::SchM)?;
+        lock_in(self, object, LockMode::SchM)?;
         self.guarded(|this| {
             let (shared, id) = (Arc::clone(&this.shared), this.id);
             let properties = (properties, shared.options.references);
@@ -266,123 +291,15 @@ impl Transaction {
                 let group = if large { placed.large_values } else { placed.rows };
                 shared.allocator.create_unit(id, unit, group, Owner { table: name, index: None })
             })?;
-            this.set_working(table);
+            this.work.put(table);
             this.work.redefined.insert(u64::from(object), ());
-            this.plant(object, key)
+            plant(this, object, key)
         })
-    }
-
-    /// Gives a table without extents its trees: that of `key`, and those of its indexes again.
-    pub(crate) fn plant(&mut self, object: u32, key: Option<&IndexDefinition>) -> Result<(), EngineError> {
-        let order = self.shared.options.text_order;
-        self.with_heap(object, |heap| {
-            let layout = Arc::clone(&heap.table.layout);
-            heap.table.clustered = match key {
-                Some(key) => {
-                    let mut tree = Tree::clustered(&layout, key.clone(), PageId::NONE, order)?;
-                    tree.root = heap.new_root(&tree)?;
-                    Some(Arc::new(tree))
-                }
-                None => None,
-            };
-            for index in heap.table.indexes.clone() {
-                let definition = index.tree.definition.clone();
-                heap.plant_index(index.id, definition, index.unit, order)?;
-            }
-            heap.shared.pager.note_tree(object, heap.table.clustered.is_some());
-            Ok(())
-        })
-    }
-
-    /// The commit writes the definition of a table anew.
-    pub(crate) fn redefine(&mut self, object: u32) -> Result<(), EngineError> {
-        self.share_catalogue()?;
-        self.work.redefined.insert(u64::from(object), ());
-        Ok(())
-    }
-
-    /// The working copy of a table that this transaction has alone.
-    pub(crate) fn working(&self, object: u32) -> Result<Table, EngineError> {
-        let table = self.work.changed.get(object).ok_or_else(|| no_table(&object.to_string()))?;
-        Ok(Table::clone(table))
-    }
-
-    pub(crate) fn set_working(&mut self, table: Table) {
-        self.work.changed.put(table.object, Some(Arc::new(table)));
-    }
-
-    /// Gives a table another name and other properties.
-    pub fn alter_table(&mut self, name: &str, new_name: &str, properties: &str) -> Result<(), EngineError> {
-        let object = self.alone_in(name, LockMode::SchM)?;
-        self.share_catalogue()?;
-        if name != new_name {
-            // Until this is committed, nobody else can use the old name either.
-            self.lock_name(name)?;
-            self.claim_name(new_name)?;
-        }
-        let mut table = self.working(object)?;
-        if *table.name != *new_name {
-            table.name = new_name.into();
-        }
-        table.set_properties(properties, self.shared.options.references);
-        self.set_working(table);
-        self.work.redefined.insert(u64::from(object), ());
-        Ok(())
-    }
-
-    /// Removes a table. Its extents are free when the last snapshot that can read them is gone.
-    pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
-        let object = self.alone_in(name, LockMode::SchM)?;
-        self.share_catalogue()?;
-        self.lock_name(name)?;
-        let table = self.work.changed.put(object, None).ok_or_else(|| no_table(name))?;
-        self.work.pending.remove(&object);
-        self.work.redefined.insert(u64::from(object), ());
-        self.give_up_extents(table.all_units());
-        table.all_units().for_each(|unit| self.work.given_up_units.push(unit.clone()));
-        Ok(())
-    }
-
-    /// Removes all rows of a table by giving up its extents.
-    pub fn truncate_table(&mut self, name: &str) -> Result<(), EngineError> {
-        let object = self.alone_in(name, LockMode::SchM)?;
-        self.guarded(|this| {
-            this.work.pending.remove(&object);
-            let old = this.clear(object)?;
-            if old.clustered.is_none() && old.indexes.is_empty() {
-                return Ok(());
-            }
-            // Its trees get other roots, which its definition names.
-            this.redefine(object)?;
-            let key = old.clustered.as_ref().map(|tree| tree.definition.clone());
-            this.plant(object, key.as_ref())
-        })
-    }
-
-    /// Takes all extents from a table; its trees have no roots then. Returns what it was.
-    pub(crate) fn clear(&mut self, object: u32) -> Result<Table, EngineError> {
-        let old = self.working(object)?;
-        let mut table = old.clone();
-        self.give_up_extents(old.all_units());
-        for kind in table.unit_kinds() {
-            let unit = table.unit_mut(kind);
-            self.shared.room.forget_all(unit.id);
-            unit.extents = Arc::default();
-        }
-        table.rows = 0;
-        self.set_working(table);
-        Ok(old)
-    }
-
-    /// Gives up one unit with the commit; the table has it no more.
-    pub(crate) fn give_up_unit(&mut self, unit: Unit) {
-        self.give_up_extents(std::iter::once(&unit));
-        self.work.given_up_units.push(unit);
     }
 
     /// Checks the structure of one table, which nobody changes meanwhile (it is locked in S). Errors: 208, and those of locks.
     pub fn check_table(&mut self, object: u32) -> Result<Vec<Finding>, EngineError> {
-        self.lock(object, LockMode::S)?;
+        lock(self, object, LockMode::S)?;
         let table = self.catalogue().tables.get(object).cloned();
         let table = table.ok_or_else(|| EngineError::NoSuchTable { name: object.to_string() })?;
         Ok(check::check_table(&self.shared, &table))
@@ -397,9 +314,9 @@ impl Transaction {
 
     /// Holds every table alone, and lets nobody make another, until the transaction ends.
     pub fn lock_everything(&mut self) -> Result<(), EngineError> {
-        self.lock_alone(CATALOGUE)?;
+        lock_in(self, CATALOGUE, LockMode::X)?;
         let objects: Vec<u32> = self.catalogue().tables.tables().map(|table| table.object).collect();
-        objects.into_iter().try_for_each(|object| self.lock_alone(object))
+        objects.into_iter().try_for_each(|object| lock_in(self, object, LockMode::X))
     }
 
     /// Marks a point to go back to. No bulk writer may be open.
@@ -420,190 +337,27 @@ impl Transaction {
         if savepoint.transaction != self.id || savepoint.allocated > self.allocated.len() {
             return Err(EngineError::Schema { reason: "the savepoint is of another transaction".to_owned() });
         }
-        if !self.settle_since(savepoint) {
+        if !settle_since(self, savepoint) {
             return Err(EngineError::Doomed);
         }
-        self.undo(savepoint.position)?;
+        undo(self, savepoint.position)?;
         let allocated = self.allocated.split_off(savepoint.allocated);
         self.claims.forget_extents(&self.shared.locks, self.id, &allocated);
-        self.give_back(allocated)?;
+        give_back(self, allocated)?;
         self.work = savepoint.work.clone();
         self.copies.clear();
-        self.pinned = None;
+        self.reads.unpin();
         self.failed = false;
         Ok(())
     }
 
     /// Undoes everything.
     pub fn rollback(mut self) -> Result<(), EngineError> {
-        self.roll_back_all();
+        roll_back_all(&mut self);
         match self.shared.pager.log.is_shut() {
             Some(reason) => Err(EngineError::Shut { reason }),
             None => Ok(()),
         }
-    }
-
-    /// Everything that may still fail before the commit record.
-    fn prepare(&self) -> Result<(), EngineError> {
-        for (unit, extents) in self.work.given_up.iter().map(|(_, given_up)| &**given_up) {
-            self.shared.allocator.log_free(self.id, unit, extents)?;
-        }
-        for (_, unit) in self.work.given_up_units.iter() {
-            for page in self.shared.allocator.iam_pages(unit) {
-                self.shared.allocator.log_free_page(self.id, page)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts the definitions of changed tables into the catalogue's heap.
-    fn write_definitions(&mut self) -> Result<(), EngineError> {
-        let redefined = std::mem::take(&mut self.work.redefined);
-        let catalogue = self.catalogue();
-        if let (false, Some(heap)) = (redefined.is_empty(), catalogue.tables.get(CATALOGUE)) {
-            self.work.changed.put(CATALOGUE, Some(Arc::clone(heap)));
-        }
-        for object in redefined.iter().map(|(object, ())| object as u32) {
-            let table = self.work.changed.get(object).cloned();
-            let old = catalogue.tables.get(object).map_or(&[][..], |table| &table.definition);
-            self.delete_rows(CATALOGUE, old)?;
-            if let Some(table) = table {
-                let rows = self.insert_rows(CATALOGUE, &definition::rows_of(&table)?)?;
-                drop(table);
-                if let Some(table) = self.work.changed.get_mut(object) {
-                    table.definition = rows;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn insert_all_pending(&mut self) -> Result<(), EngineError> {
-        for (object, batches) in std::mem::take(&mut self.work.pending) {
-            batches.iter().try_for_each(|batch| self.insert_rows(object, batch).map(drop))?;
-        }
-        Ok(())
-    }
-
-    fn row_differences(&self, catalogue: &Catalogue) -> Vec<(u32, i64)> {
-        let committed = |object: u32| catalogue.tables.get(object).map_or(0, |table| table.rows as i64);
-        let changed =
-            self.work.changed.entries().map(|(object, table)| {
-                (object, table.map_or(0, |table| table.rows as i64) - committed(object))
-            });
-        let filled = self.work.filled.iter().map(|(object, filled)| (*object, filled.rows));
-        changed.chain(filled).filter(|(_, difference)| *difference != 0).collect()
-    }
-
-    fn publish(&mut self) -> u64 {
-        let work = std::mem::take(&mut self.work);
-        let mut current = self.shared.catalogue.write();
-        let mut next = (**current).clone();
-        next.sequence += 1;
-        for (object, filled) in &work.filled {
-            if let Some(table) = next.tables.get_mut(*object) {
-                table.attach(filled);
-            }
-        }
-        for (object, table) in work.changed.entries() {
-            match table {
-                Some(table) => drop(next.tables.put(object, Some(Arc::clone(table)))),
-                None => next.tables.remove(object),
-            }
-        }
-        let sequence = next.sequence;
-        self.shared.pager.versions.commit(self.id, sequence);
-        *current = Arc::new(next);
-        drop(current);
-        let extents: Vec<ExtentId> =
-            work.given_up.iter().flat_map(|(_, given_up)| given_up.1.iter().copied()).collect();
-        let units: Vec<UnitId> = work.given_up_units.iter().map(|(_, unit)| unit.id).collect();
-        if !extents.is_empty() || !units.is_empty() {
-            self.shared.given_up.lock().push(GivenUp { sequence, extents, units });
-        }
-        self.shared.allocator.publish_units(self.id);
-        sequence
-    }
-
-    fn roll_back_all(&mut self) {
-        if std::mem::replace(&mut self.ended, true) {
-            return;
-        }
-        self.settle_all();
-        let allocated = std::mem::take(&mut self.allocated);
-        let undone = self
-            .undo(Lsn::ZERO)
-            .and_then(|()| self.shared.pager.end(self.id, Operation::End, || ()))
-            .map(|logged| count(&self.shared.counters.rolled_back, u64::from(logged.is_some())));
-        // The pages are not what they should be; the next recovery undoes it.
-        let shut = |error: EngineError| {
-            self.shared.pager.log.shut(format!("a transaction could not be undone: {error}"))
-        };
-        let is_undone = undone.map_err(shut).is_ok();
-        self.shared.pager.versions.roll_back(self.id);
-        self.shared.locks.release_all(self.id);
-        if is_undone {
-            // Only now: the next owner of an extent locks its pages.
-            self.give_back(allocated).map_err(shut).ok();
-        }
-        if self.shared.pager.log.lacks_space() && self.shared.pager.log.is_shut().is_none() {
-            // It may give up old log. If it fails, there is no more room than before.
-            self.shared.checkpoint().ok();
-        }
-    }
-
-    fn undo(&self, until: Lsn) -> Result<(), EngineError> {
-        // Until splits are undone, nobody follows the trees.
-        let _latches = self.shared.latches.take(self.claims.restructured());
-        self.shared.pager.undo(self.id, until)
-    }
-
-    fn give_back(&self, extents: Vec<ExtentId>) -> Result<(), EngineError> {
-        if !extents.is_empty() {
-            // A minimally logged load may fill them at once, past the log. If then the power goes, this undoing must be known:
-            // done once more, it would find pages that are no longer what they were.
-            let undone = self.shared.pager.log.position();
-            match self.shared.pager.log.flush(undone) {
-                Err(error) if error.is_log_full() => self.shared.release_when_durable(undone, extents),
-                flushed => {
-                    flushed?;
-                    self.shared.allocator.release(extents);
-                }
-            }
-        }
-        self.shared.allocator.take_back_undone(self.id)
-    }
-
-    pub(crate) fn give_up_extents<'a>(&mut self, units: impl Iterator<Item = &'a Unit>) {
-        for unit in units {
-            if !unit.extents.is_empty() {
-                let extents = unit.extents.iter().map(|extent| extent.extent).collect();
-                self.work.given_up.push(Arc::new((unit.clone(), extents)));
-            }
-        }
-    }
-
-    pub(crate) fn insert_rows(
-        &mut self,
-        object: u32,
-        batch: &RecordBatch,
-    ) -> Result<Vec<RowId>, EngineError> {
-        self.with_rows(object, |heap| heap.insert_batch(batch))
-    }
-
-    fn delete_rows(&mut self, object: u32, addresses: &[RowId]) -> Result<(), EngineError> {
-        self.with_heap(object, |heap| addresses.iter().try_for_each(|address| heap.delete(*address)))
-    }
-
-    pub(crate) fn with_heap<T>(
-        &mut self,
-        object: u32,
-        change: impl FnOnce(&mut HeapWriter<'_>) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        let Self { shared, id, work, allocated, .. } = self;
-        let table = work.changed.get_mut(object);
-        let table = table.ok_or_else(|| no_table(&object.to_string()))?;
-        change(&mut HeapWriter { shared, transaction: *id, table, allocated, beside: None })
     }
 
     /// Runs an operation; if it fails, what it did so far is undone, and the rest of the transaction stands.
@@ -624,49 +378,8 @@ impl Transaction {
         result
     }
 
-    /// Locks a table for this transaction alone and makes its working copy.
-    pub(crate) fn alone(&mut self, name: &str) -> Result<u32, EngineError> {
-        self.alone_in(name, LockMode::X)
-    }
-
-    pub(crate) fn alone_in(&mut self, name: &str, mode: LockMode) -> Result<u32, EngineError> {
-        self.settle();
-        self.check()?;
-        let table = self.table(name).ok_or_else(|| no_table(name))?;
-        self.lock_in(table.object, mode)?;
-        match self.table(name) {
-            Some(again) if again.object == table.object => Ok(table.object),
-            _ => Err(no_table(name)),
-        }
-    }
-
-    fn lock_alone(&mut self, object: u32) -> Result<(), EngineError> {
-        self.lock_in(object, LockMode::X)
-    }
-
-    fn lock_in(&mut self, object: u32, mode: LockMode) -> Result<(), EngineError> {
-        self.lock(object, mode)?;
-        self.work_on(object)
-    }
-
-    /// Makes the working copy of a table.
-    fn work_on(&mut self, object: u32) -> Result<(), EngineError> {
-        self.copies.remove(&object);
-        if !self.work.changed.contains(object)
-            && let Some(table) = self.catalogue().tables.get(object)
-        {
-            self.check_unchanged(object)?;
-            let mut table = Arc::clone(table);
-            if let Some(filled) = self.work.filled.remove(&object) {
-                Arc::make_mut(&mut table).attach(&filled);
-            }
-            self.work.changed.put(object, Some(table));
-        }
-        Ok(())
-    }
-
     pub(crate) fn check(&self) -> Result<(), EngineError> {
-        self.shared.governor.pace(&self.shared.pager.log, self.interrupt.as_deref());
+        self.shared.governor.pace(&self.shared.pager.log, self.waiting.interrupt.as_deref());
         match (self.failed, self.shared.pager.log.is_shut()) {
             (_, Some(reason)) => Err(EngineError::Shut { reason }),
             (true, None) => Err(EngineError::Doomed),
@@ -681,11 +394,32 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.roll_back_all();
+        roll_back_all(self);
     }
 }
 
 impl Work {
+    /// By how many rows the commit makes each table longer.
+    pub(super) fn row_differences(&self, catalogue: &Catalogue) -> Vec<(u32, i64)> {
+        let committed = |object: u32| catalogue.tables.get(object).map_or(0, |table| table.rows as i64);
+        let changed = self
+            .changed
+            .entries()
+            .map(|(object, table)| (object, table.map_or(0, |table| table.rows as i64) - committed(object)));
+        let filled = self.filled.iter().map(|(object, filled)| (*object, filled.rows));
+        changed.chain(filled).filter(|(_, difference)| *difference != 0).collect()
+    }
+
+    /// The working copy of a table that this transaction has alone.
+    pub(crate) fn table(&self, object: u32) -> Result<Table, EngineError> {
+        let table = self.changed.get(object).ok_or_else(|| no_table(&object.to_string()))?;
+        Ok(Table::clone(table))
+    }
+
+    pub(crate) fn put(&mut self, table: Table) {
+        self.changed.put(table.object, Some(Arc::new(table)));
+    }
+
     /// Whether the commit changes what other transactions may change at the same time: the catalogue's heap.
     fn is_together(&self) -> bool {
         !self.redefined.is_empty()

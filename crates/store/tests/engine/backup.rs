@@ -101,7 +101,7 @@ fn backups_beside_running_loads_miss_none_of_them() {
                         let rows: Vec<Row> =
                             (first..first + 400).map(|id| (id, Some("t".repeat(600)), None)).collect();
                         let mut transaction = engine.begin();
-                        transaction.bulk_load("t", &[batch(&rows)]).unwrap();
+                        transaction.open_table("t").unwrap().bulk_load(&[batch(&rows)]).unwrap();
                         match round % 4 {
                             3 => transaction.rollback().unwrap(),
                             _ => drop(transaction.commit().unwrap()),
@@ -154,7 +154,7 @@ fn a_failed_backup_gives_nothing_up_and_a_damaged_one_is_refused() {
     let engine = open(&volume, RecoveryModel::BulkLogged);
     let mut transaction = engine.begin();
     transaction.create_table("t", columns(), "").unwrap();
-    transaction.bulk_load("t", &[batch(&rows(2000))]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(2000))]).unwrap();
     transaction.commit().unwrap();
     for limit in [0, 7, 100, 50_000] {
         let error = engine.backup_log(&mut Full(limit)).unwrap_err();
@@ -208,7 +208,7 @@ fn a_log_that_is_full_for_want_of_a_backup_goes_on_after_one() {
     transaction.commit().unwrap();
     let load = || {
         let mut transaction = engine.begin();
-        transaction.bulk_load("t", &[batch(&rows(1000))])?;
+        transaction.open_table("t")?.bulk_load(&[batch(&rows(1000))])?;
         transaction.commit()
     };
     let mut loads = 0;
@@ -233,7 +233,7 @@ fn a_log_that_is_full_for_want_of_a_backup_goes_on_after_one() {
     engine.set_recovery_model(RecoveryModel::Simple).unwrap();
     for _ in 0..40 {
         let mut transaction = engine.begin();
-        transaction.insert("t", &batch(&rows(200))).unwrap();
+        transaction.open_table("t").unwrap().insert(&batch(&rows(200))).unwrap();
         transaction.commit().unwrap();
     }
     assert_eq!(engine.check().unwrap(), []);
@@ -248,7 +248,7 @@ fn a_file_that_is_added_is_filled_like_the_others() {
     transaction.commit().unwrap();
     assert_eq!(engine.add_data_file().unwrap(), 3);
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(&rows(20_000))]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(20_000))]).unwrap();
     transaction.commit().unwrap();
     let files = engine.data_files();
     assert_eq!(files.iter().map(|file| file.file).collect::<Vec<_>>(), [1, 2, 3]);
@@ -266,15 +266,18 @@ fn a_limit_of_the_data_is_error_1105_and_the_rest_goes_on() {
     let engine = Engine::open_on(Arc::new(MemoryVolume::default()), options).unwrap();
     let mut transaction = engine.begin();
     transaction.create_table("t", columns(), "").unwrap();
-    transaction.insert("t", &batch(&rows(100))).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&rows(100))).unwrap();
     transaction.commit().unwrap();
     let mut transaction = engine.begin();
-    let error = transaction.bulk_load("t", &[batch(&rows(20_000))]).unwrap_err();
+    let error = transaction
+        .open_table("t")
+        .and_then(|mut table| table.bulk_load(&[batch(&rows(20_000))]))
+        .unwrap_err();
     assert_eq!(error.sql_error(), Some(1105), "{error}");
     transaction.rollback().unwrap();
     assert!(engine.usage().extents * 65_536 <= 8 << 20);
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(&rows(2000))]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(2000))]).unwrap();
     transaction.commit().unwrap();
     assert_eq!(contents(&engine)["t"].len(), 2100);
     assert_eq!(engine.check().unwrap(), []);
@@ -289,13 +292,15 @@ fn a_table_ten_times_the_cache_stays_within_it() {
     assert!(limit <= cache_bytes as u64 / 8192);
     let mut transaction = engine.begin();
     transaction.create_table("loaded", columns(), "").unwrap();
-    transaction.create_clustered_table("inserted", columns(), &[0], "").unwrap();
+    transaction
+        .create_tree("inserted", columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "")
+        .unwrap();
     transaction.commit().unwrap();
     for part in 0..17 {
         let mut transaction = engine.begin();
-        transaction.bulk_load("loaded", &[batch(&rows(1000))]).unwrap();
+        transaction.open_table("loaded").unwrap().bulk_load(&[batch(&rows(1000))]).unwrap();
         let keyed: Vec<Row> = rows(1000).into_iter().map(|row| (row.0 * 17 + part, row.1, row.2)).collect();
-        transaction.insert("inserted", &batch(&keyed)).unwrap();
+        transaction.open_table("inserted").unwrap().insert(&batch(&keyed)).unwrap();
         transaction.commit().unwrap();
         let counts = engine.cache_counts();
         assert!(counts.pages <= limit + 16, "{counts:?}");
@@ -303,7 +308,13 @@ fn a_table_ten_times_the_cache_stays_within_it() {
     let snapshot = engine.snapshot();
     for name in ["loaded", "inserted"] {
         assert!(snapshot.table(name).unwrap().data_pages() * 8192 >= 10 * cache_bytes as u64, "{name}");
-        let read: usize = snapshot.scan(name, None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+        let read: usize = snapshot
+            .read_table(name)
+            .unwrap()
+            .scan(None)
+            .unwrap()
+            .map(|batch| batch.unwrap().num_rows())
+            .sum();
         assert_eq!(read, 17_000);
         assert!(engine.cache_counts().pages <= limit + 16);
     }

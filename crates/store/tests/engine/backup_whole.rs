@@ -54,9 +54,9 @@ fn a_backup_has_what_was_committed_and_nothing_of_open_transactions() {
         // Open while the backup is taken: it loads, changes, and gives extents up.
         let mut open_one = engine.begin();
         open_one.create_table("open", columns(), "").unwrap();
-        open_one.bulk_load("open", &[batch(&rows(0..200))]).unwrap();
-        open_one.insert("open", &batch(&rows(0..9))).unwrap();
-        open_one.truncate_table("open").unwrap();
+        open_one.open_table("open").unwrap().bulk_load(&[batch(&rows(0..200))]).unwrap();
+        open_one.open_table("open").unwrap().insert(&batch(&rows(0..9))).unwrap();
+        open_one.open_table("open").unwrap().truncate().unwrap();
         (0..4).for_each(|_| go_on(&engine, &mut now, &mut random));
         let mut bytes = Vec::new();
         let backup = engine.backup_database(&mut bytes).unwrap();
@@ -132,8 +132,10 @@ fn backups_beside_running_loads_are_of_one_moment() {
         let engine = open(&volume, model);
         let mut transaction = engine.begin();
         transaction.create_table("t", columns(), "").unwrap();
-        transaction.create_clustered_table("changed", columns(), &[0], "").unwrap();
-        transaction.insert("changed", &batch(&rows(0..300))).unwrap();
+        transaction
+            .create_tree("changed", columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "")
+            .unwrap();
+        transaction.open_table("changed").unwrap().insert(&batch(&rows(0..300))).unwrap();
         transaction.commit().unwrap();
         let done = AtomicBool::new(false);
         let mut backups: Vec<Vec<u8>> = Vec::new();
@@ -145,7 +147,11 @@ fn backups_beside_running_loads_are_of_one_moment() {
                         for round in 0..16 {
                             let first = part * 100_000 + round * 1000;
                             let mut transaction = engine.begin();
-                            transaction.bulk_load("t", &[batch(&rows(first..first + 400))]).unwrap();
+                            transaction
+                                .open_table("t")
+                                .unwrap()
+                                .bulk_load(&[batch(&rows(first..first + 400))])
+                                .unwrap();
                             match round % 4 {
                                 3 => transaction.rollback().unwrap(),
                                 _ => drop(transaction.commit().unwrap()),
@@ -162,7 +168,7 @@ fn backups_beside_running_loads_are_of_one_moment() {
                     let text = Some(format!("{number:0>600}"));
                     let rows: Vec<Row> = (0..300).map(|id| (id, text.clone(), None)).collect();
                     let mut transaction = engine.begin();
-                    transaction.update_keyed("changed", &batch(&rows)).unwrap();
+                    transaction.open_table("changed").unwrap().update_keyed(&batch(&rows)).unwrap();
                     transaction.commit().unwrap();
                 }
             });
@@ -202,8 +208,8 @@ fn small_backup() -> (Vec<u8>, Model) {
     let engine = open(&MemoryVolume::default(), RecoveryModel::BulkLogged);
     let mut transaction = engine.begin();
     transaction.create_table("t", columns(), "").unwrap();
-    transaction.bulk_load("t", &[batch(&rows(0..300))]).unwrap();
-    transaction.insert("t", &batch(&rows(500..520))).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(0..300))]).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&rows(500..520))).unwrap();
     transaction.commit().unwrap();
     let mut bytes = Vec::new();
     engine.backup_database(&mut bytes).unwrap();
@@ -288,7 +294,7 @@ fn a_backup_that_fails_keeps_no_log() {
     assert_eq!(error.sql_error(), Some(3202), "{error}");
     for part in 0..30 {
         let mut transaction = engine.begin();
-        transaction.insert("t", &batch(&rows(part * 100..part * 100 + 100))).unwrap();
+        transaction.open_table("t").unwrap().insert(&batch(&rows(part * 100..part * 100 + 100))).unwrap();
         transaction.commit().unwrap();
     }
     engine.checkpoint().unwrap();

@@ -65,22 +65,24 @@ fn rows_of_a_few_bytes_can_all_move_out_of_a_full_page() {
             let engine =
                 Engine::open_on(Arc::new(MemoryVolume::default()), options(RecoveryModel::Simple)).unwrap();
             let mut transaction = engine.begin();
-            transaction.create_compressed_table("t", columns(), compression, "").unwrap();
+            transaction
+                .create_table_on("t", columns(), None, compression, &bulkwire_store::Placement::default(), "")
+                .unwrap();
             let short: Vec<Row> = (0..3000).map(|id| (id % 100, None, None)).collect();
             match bulk {
-                true => drop(transaction.bulk_load("t", &[batch(&short)]).unwrap()),
-                false => drop(transaction.insert("t", &batch(&short)).unwrap()),
+                true => drop(transaction.open_table("t").unwrap().bulk_load(&[batch(&short)]).unwrap()),
+                false => drop(transaction.open_table("t").unwrap().insert(&batch(&short)).unwrap()),
             }
             transaction.commit().unwrap();
             let mut transaction = engine.begin();
-            let mut scan = transaction.scan("t", None).unwrap();
+            let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
             let mut addresses = Vec::new();
             while let Some(batch) = scan.next_with_addresses() {
                 addresses.extend(batch.unwrap().1);
             }
             let long: Vec<Row> = (0..3000).map(|id| (id, Some(format!("{id:0300}")), None)).collect();
             for (addresses, rows) in addresses.chunks(500).zip(long.chunks(500)) {
-                transaction.update("t", addresses, &batch(rows)).unwrap();
+                transaction.open_table("t").unwrap().update(addresses, &batch(rows)).unwrap();
             }
             transaction.commit().unwrap();
             assert_eq!(contents(&engine)["t"], long, "{compression:?}, {bulk}");
@@ -105,7 +107,7 @@ fn a_snapshot_stays_what_it_was() {
         }
         for (snapshot, expected) in &kept {
             for (name, rows) in expected {
-                assert_eq!(&scanned(snapshot.scan(name, None).unwrap()).unwrap(), rows);
+                assert_eq!(&scanned(snapshot.read_table(name).unwrap().scan(None).unwrap()).unwrap(), rows);
             }
         }
         if kept.len() > 6 {
@@ -123,7 +125,7 @@ fn extents_of_dropped_tables_and_undone_loads_come_back() {
     let load = |commit: bool| {
         let mut transaction = engine.begin();
         transaction.create_table("t", columns(), "").unwrap();
-        transaction.bulk_load("t", &[batch(&rows)]).unwrap();
+        transaction.open_table("t").unwrap().bulk_load(&[batch(&rows)]).unwrap();
         match commit {
             true => assert!(transaction.commit().is_ok()),
             false => transaction.rollback().unwrap(),
@@ -131,7 +133,7 @@ fn extents_of_dropped_tables_and_undone_loads_come_back() {
     };
     let drop_table = || {
         let mut transaction = engine.begin();
-        transaction.drop_table("t").unwrap();
+        transaction.open_table("t").unwrap().drop().unwrap();
         transaction.commit().unwrap();
     };
     // The catalogue takes its first extent here and keeps it.
@@ -157,7 +159,9 @@ fn a_dropped_bulk_writer_gives_its_extents_back() {
         let engine = Engine::open_on(Arc::new(volume.clone()), options(model)).unwrap();
         let mut transaction = engine.begin();
         transaction.create_table("heap", columns(), "").unwrap();
-        transaction.create_clustered_table("tree", columns(), &[0], "").unwrap();
+        transaction
+            .create_tree("tree", columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "")
+            .unwrap();
         transaction.commit().unwrap();
         let rows: Vec<Row> =
             (0..4000).map(|id| (id, Some("w".repeat(900)), (id % 500 == 0).then(|| vec![1; 9000]))).collect();
@@ -166,7 +170,7 @@ fn a_dropped_bulk_writer_gives_its_extents_back() {
         // What stays are the maps of further files.
         for name in ["heap", "tree"] {
             let mut transaction = engine.begin();
-            transaction.bulk_load(name, std::slice::from_ref(&given)).unwrap();
+            transaction.open_table(name).unwrap().bulk_load(std::slice::from_ref(&given)).unwrap();
             transaction.rollback().unwrap();
         }
         let before = in_use(&engine);
@@ -174,7 +178,7 @@ fn a_dropped_bulk_writer_gives_its_extents_back() {
             let sorted = BulkOptions { sorted: true, ..BulkOptions::default() };
             let begin = || {
                 let mut transaction = engine.begin();
-                let mut writer = transaction.bulk_writer_with(name, sorted).unwrap();
+                let mut writer = transaction.open_table(name).unwrap().bulk_writer_with(sorted).unwrap();
                 writer.append(&given).unwrap();
                 assert!(in_use(&engine) > before + 16);
                 (transaction, writer)
@@ -182,7 +186,7 @@ fn a_dropped_bulk_writer_gives_its_extents_back() {
             // The rest of the transaction stands.
             let (mut transaction, writer) = begin();
             drop(writer);
-            transaction.insert_at_commit("heap", &batch(&rows[1..4])).unwrap();
+            transaction.open_table("heap").unwrap().insert_at_commit(&batch(&rows[1..4])).unwrap();
             assert!(in_use(&engine) <= before + 1, "{name}: {} after {before}", in_use(&engine));
             transaction.commit().unwrap();
             let (transaction, writer) = begin();
@@ -204,7 +208,7 @@ fn a_dropped_bulk_writer_gives_its_extents_back() {
             // A savepoint before it.
             let mut transaction = engine.begin();
             let savepoint = transaction.savepoint();
-            let mut writer = transaction.bulk_writer_with(name, sorted).unwrap();
+            let mut writer = transaction.open_table(name).unwrap().bulk_writer_with(sorted).unwrap();
             writer.append(&given).unwrap();
             drop(writer);
             transaction.rollback_to(&savepoint).unwrap();
@@ -213,13 +217,18 @@ fn a_dropped_bulk_writer_gives_its_extents_back() {
         }
         // Two of them: only undoing everything is left.
         let mut transaction = engine.begin();
-        let mut writers = [(); 2].map(|()| transaction.bulk_writer("heap").unwrap());
+        let mut writers = [(); 2].map(|()| transaction.open_table("heap").unwrap().bulk_writer().unwrap());
         writers.iter_mut().for_each(|writer| writer.append(&given).unwrap());
         drop(writers);
-        assert!(matches!(transaction.insert_at_commit("heap", &given), Err(EngineError::Doomed)));
+        assert!(matches!(
+            transaction.open_table("heap").and_then(|mut table| table.insert_at_commit(&given)),
+            Err(EngineError::Doomed)
+        ));
         drop(transaction);
         assert!(in_use(&engine) <= before + 1);
-        let loaded = |engine: &Engine| scanned(engine.snapshot().scan("heap", None).unwrap()).unwrap();
+        let loaded = |engine: &Engine| {
+            scanned(engine.snapshot().read_table("heap").unwrap().scan(None).unwrap()).unwrap()
+        };
         assert_eq!(loaded(&engine).len(), 6);
         assert_eq!(engine.check().unwrap(), []);
         drop(engine);

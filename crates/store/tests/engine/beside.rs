@@ -50,10 +50,12 @@ fn create(engine: &Engine, seed: u64) {
     let mut transaction = engine.begin();
     let key = IndexDefinition { compression: Some(compression), ..IndexDefinition::unique("", &[0]) };
     transaction.create_tree("tree", columns(0), &key, "").unwrap();
-    transaction.create_index("tree", &IndexDefinition::new("by_text", &[0])).unwrap();
+    transaction.open_table("tree").unwrap().create_index(&IndexDefinition::new("by_text", &[0])).unwrap();
     transaction.create_table("indexed", columns(1), "").unwrap();
-    transaction.create_index("indexed", &IndexDefinition::unique("by_id", &[0])).unwrap();
-    transaction.create_compressed_table("heap", columns(2), compression, "").unwrap();
+    transaction.open_table("indexed").unwrap().create_index(&IndexDefinition::unique("by_id", &[0])).unwrap();
+    transaction
+        .create_table_on("heap", columns(2), None, compression, &bulkwire_store::Placement::default(), "")
+        .unwrap();
     transaction.commit().unwrap();
 }
 
@@ -63,15 +65,15 @@ fn contents(engine: &Engine) -> Model {
     std::array::from_fn(|table| {
         let name = TABLES[table];
         let of = |batches: Vec<RecordBatch>| -> Rows { batches.iter().flat_map(rows_of).collect() };
-        let rows = of(snapshot.scan(name, None).unwrap().map(Result::unwrap).collect());
+        let rows = of(snapshot.read_table(name).unwrap().scan(None).unwrap().map(Result::unwrap).collect());
         let known = snapshot.table(name).unwrap();
         assert_eq!(known.rows, rows.len() as u64, "rows of {name}");
         if known.clustered.is_some() {
-            let scan = snapshot.ordered_scan(name, None, None, None).unwrap();
+            let scan = snapshot.read_table(name).unwrap().ordered_scan(None, None, None).unwrap();
             assert_eq!(of(scan.map(Result::unwrap).collect()), rows, "in the order of the key");
         }
         for index in &known.indexes {
-            let scan = snapshot.index_scan(name, index.name(), None, None, None).unwrap();
+            let scan = snapshot.read_table(name).unwrap().index_scan(index.name(), None, None, None).unwrap();
             assert_eq!(of(scan.map(Result::unwrap).collect()), rows, "by {}", index.name());
         }
         rows
@@ -79,7 +81,7 @@ fn contents(engine: &Engine) -> Model {
 }
 
 fn located(transaction: &Transaction, table: usize) -> Vec<((i32, String), RowLocator)> {
-    let mut scan = transaction.scan(TABLES[table], None).unwrap();
+    let mut scan = transaction.read_table(TABLES[table]).unwrap().scan(None).unwrap();
     let mut rows = Vec::new();
     while let Some(found) = scan.next_with_locators() {
         let (batch, locators) = found.unwrap();
@@ -218,9 +220,9 @@ fn change(
             }
         }
         let new: Vec<(i32, String)> = changed.iter().map(|(id, row)| (*id, row.clone().unwrap())).collect();
-        transaction.insert(name, &batch(table, &new)).map(drop)
+        transaction.open_table(name).and_then(|mut open| open.insert(&batch(table, &new))).map(drop)
     } else {
-        transaction.pin_reads();
+        transaction.reads().pin();
         let mut present = located(transaction, table);
         let keep = random.below(4) + 1;
         while present.len() as u64 > keep {
@@ -232,12 +234,16 @@ fn change(
         for ((id, _), _) in &present {
             changed.insert(*id, (!deletes).then(|| text(random, table)));
         }
-        transaction.claim_rows(name, &locators).and_then(|()| match deletes {
-            true => transaction.delete_located(name, &locators),
-            false => {
-                let new: Vec<(i32, String)> =
-                    present.iter().map(|((id, _), _)| (*id, changed[id].clone().unwrap())).collect();
-                transaction.update_located(name, &locators, &batch(table, &new))
+        transaction.open_table(name).and_then(|mut table| table.claim_rows(&locators)).and_then(|()| {
+            match deletes {
+                true => transaction.open_table(name).and_then(|mut table| table.delete_located(&locators)),
+                false => {
+                    let new: Vec<(i32, String)> =
+                        present.iter().map(|((id, _), _)| (*id, changed[id].clone().unwrap())).collect();
+                    transaction
+                        .open_table(name)
+                        .and_then(|mut open| open.update_located(&locators, &batch(table, &new)))
+                }
             }
         })
     };
@@ -336,9 +342,9 @@ fn a_power_cut_keeps_the_committed_ones_of_several_and_undoes_the_others() {
 
 fn keyed(engine: &Engine, rows: i32, length: usize) {
     let mut transaction = engine.begin();
-    transaction.create_clustered_table("t", columns(0), &[0], "").unwrap();
+    transaction.create_tree("t", columns(0), &bulkwire_store::IndexDefinition::unique("", &[0]), "").unwrap();
     let rows: Vec<(i32, String)> = (0..rows).map(|id| (id * 10, format!("{:0>length$}", 0))).collect();
-    transaction.insert("t", &batch(0, &rows)).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(0, &rows)).unwrap();
     transaction.commit().unwrap();
 }
 
@@ -347,8 +353,8 @@ fn increment(engine: &Engine) {
     'transaction: loop {
         let mut transaction = engine.begin();
         loop {
-            transaction.pin_reads();
-            let mut scan = transaction.scan("t", None).unwrap();
+            transaction.reads().pin();
+            let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
             let (mut rows, mut locators) = (Vec::new(), Vec::new());
             while let Some(found) = scan.next_with_locators() {
                 let (batch, own) = found.unwrap();
@@ -360,13 +366,16 @@ fn increment(engine: &Engine) {
                     }
                 }
             }
-            match transaction.claim_rows("t", &locators) {
+            match transaction.open_table("t").and_then(|mut table| table.claim_rows(&locators)) {
                 Ok(()) => {}
                 Err(EngineError::RowsChanged { .. }) => continue,
                 Err(EngineError::Lock(LockError::Deadlock { .. })) => continue 'transaction,
                 Err(error) => panic!("{error}"),
             }
-            match transaction.update_located("t", &locators, &batch(0, &rows)) {
+            match transaction
+                .open_table("t")
+                .and_then(|mut table| table.update_located(&locators, &batch(0, &rows)))
+            {
                 Ok(()) => {}
                 Err(EngineError::Lock(LockError::Deadlock { .. })) => continue 'transaction,
                 Err(error) => panic!("{error}"),
@@ -399,7 +408,7 @@ fn no_update_is_lost_between_threads_while_others_split_the_tree() {
                     let id = random.below(600) as i32 / 10 * 10 + 1 + part as i32;
                     let mut transaction = engine.begin();
                     let row = (id, "n".repeat(200 + random.below(1500) as usize));
-                    match transaction.insert("t", &batch(0, &[row])) {
+                    match transaction.open_table("t").and_then(|mut table| table.insert(&batch(0, &[row]))) {
                         Ok(_) if round % 4 == 0 => transaction.rollback().unwrap(),
                         Ok(_) => {
                             transaction.commit().unwrap();
@@ -416,7 +425,9 @@ fn no_update_is_lost_between_threads_while_others_split_the_tree() {
         while !writers.iter().all(|writer| writer.is_finished()) {
             let snapshot = engine.snapshot();
             let rows: Rows = snapshot
-                .ordered_scan("t", None, None, None)
+                .read_table("t")
+                .unwrap()
+                .ordered_scan(None, None, None)
                 .unwrap()
                 .flat_map(|batch| rows_of(&batch.unwrap()))
                 .collect();
@@ -428,7 +439,9 @@ fn no_update_is_lost_between_threads_while_others_split_the_tree() {
     });
     let rows = engine
         .snapshot()
-        .scan("t", None)
+        .read_table("t")
+        .unwrap()
+        .scan(None)
         .unwrap()
         .flat_map(|batch| rows_of(&batch.unwrap()))
         .collect::<Rows>();
@@ -451,12 +464,12 @@ fn leaves_are_locked_one_by_one_and_equal_keys_wait_for_each_other() {
     keyed(&engine, 60, 700);
     let row = |id: i32| batch(0, &[(id, "new".to_owned())]);
     let (mut one, mut two) = (engine.begin(), engine.begin());
-    one.insert("t", &row(5)).unwrap();
-    two.insert("t", &row(595)).unwrap();
+    one.open_table("t").unwrap().insert(&row(5)).unwrap();
+    two.open_table("t").unwrap().insert(&row(595)).unwrap();
     // The key that the other has in hand, one beside it, and one that is in no way near.
-    assert!(refused(two.insert("t", &row(5))));
-    assert!(refused(two.insert("t", &row(6))));
-    two.insert("t", &row(575)).unwrap();
+    assert!(refused(two.open_table("t").and_then(|mut table| table.insert(&row(5)))));
+    assert!(refused(two.open_table("t").and_then(|mut table| table.insert(&row(6)))));
+    two.open_table("t").unwrap().insert(&row(575)).unwrap();
     let object = engine.snapshot().table("t").unwrap().object;
     let held = |transaction: &Transaction| -> Vec<(&'static str, LockMode)> {
         let mut rows: Vec<_> = engine
@@ -472,20 +485,26 @@ fn leaves_are_locked_one_by_one_and_equal_keys_wait_for_each_other() {
     // Nobody has the table alone meanwhile.
     assert!(refused(two.lock_table(object, LockMode::X, Duration::ZERO).map_err(EngineError::from)));
     one.commit().unwrap();
-    assert!(matches!(two.insert("t", &row(5)), Err(EngineError::DuplicateKey { .. })));
+    assert!(matches!(
+        two.open_table("t").and_then(|mut table| table.insert(&row(5))),
+        Err(EngineError::DuplicateKey { .. })
+    ));
     // A row that is gone is a row in hand until the end; undone, it is there again.
     let mut three = engine.begin();
     let key = |id: i32| batch(0, &[(id, String::new())]).project(&[0]).unwrap();
     assert!(
-        refused(three.delete_keys("t", &key(5))),
+        refused(three.open_table("t").and_then(|mut table| table.delete_keys(&key(5)))),
         "the one that was refused for its key has looked at the page"
     );
     two.rollback().unwrap();
-    three.delete_keys("t", &key(5)).unwrap();
+    three.open_table("t").unwrap().delete_keys(&key(5)).unwrap();
     let mut four = engine.begin();
-    assert!(refused(four.insert("t", &row(5))));
+    assert!(refused(four.open_table("t").and_then(|mut table| table.insert(&row(5)))));
     three.rollback().unwrap();
-    assert!(matches!(four.insert("t", &row(5)), Err(EngineError::DuplicateKey { .. })));
+    assert!(matches!(
+        four.open_table("t").and_then(|mut table| table.insert(&row(5))),
+        Err(EngineError::DuplicateKey { .. })
+    ));
     four.rollback().unwrap();
     assert_eq!(engine.locks(), []);
 }
@@ -503,7 +522,8 @@ fn heap_rows_of_several_transactions_go_to_different_pages() {
     let mut pages = Vec::new();
     for round in 0..12 {
         for (number, transaction) in open.iter_mut().enumerate() {
-            let address = transaction.insert("h", &row(round * 10 + number as i32)).unwrap()[0];
+            let address =
+                transaction.open_table("h").unwrap().insert(&row(round * 10 + number as i32)).unwrap()[0];
             pages.push((address.page, number));
         }
     }
@@ -518,14 +538,20 @@ fn heap_rows_of_several_transactions_go_to_different_pages() {
         transaction.commit().unwrap();
     }
     last.rollback().unwrap();
-    let rows: Rows =
-        engine.snapshot().scan("h", None).unwrap().flat_map(|batch| rows_of(&batch.unwrap())).collect();
+    let rows: Rows = engine
+        .snapshot()
+        .read_table("h")
+        .unwrap()
+        .scan(None)
+        .unwrap()
+        .flat_map(|batch| rows_of(&batch.unwrap()))
+        .collect();
     assert_eq!(rows.len(), 48);
     assert_eq!(engine.check().unwrap(), []);
     // What they left unused is used: no page for each transaction that comes later.
     for id in 0..200 {
         let mut transaction = engine.begin();
-        transaction.insert("h", &row(1000 + id)).unwrap();
+        transaction.open_table("h").unwrap().insert(&row(1000 + id)).unwrap();
         transaction.commit().unwrap();
     }
     let table = engine.snapshot().table("h").unwrap().clone();
@@ -542,39 +568,42 @@ fn rows_that_changed_since_they_were_read_are_refused() {
             .unwrap();
     keyed(&engine, 60, 700);
     let (mut one, mut two) = (engine.begin(), engine.begin());
-    one.pin_reads();
+    one.reads().pin();
     let found = located_in(&one);
-    two.pin_reads();
+    two.reads().pin();
     let same = located_in(&two);
-    two.claim_rows("t", &same[..1].iter().map(|(_, locator)| locator.clone()).collect::<Vec<_>>()).unwrap();
-    two.delete_located("t", &[same[0].1.clone()]).unwrap();
+    two.open_table("t")
+        .unwrap()
+        .claim_rows(&same[..1].iter().map(|(_, locator)| locator.clone()).collect::<Vec<_>>())
+        .unwrap();
+    two.open_table("t").unwrap().delete_located(&[same[0].1.clone()]).unwrap();
     let first = [found[0].1.clone()];
-    assert!(refused(one.claim_rows("t", &first)));
+    assert!(refused(one.open_table("t").and_then(|mut table| table.claim_rows(&first))));
     two.commit().unwrap();
-    one.pin_reads();
+    one.reads().pin();
     let last = [found[59].1.clone()];
-    one.claim_rows("t", &last).unwrap();
+    one.open_table("t").unwrap().claim_rows(&last).unwrap();
     // A read that began before the other one's commit.
     let (mut one, mut two) = (engine.begin(), engine.begin());
-    one.pin_reads();
+    one.reads().pin();
     let found = located_in(&one);
-    two.update_keyed("t", &batch(0, &[(10, "changed".to_owned())])).unwrap();
+    two.open_table("t").unwrap().update_keyed(&batch(0, &[(10, "changed".to_owned())])).unwrap();
     two.commit().unwrap();
     let first = [found[0].1.clone()];
-    let changed = one.claim_rows("t", &first);
+    let changed = one.open_table("t").and_then(|mut table| table.claim_rows(&first));
     assert!(matches!(changed, Err(EngineError::RowsChanged { .. })), "{changed:?}");
     // Its page is this transaction's now: read again, it stays.
-    one.pin_reads();
+    one.reads().pin();
     let found = located_in(&one);
     assert_eq!(found[0].0, (10, "changed".to_owned()));
-    one.claim_rows("t", &[found[0].1.clone()]).unwrap();
-    one.delete_located("t", &[found[0].1.clone()]).unwrap();
+    one.open_table("t").unwrap().claim_rows(&[found[0].1.clone()]).unwrap();
+    one.open_table("t").unwrap().delete_located(&[found[0].1.clone()]).unwrap();
     one.commit().unwrap();
     assert_eq!(engine.snapshot().table("t").unwrap().rows, 58);
 }
 
 fn located_in(transaction: &Transaction) -> Vec<((i32, String), RowLocator)> {
-    let mut scan = transaction.scan("t", None).unwrap();
+    let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
     let mut rows = Vec::new();
     while let Some(found) = scan.next_with_locators() {
         let (batch, locators) = found.unwrap();
@@ -595,9 +624,9 @@ fn many_page_locks_become_one_of_the_table_unless_somebody_is_in_the_way() {
     let object = engine.snapshot().table("h").unwrap().object;
     let rows: Vec<(i32, String)> = (0..700).map(|id| (id, "h".repeat(7000))).collect();
     let (mut one, mut other) = (engine.begin(), engine.begin());
-    other.insert("h", &batch(0, &rows[..1])).unwrap();
+    other.open_table("h").unwrap().insert(&batch(0, &rows[..1])).unwrap();
     for _ in 0..8 {
-        one.insert("h", &batch(0, &rows)).unwrap();
+        one.open_table("h").unwrap().insert(&batch(0, &rows)).unwrap();
     }
     let pages = |transaction: &Transaction| {
         let locks = engine.locks();
@@ -606,8 +635,8 @@ fn many_page_locks_become_one_of_the_table_unless_somebody_is_in_the_way() {
     };
     assert_eq!(pages(&one), 5600, "another transaction changes the table, too");
     other.commit().unwrap();
-    one.insert("h", &batch(0, &rows)).unwrap();
-    one.insert("h", &batch(0, &rows)).unwrap();
+    one.open_table("h").unwrap().insert(&batch(0, &rows)).unwrap();
+    one.open_table("h").unwrap().insert(&batch(0, &rows)).unwrap();
     assert_eq!(pages(&one), 0);
     let whole = engine.locks();
     assert!(

@@ -32,7 +32,7 @@ fn rows(ids: impl Iterator<Item = i32>) -> Vec<(i32, String)> {
 }
 
 fn read(engine: &Engine, table: &str) -> Vec<(i32, String)> {
-    let scan = engine.snapshot().ordered_scan(table, None, None, None).unwrap();
+    let scan = engine.snapshot().read_table(table).unwrap().ordered_scan(None, None, None).unwrap();
     let mut rows = Vec::new();
     for batch in scan {
         let batch = batch.unwrap();
@@ -64,13 +64,13 @@ fn load(
     options: BulkOptions,
 ) -> Result<Vec<MinimalLoggingCondition>, EngineError> {
     let mut transaction = engine.begin();
-    let mut writer = transaction.bulk_writer_with(table, options)?;
+    let mut writer = transaction.open_table(table)?.bulk_writer_with(options)?;
     for part in rows.chunks(700) {
         writer.append(&batch(part))?;
     }
     let failed = writer.minimal_logging().failed.clone();
     assert_eq!(writer.minimal_logging().granted(), failed.is_empty());
-    assert_eq!(transaction.finish_bulk(table, writer)?, rows.len() as u64);
+    assert_eq!(transaction.open_table(table)?.finish_bulk(writer)?, rows.len() as u64);
     transaction.commit()?;
     Ok(failed)
 }
@@ -117,9 +117,9 @@ fn three_levels_are_linked_as_two_are() {
     transaction.create_tree("t", columns(), &IndexDefinition::unique("pk", &[1]), "").unwrap();
     let rows: Vec<(i32, String)> = (0..12_000).map(|id| (id, format!("{id:0>390}"))).collect();
     for part in rows.chunks(5000) {
-        let mut writer = transaction.bulk_writer_with("t", SORTED).unwrap();
+        let mut writer = transaction.open_table("t").unwrap().bulk_writer_with(SORTED).unwrap();
         writer.append(&batch(part)).unwrap();
-        transaction.finish_bulk("t", writer).unwrap();
+        transaction.open_table("t").unwrap().finish_bulk(writer).unwrap();
     }
     transaction.commit().unwrap();
     assert_eq!(read(&engine, "t"), rows);
@@ -158,18 +158,23 @@ fn a_load_that_fails_leaves_the_rest_of_its_transaction() {
         let engine = engine(model);
         create(&engine, "t", &IndexDefinition::unique("pk", &[0]));
         let mut transaction = engine.begin();
-        transaction.insert("t", &batch(&rows(0..10))).unwrap();
+        transaction.open_table("t").unwrap().insert(&batch(&rows(0..10))).unwrap();
         for wrong in [&rows(5..2000), &rows(100..200).into_iter().rev().collect::<Vec<_>>()] {
             for options in [SORTED, SPILLING] {
-                let mut writer = transaction.bulk_writer_with("t", options).unwrap();
+                let mut writer = transaction.open_table("t").unwrap().bulk_writer_with(options).unwrap();
                 match writer.append(&batch(wrong)) {
                     Ok(()) if wrong[0].0 == 199 && !options.sorted => {
-                        transaction.finish_bulk("t", writer).unwrap();
+                        transaction.open_table("t").unwrap().finish_bulk(writer).unwrap();
                         let ids: ArrayRef = Arc::new(Int32Array::from_iter_values(100..200));
                         let ids = RecordBatch::try_from_iter_with_nullable([("id", ids, false)]).unwrap();
-                        transaction.delete_keys("t", &ids).unwrap();
+                        transaction.open_table("t").unwrap().delete_keys(&ids).unwrap();
                     }
-                    Ok(()) => drop(transaction.finish_bulk("t", writer).unwrap_err()),
+                    Ok(()) => drop(
+                        transaction
+                            .open_table("t")
+                            .and_then(|mut table| table.finish_bulk(writer))
+                            .unwrap_err(),
+                    ),
                     Err(EngineError::NotSorted { row: 2 }) => transaction.abandon_bulk(writer),
                     Err(error) => panic!("{error}"),
                 }
@@ -178,8 +183,8 @@ fn a_load_that_fails_leaves_the_rest_of_its_transaction() {
         // While something else happens, only undoing everything is left.
         let mut other = engine.begin();
         other.create_table("u", columns(), "").unwrap();
-        let writer = other.bulk_writer("u").unwrap();
-        other.insert("u", &batch(&rows(0..1))).unwrap();
+        let writer = other.open_table("u").unwrap().bulk_writer().unwrap();
+        other.open_table("u").unwrap().insert(&batch(&rows(0..1))).unwrap();
         other.abandon_bulk(writer);
         assert!(matches!(other.commit(), Err(EngineError::Doomed)));
         transaction.commit().unwrap();
@@ -268,7 +273,7 @@ fn a_load_says_which_condition_for_minimal_logging_failed() {
     assert_eq!(load_heap(&engine, &rows(0..10)), (true, true, vec![]));
     assert_eq!(load_heap(&engine, &rows(0..10)), (true, true, vec![]));
     let mut transaction = engine.begin();
-    transaction.create_index("t", &IndexDefinition::new("i", &[0])).unwrap();
+    transaction.open_table("t").unwrap().create_index(&IndexDefinition::new("i", &[0])).unwrap();
     transaction.commit().unwrap();
     assert_eq!(load_heap(&engine, &rows(0..10)), (true, false, vec![EmptyTable]));
     assert_eq!(engine.check().unwrap(), []);
@@ -276,10 +281,10 @@ fn a_load_says_which_condition_for_minimal_logging_failed() {
 
 fn load_heap(engine: &Engine, rows: &[(i32, String)]) -> (bool, bool, Vec<MinimalLoggingCondition>) {
     let mut transaction = engine.begin();
-    let mut writer = transaction.bulk_writer("t").unwrap();
+    let mut writer = transaction.open_table("t").unwrap().bulk_writer().unwrap();
     writer.append(&batch(rows)).unwrap();
     let logging = writer.minimal_logging().clone();
-    transaction.finish_bulk("t", writer).unwrap();
+    transaction.open_table("t").unwrap().finish_bulk(writer).unwrap();
     transaction.commit().unwrap();
     (logging.data_pages, logging.index_pages, logging.failed)
 }
@@ -294,7 +299,7 @@ fn the_fill_factor_holds_when_a_tree_is_built_and_not_if_it_has_held_rows() {
     // 809 bytes hold eight rows of 97.
     assert_eq!(pages("t"), 500 + 1);
     let mut transaction = engine.begin();
-    transaction.truncate_table("t").unwrap();
+    transaction.open_table("t").unwrap().truncate().unwrap();
     transaction.commit().unwrap();
     load(&engine, "t", &rows(0..4000), SORTED).unwrap();
     assert_eq!(pages("t"), 500 + 1, "truncated: as new");
@@ -306,23 +311,23 @@ fn the_fill_factor_holds_when_a_tree_is_built_and_not_if_it_has_held_rows() {
     // Rows that were deleted one by one leave a tree that has held rows.
     create(&engine, "held", &tenth);
     let mut transaction = engine.begin();
-    transaction.insert("held", &batch(&rows(0..1))).unwrap();
+    transaction.open_table("held").unwrap().insert(&batch(&rows(0..1))).unwrap();
     transaction.commit().unwrap();
     let mut transaction = engine.begin();
     let key: ArrayRef = Arc::new(Int32Array::from(vec![0]));
     let key = RecordBatch::try_from_iter_with_nullable([("id", key, false)]).unwrap();
-    transaction.delete_keys("held", &key).unwrap();
+    transaction.open_table("held").unwrap().delete_keys(&key).unwrap();
     transaction.commit().unwrap();
     let failed = load(&engine, "held", &rows(0..4000), SORTED).unwrap();
     assert_eq!(failed, [MinimalLoggingCondition::EmptyTable]);
     assert_eq!(pages("held"), 4000_u64.div_ceil(83) + 1);
     // A rebuild honours it again.
     let mut transaction = engine.begin();
-    transaction.rebuild_table("held", None).unwrap();
+    transaction.open_table("held").unwrap().rebuild(None).unwrap();
     transaction.commit().unwrap();
     assert_eq!(pages("held"), 500 + 1);
     let mut transaction = engine.begin();
-    transaction.rebuild_table("held", Some(0)).unwrap();
+    transaction.open_table("held").unwrap().rebuild(Some(0)).unwrap();
     transaction.commit().unwrap();
     assert_eq!(pages("held"), 4000_u64.div_ceil(83) + 1);
     assert_eq!(read(&engine, "held"), rows(0..4000));
@@ -344,7 +349,7 @@ fn keys_that_are_not_unique_keep_the_order_of_arrival() {
     load(&engine, "t", &expected[6000..], SPILLING).unwrap();
     expected.extend(numbered(&[3, 3, 9], 6900));
     let mut transaction = engine.begin();
-    transaction.insert("t", &batch(&expected[6900..])).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&expected[6900..])).unwrap();
     transaction.commit().unwrap();
     expected.sort();
     assert_eq!(read(&engine, "t"), expected);
@@ -353,9 +358,9 @@ fn keys_that_are_not_unique_keep_the_order_of_arrival() {
     let mut transaction = engine.begin();
     let three: ArrayRef = Arc::new(Int32Array::from(vec![3]));
     let three = RecordBatch::try_from_iter_with_nullable([("id", three, false)]).unwrap();
-    transaction.delete_keys("t", &three).unwrap();
+    transaction.open_table("t").unwrap().delete_keys(&three).unwrap();
     expected.retain(|row| row.0 != 3);
-    let mut scan = transaction.scan("t", None).unwrap();
+    let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
     let mut chosen = Vec::new();
     while let Some(found) = scan.next_with_locators() {
         let (batch, locators) = found.unwrap();
@@ -369,9 +374,9 @@ fn keys_that_are_not_unique_keep_the_order_of_arrival() {
     let locators = |of: &[(bulkwire_store::RowLocator, String)]| -> Vec<_> {
         of.iter().map(|(locator, _)| locator.clone()).collect()
     };
-    transaction.delete_located("t", &locators(gone)).unwrap();
+    transaction.open_table("t").unwrap().delete_located(&locators(gone)).unwrap();
     let new: Vec<(i32, String)> = moved.iter().map(|(_, text)| (3, text.clone())).collect();
-    transaction.update_located("t", &locators(moved), &batch(&new)).unwrap();
+    transaction.open_table("t").unwrap().update_located(&locators(moved), &batch(&new)).unwrap();
     transaction.commit().unwrap();
     expected.retain(|row| !gone.iter().any(|(_, text)| *text == row.1));
     for row in expected.iter_mut().filter(|row| moved.iter().any(|(_, text)| *text == row.1)) {
@@ -408,13 +413,19 @@ fn bytes_with_a_collation_are_the_callers_text() {
             Arc::new(arrow::array::BinaryArray::from_iter_values(rows.iter().map(|row| row.1)));
         RecordBatch::try_from_iter([("id", ids), ("name", names)]).unwrap()
     };
-    transaction.insert("t", &rows(&[(1, b"b"), (2, b"\x84c"), (3, b"ab")])).unwrap();
-    let error = transaction.insert("t", &rows(&[(4, b"\x84b")])).unwrap_err();
+    transaction.open_table("t").unwrap().insert(&rows(&[(1, b"b"), (2, b"\x84c"), (3, b"ab")])).unwrap();
+    let error =
+        transaction.open_table("t").and_then(|mut table| table.insert(&rows(&[(4, b"\x84b")]))).unwrap_err();
     let EngineError::DuplicateKey { values, .. } = &error else { panic!("{error}") };
     assert_eq!(values.as_ref(), &rows(&[(4, b"\x84b")]).project(&[1]).unwrap());
-    assert!(transaction.insert("t", &rows(&[(5, b"\xFF")])).is_err());
-    let found =
-        transaction.ordered_scan("t", None, None, None).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert!(transaction.open_table("t").and_then(|mut table| table.insert(&rows(&[(5, b"\xFF")]))).is_err());
+    let found = transaction
+        .read_table("t")
+        .unwrap()
+        .ordered_scan(None, None, None)
+        .unwrap()
+        .collect::<Result<Vec<_>, _>>()
+        .unwrap();
     assert_eq!(found, [rows(&[(3, b"ab"), (2, b"\x84c"), (1, b"b")])]);
     transaction.commit().unwrap();
 }

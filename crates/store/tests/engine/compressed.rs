@@ -49,12 +49,12 @@ fn commit(engine: &Engine, change: impl FnOnce(&mut Transaction) -> Result<(), E
 }
 
 fn in_order(engine: &Engine) -> Vec<Row> {
-    let scan = engine.snapshot().ordered_scan("t", None, None, None).unwrap();
+    let scan = engine.snapshot().read_table("t").unwrap().ordered_scan(None, None, None).unwrap();
     scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
 }
 
 fn through(engine: &Engine, index: &str) -> Vec<Row> {
-    let scan = engine.snapshot().index_scan("t", index, None, None, None).unwrap();
+    let scan = engine.snapshot().read_table("t").unwrap().index_scan(index, None, None, None).unwrap();
     scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
 }
 
@@ -102,17 +102,22 @@ fn trees_and_indexes_are_built_in_every_form() {
             let given = if sorted { rows.clone() } else { shuffled(rows.clone(), &mut Random(9)) };
             commit(&engine, |t| t.create_tree("t", columns(), &key(compression), ""));
             for other in ALL {
-                commit(&engine, |t| t.create_index("t", &by_text(&other.to_string(), other)));
+                commit(&engine, |t| {
+                    t.open_table("t")
+                        .and_then(|mut table| table.create_index(&by_text(&other.to_string(), other)))
+                });
             }
             commit(&engine, |t| {
                 let options = BulkOptions { sorted, sort_memory_bytes: 100 << 10, ..BulkOptions::default() };
-                let mut writer = t.bulk_writer_with("t", options)?;
+                let mut writer = t.open_table("t")?.bulk_writer_with(options)?;
                 for part in given.chunks(900) {
                     writer.append(&batch(part))?;
                 }
-                t.finish_bulk("t", writer).map(drop)
+                t.open_table("t").and_then(|mut table| table.finish_bulk(writer)).map(drop)
             });
-            commit(&engine, |t| t.create_index("t", &by_text("later", compression)));
+            commit(&engine, |t| {
+                t.open_table("t").and_then(|mut table| table.create_index(&by_text("later", compression)))
+            });
             drop(engine);
             let engine = Engine::open_on(Arc::new(volume.clone()), options(model)).unwrap();
             assert_eq!(engine.check().unwrap(), []);
@@ -148,9 +153,11 @@ fn a_row_compressed_tree_has_as_many_pages_as_its_records_need() {
     };
     commit(&engine, |t| t.create_tree("t", columns, &key(Compression::Row), ""));
     // Ids of three bytes; those below 8,388,608 fit.
-    commit(&engine, |t| t.bulk_load("t", &[rows(1_000_000..1_100_000)]).map(drop));
+    commit(&engine, |t| {
+        t.open_table("t").and_then(|mut table| table.bulk_load(&[rows(1_000_000..1_100_000)])).map(drop)
+    });
     let index = IndexDefinition { compression: Some(Compression::Row), ..IndexDefinition::unique("u", &[0]) };
-    commit(&engine, |t| t.create_index("t", &index));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&index)));
     // Header, columns, descriptor, 3 + 4 bytes, slot: 12, so 674 in a page, 149 leaves. An entry above: header, columns, descriptor,
     // 3 + 6 bytes, slot: 14, all of them in the root. In the index a row is header, columns, descriptor, 3 bytes, slot: 8, 1,012 in a
     // page, 99 leaves, and the root.
@@ -163,7 +170,7 @@ fn a_row_compressed_tree_has_as_many_pages_as_its_records_need() {
     assert_eq!(lengths, [10, 12, 6, 12]);
     // Half full.
     let half = bulkwire_store::RebuildOptions { fill_factor_percent: Some(50), compression: None };
-    commit(&engine, |t| t.rebuild_table_with("t", half));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild_with(half)));
     assert_eq!(engine.snapshot().table("t").unwrap().data_pages(), 100_000_u64.div_ceil(4048 / 12) + 1);
 }
 
@@ -179,7 +186,9 @@ fn full_leaves_are_compressed_before_they_split() {
             commit(&engine, |t| t.create_tree("t", columns(), &key(compression), ""));
             let given = if ascending { rows.clone() } else { shuffled(rows.clone(), &mut Random(3)) };
             for part in given.chunks(1500) {
-                commit(&engine, |t| t.insert("t", &batch(part)).map(drop));
+                commit(&engine, |t| {
+                    t.open_table("t").and_then(|mut table| table.insert(&batch(part))).map(drop)
+                });
             }
             assert_eq!(in_order(&engine), rows);
             let table = engine.snapshot().table("t").cloned().unwrap();
@@ -188,7 +197,7 @@ fn full_leaves_are_compressed_before_they_split() {
             let (leaves, above) = compressed_pages(&engine, TABLE);
             assert_eq!((leaves > 4, above), (compression == Compression::Page, 0), "{leaves}");
             assert_eq!(counts.successes > 4, compression == Compression::Page, "{counts:?}");
-            commit(&engine, |t| t.rebuild_table("t", None));
+            commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild(None)));
             assert_eq!(in_order(&engine), rows);
             pages.push(engine.snapshot().table("t").unwrap().data_pages());
         }
@@ -222,8 +231,11 @@ fn rows_change_in_compressed_trees_and_indexes() {
         };
         commit(&engine, |t| {
             t.create_tree("t", columns(), &own, "")?;
-            t.create_index("t", &by_text("a", chosen(&mut random)))?;
-            t.create_index("t", &IndexDefinition { included: vec![0], ..by_text("b", chosen(&mut random)) })
+            t.open_table("t")?.create_index(&by_text("a", chosen(&mut random)))?;
+            t.open_table("t").and_then(|mut table| {
+                table
+                    .create_index(&IndexDefinition { included: vec![0], ..by_text("b", chosen(&mut random)) })
+            })
         });
         let mut rows: Vec<Row> = Vec::new();
         for number in 0..16 {
@@ -243,7 +255,12 @@ fn rows_change_in_compressed_trees_and_indexes() {
                 transaction.rollback().unwrap();
             } else {
                 transaction.commit().unwrap();
-                let old = before.scan("t", None).unwrap().flat_map(|batch| rows_of(&batch.unwrap()));
+                let old = before
+                    .read_table("t")
+                    .unwrap()
+                    .scan(None)
+                    .unwrap()
+                    .flat_map(|batch| rows_of(&batch.unwrap()));
                 assert_eq!(sorted(old.collect()), rows, "a snapshot reads what was there: {seed}, {number}");
                 rows = next;
             }
@@ -313,26 +330,29 @@ fn change(transaction: &mut Transaction, rows: &mut Vec<Row>, unique: bool, rand
     match random.below(10) {
         0..3 => {
             let new = new(150, rows, random);
-            transaction.insert("t", &batch(&new)).unwrap();
+            transaction.open_table("t").unwrap().insert(&batch(&new)).unwrap();
             rows.extend(new);
         }
         3..6 => {
             let new = new(700, rows, random);
-            assert_eq!(transaction.bulk_load("t", &[batch(&new)]).unwrap(), new.len() as u64);
+            assert_eq!(
+                transaction.open_table("t").unwrap().bulk_load(&[batch(&new)]).unwrap(),
+                new.len() as u64
+            );
             rows.extend(new);
         }
         6 => {
             let to = ALL[random.below(3) as usize];
             match random.below(5) {
-                0 => transaction.set_compression("t", to).unwrap(),
-                1 => transaction.set_index_compression("t", "a", to).unwrap(),
-                2 => transaction.set_index_compression("t", "b", to).unwrap(),
+                0 => transaction.open_table("t").unwrap().set_compression(to).unwrap(),
+                1 => transaction.open_table("t").unwrap().set_index_compression("a", to).unwrap(),
+                2 => transaction.open_table("t").unwrap().set_index_compression("b", to).unwrap(),
                 _ => {}
             }
         }
         other => {
             let mut found: Vec<(Row, RowLocator)> = Vec::new();
-            let mut scan = transaction.ordered_scan("t", None, None, None).unwrap();
+            let mut scan = transaction.read_table("t").unwrap().ordered_scan(None, None, None).unwrap();
             while let Some(next) = scan.next_with_locators() {
                 let (batch, locators) = next.unwrap();
                 found.extend(rows_of(&batch).into_iter().zip(locators));
@@ -349,10 +369,10 @@ fn change(transaction: &mut Transaction, rows: &mut Vec<Row>, unique: bool, rand
                 rows.swap_remove(place);
             }
             if other == 7 {
-                transaction.delete_located("t", &locators).unwrap();
+                transaction.open_table("t").unwrap().delete_located(&locators).unwrap();
             } else {
                 let new: Vec<Row> = chosen.iter().map(|(row, _)| any_row(row.0, random)).collect();
-                transaction.update_located("t", &locators, &batch(&new)).unwrap();
+                transaction.open_table("t").unwrap().update_located(&locators, &batch(&new)).unwrap();
                 rows.extend(new);
             }
         }
@@ -368,8 +388,8 @@ fn a_table_and_its_indexes_change_their_compression_by_themselves() {
     let ordered = ordered_by_text(&rows);
     commit(&engine, |t| {
         t.create_tree("t", columns(), &key(Compression::None), "")?;
-        t.create_index("t", &by_text("i", Compression::None))?;
-        t.bulk_load("t", &[batch(&rows)]).map(drop)
+        t.open_table("t")?.create_index(&by_text("i", Compression::None))?;
+        t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&rows)])).map(drop)
     });
     let sizes = |engine: &Engine| {
         let table = engine.snapshot().table("t").cloned().unwrap();
@@ -382,18 +402,18 @@ fn a_table_and_its_indexes_change_their_compression_by_themselves() {
     {
         let held = engine.snapshot();
         estimated.push(held.estimate_compression("t", table).unwrap().requested_bytes / 8192);
-        commit(&engine, |t| t.set_compression("t", table));
+        commit(&engine, |t| t.open_table("t").and_then(|mut open| open.set_compression(table)));
         measured.push(sizes(&engine).0);
         known.push(((table, index), sizes(&engine)));
         index = ALL[known.len() % 3];
         let snapshot = engine.snapshot();
         estimated.push(snapshot.estimate_index_compression("t", "i", index).unwrap().requested_bytes / 8192);
         drop(snapshot);
-        commit(&engine, |t| t.set_index_compression("t", "i", index));
+        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.set_index_compression("i", index)));
         measured.push(sizes(&engine).1);
         known.push(((table, index), sizes(&engine)));
         assert_eq!((in_order(&engine), through(&engine, "i")), (rows.clone(), ordered.clone()));
-        let old = held.ordered_scan("t", None, None, None).unwrap();
+        let old = held.read_table("t").unwrap().ordered_scan(None, None, None).unwrap();
         assert_eq!(old.flat_map(|batch| rows_of(&batch.unwrap())).collect::<Vec<_>>(), rows);
         drop(held);
         drop(engine);
@@ -409,11 +429,16 @@ fn a_table_and_its_indexes_change_their_compression_by_themselves() {
         assert!(estimated.abs_diff(*measured) * 5 <= *measured + 5, "{estimated} for {measured}");
     }
     // A heap, and back: it keeps its compression unless the key says another.
-    commit(&engine, |t| t.drop_clustered_index("t"));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.drop_clustered_index()));
     assert_eq!(engine.snapshot().table("t").unwrap().layout.compression, Compression::Row);
-    commit(&engine, |t| t.create_clustered_index("t", &IndexDefinition::unique("pk", &[0])));
+    commit(&engine, |t| {
+        t.open_table("t")
+            .and_then(|mut table| table.create_clustered_index(&IndexDefinition::unique("pk", &[0])))
+    });
     assert_eq!(engine.snapshot().table("t").unwrap().layout.compression, Compression::Row);
-    commit(&engine, |t| t.create_clustered_index("t", &key(Compression::Page)));
+    commit(&engine, |t| {
+        t.open_table("t").and_then(|mut table| table.create_clustered_index(&key(Compression::Page)))
+    });
     assert_eq!(engine.snapshot().table("t").unwrap().layout.compression, Compression::Page);
     assert_eq!((in_order(&engine), through(&engine, "i")), (rows, ordered));
 }
@@ -425,24 +450,26 @@ fn a_long_row_finds_room_among_compressed_ones() {
     let long = |id: i32| -> Row { (id, Some("x".repeat(800)), Some(vec![id as u8; 7100])) };
     commit(&engine, |t| t.create_tree("t", columns(), &key(Compression::Page), ""));
     let mut rows: Vec<Row> = (0..3000).map(|id| row(id * 4)).collect();
-    commit(&engine, |t| t.bulk_load("t", &[batch(&rows)]).map(drop));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&rows)])).map(drop));
     // Between others, then in a leaf from which all others have gone.
     for id in [1, 2, 4001, 11_999, 20_000] {
-        commit(&engine, |t| t.insert("t", &batch(&[long(id)])).map(drop));
+        commit(&engine, |t| {
+            t.open_table("t").and_then(|mut table| table.insert(&batch(&[long(id)]))).map(drop)
+        });
         rows.push(long(id));
     }
     rows.sort();
     assert_eq!(in_order(&engine), rows);
     let gone: Vec<i32> = rows.iter().map(|row| row.0).filter(|id| (5000..9000).contains(id)).collect();
-    commit(&engine, |t| t.delete_keys("t", &keys(&gone)));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.delete_keys(&keys(&gone))));
     rows.retain(|row| !(5000..9000).contains(&row.0));
     let added: Vec<Row> = (0..30).map(|number| long(5000 + number * 130)).collect();
     let mut undone = engine.begin();
-    undone.insert("t", &batch(&added)).unwrap();
+    undone.open_table("t").unwrap().insert(&batch(&added)).unwrap();
     undone.rollback().unwrap();
     assert_eq!(engine.check().unwrap(), []);
     assert_eq!(in_order(&engine), rows);
-    commit(&engine, |t| t.insert("t", &batch(&added)).map(drop));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.insert(&batch(&added))).map(drop));
     rows.extend(added);
     rows.sort();
     assert_eq!(in_order(&engine), rows);
@@ -461,10 +488,10 @@ fn a_key_twice_is_refused_in_compressed_pages() {
     let engine = engine(RecoveryModel::Simple);
     commit(&engine, |t| t.create_tree("t", columns(), &key(Compression::Page), ""));
     let texts = IndexDefinition { unique: true, ..by_text("u", Compression::Page) };
-    commit(&engine, |t| t.create_index("t", &texts));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&texts)));
     let row = |id: i32| -> Row { (id, Some(format!("the same beginning {id:05}")), None) };
     let rows: Vec<Row> = (0..5000).map(|id| row(id * 2)).collect();
-    commit(&engine, |t| t.bulk_load("t", &[batch(&rows)]).map(drop));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&rows)])).map(drop));
     assert!(compressed_pages(&engine, TABLE).0 > 0);
     let mut transaction = engine.begin();
     for (given, number, value) in [
@@ -473,15 +500,21 @@ fn a_key_twice_is_refused_in_compressed_pages() {
     ] {
         for load in [false, true] {
             let refused = match load {
-                true => transaction.bulk_load("t", &[batch(std::slice::from_ref(&given))]).map(drop),
-                false => transaction.insert("t", &batch(std::slice::from_ref(&given))).map(drop),
+                true => transaction
+                    .open_table("t")
+                    .and_then(|mut table| table.bulk_load(&[batch(std::slice::from_ref(&given))]))
+                    .map(drop),
+                false => transaction
+                    .open_table("t")
+                    .and_then(|mut table| table.insert(&batch(std::slice::from_ref(&given))))
+                    .map(drop),
             };
             let error = refused.unwrap_err();
             assert_eq!(error.sql_error(), Some(number), "{error}");
             assert!(error.to_string().contains(value), "{error}");
         }
     }
-    transaction.insert("t", &batch(&[row(4001)])).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&[row(4001)])).unwrap();
     transaction.commit().unwrap();
     assert_eq!(engine.check().unwrap(), []);
     assert_eq!(in_order(&engine).len(), 5001);
@@ -497,9 +530,9 @@ fn the_check_finds_damage_in_compressed_trees() {
         let rows: Vec<Row> = (0..2500).map(row).collect();
         commit(&engine, |t| {
             t.create_tree("t", columns(), &key(Compression::Page), "")?;
-            t.create_index("t", &by_text("i", Compression::Page))?;
-            t.create_index("t", &by_text("r", Compression::Row))?;
-            t.bulk_load("t", &[batch(&rows)]).map(drop)
+            t.open_table("t")?.create_index(&by_text("i", Compression::Page))?;
+            t.open_table("t")?.create_index(&by_text("r", Compression::Row))?;
+            t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&rows)])).map(drop)
         });
         engine.checkpoint().unwrap();
         engine.usage().extents * 8

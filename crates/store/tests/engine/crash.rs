@@ -61,8 +61,8 @@ fn run(volume: &MemoryVolume, seed: u64) -> Vec<Commit> {
                 transaction.create_table(&name, columns(), "").unwrap();
                 let rows: Vec<_> =
                     (0..40).map(|id| (id, Some("l".repeat(id as usize * 9)), Some(vec![3; 700]))).collect();
-                transaction.bulk_load(&name, &[batch(&rows)]).unwrap();
-                transaction.insert(&name, &batch(&rows[..8])).unwrap();
+                transaction.open_table(&name).unwrap().bulk_load(&[batch(&rows)]).unwrap();
+                transaction.open_table(&name).unwrap().insert(&batch(&rows[..8])).unwrap();
                 lingering = Some(transaction);
             }
             1 => drop(lingering.take()),

@@ -110,7 +110,7 @@ fn child() {
     let engine = Engine::open(Path::new(&directory), options).unwrap();
     let mut transaction = engine.begin();
     transaction.create_table("t", columns(), "").unwrap();
-    transaction.insert("t", &batch(&rows(0..100))).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&rows(0..100))).unwrap();
     transaction.commit().unwrap();
     let mut kept = 100;
     // Transactions of some hundred kilobytes until one is refused.
@@ -118,7 +118,10 @@ fn child() {
         let mut transaction = engine.begin();
         let inserted = (0..8).try_for_each(|part| {
             let first = *kept + part * 100;
-            transaction.insert("t", &batch(&rows(first..first + 100))).map(drop)
+            transaction
+                .open_table("t")
+                .and_then(|mut table| table.insert(&batch(&rows(first..first + 100))))
+                .map(drop)
         });
         match inserted.and_then(|()| transaction.commit()) {
             Ok(_) => *kept += 800,
@@ -144,7 +147,7 @@ fn child() {
         name => std::fs::remove_file(Path::new(&directory).join(name)).unwrap(),
     }
     let mut transaction = engine.begin();
-    transaction.insert("t", &batch(&rows(kept..kept + 500))).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&rows(kept..kept + 500))).unwrap();
     transaction.commit().unwrap();
     assert_eq!(contents(&engine)["t"], rows(0..kept + 500));
     assert_eq!(engine.check().unwrap(), []);

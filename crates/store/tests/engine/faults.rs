@@ -94,7 +94,7 @@ fn loaded(model: RecoveryModel, rows: &[Row]) -> (Engine, u64) {
     transaction.commit().unwrap();
     let before = engine.usage().log_written_bytes;
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(rows)]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(rows)]).unwrap();
     transaction.commit().unwrap();
     let written = engine.usage().log_written_bytes - before;
     (engine, written)
@@ -131,11 +131,14 @@ fn a_full_log_undoes_the_load_and_nothing_else() {
     let few = many_rows(20);
     let mut transaction = engine.begin();
     transaction.create_table("t", columns(), "").unwrap();
-    transaction.insert("t", &batch(&few)).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&few)).unwrap();
     transaction.commit().unwrap();
 
     let mut transaction = engine.begin();
-    let error = transaction.bulk_load("t", &[batch(&many_rows(20_000))]).unwrap_err();
+    let error = transaction
+        .open_table("t")
+        .and_then(|mut table| table.bulk_load(&[batch(&many_rows(20_000))]))
+        .unwrap_err();
     assert!(matches!(error, EngineError::LogFull { limit_bytes, .. } if limit_bytes == 4 << 20), "{error}");
     assert_eq!(error.sql_error(), Some(9002));
     // The load is undone alone: the transaction goes on without any of it.
@@ -145,7 +148,7 @@ fn a_full_log_undoes_the_load_and_nothing_else() {
     // Rows one by one until it is full; undoing them needs room that was kept for it.
     let mut transaction = engine.begin();
     let error = loop {
-        if let Err(error) = transaction.insert("t", &batch(&few)) {
+        if let Err(error) = transaction.open_table("t").and_then(|mut table| table.insert(&batch(&few))) {
             break error;
         }
     };
@@ -155,10 +158,16 @@ fn a_full_log_undoes_the_load_and_nothing_else() {
 
     // FULL keeps the log until it is backed up, and only then there is room again.
     engine.checkpoint().unwrap();
-    assert!(engine.begin().bulk_load("t", &[batch(&many_rows(2_000))]).is_err());
+    assert!(
+        engine
+            .begin()
+            .open_table("t")
+            .and_then(|mut table| table.bulk_load(&[batch(&many_rows(2_000))]))
+            .is_err()
+    );
     engine.log_backed_up().unwrap();
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(&many_rows(2_000))]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&many_rows(2_000))]).unwrap();
     transaction.commit().unwrap();
     assert_eq!(contents(&engine)["t"].len(), 2_020);
     assert_eq!(engine.check().unwrap(), []);
@@ -177,7 +186,7 @@ fn damaged_pages_are_found_and_leave_the_rest_usable() {
         for name in ["good", "bad"] {
             let mut transaction = engine.begin();
             transaction.create_table(name, columns(), "").unwrap();
-            transaction.bulk_load(name, &[batch(&rows)]).unwrap();
+            transaction.open_table(name).unwrap().bulk_load(&[batch(&rows)]).unwrap();
             transaction.commit().unwrap();
         }
         engine.checkpoint().unwrap();
@@ -187,7 +196,7 @@ fn damaged_pages_are_found_and_leave_the_rest_usable() {
         let snapshot = engine.snapshot();
         let mut scan = engine.begin();
         let address = {
-            let mut rows = scan.scan("bad", None).unwrap();
+            let mut rows = scan.read_table("bad").unwrap().scan(None).unwrap();
             rows.next_with_addresses().unwrap().unwrap().1[100]
         };
         scan.savepoint();
@@ -201,8 +210,8 @@ fn damaged_pages_are_found_and_leave_the_rest_usable() {
         volume.damage(&name, offset + place, &[bytes[place as usize] ^ mask]);
         let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
         let snapshot = engine.snapshot();
-        assert_eq!(scanned(snapshot.scan("good", None).unwrap()).unwrap(), rows);
-        let error = scanned(snapshot.scan("bad", None).unwrap()).unwrap_err();
+        assert_eq!(scanned(snapshot.read_table("good").unwrap().scan(None).unwrap()).unwrap(), rows);
+        let error = scanned(snapshot.read_table("bad").unwrap().scan(None).unwrap()).unwrap_err();
         assert!(matches!(&error, EngineError::DamagedPage { page: found, .. } if *found == page), "{error}");
         assert_eq!(error.sql_error(), Some(824));
         let findings = engine.check().unwrap();
@@ -227,26 +236,26 @@ fn a_page_that_cannot_be_read_is_error_823_and_leaves_the_rest_usable() {
         for name in ["good", "bad"] {
             let mut transaction = engine.begin();
             transaction.create_table(name, columns(), "").unwrap();
-            transaction.bulk_load(name, &[batch(&rows)]).unwrap();
+            transaction.open_table(name).unwrap().bulk_load(&[batch(&rows)]).unwrap();
             transaction.commit().unwrap();
         }
         let transaction = engine.begin();
-        let mut scan = transaction.scan("bad", None).unwrap();
+        let mut scan = transaction.read_table("bad").unwrap().scan(None).unwrap();
         scan.next_with_addresses().unwrap().unwrap().1[0].page
     };
     let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
     let offset = u64::from(first.page) * 8192;
     volume.set_unreadable(Some((data_file_name(first.file), offset..offset + 8192)));
     let snapshot = engine.snapshot();
-    let error = scanned(snapshot.scan("bad", None).unwrap()).unwrap_err();
+    let error = scanned(snapshot.read_table("bad").unwrap().scan(None).unwrap()).unwrap_err();
     assert_eq!(error.sql_error(), Some(823), "{error}");
-    assert_eq!(scanned(snapshot.scan("good", None).unwrap()).unwrap(), rows);
+    assert_eq!(scanned(snapshot.read_table("good").unwrap().scan(None).unwrap()).unwrap(), rows);
     let mut transaction = engine.begin();
-    transaction.insert("good", &batch(&many_rows(3))).unwrap();
+    transaction.open_table("good").unwrap().insert(&batch(&many_rows(3))).unwrap();
     transaction.commit().unwrap();
     // The disk reads it again: nothing was lost.
     volume.set_unreadable(None);
-    assert_eq!(scanned(snapshot.scan("bad", None).unwrap()).unwrap(), rows);
+    assert_eq!(scanned(snapshot.read_table("bad").unwrap().scan(None).unwrap()).unwrap(), rows);
     drop(snapshot);
     assert_eq!(engine.check().unwrap(), []);
 }
@@ -264,7 +273,7 @@ fn a_directory_that_cannot_be_written_is_not_opened_and_not_harmed() {
             let engine = Engine::open_on(Arc::new(volume.clone()), EngineOptions::default()).unwrap();
             let mut transaction = engine.begin();
             transaction.create_table("t", columns(), "").unwrap();
-            transaction.bulk_load("t", &[batch(&rows)]).unwrap();
+            transaction.open_table("t").unwrap().bulk_load(&[batch(&rows)]).unwrap();
             transaction.commit().unwrap();
         }
         volume.set_fault(Some((0, true, kind)));
@@ -287,8 +296,8 @@ fn the_check_finds_what_no_checksum_can() {
         let engine = Engine::open_on(Arc::new(volume.clone()), options).unwrap();
         let mut transaction = engine.begin();
         transaction.create_table("t", columns(), "").unwrap();
-        transaction.bulk_load("t", &[batch(&rows)]).unwrap();
-        transaction.create_index("t", &IndexDefinition::new("i", &[0])).unwrap();
+        transaction.open_table("t").unwrap().bulk_load(&[batch(&rows)]).unwrap();
+        transaction.open_table("t").unwrap().create_index(&IndexDefinition::new("i", &[0])).unwrap();
         transaction.commit().unwrap();
         engine.checkpoint().unwrap();
     }
@@ -341,7 +350,7 @@ fn a_directory_belongs_to_one_process() {
     assert!(matches!(error, EngineError::InUse { .. }), "{error}");
     let mut transaction = engine.begin();
     transaction.create_table("t", columns(), "p").unwrap();
-    transaction.bulk_load("t", &[batch(&many_rows(1000))]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&many_rows(1000))]).unwrap();
     transaction.commit().unwrap();
     drop(engine);
     let engine = Engine::open(directory.path(), EngineOptions::default()).unwrap();
@@ -363,7 +372,7 @@ fn loads_into_one_table_run_side_by_side() {
                         .map(|id| (part * 10_000 + round * 1000 + id, None, Some(vec![7; 3000])))
                         .collect();
                     let mut transaction = engine.begin();
-                    transaction.bulk_load("t", &[batch(&rows)]).unwrap();
+                    transaction.open_table("t").unwrap().bulk_load(&[batch(&rows)]).unwrap();
                     if round == 3 {
                         transaction.rollback().unwrap()
                     } else {
@@ -375,7 +384,7 @@ fn loads_into_one_table_run_side_by_side() {
         // Readers see whole loads only.
         for _ in 0..10 {
             let snapshot = engine.snapshot();
-            let partitions = snapshot.scan("t", None).unwrap().partitions(3);
+            let partitions = snapshot.read_table("t").unwrap().scan(None).unwrap().partitions(3);
             let rows: usize = partitions.into_iter().map(|part| scanned(part).unwrap().len()).sum();
             assert_eq!(rows % 300, 0);
         }

@@ -32,7 +32,9 @@ fn create(engine: &Engine, key: &[usize]) {
     let mut transaction = engine.begin();
     match key {
         [] => transaction.create_table("t", columns(), "").unwrap(),
-        key => transaction.create_clustered_table("t", columns(), key, "").unwrap(),
+        key => transaction
+            .create_tree("t", columns(), &bulkwire_store::IndexDefinition::unique("", key), "")
+            .unwrap(),
     }
     transaction.commit().unwrap();
 }
@@ -66,7 +68,7 @@ fn log_records_are_counted_by_operation_and_context() {
         create(&engine, &[]);
         let before = counts(&engine);
         let mut transaction = engine.begin();
-        transaction.bulk_load("t", &[batch(0..7900)]).unwrap();
+        transaction.open_table("t").unwrap().bulk_load(&[batch(0..7900)]).unwrap();
         transaction.commit().unwrap();
         let after = counts(&engine);
         // The pages as a whole, or nothing of them; allocation in one run of 13 extents.
@@ -82,9 +84,9 @@ fn log_records_are_counted_by_operation_and_context() {
     create(&engine, &[]);
     let before = counts(&engine);
     let mut transaction = engine.begin();
-    let addresses = transaction.insert("t", &batch(0..100)).unwrap();
-    transaction.delete("t", &addresses[..10]).unwrap();
-    transaction.update("t", &addresses[10..12], &batch(500..502)).unwrap();
+    let addresses = transaction.open_table("t").unwrap().insert(&batch(0..100)).unwrap();
+    transaction.open_table("t").unwrap().delete(&addresses[..10]).unwrap();
+    transaction.open_table("t").unwrap().update(&addresses[10..12], &batch(500..502)).unwrap();
     transaction.commit().unwrap();
     let after = counts(&engine);
     assert_eq!(added(&before, &after, InsertRows, Heap), 100);
@@ -95,7 +97,7 @@ fn log_records_are_counted_by_operation_and_context() {
     create(&engine, &[0]);
     let before = counts(&engine);
     let mut transaction = engine.begin();
-    transaction.insert("t", &batch(0..790)).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(0..790)).unwrap();
     transaction.commit().unwrap();
     let after = counts(&engine);
     // Ascending keys: ten full leaves; the root's entry for the first was there when it became the root.
@@ -110,11 +112,11 @@ fn the_log_lists_what_was_counted() {
     create(&engine, &[]);
     let object = engine.snapshot().table("t").unwrap().object;
     let mut transaction = engine.begin();
-    transaction.insert("t", &batch(0..50)).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(0..50)).unwrap();
     transaction.rollback().unwrap();
     let mut transaction = engine.begin();
     let id = transaction.id();
-    let address = transaction.insert("t", &batch(7..8)).unwrap()[0];
+    let address = transaction.open_table("t").unwrap().insert(&batch(7..8)).unwrap()[0];
     transaction.commit().unwrap();
 
     let rows: Vec<_> = engine.log_records(Lsn::ZERO).unwrap().map(Result::unwrap).collect();
@@ -153,7 +155,7 @@ fn log_space_says_why_the_log_is_kept() {
     assert_eq!(engine.log_space().reuse_wait, LogReuseWait::Nothing);
     create(&engine, &[]);
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(0..7900)]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(0..7900)]).unwrap();
     transaction.commit().unwrap();
     let space = engine.log_space();
     assert_eq!(space.reuse_wait, LogReuseWait::LogBackup);
@@ -163,13 +165,13 @@ fn log_space_says_why_the_log_is_kept() {
     let open = engine.begin();
     let mut open = {
         let mut open = open;
-        open.insert("t", &batch(0..1)).unwrap();
+        open.open_table("t").unwrap().insert(&batch(0..1)).unwrap();
         open
     };
     assert!(engine.log_space().reserved_bytes > 100);
     engine.log_backed_up().unwrap();
     assert_eq!(engine.log_space().reuse_wait, LogReuseWait::Nothing);
-    open.bulk_load("t", &[batch(0..7900)]).unwrap();
+    open.open_table("t").unwrap().bulk_load(&[batch(0..7900)]).unwrap();
     engine.log_backed_up().unwrap();
     assert_eq!(engine.log_space().reuse_wait, LogReuseWait::ActiveTransaction);
     open.rollback().unwrap();
@@ -186,7 +188,7 @@ fn files_and_waits_have_what_was_written() {
     create(&engine, &[]);
     let before = engine.file_io();
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(0..79_000)]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(0..79_000)]).unwrap();
     transaction.commit().unwrap();
     let after = engine.file_io();
     assert_eq!(after.iter().map(|file| file.file).collect::<Vec<_>>(), [Some(1), Some(2), None]);
@@ -204,7 +206,14 @@ fn files_and_waits_have_what_was_written() {
     }
     // Every page is read once.
     let reads = engine.file_io();
-    let rows: usize = engine.snapshot().scan("t", None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+    let rows: usize = engine
+        .snapshot()
+        .read_table("t")
+        .unwrap()
+        .scan(None)
+        .unwrap()
+        .map(|batch| batch.unwrap().num_rows())
+        .sum();
     assert_eq!(rows, 79_000);
     let read: u64 =
         engine.file_io().iter().zip(&reads).map(|(after, before)| after.bytes_read - before.bytes_read).sum();
@@ -224,7 +233,7 @@ fn pages_of_a_heap_are_as_dense_as_their_rows_allow() {
     let engine = engine(RecoveryModel::Simple);
     create(&engine, &[]);
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(0..79 * 64)]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(0..79 * 64)]).unwrap();
     transaction.commit().unwrap();
     let [heap] = statistics(&engine).try_into().unwrap();
     assert_eq!((heap.unit_kind, heap.depth, heap.level), ("IN_ROW_DATA", 1, 0));
@@ -255,8 +264,8 @@ fn rows_that_moved_are_counted_twice_as_records() {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["x".repeat(length); 20]));
         RecordBatch::try_from_iter_with_nullable([("text", texts, false)]).unwrap()
     };
-    let addresses = transaction.insert("t", &texts(380)).unwrap();
-    transaction.update("t", &addresses[..3], &texts(4000).slice(0, 3)).unwrap();
+    let addresses = transaction.open_table("t").unwrap().insert(&texts(380)).unwrap();
+    transaction.open_table("t").unwrap().update(&addresses[..3], &texts(4000).slice(0, 3)).unwrap();
     transaction.commit().unwrap();
     let contents = statistics(&engine)[0].contents.unwrap();
     // The first page had room for all, and takes none of the longer ones.
@@ -270,7 +279,7 @@ fn levels_of_a_tree_are_told_apart() {
     create(&engine, &[0]);
     let ascending = 79 * 40;
     let mut transaction = engine.begin();
-    transaction.insert("t", &batch(0..ascending)).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(0..ascending)).unwrap();
     transaction.commit().unwrap();
     let [leaf, root] = statistics(&engine).try_into().unwrap();
     assert_eq!((leaf.depth, leaf.level, leaf.pages), (2, 0, 40));
@@ -289,7 +298,7 @@ fn levels_of_a_tree_are_told_apart() {
     let mut transaction = engine.begin();
     for index in 0..79 * 40 {
         let id = (index * 1601) % (79 * 40);
-        transaction.insert("t", &batch(id..id + 1)).unwrap();
+        transaction.open_table("t").unwrap().insert(&batch(id..id + 1)).unwrap();
     }
     transaction.commit().unwrap();
     let [leaf, _] = statistics(&engine).try_into().unwrap();
@@ -308,14 +317,21 @@ fn a_database_held_to_a_log_rate_waits_for_it_and_loses_nothing() {
     // 200 pages of log at once, and a megabyte a second.
     engine.set_resource_limits(Some(ResourceLimits::custom(Some(1 << 20), None)));
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(0..15_800)]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(0..15_800)]).unwrap();
     transaction.commit().unwrap();
     let waits = engine.waits();
     let governor = waits.iter().find(|count| count.wait == WaitType::LogRateGovernor).unwrap();
     assert!(governor.count > 0);
     assert_eq!(engine.resource_limits().unwrap().log_bytes_per_second, Some(1 << 20));
     engine.set_resource_limits(None);
-    let rows: usize = engine.snapshot().scan("t", None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+    let rows: usize = engine
+        .snapshot()
+        .read_table("t")
+        .unwrap()
+        .scan(None)
+        .unwrap()
+        .map(|batch| batch.unwrap().num_rows())
+        .sum();
     assert_eq!(rows, 15_800);
 }
 
@@ -330,9 +346,9 @@ fn an_index_is_a_unit_of_its_own() {
     let texts = Arc::clone(batch(0..rows).column(1));
     let even =
         RecordBatch::try_from_iter_with_nullable([("id", even, false), ("text", texts, false)]).unwrap();
-    transaction.bulk_load("t", &[even]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[even]).unwrap();
     let index = IndexDefinition { fill_factor_percent: 50, ..IndexDefinition::new("i", &[0]) };
-    transaction.create_index("t", &index).unwrap();
+    transaction.open_table("t").unwrap().create_index(&index).unwrap();
     transaction.commit().unwrap();
     let unit = engine.snapshot().table("t").unwrap().unit(UnitKind::Index(2)).id;
     let of_index = |detail| {
@@ -365,14 +381,14 @@ fn an_index_is_a_unit_of_its_own() {
         let texts = Arc::clone(batch(0..ids.len() as i32).column(1));
         let odd =
             RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("text", texts, false)]).unwrap();
-        transaction.insert("t", &odd).unwrap();
+        transaction.open_table("t").unwrap().insert(&odd).unwrap();
     }
     let more = RecordBatch::try_from_iter_with_nullable([
         ("id", Arc::new(Int32Array::from_iter_values((0..rows).step_by(3))) as ArrayRef, false),
         ("text", batch(0..(rows + 2) / 3).column(1).clone(), false),
     ])
     .unwrap();
-    transaction.insert("t", &more).unwrap();
+    transaction.open_table("t").unwrap().insert(&more).unwrap();
     transaction.commit().unwrap();
     let leaf = of_index(ScanDetail::Sampled).remove(0);
     assert!(leaf.fragmentation_percent > 30.0 && leaf.extent_fragmentation_percent > 30.0, "{leaf:?}");
@@ -389,7 +405,9 @@ fn room_in_old_pages_is_found_after_an_opening() {
         let mut transaction = engine.begin();
         let columns =
             vec![Column::required("id", Kind::Int), Column::required("text", Kind::VarChar(Some(2000)))];
-        transaction.create_compressed_table("t", columns, compression, "").unwrap();
+        transaction
+            .create_table_on("t", columns, None, compression, &bulkwire_store::Placement::default(), "")
+            .unwrap();
         let rows = |count: i32, length: usize| {
             let ids: ArrayRef = Arc::new(Int32Array::from_iter_values(0..count));
             let texts: ArrayRef =
@@ -397,8 +415,8 @@ fn room_in_old_pages_is_found_after_an_opening() {
             RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("text", texts, false)]).unwrap()
         };
         // Seven rows in a page; three of them go.
-        transaction.bulk_load("t", &[rows(7 * 1600, 1100)]).unwrap();
-        let mut scan = transaction.scan("t", None).unwrap();
+        transaction.open_table("t").unwrap().bulk_load(&[rows(7 * 1600, 1100)]).unwrap();
+        let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
         let mut addresses = Vec::new();
         while let Some(batch) = scan.next_with_addresses() {
             addresses.extend(batch.unwrap().1);
@@ -406,7 +424,7 @@ fn room_in_old_pages_is_found_after_an_opening() {
         let gone: Vec<_> = addresses.iter().filter(|address| address.slot < 3).copied().collect();
         assert_eq!(gone.len(), 3 * 1600);
         drop(scan);
-        transaction.delete("t", &gone).unwrap();
+        transaction.open_table("t").unwrap().delete(&gone).unwrap();
         transaction.commit().unwrap();
         let pages = engine.snapshot().table("t").unwrap().data_pages();
         drop(engine);
@@ -414,7 +432,7 @@ fn room_in_old_pages_is_found_after_an_opening() {
         // Also rows that do not fit what is left by the first ones leave none of the others out.
         for (count, length) in [(1, 2000), (3 * 1600 - 10, 1100)] {
             let mut transaction = engine.begin();
-            transaction.insert("t", &rows(count, length)).unwrap();
+            transaction.open_table("t").unwrap().insert(&rows(count, length)).unwrap();
             transaction.commit().unwrap();
         }
         assert_eq!(engine.snapshot().table("t").unwrap().data_pages(), pages, "{compression:?}");

@@ -42,7 +42,7 @@ fn files_of(table: &Table, kind: UnitKind) -> Vec<u16> {
 }
 
 fn read(engine: &Engine, name: &str) -> Vec<Row> {
-    scanned(engine.snapshot().scan(name, None).unwrap()).unwrap()
+    scanned(engine.snapshot().read_table(name).unwrap().scan(None).unwrap()).unwrap()
 }
 
 fn create(engine: &Engine, name: &str, placement: &Placement, key: Option<&IndexDefinition>) {
@@ -68,10 +68,14 @@ fn tables_and_indexes_stay_in_the_files_of_their_groups() {
         create(&engine, "plain", &Placement::default(), None);
         for name in ["heap", "tree", "plain"] {
             let mut transaction = engine.begin();
-            transaction.bulk_load(name, &[batch(&rows(0..3000))]).unwrap();
-            transaction.insert(name, &batch(&rows(3000..3100))).unwrap();
-            transaction.create_index(name, &IndexDefinition::new("own", &[0])).unwrap();
-            transaction.create_index_on(name, &IndexDefinition::new("other", &[0]), Some("blobs")).unwrap();
+            transaction.open_table(name).unwrap().bulk_load(&[batch(&rows(0..3000))]).unwrap();
+            transaction.open_table(name).unwrap().insert(&batch(&rows(3000..3100))).unwrap();
+            transaction.open_table(name).unwrap().create_index(&IndexDefinition::new("own", &[0])).unwrap();
+            transaction
+                .open_table(name)
+                .unwrap()
+                .create_index_on(&IndexDefinition::new("other", &[0]), Some("blobs"))
+                .unwrap();
             transaction.commit().unwrap();
         }
         engine.set_default_file_group("blobs").unwrap();
@@ -125,7 +129,7 @@ fn tables_and_indexes_stay_in_the_files_of_their_groups() {
         // Another key in another group takes the rows along, and leaves large values.
         let mut transaction = engine.begin();
         let key = IndexDefinition::unique("moved", &[0]);
-        transaction.create_clustered_index_on("heap", &key, Some("PRIMARY")).unwrap();
+        transaction.open_table("heap").unwrap().create_clustered_index_on(&key, Some("PRIMARY")).unwrap();
         transaction.commit().unwrap();
         let snapshot = engine.snapshot();
         let table = snapshot.table("heap").unwrap();
@@ -151,10 +155,16 @@ fn files_of_a_group_are_filled_in_proportion_to_what_is_free() {
     create(&engine, "t", &in_group("g"), None);
     let mut transaction = engine.begin();
     for part in 0..20 {
-        transaction.bulk_load("t", &[batch(&rows(part * 300 + 1..part * 300 + 10))]).unwrap();
+        transaction
+            .open_table("t")
+            .unwrap()
+            .bulk_load(&[batch(&rows(part * 300 + 1..part * 300 + 10))])
+            .unwrap();
     }
     transaction
-        .bulk_load("t", &[batch(&(0..9000).map(|id| (id, Some("x".repeat(580)), None)).collect::<Vec<_>>())])
+        .open_table("t")
+        .unwrap()
+        .bulk_load(&[batch(&(0..9000).map(|id| (id, Some("x".repeat(580)), None)).collect::<Vec<_>>())])
         .unwrap();
     transaction.commit().unwrap();
     let files = engine.data_files();
@@ -180,7 +190,8 @@ fn a_full_group_is_error_1105_with_its_name_and_the_others_go_on() {
     let mut kept = 0;
     let error = loop {
         let mut transaction = engine.begin();
-        match transaction.insert("t", &batch(&rows(kept..kept + 100))) {
+        match transaction.open_table("t").and_then(|mut table| table.insert(&batch(&rows(kept..kept + 100))))
+        {
             Ok(_) => drop(transaction.commit().unwrap()),
             Err(error) => break error,
         }
@@ -199,15 +210,15 @@ fn a_full_group_is_error_1105_with_its_name_and_the_others_go_on() {
     let mut transaction = engine.begin();
     let error = loop {
         let index = IndexDefinition { included: vec![1], ..IndexDefinition::new("i", &[0]) };
-        if let Err(error) = transaction.create_index("t", &index) {
+        if let Err(error) = transaction.open_table("t").and_then(|mut table| table.create_index(&index)) {
             break error;
         }
-        transaction.drop_index("t", "i").unwrap();
+        transaction.open_table("t").unwrap().drop_index("i").unwrap();
     };
     let EngineError::FileGroupFull { index: Some(_), .. } = &error else { panic!("{error}") };
     transaction.rollback().unwrap();
     let mut transaction = engine.begin();
-    transaction.bulk_load("elsewhere", &[batch(&rows(0..2000))]).unwrap();
+    transaction.open_table("elsewhere").unwrap().bulk_load(&[batch(&rows(0..2000))]).unwrap();
     transaction.commit().unwrap();
     assert_eq!(contents(&engine)["t"], rows(0..kept));
     assert_eq!(engine.check().unwrap(), []);
@@ -216,7 +227,7 @@ fn a_full_group_is_error_1105_with_its_name_and_the_others_go_on() {
     drop(engine);
     let engine = open(&volume, RecoveryModel::Full);
     let mut transaction = engine.begin();
-    transaction.bulk_load("t", &[batch(&rows(kept..kept + 400))]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(kept..kept + 400))]).unwrap();
     transaction.commit().unwrap();
     assert_eq!(contents(&engine)["t"], rows(0..kept + 400));
     let file = &engine.data_files()[3];
@@ -266,7 +277,7 @@ fn a_log_backup_brings_groups_and_files_to_an_older_copy() {
         engine.set_default_file_group("g").unwrap();
         create(&engine, "t", &Placement::default(), None);
         let mut transaction = engine.begin();
-        transaction.bulk_load("t", &[batch(&rows(0..2000))]).unwrap();
+        transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(0..2000))]).unwrap();
         transaction.commit().unwrap();
         let mut backup = Vec::new();
         engine.backup_log(&mut backup).unwrap();

@@ -37,7 +37,12 @@ fn through(engine: &Engine, index: &str, text: Option<&str>) -> Vec<Row> {
         let text: ArrayRef = Arc::new(StringArray::from(vec![text]));
         RecordBatch::try_from_iter_with_nullable([("text", text, true)]).unwrap()
     });
-    let scan = engine.snapshot().index_scan("t", index, None, bound.as_ref(), bound.as_ref()).unwrap();
+    let scan = engine
+        .snapshot()
+        .read_table("t")
+        .unwrap()
+        .index_scan(index, None, bound.as_ref(), bound.as_ref())
+        .unwrap();
     scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
 }
 
@@ -82,7 +87,7 @@ fn create(transaction: &mut Transaction, key: Option<&IndexDefinition>) -> Resul
 }
 
 fn find(transaction: &Transaction, wanted: impl Fn(&Row) -> bool) -> (Vec<Row>, Vec<RowLocator>) {
-    let mut scan = transaction.scan("t", None).unwrap();
+    let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
     let (mut rows, mut locators) = (Vec::new(), Vec::new());
     while let Some(found) = scan.next_with_locators() {
         let (batch, of_batch) = found.unwrap();
@@ -103,22 +108,30 @@ fn an_index_follows_every_change_of_its_table() {
             let engine = engine(model);
             commit(&engine, |transaction| create(transaction, key.as_ref()));
             let mut model = given(0..3000);
-            commit(&engine, |t| t.bulk_load("t", &[batch(&model)]).map(drop));
+            commit(&engine, |t| {
+                t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&model)])).map(drop)
+            });
             // Made from rows that are there; then a load merges into it, and single rows come and go.
-            commit(&engine, |t| t.create_index("t", &text_index()));
+            commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&text_index())));
             assert_eq!(sorted(through(&engine, "by_text", None)), model);
-            commit(&engine, |t| t.bulk_load("t", &[batch(&given(3000..4000))]).map(drop));
-            commit(&engine, |t| t.insert("t", &batch(&given(4000..4100))).map(drop));
+            commit(&engine, |t| {
+                t.open_table("t")
+                    .and_then(|mut table| table.bulk_load(&[batch(&given(3000..4000))]))
+                    .map(drop)
+            });
+            commit(&engine, |t| {
+                t.open_table("t").and_then(|mut table| table.insert(&batch(&given(4000..4100)))).map(drop)
+            });
             model = given(0..4100);
             commit(&engine, |t| {
                 let (_, locators) = find(t, |row| row.0 % 5 == 0);
-                t.delete_located("t", &locators)
+                t.open_table("t").and_then(|mut table| table.delete_located(&locators))
             });
             model.retain(|row| row.0 % 5 != 0);
             commit(&engine, |t| {
                 let (rows, locators) = find(t, |row| row.0 % 7 == 0);
                 let rows: Vec<Row> = rows.into_iter().map(renamed).collect();
-                t.update_located("t", &locators, &batch(&rows))
+                t.open_table("t").and_then(|mut table| table.update_located(&locators, &batch(&rows)))
             });
             model.iter_mut().filter(|row| row.0 % 7 == 0).for_each(|row| *row = renamed(row.clone()));
             let found = through(&engine, "by_text", None);
@@ -130,18 +143,29 @@ fn an_index_follows_every_change_of_its_table() {
                 assert_eq!(by_text(&through(&engine, "by_text", Some(text))), expected, "{text}");
             }
             // Key and included columns are read from the index alone.
-            let ids = engine.snapshot().index_scan("t", "by_text", Some(vec![0]), None, None).unwrap();
+            let ids = engine
+                .snapshot()
+                .read_table("t")
+                .unwrap()
+                .index_scan("by_text", Some(vec![0]), None, None)
+                .unwrap();
             assert_eq!(ids.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), model.len());
-            commit(&engine, |t| t.truncate_table("t"));
+            commit(&engine, |t| t.open_table("t").and_then(|mut table| table.truncate()));
             assert_eq!(through(&engine, "by_text", None), []);
-            commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..50))]).map(drop));
+            commit(&engine, |t| {
+                t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&given(0..50))])).map(drop)
+            });
             assert_eq!(sorted(through(&engine, "by_text", None)), given(0..50));
-            commit(&engine, |t| t.drop_index("t", "by_text"));
+            commit(&engine, |t| t.open_table("t").and_then(|mut table| table.drop_index("by_text")));
             assert!(matches!(
-                engine.snapshot().index_scan("t", "by_text", None, None, None).map(drop),
+                engine
+                    .snapshot()
+                    .read_table("t")
+                    .and_then(|table| table.index_scan("by_text", None, None, None))
+                    .map(drop),
                 Err(EngineError::NoSuchIndex { .. })
             ));
-            commit(&engine, |t| t.drop_table("t"));
+            commit(&engine, |t| t.open_table("t").and_then(|table| table.drop()));
         }
     }
 }
@@ -161,8 +185,10 @@ fn a_unique_index_refuses_what_is_there_and_lets_keys_change_places() {
         let engine = engine(RecoveryModel::Simple);
         commit(&engine, |transaction| create(transaction, key.as_ref()));
         let unique = IndexDefinition { is_constraint: false, ..IndexDefinition::unique("u", &[0]) };
-        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..2000))]).map(drop));
-        commit(&engine, |t| t.create_index("t", &unique));
+        commit(&engine, |t| {
+            t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&given(0..2000))])).map(drop)
+        });
+        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&unique)));
         let duplicate = |error: EngineError, value: &str| {
             let is_u = matches!(&error, EngineError::DuplicateKey { index, key, .. } if index == "u" && key == value);
             let is_key = key.is_some() && matches!(&error, EngineError::DuplicateKey { .. });
@@ -170,22 +196,40 @@ fn a_unique_index_refuses_what_is_there_and_lets_keys_change_places() {
             assert_eq!(error.sql_error().map(|number| number == 2601 || is_key), Some(true));
         };
         let mut transaction = engine.begin();
-        duplicate(transaction.insert("t", &batch(&given(77..78))).unwrap_err(), "(77)");
+        duplicate(
+            transaction
+                .open_table("t")
+                .and_then(|mut table| table.insert(&batch(&given(77..78))))
+                .unwrap_err(),
+            "(77)",
+        );
         // The rows of one statement may exchange their keys.
         let (rows, locators) = find(&transaction, |row| row.0 < 1000);
         let turned: Vec<Row> = rows.iter().map(|row| (999 - row.0, row.1.clone(), row.2.clone())).collect();
-        transaction.update_located("t", &locators, &batch(&turned)).unwrap();
+        transaction.open_table("t").unwrap().update_located(&locators, &batch(&turned)).unwrap();
         let (rows, locators) = find(&transaction, |row| row.0 == 5);
         let onto: Vec<Row> = rows.iter().map(|row| (1500, row.1.clone(), row.2.clone())).collect();
-        duplicate(transaction.update_located("t", &locators, &batch(&onto)).unwrap_err(), "(1500)");
+        duplicate(
+            transaction
+                .open_table("t")
+                .and_then(|mut table| table.update_located(&locators, &batch(&onto)))
+                .unwrap_err(),
+            "(1500)",
+        );
         transaction.commit().unwrap();
         assert_eq!(engine.check().unwrap(), []);
         let mut transaction = engine.begin();
-        duplicate(transaction.bulk_load("t", &[batch(&given(1999..2010))]).unwrap_err(), "(1999)");
+        duplicate(
+            transaction
+                .open_table("t")
+                .and_then(|mut table| table.bulk_load(&[batch(&given(1999..2010))]))
+                .unwrap_err(),
+            "(1999)",
+        );
         transaction.rollback().unwrap();
         let mut transaction = engine.begin();
         let texts = IndexDefinition { is_constraint: true, ..IndexDefinition::unique("texts", &[1]) };
-        let error = transaction.create_index("t", &texts).unwrap_err();
+        let error = transaction.open_table("t").and_then(|mut table| table.create_index(&texts)).unwrap_err();
         assert!(
             matches!(&error, EngineError::DuplicateKey { index, key, .. } if index == "texts" && key == "(<NULL>)")
         );
@@ -200,25 +244,29 @@ fn a_unique_index_refuses_what_is_there_and_lets_keys_change_places() {
 fn a_rebuild_makes_pages_dense_and_removes_forwarding() {
     let engine = engine(RecoveryModel::BulkLogged);
     commit(&engine, |t| create(t, None));
-    commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..3000))]).map(drop));
-    commit(&engine, |t| t.create_index("t", &text_index()));
+    commit(&engine, |t| {
+        t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&given(0..3000))])).map(drop)
+    });
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&text_index())));
     let grown = |row: &Row| -> Row { (row.0, Some(format!("{:0>290}", row.0)), None) };
     commit(&engine, |t| {
         let (rows, locators) = find(t, |_| true);
         let rows: Vec<Row> = rows.iter().map(grown).collect();
-        t.update_located("t", &locators, &batch(&rows))
+        t.open_table("t").and_then(|mut table| table.update_located(&locators, &batch(&rows)))
     });
     let pages = |engine: &Engine| engine.snapshot().table("t").unwrap().data_pages();
     let before = pages(&engine);
     let expected = sorted(given(0..3000).iter().map(grown).collect());
     let kept = engine.snapshot();
-    commit(&engine, |t| t.rebuild_table("t", None));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild(None)));
     // 4 + 4 + 3 + 4 + 290 = 305 bytes (the last column is null: no entry) and a slot: 26 in a page.
     assert_eq!(pages(&engine), 3000_u64.div_ceil(26));
     assert!(before > pages(&engine));
     assert_eq!(sorted(through(&engine, "by_text", None)), expected);
     let old: Vec<Row> = kept
-        .index_scan("t", "by_text", None, None, None)
+        .read_table("t")
+        .unwrap()
+        .index_scan("by_text", None, None, None)
         .unwrap()
         .flat_map(|b| rows_of(&b.unwrap()))
         .collect();
@@ -226,7 +274,7 @@ fn a_rebuild_makes_pages_dense_and_removes_forwarding() {
     let size = |engine: &Engine| engine.snapshot().table("t").unwrap().extents();
     drop(kept);
     let dense = size(&engine);
-    commit(&engine, |t| t.rebuild_index("t", "by_text", Some(20)));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild_index("by_text", Some(20))));
     assert!(size(&engine) > dense);
     assert_eq!(sorted(through(&engine, "by_text", None)), expected);
 }
@@ -239,12 +287,14 @@ fn tables_change_their_form_and_keep_their_rows() {
         commit(&engine, |t| create(t, None));
         let mut rows = given(0..2500);
         rows.push((9999, Some("large".to_owned()), Some(vec![3; 30_000])));
-        commit(&engine, |t| t.bulk_load("t", &[batch(&rows)]).map(drop));
-        commit(&engine, |t| t.create_index("t", &text_index()));
+        commit(&engine, |t| {
+            t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&rows)])).map(drop)
+        });
+        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&text_index())));
         for key in clustered_forms().into_iter().chain(clustered_forms().into_iter().rev()) {
             commit(&engine, |t| match &key {
-                Some(key) => t.create_clustered_index("t", key),
-                None => t.drop_clustered_index("t"),
+                Some(key) => t.open_table("t").and_then(|mut table| table.create_clustered_index(key)),
+                None => t.open_table("t").and_then(|mut table| table.drop_clustered_index()),
             });
             assert_eq!(sorted(through(&engine, "by_text", None)), rows);
             assert_eq!(engine.snapshot().table("t").unwrap().clustered.is_some(), key.is_some());
@@ -254,7 +304,9 @@ fn tables_change_their_form_and_keep_their_rows() {
         }
         // A key that is not unique in the rows is refused, and nothing happens.
         let mut transaction = engine.begin();
-        let refused = transaction.create_clustered_index("t", &IndexDefinition::unique("pk", &[1]));
+        let refused = transaction
+            .open_table("t")
+            .and_then(|mut table| table.create_clustered_index(&IndexDefinition::unique("pk", &[1])));
         assert!(matches!(refused, Err(EngineError::DuplicateKey { .. })));
         transaction.commit().unwrap();
         assert_eq!(sorted(through(&engine, "by_text", None)), rows);
@@ -270,19 +322,22 @@ fn columns_come_go_and_change() {
     for key in clustered_forms() {
         let engine = engine(RecoveryModel::Full);
         commit(&engine, |t| create(t, key.as_ref()));
-        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..1500))]).map(drop));
-        commit(&engine, |t| t.create_index("t", &text_index()));
+        commit(&engine, |t| {
+            t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&given(0..1500))])).map(drop)
+        });
+        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&text_index())));
         let same = || old.iter().cloned().enumerate().map(|(number, column)| new(column, kept(number)));
         // One more nullable column of variable length: the rows stay as they are, unless there is a hidden column behind them.
         let written = engine.usage().log_written_bytes;
         commit(&engine, |t| {
             let note = new(Column::new("note", Kind::NVarChar(Some(20))), ColumnSource::Null);
-            t.alter_columns("t", &same().chain([note]).collect::<Vec<_>>())
+            t.open_table("t")
+                .and_then(|mut table| table.alter_columns(&same().chain([note]).collect::<Vec<_>>()))
         });
         let hidden = key.as_ref().is_some_and(|key| !key.unique);
         assert_eq!(engine.usage().log_written_bytes - written < 20_000, !hidden);
         let read = |engine: &Engine| -> Vec<RecordBatch> {
-            engine.snapshot().scan("t", None).unwrap().map(Result::unwrap).collect()
+            engine.snapshot().read_table("t").unwrap().scan(None).unwrap().map(Result::unwrap).collect()
         };
         for batch in read(&engine) {
             assert_eq!(batch.num_columns(), 4);
@@ -294,20 +349,21 @@ fn columns_come_go_and_change() {
             let note: ArrayRef = Arc::new(StringArray::from(vec!["n"; 100]));
             let columns = more.columns().iter().cloned().chain([note]).collect();
             let schema = t.table("t").unwrap().layout.schema.clone();
-            t.insert("t", &RecordBatch::try_new(schema, columns)?).map(drop)
+            t.open_table("t")
+                .and_then(|mut table| table.insert(&RecordBatch::try_new(schema, columns)?))
+                .map(drop)
         });
         // A wider number, a constant, another order; the large column goes.
         commit(&engine, |t| {
             let seven: ArrayRef = Arc::new(Int32Array::from(vec![7]));
-            t.alter_columns(
-                "t",
-                &[
+            t.open_table("t").and_then(|mut table| {
+                table.alter_columns(&[
                     new(Column::required("seven", Kind::Int), ColumnSource::Value(seven)),
                     new(Column::required("id", Kind::BigInt), kept(0)),
                     new(old[1].clone(), kept(1)),
                     new(Column::new("note", Kind::NVarChar(Some(20))), kept(3)),
-                ],
-            )
+                ])
+            })
         });
         let mut found: Vec<(i64, Option<String>, bool)> = Vec::new();
         for batch in read(&engine) {
@@ -329,7 +385,10 @@ fn columns_come_go_and_change() {
         assert_eq!(table.index("by_text").unwrap().tree.definition.key, KeyColumn::all(&[2]));
         let mut transaction = engine.begin();
         let without_key = [new(Column::required("id", Kind::BigInt), kept(1))];
-        assert!(matches!(transaction.alter_columns("t", &without_key), Err(EngineError::Schema { .. })));
+        assert!(matches!(
+            transaction.open_table("t").and_then(|mut table| table.alter_columns(&without_key)),
+            Err(EngineError::Schema { .. })
+        ));
         let narrowed: Vec<NewColumn> = table
             .layout
             .visible()
@@ -341,7 +400,10 @@ fn columns_come_go_and_change() {
                 _ => new(column, kept(number)),
             })
             .collect();
-        assert!(transaction.alter_columns("t", &narrowed).is_err(), "1599 is no tinyint");
+        assert!(
+            transaction.open_table("t").and_then(|mut table| table.alter_columns(&narrowed)).is_err(),
+            "1599 is no tinyint"
+        );
         transaction.commit().unwrap();
         assert_eq!(engine.check().unwrap(), []);
     }
@@ -354,8 +416,10 @@ fn a_definition_alone_changes_where_rows_need_not_know_of_it() {
     {
         let engine = engine(RecoveryModel::Full);
         commit(&engine, |t| create(t, key.as_ref()));
-        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..1500))]).map(drop));
-        commit(&engine, |t| t.set_compression("t", compression));
+        commit(&engine, |t| {
+            t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&given(0..1500))])).map(drop)
+        });
+        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.set_compression(compression)));
         let (old, rows) = (narrow(), through_rows(&engine));
         let written = engine.usage().log_written_bytes;
         commit(&engine, |t| {
@@ -366,7 +430,7 @@ fn a_definition_alone_changes_where_rows_need_not_know_of_it() {
             let columns = columns.into_iter().enumerate();
             let columns =
                 columns.map(|(number, column)| NewColumn { column, source: ColumnSource::Kept(number) });
-            t.alter_columns("t", &columns.collect::<Vec<_>>())
+            t.open_table("t").and_then(|mut table| table.alter_columns(&columns.collect::<Vec<_>>()))
         });
         assert!(engine.usage().log_written_bytes - written < 20_000);
         assert_eq!(engine.snapshot().table("t").unwrap().layout.columns[0].name, "number");
@@ -379,8 +443,10 @@ fn rows_are_made_by_the_caller_or_stay_as_they_are() {
     for key in clustered_forms() {
         let engine = engine(RecoveryModel::Full);
         commit(&engine, |t| create(t, key.as_ref()));
-        commit(&engine, |t| t.bulk_load("t", &[batch(&given(0..1500))]).map(drop));
-        commit(&engine, |t| t.create_index("t", &text_index()));
+        commit(&engine, |t| {
+            t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&given(0..1500))])).map(drop)
+        });
+        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&text_index())));
         let old = narrow();
         let columns = [
             NewColumn { column: Column::required("id", Kind::BigInt), source: ColumnSource::Made(Some(0)) },
@@ -397,28 +463,31 @@ fn rows_are_made_by_the_caller_or_stay_as_they_are() {
         // Neither given up nor dropped half way does it leave anything, and the transaction goes on.
         let mut transaction = engine.begin();
         for given_up in [true, false] {
-            let mut altering = transaction.start_altering("t", &columns).unwrap().unwrap();
+            let mut altering =
+                transaction.open_table("t").unwrap().start_altering(&columns).unwrap().unwrap();
             let first = altering.next().unwrap().unwrap();
             altering.append(&wide(&first)).unwrap();
             match given_up {
-                true => transaction.abandon_altering(altering),
+                true => transaction.open_table("t").unwrap().abandon_altering(altering),
                 false => drop(altering),
             }
         }
-        transaction.insert("t", &batch(&given(1500..1501))).unwrap();
+        transaction.open_table("t").unwrap().insert(&batch(&given(1500..1501))).unwrap();
         transaction.commit().unwrap();
         assert_eq!(engine.check().unwrap(), []);
         assert_eq!(through_rows(&engine).len(), rows.len() + 1);
         commit(&engine, |t| {
-            let mut altering = t.start_altering("t", &columns)?.unwrap();
+            let mut altering = t.open_table("t")?.start_altering(&columns)?.unwrap();
             while let Some(batch) = altering.next() {
                 altering.append(&wide(&batch?))?;
             }
-            t.finish_altering(altering)
+            t.open_table("t")?.finish_altering(altering)
         });
         let ids = engine
             .snapshot()
-            .scan("t", None)
+            .read_table("t")
+            .unwrap()
+            .scan(None)
             .unwrap()
             .flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec());
         let mut ids: Vec<i64> = ids.collect();
@@ -432,7 +501,13 @@ fn rows_are_made_by_the_caller_or_stay_as_they_are() {
 }
 
 fn through_rows(engine: &Engine) -> Vec<Row> {
-    let rows = engine.snapshot().scan("t", None).unwrap().flat_map(|batch| rows_of(&batch.unwrap()));
+    let rows = engine
+        .snapshot()
+        .read_table("t")
+        .unwrap()
+        .scan(None)
+        .unwrap()
+        .flat_map(|batch| rows_of(&batch.unwrap()));
     sorted(rows.collect())
 }
 
@@ -441,8 +516,8 @@ fn spans_of_a_tree_give_each_row_once_and_in_order() {
     let engine = engine(RecoveryModel::Full);
     commit(&engine, |t| create(t, Some(&IndexDefinition::unique("pk", &[0]))));
     let rows = given(0..3000);
-    commit(&engine, |t| t.bulk_load("t", &[batch(&rows)]).map(drop));
-    commit(&engine, |t| t.create_index("t", &text_index()));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&rows)])).map(drop));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.create_index(&text_index())));
     let id = |id: i32| {
         let id: ArrayRef = Arc::new(Int32Array::from(vec![id]));
         Some(RecordBatch::try_from_iter_with_nullable([("id", id, false)]).unwrap())
@@ -452,7 +527,7 @@ fn spans_of_a_tree_give_each_row_once_and_in_order() {
         Some(RecordBatch::try_from_iter_with_nullable([("text", text, true)]).unwrap())
     };
     let found = |index: Option<&str>, spans: &[KeySpan]| -> Vec<Row> {
-        let scan = engine.snapshot().span_scan("t", index, None, spans).unwrap();
+        let scan = engine.snapshot().read_table("t").unwrap().span_scan(index, None, spans).unwrap();
         scan.flat_map(|batch| rows_of(&batch.unwrap())).collect()
     };
     let between = |from, to| KeySpan { from, to, begins: false };
@@ -482,6 +557,7 @@ fn spans_of_a_tree_give_each_row_once_and_in_order() {
     let spans = [begins("499"), begins("03"), begins("0399"), begins("no such text")];
     assert_eq!(found(Some("by_text"), &spans), by_text(&expected));
     let transaction = engine.begin();
-    let scan = transaction.span_scan("t", Some("by_text"), Some(vec![0]), &spans).unwrap();
+    let scan =
+        transaction.read_table("t").unwrap().span_scan(Some("by_text"), Some(vec![0]), &spans).unwrap();
     assert_eq!(scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), expected.len());
 }

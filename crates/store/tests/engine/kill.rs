@@ -78,7 +78,7 @@ fn nothing_committed_is_lost_by_a_killed_process() {
         // Small again, so that the next one has more to do than to read it.
         if model.values().map(Vec::len).sum::<usize>() > 1500 {
             let mut transaction = engine.begin();
-            model.keys().for_each(|name| transaction.drop_table(name).unwrap());
+            model.keys().for_each(|name| transaction.open_table(name).unwrap().drop().unwrap());
             transaction.commit().unwrap();
             model.clear();
         }
@@ -96,14 +96,21 @@ fn twin_of(engine: &Engine, model: &Model) -> Engine {
         let name = &table.name;
         match &table.clustered {
             Some(tree) => transaction.create_tree(name, columns(), &tree.definition, "p").unwrap(),
-            None => {
-                transaction.create_compressed_table(name, columns(), table.layout.compression, "p").unwrap()
-            }
+            None => transaction
+                .create_table_on(
+                    name,
+                    columns(),
+                    None,
+                    table.layout.compression,
+                    &bulkwire_store::Placement::default(),
+                    "p",
+                )
+                .unwrap(),
         }
         for index in &table.indexes {
-            transaction.create_index(name, &index.tree.definition).unwrap();
+            transaction.open_table(name).unwrap().create_index(&index.tree.definition).unwrap();
         }
-        transaction.insert(name, &batch(&model[&**name])).unwrap();
+        transaction.open_table(name).unwrap().insert(&batch(&model[&**name])).unwrap();
     }
     transaction.commit().unwrap();
     twin

@@ -71,13 +71,13 @@ fn create(engine: &Engine, columns: &[Column], key: Option<u8>) {
 /// Loads rows in the order of the key. Returns the most that the writer held for pages of its own.
 fn load(engine: &Engine, columns: &[Column], rows: i32, options: BulkOptions) -> usize {
     let mut transaction = engine.begin();
-    let mut writer = transaction.bulk_writer_with("t", options).unwrap();
+    let mut writer = transaction.open_table("t").unwrap().bulk_writer_with(options).unwrap();
     let mut held = 0;
     for first in (0..rows).step_by(1000) {
         writer.append(&batch(columns, first..rows.min(first + 1000))).unwrap();
         held = held.max(writer.buffer_bytes());
     }
-    transaction.finish_bulk("t", writer).unwrap();
+    transaction.open_table("t").unwrap().finish_bulk(writer).unwrap();
     transaction.commit().unwrap();
     held
 }
@@ -132,7 +132,7 @@ fn maps_are_logged_by_runs_of_extents() {
     assert!(count(LogContext::MinimallyLoggedMap) - marks <= runs, "{marks}");
     let before = count(LogContext::Iam);
     let mut transaction = engine.begin();
-    transaction.truncate_table("t").unwrap();
+    transaction.open_table("t").unwrap().truncate().unwrap();
     transaction.commit().unwrap();
     assert!(count(LogContext::Iam) - before <= runs);
     assert_eq!(engine.check().unwrap(), []);
@@ -182,11 +182,11 @@ fn the_fill_factor_means_nothing_to_loads_that_do_not_build_the_tree() {
         let tree = engine(RecoveryModel::Simple, 1 << 20);
         create(&tree, &columns, Some(10));
         let mut transaction = tree.begin();
-        transaction.insert("t", &batch(&columns, 0..1000)).unwrap();
+        transaction.open_table("t").unwrap().insert(&batch(&columns, 0..1000)).unwrap();
         transaction.commit().unwrap();
         let mut transaction = tree.begin();
         let keys = batch(&columns, 0..1000).project(&[0]).unwrap();
-        transaction.delete_keys("t", &keys).unwrap();
+        transaction.open_table("t").unwrap().delete_keys(&keys).unwrap();
         transaction.commit().unwrap();
         load(&tree, &columns, rows, SORTED);
         assert!(density(&tree).0 >= 97.0, "{:?}", density(&tree));
@@ -214,8 +214,14 @@ fn a_load_ten_times_larger_than_the_cache_does_not_fill_more_than_the_cache() {
                 assert!(counts.most_pages <= counts.limit_pages, "{counts:?}");
                 assert!((PAGE_BYTES as usize..=2 << 20).contains(&held), "{held} bytes of buffers");
                 // Neither does reading it.
-                let read: usize =
-                    engine.snapshot().scan("t", None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+                let read: usize = engine
+                    .snapshot()
+                    .read_table("t")
+                    .unwrap()
+                    .scan(None)
+                    .unwrap()
+                    .map(|batch| batch.unwrap().num_rows())
+                    .sum();
                 assert_eq!(read, rows as usize);
                 let counts = engine.cache_counts();
                 assert!(counts.most_pages <= counts.limit_pages, "{counts:?}");
@@ -238,7 +244,7 @@ fn several_writers_and_rows_one_by_one_keep_to_the_cache_too() {
     });
     let mut transaction = engine.begin();
     for first in (0..90_000).step_by(1000) {
-        transaction.insert("t", &batch(&columns, first..first + 1000)).unwrap();
+        transaction.open_table("t").unwrap().insert(&batch(&columns, first..first + 1000)).unwrap();
     }
     transaction.commit().unwrap();
     let counts = engine.cache_counts();
@@ -259,8 +265,14 @@ fn a_table_that_takes_little_of_the_cache_is_read_from_the_disk_once() {
         assert!((129..=512).contains(&pages), "more than half of the small cache, less of the other");
         let read = || {
             let before: u64 = engine.file_io().iter().map(|file| file.bytes_read).sum();
-            let rows: usize =
-                engine.snapshot().scan("t", None).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+            let rows: usize = engine
+                .snapshot()
+                .read_table("t")
+                .unwrap()
+                .scan(None)
+                .unwrap()
+                .map(|batch| batch.unwrap().num_rows())
+                .sum();
             assert_eq!(rows, 20_000);
             engine.file_io().iter().map(|file| file.bytes_read).sum::<u64>() - before
         };
@@ -268,17 +280,20 @@ fn a_table_that_takes_little_of_the_cache_is_read_from_the_disk_once() {
         assert_eq!(read(), if kept { 0 } else { pages * PAGE_BYTES });
         // What changes in the cache is what the next one reads.
         let mut transaction = engine.begin();
-        let mut scan = transaction.scan("t", None).unwrap();
+        let mut scan = transaction.read_table("t").unwrap().scan(None).unwrap();
         let (rows, addresses) = scan.next_with_addresses().unwrap().unwrap();
         drop(scan);
         let before = engine.snapshot();
-        transaction.delete("t", &addresses).unwrap();
+        transaction.open_table("t").unwrap().delete(&addresses).unwrap();
         let count =
             |scan: bulkwire_store::Scan| -> usize { scan.map(|batch| batch.unwrap().num_rows()).sum() };
-        assert_eq!(count(transaction.scan("t", None).unwrap()), 20_000 - rows.num_rows());
-        assert_eq!(count(engine.snapshot().scan("t", None).unwrap()), 20_000);
+        assert_eq!(count(transaction.read_table("t").unwrap().scan(None).unwrap()), 20_000 - rows.num_rows());
+        assert_eq!(count(engine.snapshot().read_table("t").unwrap().scan(None).unwrap()), 20_000);
         transaction.commit().unwrap();
-        assert_eq!(count(engine.snapshot().scan("t", None).unwrap()), 20_000 - rows.num_rows());
-        assert_eq!(count(before.scan("t", None).unwrap()), 20_000);
+        assert_eq!(
+            count(engine.snapshot().read_table("t").unwrap().scan(None).unwrap()),
+            20_000 - rows.num_rows()
+        );
+        assert_eq!(count(before.read_table("t").unwrap().scan(None).unwrap()), 20_000);
     }
 }

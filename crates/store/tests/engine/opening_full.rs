@@ -19,8 +19,8 @@ fn cut_off(seed: u64, options: EngineOptions) -> (MemoryVolume, Model) {
     lingering.create_table("lingering", columns(), "").unwrap();
     let rows: Vec<_> =
         (0..60).map(|id| (id, Some("l".repeat(id as usize * 9)), Some(vec![3; 700]))).collect();
-    lingering.bulk_load("lingering", &[batch(&rows)]).unwrap();
-    lingering.insert("lingering", &batch(&rows[..8])).unwrap();
+    lingering.open_table("lingering").unwrap().bulk_load(&[batch(&rows)]).unwrap();
+    lingering.open_table("lingering").unwrap().insert(&batch(&rows[..8])).unwrap();
     for number in 0..7 {
         let mut next = model.clone();
         if step(&engine, &mut next, &mut random).unwrap() {
@@ -31,7 +31,7 @@ fn cut_off(seed: u64, options: EngineOptions) -> (MemoryVolume, Model) {
         }
     }
     // What it did last is in the log, so that there is something to undo.
-    lingering.bulk_load("lingering", &[batch(&rows)]).unwrap();
+    lingering.open_table("lingering").unwrap().bulk_load(&[batch(&rows)]).unwrap();
     let mut other = engine.begin();
     other.create_table("other", columns(), "").unwrap();
     other.commit().unwrap();
@@ -129,7 +129,7 @@ fn extents_of_what_recovery_has_undone_wait_for_room() {
         let rows: Vec<_> = (0..400).map(|id| (id, Some("t".repeat(600)), None)).collect();
         let load = || {
             let mut transaction = engine.begin();
-            transaction.bulk_load("other", &[batch(&rows)])?;
+            transaction.open_table("other")?.bulk_load(&[batch(&rows)])?;
             transaction.commit()
         };
         let error = load().unwrap_err();

@@ -33,11 +33,17 @@ fn fill(engine: &Engine) {
     let mut transaction = engine.begin();
     transaction.create_table("heap", columns(), "").unwrap();
     let key = vec![KeyColumn::descending(0)];
-    transaction.create_index("heap", &IndexDefinition { key, ..IndexDefinition::new("own", &[]) }).unwrap();
-    transaction.create_clustered_table("tree", columns(), &[0], "").unwrap();
+    transaction
+        .open_table("heap")
+        .unwrap()
+        .create_index(&IndexDefinition { key, ..IndexDefinition::new("own", &[]) })
+        .unwrap();
+    transaction
+        .create_tree("tree", columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "")
+        .unwrap();
     for name in ["heap", "tree"] {
-        transaction.bulk_load(name, &[batch(&rows(0..3000))]).unwrap();
-        transaction.insert(name, &batch(&rows(3000..3050))).unwrap();
+        transaction.open_table(name).unwrap().bulk_load(&[batch(&rows(0..3000))]).unwrap();
+        transaction.open_table(name).unwrap().insert(&batch(&rows(3000..3050))).unwrap();
     }
     transaction.commit().unwrap();
 }
@@ -95,13 +101,13 @@ fn the_file_of_a_group_of_its_own_goes_when_its_tables_are_gone() {
     let mut transaction = engine.begin();
     let none = bulkwire_store::Compression::None;
     transaction.create_table_on("t", columns(), None, none, &place, "").unwrap();
-    transaction.bulk_load("t", &[batch(&rows(0..500))]).unwrap();
+    transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(0..500))]).unwrap();
     transaction.commit().unwrap();
     // There is no other file to move it to.
     assert_eq!(engine.empty_data_file("own1").unwrap_err().sql_error(), Some(2555));
     assert_eq!(engine.remove_data_file("own1").unwrap_err().sql_error(), Some(5042));
     let mut transaction = engine.begin();
-    transaction.drop_table("t").unwrap();
+    transaction.open_table("t").unwrap().drop().unwrap();
     assert_eq!(engine.remove_data_file("own1").unwrap_err().sql_error(), Some(5042));
     transaction.commit().unwrap();
     engine.remove_data_file("own1").unwrap();
@@ -127,9 +133,9 @@ fn a_power_cut_leaves_a_file_or_takes_it_and_nothing_in_between() {
         let mut open_one = engine.begin();
         open_one.create_table("open", columns(), "").unwrap();
         engine.empty_data_file("third").unwrap();
-        open_one.insert("open", &batch(&rows(0..20))).unwrap();
+        open_one.open_table("open").unwrap().insert(&batch(&rows(0..20))).unwrap();
         engine.remove_data_file("third").unwrap();
-        open_one.insert("open", &batch(&rows(20..40))).unwrap();
+        open_one.open_table("open").unwrap().insert(&batch(&rows(20..40))).unwrap();
         engine.checkpoint().unwrap();
         engine.shrink_data_file("data-2", 0).unwrap();
         drop(open_one);
@@ -157,10 +163,10 @@ fn a_file_gives_its_free_end_back() {
     let before = contents(&engine);
     let mut transaction = engine.begin();
     transaction.create_table("gone", columns(), "").unwrap();
-    transaction.bulk_load("gone", &[batch(&rows(0..9000))]).unwrap();
+    transaction.open_table("gone").unwrap().bulk_load(&[batch(&rows(0..9000))]).unwrap();
     transaction.commit().unwrap();
     let mut transaction = engine.begin();
-    transaction.drop_table("gone").unwrap();
+    transaction.open_table("gone").unwrap().drop().unwrap();
     transaction.commit().unwrap();
     let size = |engine: &Engine| engine.data_files()[0].size_pages * 8192;
     let large = size(&engine);
@@ -175,7 +181,7 @@ fn a_file_gives_its_free_end_back() {
     // It grows again, over what was there before.
     let mut transaction = engine.begin();
     transaction.create_table("more", columns(), "").unwrap();
-    transaction.bulk_load("more", &[batch(&rows(0..9000))]).unwrap();
+    transaction.open_table("more").unwrap().bulk_load(&[batch(&rows(0..9000))]).unwrap();
     transaction.commit().unwrap();
     assert_eq!(engine.check().unwrap(), []);
     drop(engine);
@@ -205,7 +211,7 @@ fn log_backups_go_over_the_removal_of_a_file() {
     };
     backup(&mut backups);
     let mut transaction = engine.begin();
-    transaction.insert("heap", &batch(&rows(5000..5100))).unwrap();
+    transaction.open_table("heap").unwrap().insert(&batch(&rows(5000..5100))).unwrap();
     transaction.commit().unwrap();
     engine.empty_data_file("third").unwrap();
     engine.remove_data_file("third").unwrap();
@@ -256,7 +262,11 @@ fn the_files_of_a_group_grow_together_if_that_is_said() {
         transaction.create_table("t", columns(), "").unwrap();
         let mut uneven = 0;
         for part in 0..12 {
-            transaction.bulk_load("t", &[batch(&rows(part * 700..part * 700 + 700))]).unwrap();
+            transaction
+                .open_table("t")
+                .unwrap()
+                .bulk_load(&[batch(&rows(part * 700..part * 700 + 700))])
+                .unwrap();
             let sizes = sizes();
             uneven += usize::from(sizes[0] != sizes[1] || sizes[1] != sizes[2]);
             assert_eq!(sizes[3], first[3]);

@@ -268,7 +268,7 @@ fn a_decision_outlives_the_coordinators_log_and_is_forgotten() {
         let mut transactions = server.begin();
         for transaction in &mut transactions[1..] {
             transaction.create_table(name, columns(), "").unwrap();
-            transaction.insert(name, &rows).unwrap();
+            transaction.open_table(name).unwrap().insert(&rows).unwrap();
         }
         commit_together(&server.databases[0], transactions.into()).unwrap();
     };
@@ -350,12 +350,14 @@ fn caches_share_one_limit_and_an_idle_one_gives_way() {
         let engine = &server.databases[at];
         let name = format!("t{}", most[at]);
         let mut transaction = engine.begin();
-        transaction.create_clustered_table(&name, columns(), &[0], "").unwrap();
+        transaction
+            .create_tree(&name, columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "")
+            .unwrap();
         transaction.commit().unwrap();
         // Row by row: through the cache, more than it may hold.
         for part in rows.chunks(2_000) {
             let mut transaction = engine.begin();
-            transaction.insert(&name, &batch(part)).unwrap();
+            transaction.open_table(&name).unwrap().insert(&batch(part)).unwrap();
             transaction.commit().unwrap();
             let cached: u64 = server.databases.iter().map(|engine| engine.usage().cached_pages as u64).sum();
             assert_eq!(cached, server.host.cached_pages());

@@ -243,11 +243,12 @@ fn clustered_and_nonclustered_indexes_take_the_pages_that_the_estimates_say() {
             }
             // Where keys are not unique, each row comes twice, and the second has its number.
             let batches = if unique { vec![batch.clone()] } else { vec![batch.clone(); 2] };
-            let mut writer = transaction.bulk_writer_with("t", BulkOptions::default()).unwrap();
+            let mut writer =
+                transaction.open_table("t").unwrap().bulk_writer_with(BulkOptions::default()).unwrap();
             batches.iter().for_each(|batch| writer.append(batch).unwrap());
-            transaction.finish_bulk("t", writer).unwrap();
+            transaction.open_table("t").unwrap().finish_bulk(writer).unwrap();
             let index = definition("i", &schema.index, unique && schema.index == [0]);
-            transaction.create_index("t", &index).unwrap();
+            transaction.open_table("t").unwrap().create_index(&index).unwrap();
             transaction.commit().unwrap();
             let rows = ROWS * batches.len();
             let snapshot = engine.snapshot();
@@ -307,12 +308,12 @@ fn a_fill_factor_of_ten_gives_the_published_densities() {
         let mut transaction = engine.begin();
         transaction.create_tree("t", columns.clone(), &key, "").unwrap();
         if has_held_rows {
-            transaction.insert("t", &rows(0..1)).unwrap();
+            transaction.open_table("t").unwrap().insert(&rows(0..1)).unwrap();
             let ids: ArrayRef = Arc::new(Int32Array::from_iter_values([0]));
             let ids = RecordBatch::try_from_iter_with_nullable([("id", ids, false)]).unwrap();
-            transaction.delete_keys("t", &ids).unwrap();
+            transaction.open_table("t").unwrap().delete_keys(&ids).unwrap();
         }
-        transaction.bulk_load("t", &[rows(0..14_000)]).unwrap();
+        transaction.open_table("t").unwrap().bulk_load(&[rows(0..14_000)]).unwrap();
         transaction.commit().unwrap();
         let levels = engine.snapshot().physical_statistics("t", ScanDetail::Detailed).unwrap();
         let leaves = &levels[0];

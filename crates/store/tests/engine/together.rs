@@ -20,7 +20,7 @@ fn columns() -> Vec<Column> {
 }
 
 fn values(engine: &Engine, table: &str) -> Vec<i32> {
-    let scan = engine.snapshot().scan(table, None).unwrap();
+    let scan = engine.snapshot().read_table(table).unwrap().scan(None).unwrap();
     let mut values: Vec<i32> = scan
         .flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int32Type>().values().to_vec())
         .collect();
@@ -41,21 +41,21 @@ fn rows_of_several_open_transactions_go_into_one_table() {
     transaction.commit().unwrap();
 
     let (mut one, mut two, mut three) = (engine.begin(), engine.begin(), engine.begin());
-    one.insert_at_commit("t", &rows(0..3)).unwrap();
-    two.insert_at_commit("t", &rows(10..13)).unwrap();
-    three.bulk_load("t", &[rows(100..1100)]).unwrap();
-    one.insert_at_commit("t", &rows(3..5)).unwrap();
+    one.open_table("t").unwrap().insert_at_commit(&rows(0..3)).unwrap();
+    two.open_table("t").unwrap().insert_at_commit(&rows(10..13)).unwrap();
+    three.open_table("t").unwrap().bulk_load(&[rows(100..1100)]).unwrap();
+    one.open_table("t").unwrap().insert_at_commit(&rows(3..5)).unwrap();
     assert_eq!(one.pending(one.table("t").unwrap().object).len(), 2);
     assert_eq!(values(&engine, "t"), [0; 0]);
     // The one that began later commits first; both write into the same page.
     two.commit().unwrap();
     three.commit().unwrap();
     let savepoint = one.savepoint();
-    one.insert_at_commit("t", &rows([77])).unwrap();
+    one.open_table("t").unwrap().insert_at_commit(&rows([77])).unwrap();
     one.rollback_to(&savepoint).unwrap();
     one.commit().unwrap();
     let mut undone = engine.begin();
-    undone.insert_at_commit("t", &rows([5000])).unwrap();
+    undone.open_table("t").unwrap().insert_at_commit(&rows([5000])).unwrap();
     undone.rollback().unwrap();
 
     let expected: Vec<i32> = (0..5).chain(10..13).chain(100..1100).collect();
@@ -75,16 +75,22 @@ fn who_has_a_table_alone_waits_for_nobodys_commit_and_keeps_inserters_out() {
     transaction.create_table("t", columns(), "").unwrap();
     transaction.commit().unwrap();
     let mut inserter = engine.begin();
-    inserter.insert_at_commit("t", &rows(0..3)).unwrap();
+    inserter.open_table("t").unwrap().insert_at_commit(&rows(0..3)).unwrap();
     let mut other = engine.begin();
-    assert!(matches!(other.truncate_table("t"), Err(EngineError::Lock(_))));
+    assert!(matches!(
+        other.open_table("t").and_then(|mut table| table.truncate()),
+        Err(EngineError::Lock(_))
+    ));
     // Alone it may be the inserter's own: its rows become part of the table.
-    inserter.insert_pending("t").unwrap();
-    inserter.truncate_table("t").unwrap();
-    inserter.insert_at_commit("t", &rows([9])).unwrap();
-    assert!(matches!(other.insert_at_commit("t", &rows([1])), Err(EngineError::Lock(_))));
+    inserter.open_table("t").unwrap().insert_pending().unwrap();
+    inserter.open_table("t").unwrap().truncate().unwrap();
+    inserter.open_table("t").unwrap().insert_at_commit(&rows([9])).unwrap();
+    assert!(matches!(
+        other.open_table("t").and_then(|mut table| table.insert_at_commit(&rows([1]))),
+        Err(EngineError::Lock(_))
+    ));
     inserter.commit().unwrap();
-    other.insert_at_commit("t", &rows([1])).unwrap();
+    other.open_table("t").unwrap().insert_at_commit(&rows([1])).unwrap();
     other.commit().unwrap();
     assert_eq!(values(&engine, "t"), [1, 9]);
 }
@@ -97,19 +103,19 @@ fn tables_are_made_side_by_side_and_names_belong_to_one() {
     one.create_table("a", columns(), "first").unwrap();
     two.create_table("b", columns(), "second").unwrap();
     assert!(matches!(two.create_table("a", columns(), ""), Err(EngineError::Lock(_))));
-    one.alter_table("a", "c", "renamed").unwrap();
+    one.open_table("a").unwrap().alter("c", "renamed").unwrap();
     // Until the renaming is committed the old name is taken too.
     assert!(matches!(two.create_table("a", columns(), ""), Err(EngineError::Lock(_))));
     let names = |transaction: &bulkwire_store::Transaction| -> Vec<String> {
         transaction.tables().iter().map(|table| table.name.to_string()).collect()
     };
     assert_eq!((names(&one), names(&two)), (vec!["c".to_owned()], vec!["b".to_owned()]));
-    two.bulk_load("b", &[rows(0..10)]).unwrap();
+    two.open_table("b").unwrap().bulk_load(&[rows(0..10)]).unwrap();
     two.commit().unwrap();
-    one.insert_at_commit("c", &rows([1])).unwrap();
+    one.open_table("c").unwrap().insert_at_commit(&rows([1])).unwrap();
     one.commit().unwrap();
     let mut gone = engine.begin();
-    gone.drop_table("b").unwrap();
+    gone.open_table("b").unwrap().drop().unwrap();
     gone.create_table("b", columns(), "again").unwrap();
     gone.lock_table(gone.table("c").unwrap().object, LockMode::IX, Duration::ZERO).unwrap();
     gone.commit().unwrap();
@@ -131,11 +137,11 @@ fn a_database_in_memory_gives_its_memory_back() {
     transaction.commit().unwrap();
     for round in 0..20 {
         let mut transaction = engine.begin();
-        transaction.bulk_load("t", &[rows(0..100_000)]).unwrap();
+        transaction.open_table("t").unwrap().bulk_load(&[rows(0..100_000)]).unwrap();
         transaction.commit().unwrap();
         assert_eq!(values(&engine, "t").len(), 100_000, "round {round}");
         let mut transaction = engine.begin();
-        transaction.truncate_table("t").unwrap();
+        transaction.open_table("t").unwrap().truncate().unwrap();
         transaction.commit().unwrap();
     }
     let usage = engine.usage();

@@ -32,9 +32,11 @@ fn ascending_keys_leave_full_pages_and_random_keys_half_full_ones() {
         [("ascending", ascending.clone()), ("random", shuffled.iter().map(|id| row(*id)).collect())]
     {
         let mut transaction = engine.begin();
-        transaction.create_clustered_table(name, columns(), &[0], "").unwrap();
+        transaction
+            .create_tree(name, columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "")
+            .unwrap();
         for part in rows.chunks(500) {
-            transaction.insert(name, &batch(part)).unwrap();
+            transaction.open_table(name).unwrap().insert(&batch(part)).unwrap();
         }
         transaction.commit().unwrap();
     }
@@ -54,14 +56,14 @@ fn ascending_keys_leave_full_pages_and_random_keys_half_full_ones() {
 fn ranges_include_both_ends() {
     let engine = engine();
     let mut transaction = engine.begin();
-    transaction.create_clustered_table("t", columns(), &[0], "").unwrap();
+    transaction.create_tree("t", columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "").unwrap();
     let rows: Vec<Row> = (0..3000).map(|id| (id * 2, Some("y".repeat(200)), None)).collect();
-    transaction.insert("t", &batch(&rows)).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&rows)).unwrap();
     transaction.commit().unwrap();
     let snapshot = engine.snapshot();
     let range = |from: Option<i32>, to: Option<i32>| -> Vec<i32> {
         let (from, to) = (from.map(|id| keys(&[id])), to.map(|id| keys(&[id])));
-        let scan = snapshot.ordered_scan("t", None, from.as_ref(), to.as_ref()).unwrap();
+        let scan = snapshot.read_table("t").unwrap().ordered_scan(None, from.as_ref(), to.as_ref()).unwrap();
         scan.flat_map(|batch| rows_of(&batch.unwrap())).map(|row| row.0).collect()
     };
     assert_eq!(range(Some(100), Some(100)), [100]);
@@ -72,12 +74,16 @@ fn ranges_include_both_ends() {
     assert!(range(Some(7000), None).is_empty());
     assert_eq!(range(Some(1000), Some(3998)).len(), 1500);
     let mut transaction = engine.begin();
-    assert!(matches!(transaction.delete_keys("t", &keys(&[1])), Err(EngineError::NoSuchKey)));
-    let error = transaction.insert("t", &batch(&rows[7..8])).unwrap_err();
+    assert!(matches!(
+        transaction.open_table("t").and_then(|mut table| table.delete_keys(&keys(&[1]))),
+        Err(EngineError::NoSuchKey)
+    ));
+    let error =
+        transaction.open_table("t").and_then(|mut table| table.insert(&batch(&rows[7..8]))).unwrap_err();
     assert_eq!(error.sql_error(), Some(2627));
     // A failed statement leaves the rest of its transaction.
-    transaction.delete_keys("t", &keys(&[14])).unwrap();
-    transaction.insert("t", &batch(&rows[7..8])).unwrap();
+    transaction.open_table("t").unwrap().delete_keys(&keys(&[14])).unwrap();
+    transaction.open_table("t").unwrap().insert(&batch(&rows[7..8])).unwrap();
     transaction.commit().unwrap();
     assert_eq!(engine.check().unwrap(), []);
 }
@@ -152,10 +158,10 @@ fn keys_order_as_their_types_do() {
         let key =
             IndexDefinition { compression: Some(compression), ..IndexDefinition::unique("pk", &[0, 1]) };
         transaction.create_tree("t", columns, &key, "").unwrap();
-        transaction.insert("t", &given).unwrap();
+        transaction.open_table("t").unwrap().insert(&given).unwrap();
         transaction.commit().unwrap();
         let snapshot = engine.snapshot();
-        let scan = snapshot.ordered_scan("t", None, None, None).unwrap();
+        let scan = snapshot.read_table("t").unwrap().ordered_scan(None, None, None).unwrap();
         let found: Vec<RecordBatch> = scan.map(Result::unwrap).collect();
         assert!(found.len() > 1, "{kind}: more than one leaf");
         let found = concat_batches(&found[0].schema(), &found).unwrap();
@@ -177,11 +183,16 @@ fn a_key_that_cannot_be_kept_is_refused() {
     };
     // What may be too long is up to its rows; what always is, is not a key.
     let too_long = vec![Column::required("id", Kind::Char(901))];
-    refused(transaction.create_clustered_table("t", too_long, &[0], ""));
-    refused(transaction.create_clustered_table("t", columns(), &[2], ""));
-    refused(transaction.create_clustered_table("t", columns(), &[0, 0], ""));
-    refused(transaction.create_clustered_table("t", columns(), &[9], ""));
-    transaction.create_clustered_table("t", columns(), &[0], "").unwrap();
-    refused(transaction.delete("t", &[]));
-    refused(transaction.update("t", &[], &batch(&[])));
+    refused(transaction.create_tree("t", too_long, &bulkwire_store::IndexDefinition::unique("", &[0]), ""));
+    refused(transaction.create_tree("t", columns(), &bulkwire_store::IndexDefinition::unique("", &[2]), ""));
+    refused(transaction.create_tree(
+        "t",
+        columns(),
+        &bulkwire_store::IndexDefinition::unique("", &[0, 0]),
+        "",
+    ));
+    refused(transaction.create_tree("t", columns(), &bulkwire_store::IndexDefinition::unique("", &[9]), ""));
+    transaction.create_tree("t", columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "").unwrap();
+    refused(transaction.open_table("t").and_then(|mut table| table.delete(&[])));
+    refused(transaction.open_table("t").and_then(|mut table| table.update(&[], &batch(&[]))));
 }

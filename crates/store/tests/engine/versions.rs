@@ -28,9 +28,11 @@ fn filled(volume: &MemoryVolume) -> Engine {
     let engine = Engine::open_on(Arc::new(volume.clone()), bounded()).unwrap();
     let mut transaction = engine.begin();
     transaction.create_table("heap", columns(), "").unwrap();
-    transaction.create_clustered_table("tree", columns(), &[0], "").unwrap();
+    transaction
+        .create_tree("tree", columns(), &bulkwire_store::IndexDefinition::unique("", &[0]), "")
+        .unwrap();
     for name in ["heap", "tree"] {
-        transaction.bulk_load(name, &[batch(&rows('a'))]).unwrap();
+        transaction.open_table(name).unwrap().bulk_load(&[batch(&rows('a'))]).unwrap();
     }
     transaction.commit().unwrap();
     for name in ["heap", "tree"] {
@@ -43,9 +45,9 @@ fn filled(volume: &MemoryVolume) -> Engine {
 fn change(engine: &Engine, text: char) -> bulkwire_store::Transaction {
     let mut transaction = engine.begin();
     for part in rows(text).chunks(2000) {
-        transaction.update_keyed("tree", &batch(part)).unwrap();
+        transaction.open_table("tree").unwrap().update_keyed(&batch(part)).unwrap();
     }
-    let mut scan = transaction.scan("heap", None).unwrap();
+    let mut scan = transaction.read_table("heap").unwrap().scan(None).unwrap();
     let mut found = Vec::new();
     while let Some(next) = scan.next_with_addresses() {
         let (batch, addresses) = next.unwrap();
@@ -56,7 +58,7 @@ fn change(engine: &Engine, text: char) -> bulkwire_store::Transaction {
         let addresses: Vec<_> = part.iter().map(|(_, address)| *address).collect();
         let rows: Vec<Row> =
             part.iter().map(|(row, _)| (row.0, Some(text.to_string().repeat(580)), None)).collect();
-        transaction.update("heap", &addresses, &batch(&rows)).unwrap();
+        transaction.open_table("heap").unwrap().update(&addresses, &batch(&rows)).unwrap();
     }
     transaction
 }
@@ -79,9 +81,9 @@ fn a_snapshot_reads_what_was_while_ten_caches_change() {
     let transaction = change(&engine, 'b');
     within_bounds(20 * CACHE_PAGES);
     for name in ["heap", "tree"] {
-        all_are(old.scan(name, None).unwrap(), 'a');
-        all_are(engine.snapshot().scan(name, None).unwrap(), 'a');
-        all_are(transaction.scan(name, None).unwrap(), 'b');
+        all_are(old.read_table(name).unwrap().scan(None).unwrap(), 'a');
+        all_are(engine.snapshot().read_table(name).unwrap().scan(None).unwrap(), 'a');
+        all_are(transaction.read_table(name).unwrap().scan(None).unwrap(), 'b');
     }
     transaction.commit().unwrap();
     within_bounds(20 * CACHE_PAGES);
@@ -93,15 +95,15 @@ fn a_snapshot_reads_what_was_while_ten_caches_change() {
     change(&engine, 'c').commit().unwrap();
     within_bounds(40 * CACHE_PAGES);
     for name in ["heap", "tree"] {
-        all_are(old.scan(name, None).unwrap(), 'a');
-        all_are(middle.scan(name, None).unwrap(), 'b');
-        all_are(engine.snapshot().scan(name, None).unwrap(), 'c');
-        let ordered = old.ordered_scan("tree", None, None, None).unwrap();
+        all_are(old.read_table(name).unwrap().scan(None).unwrap(), 'a');
+        all_are(middle.read_table(name).unwrap().scan(None).unwrap(), 'b');
+        all_are(engine.snapshot().read_table(name).unwrap().scan(None).unwrap(), 'c');
+        let ordered = old.read_table("tree").unwrap().ordered_scan(None, None, None).unwrap();
         assert!(ordered.flat_map(|batch| rows_of(&batch.unwrap())).eq(rows('a')));
     }
     drop(old);
     for name in ["heap", "tree"] {
-        all_are(middle.scan(name, None).unwrap(), 'b');
+        all_are(middle.read_table(name).unwrap().scan(None).unwrap(), 'b');
     }
     drop(middle);
     let usage = engine.usage();
@@ -126,14 +128,14 @@ fn versions_that_no_disk_takes_stay_in_memory() {
     assert_eq!(usage.spilled_page_versions, 0);
     assert!(usage.page_versions >= 20 * CACHE_PAGES);
     for name in ["heap", "tree"] {
-        all_are(old.scan(name, None).unwrap(), 'a');
+        all_are(old.read_table(name).unwrap().scan(None).unwrap(), 'a');
     }
     volume.set_unwritable(None);
     transaction.commit().unwrap();
     change(&engine, 'c').commit().unwrap();
     assert!(engine.usage().spilled_page_versions >= 20 * CACHE_PAGES);
     for name in ["heap", "tree"] {
-        all_are(old.scan(name, None).unwrap(), 'a');
+        all_are(old.read_table(name).unwrap().scan(None).unwrap(), 'a');
     }
 }
 
@@ -145,11 +147,11 @@ fn a_damaged_version_is_error_824_for_the_snapshot_alone() {
     change(&engine, 'b').commit().unwrap();
     let places = engine.usage().spilled_page_versions as u64;
     (0..places).for_each(|place| volume.damage(FILE, place * 8192 + 4000, &[0xEE; 3]));
-    let error = scanned(old.scan("heap", None).unwrap()).unwrap_err();
+    let error = scanned(old.read_table("heap").unwrap().scan(None).unwrap()).unwrap_err();
     assert!(matches!(error, EngineError::DamagedPage { .. }), "{error}");
     assert_eq!(error.sql_error(), Some(824));
     for name in ["heap", "tree"] {
-        all_are(engine.snapshot().scan(name, None).unwrap(), 'b');
+        all_are(engine.snapshot().read_table(name).unwrap().scan(None).unwrap(), 'b');
     }
     assert_eq!(engine.check().unwrap(), []);
 }

@@ -65,14 +65,21 @@ pub fn contents(engine: &Engine) -> Model {
     tables
         .iter()
         .map(|table| {
-            let rows = scanned(snapshot.scan(&table.name, None).unwrap()).unwrap();
+            let rows = scanned(snapshot.read_table(&table.name).unwrap().scan(None).unwrap()).unwrap();
             assert_eq!(table.rows, rows.len() as u64, "row count of {}", table.name);
             let mut trees = Vec::new();
             if table.clustered.is_some() {
-                trees.push((snapshot.ordered_scan(&table.name, None, None, None).unwrap(), false));
+                trees.push((
+                    snapshot.read_table(&table.name).unwrap().ordered_scan(None, None, None).unwrap(),
+                    false,
+                ));
             }
             for index in &table.indexes {
-                let scan = snapshot.index_scan(&table.name, index.name(), None, None, None).unwrap();
+                let scan = snapshot
+                    .read_table(&table.name)
+                    .unwrap()
+                    .index_scan(index.name(), None, None, None)
+                    .unwrap();
                 trees.push((scan, true));
             }
             for (scan, descends) in trees {
@@ -117,7 +124,7 @@ fn rows(random: &mut Random, most: u64) -> Vec<Row> {
 }
 
 fn addressed(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowId)>, EngineError> {
-    let mut scan = transaction.scan(table, None)?;
+    let mut scan = transaction.read_table(table)?.scan(None)?;
     let mut rows = Vec::new();
     while let Some(batch) = scan.next_with_addresses() {
         let (batch, addresses) = batch?;
@@ -141,7 +148,7 @@ fn loose(random: &mut Random) -> IndexDefinition {
 }
 
 fn located(transaction: &Transaction, table: &str) -> Result<Vec<(Row, RowLocator)>, EngineError> {
-    let mut scan = transaction.scan(table, None)?;
+    let mut scan = transaction.read_table(table)?.scan(None)?;
     let mut rows = Vec::new();
     while let Some(found) = scan.next_with_locators() {
         let (batch, locators) = found?;
@@ -169,7 +176,7 @@ fn change_located(
     chosen.dedup();
     let locators: Vec<RowLocator> = chosen.iter().map(|index| present[*index].1.clone()).collect();
     if random.one_in(2) {
-        transaction.delete_located(name, &locators)?;
+        transaction.open_table(name)?.delete_located(&locators)?;
         chosen.iter().rev().for_each(|index| drop(table.remove(*index)));
     } else {
         let new: Vec<Row> = chosen
@@ -180,7 +187,7 @@ fn change_located(
                 if random.one_in(2) { with_id(id, new) } else { new }
             })
             .collect();
-        transaction.update_located(name, &locators, &batch(&new))?;
+        transaction.open_table(name)?.update_located(&locators, &batch(&new))?;
         for (index, row) in chosen.iter().zip(new) {
             table[*index] = row;
         }
@@ -193,16 +200,22 @@ fn change_located(
 fn change_form(transaction: &mut Transaction, name: &str, random: &mut Random) -> Result<(), EngineError> {
     let table = transaction.table(name).unwrap();
     match (random.below(5), table.indexes.is_empty(), &table.clustered) {
-        (0..2, true, _) => transaction.create_index(name, &index(random)),
-        (0, false, _) => transaction.drop_index(name, "by_id"),
+        (0..2, true, _) => {
+            transaction.open_table(name).and_then(|mut table| table.create_index(&index(random)))
+        }
+        (0, false, _) => transaction.open_table(name).and_then(|mut table| table.drop_index("by_id")),
         (1, false, _) => {
             let compression = (!random.one_in(3)).then(|| compression(random));
             let options = RebuildOptions { fill_factor_percent: Some(100), compression };
-            transaction.rebuild_index_with(name, "by_id", options)
+            transaction.open_table(name).and_then(|mut table| table.rebuild_index_with("by_id", options))
         }
-        (2, _, _) => transaction.rebuild_table(name, Some(random.below(101) as u8)),
-        (_, _, None) => transaction.create_clustered_index(name, &loose(random)),
-        (_, _, Some(_)) => transaction.drop_clustered_index(name),
+        (2, _, _) => {
+            transaction.open_table(name).and_then(|mut table| table.rebuild(Some(random.below(101) as u8)))
+        }
+        (_, _, None) => {
+            transaction.open_table(name).and_then(|mut table| table.create_clustered_index(&loose(random)))
+        }
+        (_, _, Some(_)) => transaction.open_table(name).and_then(|mut table| table.drop_clustered_index()),
     }
 }
 
@@ -218,14 +231,14 @@ fn load(
         sorted: rows.is_sorted_by_key(|row| row.0) && random.one_in(2),
         sort_memory_bytes: 1 << (9 + random.below(8)),
     };
-    let mut writer = transaction.bulk_writer_with(name, options)?;
+    let mut writer = transaction.open_table(name)?.bulk_writer_with(options)?;
     for part in rows.chunks(1 + random.below(30) as usize) {
         if let Err(error) = writer.append(&batch(part)) {
             transaction.abandon_bulk(writer);
             return Err(error);
         }
     }
-    transaction.finish_bulk(name, writer).map(drop)
+    transaction.open_table(name).and_then(|mut table| table.finish_bulk(writer)).map(drop)
 }
 
 /// A batch of keys.
@@ -257,21 +270,21 @@ fn change_keyed(
                 // A statement with a key that exists does nothing at all.
                 let mut rows = rows.clone();
                 rows.push(twice.clone());
-                match transaction.insert(name, &batch(&rows)) {
+                match transaction.open_table(name).and_then(|mut table| table.insert(&batch(&rows))) {
                     Err(EngineError::DuplicateKey { .. }) => {}
                     other => return Err(other.expect_err("a key twice")),
                 }
             }
             match random.one_in(2) {
                 true => load(transaction, name, &rows, random)?,
-                false => drop(transaction.insert(name, &batch(&rows))?),
+                false => drop(transaction.open_table(name)?.insert(&batch(&rows))?),
             }
             table.extend(rows);
         }
         5..8 if !table.is_empty() => {
             let chosen = chosen(random, table);
             let new: Vec<Row> = chosen.iter().map(|index| with_id(table[*index].0, row(random))).collect();
-            transaction.update_keyed(name, &batch(&new))?;
+            transaction.open_table(name)?.update_keyed(&batch(&new))?;
             for (index, row) in chosen.iter().zip(new) {
                 table[*index] = row;
             }
@@ -279,7 +292,7 @@ fn change_keyed(
         _ if !table.is_empty() => {
             let chosen = chosen(random, table);
             let ids: Vec<i32> = chosen.iter().map(|index| table[*index].0).collect();
-            transaction.delete_keys(name, &keys(&ids))?;
+            transaction.open_table(name)?.delete_keys(&keys(&ids))?;
             chosen.iter().rev().for_each(|index| drop(table.remove(*index)));
         }
         _ => {}
@@ -308,10 +321,17 @@ pub fn change(
                 transaction.create_tree(&name, columns(), &key, "p")?;
             }
             2 => transaction.create_tree(&name, columns(), &loose(random), "p")?,
-            _ => transaction.create_compressed_table(&name, columns(), compression(random), "p")?,
+            _ => transaction.create_table_on(
+                &name,
+                columns(),
+                None,
+                compression(random),
+                &bulkwire_store::Placement::default(),
+                "p",
+            )?,
         }
         if random.one_in(2) {
-            transaction.create_index(&name, &index(random))?;
+            transaction.open_table(&name)?.create_index(&index(random))?;
         }
         model.insert(name, Vec::new());
         return Ok(());
@@ -321,20 +341,20 @@ pub fn change(
     let unique = clustered.as_ref().is_some_and(|tree| tree.definition.unique);
     match random.below(20) {
         0 => {
-            transaction.truncate_table(name)?;
+            transaction.open_table(name)?.truncate()?;
             model.get_mut(name).unwrap().clear();
         }
         1 => {
-            transaction.drop_table(name)?;
+            transaction.open_table(name)?.drop()?;
             model.remove(name);
         }
         2 => {
             let new_name = format!("r{}", random.below(1_000_000));
-            transaction.alter_table(name, &new_name, "q")?;
+            transaction.open_table(name)?.alter(&new_name, "q")?;
             let rows = model.remove(name).unwrap();
             model.insert(new_name, rows);
         }
-        3 if random.one_in(2) => transaction.set_compression(name, compression(random))?,
+        3 if random.one_in(2) => transaction.open_table(name)?.set_compression(compression(random))?,
         3 => change_form(transaction, name, random)?,
         4.. if unique => change_keyed(transaction, name, model.get_mut(name).unwrap(), random)?,
         4..9 => {
@@ -352,7 +372,7 @@ pub fn change(
         }
         9..13 => {
             let rows = rows(random, 5);
-            transaction.insert(name, &batch(&rows))?;
+            transaction.open_table(name)?.insert(&batch(&rows))?;
             let table = model.get_mut(name).unwrap();
             table.extend(rows);
             table.sort();
@@ -374,11 +394,11 @@ pub fn change(
             let addresses: Vec<RowId> = chosen.iter().map(|index| present[*index].1).collect();
             let table = model.get_mut(name).unwrap();
             if number < 16 {
-                transaction.delete(name, &addresses)?;
+                transaction.open_table(name)?.delete(&addresses)?;
                 chosen.iter().rev().for_each(|index| drop(table.remove(*index)));
             } else {
                 let new: Vec<Row> = chosen.iter().map(|_| row(random)).collect();
-                transaction.update(name, &addresses, &batch(&new))?;
+                transaction.open_table(name)?.update(&addresses, &batch(&new))?;
                 for (index, row) in chosen.iter().zip(new) {
                     table[*index] = row;
                 }
