@@ -25,7 +25,6 @@ KNOWN_METHODS = {
     ("server", "Work"): 70,
     ("server", "DatabaseTransaction"): 54,
     ("server", "Transaction"): 42,
-    ("store", "Transaction"): 131,
     ("store", "HeapWriter"): 68,
     ("store", "Engine"): 55,
     ("store", "Allocator"): 48,

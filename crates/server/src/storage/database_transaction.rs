@@ -11,7 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
-use store::{BulkOptions, BulkWriter, EngineError, RowLocator, StrungForm, StrungRows};
+use store::{BulkOptions, BulkWriter, EngineError, RebuildOptions, RowLocator, StrungForm, StrungRows};
 
 use crate::storage::columns::TableForm;
 use crate::storage::database::{Forms, info, object_of};
@@ -305,8 +305,8 @@ impl DatabaseTransaction {
         self.insert_waiting(&table)?;
         let inner = self.open()?;
         match index {
-            Some(index) => inner.open(&table).rebuild_index(index, None)?,
-            None => inner.open(&table).rebuild(None)?,
+            Some(index) => inner.open(&table).rebuild_index(index, RebuildOptions::default())?,
+            None => inner.open(&table).rebuild(RebuildOptions::default())?,
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use query::KeyTree;
 use store::catalogue::Table;
 use store::record::kind::Place;
 use store::{
-    Compression, EngineError, FilterTerm, FilterTest, IndexDefinition, KeyColumn, Placement, WriteTable,
+    Compression, EngineError, FilterTerm, FilterTest, IndexDefinition, KeyColumn, Placement, RebuildOptions,
+    WriteTable,
 };
 use tsql::file_group::FileGroups;
 use tsql::index::DataCompression;
@@ -129,7 +130,7 @@ impl TableTrees {
             (_, None) => table.drop_clustered_index()?,
         }
         if self.compression != present.compression && !written {
-            table.set_compression(self.compression)?;
+            table.rebuild(RebuildOptions::compressed(self.compression))?;
         }
         let missing = self.indexes.iter().filter(|wanted| !own.contains(wanted));
         missing.into_iter().try_for_each(|wanted| wanted.create(table))

@@ -9,6 +9,7 @@ use crate::disk::files;
 use crate::error::EngineError;
 use crate::page::EXTENT_BYTES;
 use crate::page::unit::CATALOGUE;
+use crate::transaction::alter::RebuildOptions;
 
 impl Engine {
     /// Cuts the free end off a data file, down to this size if so much is free there. Nothing is moved. Returns its size in bytes.
@@ -47,7 +48,7 @@ impl Engine {
             drop(snapshot);
             for table in tables.iter().filter(|table| table.object != CATALOGUE) {
                 let mut transaction = self.begin();
-                transaction.open(table).rebuild(None)?;
+                transaction.open(table).rebuild(RebuildOptions::default())?;
                 transaction.commit()?;
             }
             self.shared.release_given_up()?;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::Transaction;
+use super::change_alone::redefine;
 use super::change_alone::{clear, give_up, give_up_unit, plant};
 use super::load::{BulkOptions, BulkWriter, attach_finished, fill_indexes};
 use super::rows::with_heap;
-use super::write_table::{WriteTable, redefine};
+use super::unit_of_work::Transaction;
+use super::write_table::WriteTable;
 use crate::catalogue::Table;
 use crate::error::EngineError;
 use crate::heap::build::Fill;
@@ -32,6 +33,16 @@ pub struct RebuildOptions {
 }
 
 impl RebuildOptions {
+    /// Pages of trees filled so far; None: as was declared.
+    pub fn filled(fill_factor_percent: Option<u8>) -> Self {
+        Self { fill_factor_percent, compression: None }
+    }
+
+    /// Rows kept with this compression.
+    pub fn compressed(compression: Compression) -> Self {
+        Self { fill_factor_percent: None, compression: Some(compression) }
+    }
+
     fn apply(self, definition: &mut IndexDefinition) {
         definition.fill_factor_percent = self.fill_factor_percent.unwrap_or(definition.fill_factor_percent);
         definition.compression = self.compression.or(definition.compression);
@@ -108,13 +119,8 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Gives a nonclustered index dense pages, or as full as `fill_factor_percent` says; None: as it was declared.
-    pub fn rebuild_index(&mut self, index: &str, fill_factor_percent: Option<u8>) -> Result<(), EngineError> {
-        self.rebuild_index_with(index, RebuildOptions { fill_factor_percent, ..Default::default() })
-    }
-
     /// Writes a nonclustered index anew.
-    pub fn rebuild_index_with(&mut self, index: &str, options: RebuildOptions) -> Result<(), EngineError> {
+    pub fn rebuild_index(&mut self, index: &str, options: RebuildOptions) -> Result<(), EngineError> {
         let object = self.alone(LockMode::SchM)?;
         let name = Arc::clone(&self.name);
         self.transaction.guarded(|this| {
@@ -134,14 +140,9 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Writes a table and its indexes anew: dense pages, no forwarded rows; a tree as full as `fill_factor_percent` says (None: as it
-    /// was declared).
-    pub fn rebuild(&mut self, fill_factor_percent: Option<u8>) -> Result<(), EngineError> {
-        self.rebuild_with(RebuildOptions { fill_factor_percent, ..Default::default() })
-    }
-
-    /// Writes a table and its indexes anew, the rows of the table with these options; its indexes keep theirs.
-    pub fn rebuild_with(&mut self, options: RebuildOptions) -> Result<(), EngineError> {
+    /// Writes a table and its indexes anew: dense pages, no forwarded rows. The rows of the table have these options, and are written
+    /// as a bulk load writes them; its indexes keep theirs (`ALTER TABLE … REBUILD`).
+    pub fn rebuild(&mut self, options: RebuildOptions) -> Result<(), EngineError> {
         self.reload(|old| {
             let mut reload = Reload::same(old);
             if let Some(key) = &mut reload.key {
@@ -174,23 +175,6 @@ impl WriteTable<'_> {
     /// Turns a clustered table into a heap, which keeps its compression. Its indexes are built anew.
     pub fn drop_clustered_index(&mut self) -> Result<(), EngineError> {
         self.reload(|old| Ok(Reload { key: None, ..Reload::same(old) }))
-    }
-
-    /// Gives the rows of a table another compression: all are written anew as a bulk load writes them, into full pages that are
-    /// compressed as the setting says (`ALTER TABLE … REBUILD WITH (DATA_COMPRESSION = …)`). Its indexes keep theirs.
-    pub fn set_compression(&mut self, compression: Compression) -> Result<(), EngineError> {
-        let compression = Some(compression);
-        self.rebuild_with(RebuildOptions { compression, ..Default::default() })
-    }
-
-    /// The same for a nonclustered index (`ALTER INDEX … REBUILD WITH (DATA_COMPRESSION = …)`).
-    pub fn set_index_compression(
-        &mut self,
-        index: &str,
-        compression: Compression,
-    ) -> Result<(), EngineError> {
-        let compression = Some(compression);
-        self.rebuild_index_with(index, RebuildOptions { compression, ..Default::default() })
     }
 
     /// Writes all rows of a table anew, in another form.

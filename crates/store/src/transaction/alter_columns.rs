@@ -6,8 +6,9 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_n
 use arrow::compute::{CastOptions, cast_with_options, take};
 
 use super::alter::{OldRows, Reload, start_reload};
+use super::change_alone::redefine;
 use super::load::{BulkWriter, finish_bulk_and, lend};
-use super::write_table::{WriteTable, redefine};
+use super::write_table::WriteTable;
 use crate::catalogue::Table;
 use crate::error::EngineError;
 use crate::lock::LockMode;

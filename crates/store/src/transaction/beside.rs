@@ -6,27 +6,14 @@ use arrow::array::RecordBatch;
 
 use super::locks::acquire;
 use super::rows::with_rows;
+use super::unit_of_work::no_table;
 use super::write_table::WriteTable;
-use super::{EngineError, Transaction, no_table};
 use crate::catalogue::tree_of;
 use crate::database::snapshot::Snapshot;
+use crate::error::EngineError;
 use crate::lock::{LockMode, Resource};
-use crate::page::unit::CATALOGUE;
 use crate::tree::index::RowLocator;
 use crate::tree::{descend, keys_of};
-
-/// A table that is to be had alone must be as the transaction reads it.
-pub(super) fn check_unchanged(transaction: &Transaction, object: u32) -> Result<(), EngineError> {
-    let Some(base) = transaction.reads.base().filter(|_| object != CATALOGUE) else { return Ok(()) };
-    let catalogue = transaction.catalogue();
-    let now = catalogue.tables.get(object);
-    match (base.table_of(object), now) {
-        (Some(then), Some(now)) if !Arc::ptr_eq(then, now) => {
-            Err(EngineError::UpdateConflict { table: now.name.to_string() })
-        }
-        _ => Ok(()),
-    }
-}
 
 impl WriteTable<'_> {
     /// Locks the pages of rows that this transaction is about to change, and ends [`Reads::pin`](super::reads::Reads::pin).

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::beside::check_unchanged;
-use super::locks::lock;
+use super::locks::{lock, share_catalogue};
 use super::rows::with_heap;
-use super::{EngineError, Transaction, Work, no_table};
+use super::unit_of_work::{Transaction, Work, no_table};
 use crate::catalogue::Table;
+use crate::error::EngineError;
 use crate::lock::LockMode;
 use crate::page::PageId;
-use crate::page::unit::Unit;
+use crate::page::unit::{CATALOGUE, Unit};
 use crate::tree::index::{IndexDefinition, Tree};
 
 /// Locks a table and makes its working copy.
@@ -101,4 +101,24 @@ pub(super) fn check_locked(transaction: &Transaction, object: u32, name: &str) -
         }
     };
     if is_there { Ok(()) } else { Err(no_table(name)) }
+}
+
+/// A table that is to be had alone must be as the transaction reads it.
+fn check_unchanged(transaction: &Transaction, object: u32) -> Result<(), EngineError> {
+    let Some(base) = transaction.reads.base().filter(|_| object != CATALOGUE) else { return Ok(()) };
+    let catalogue = transaction.catalogue();
+    let now = catalogue.tables.get(object);
+    match (base.table_of(object), now) {
+        (Some(then), Some(now)) if !Arc::ptr_eq(then, now) => {
+            Err(EngineError::UpdateConflict { table: now.name.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The commit writes the definition of a table once more.
+pub(super) fn redefine(transaction: &mut Transaction, object: u32) -> Result<(), EngineError> {
+    share_catalogue(transaction)?;
+    transaction.work.redefined.insert(u64::from(object), ());
+    Ok(())
 }

@@ -25,7 +25,7 @@ impl WriteTable<'_> {
         self.transaction.settle();
         self.transaction.check()?;
         lock_for_adding(self.transaction, self.object)?;
-        let table = self.current()?;
+        let table = self.definition()?;
         fits(&table.layout, batch)?;
         self.transaction.work.pending.entry(self.object).or_default().push(batch.clone());
         Ok(())

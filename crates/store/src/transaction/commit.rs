@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::end::{insert_all_pending, prepare, publish, roll_back_all, write_definitions};
-use super::{EngineError, Transaction};
+use super::end::{insert_all_pending, prepare, publish, write_definitions};
+use super::unit_of_work::Transaction;
+use super::unit_of_work::roll_back_all;
 use crate::cache::pager::LogPosition;
 use crate::database::shared::Shared;
+use crate::error::EngineError;
 use crate::figures::count;
 use crate::lock::turns::Turn;
 use crate::log::{Log, Operation};

@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use super::leftover::settle_all;
 use super::rows::{delete_rows, insert_rows};
-use super::{EngineError, Transaction};
+use super::unit_of_work::Transaction;
 use crate::catalogue::definition;
 use crate::database::shared::GivenUp;
-use crate::figures::count;
-use crate::log::Operation;
-use crate::page::lsn::Lsn;
+use crate::error::EngineError;
 use crate::page::unit::CATALOGUE;
 use crate::page::{ExtentId, UnitId};
 
@@ -83,52 +80,4 @@ pub(super) fn publish(transaction: &mut Transaction) -> u64 {
     }
     transaction.shared.allocator.publish_units(transaction.id);
     sequence
-}
-
-pub(super) fn roll_back_all(transaction: &mut Transaction) {
-    if std::mem::replace(&mut transaction.ended, true) {
-        return;
-    }
-    settle_all(transaction);
-    let allocated = std::mem::take(&mut transaction.allocated);
-    let undone = undo(transaction, Lsn::ZERO)
-        .and_then(|()| transaction.shared.pager.end(transaction.id, Operation::End, || ()))
-        .map(|logged| count(&transaction.shared.counters.rolled_back, u64::from(logged.is_some())));
-    // The pages are not what they should be; the next recovery undoes it.
-    let shut = |error: EngineError| {
-        transaction.shared.pager.log.shut(format!("a transaction could not be undone: {error}"))
-    };
-    let is_undone = undone.map_err(shut).is_ok();
-    transaction.shared.pager.versions.roll_back(transaction.id);
-    transaction.shared.locks.release_all(transaction.id);
-    if is_undone {
-        // Only now: the next owner of an extent locks its pages.
-        give_back(transaction, allocated).map_err(shut).ok();
-    }
-    if transaction.shared.pager.log.lacks_space() && transaction.shared.pager.log.is_shut().is_none() {
-        // It may give up old log. If it fails, there is no more room than before.
-        transaction.shared.checkpoint().ok();
-    }
-}
-
-pub(super) fn undo(transaction: &Transaction, until: Lsn) -> Result<(), EngineError> {
-    // Until splits are undone, nobody follows the trees.
-    let _latches = transaction.shared.latches.take(transaction.claims.restructured());
-    transaction.shared.pager.undo(transaction.id, until)
-}
-
-pub(super) fn give_back(transaction: &Transaction, extents: Vec<ExtentId>) -> Result<(), EngineError> {
-    if !extents.is_empty() {
-        // A minimally logged load may fill them at once, past the log. If then the power goes, this undoing must be known:
-        // done once more, it would find pages that are no longer what they were.
-        let undone = transaction.shared.pager.log.position();
-        match transaction.shared.pager.log.flush(undone) {
-            Err(error) if error.is_log_full() => transaction.shared.release_when_durable(undone, extents),
-            flushed => {
-                flushed?;
-                transaction.shared.allocator.release(extents);
-            }
-        }
-    }
-    transaction.shared.allocator.take_back_undone(transaction.id)
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::load::undo_load;
-use super::{Savepoint, Transaction};
+use super::unit_of_work::Savepoint;
 use crate::database::shared::Shared;
 use crate::page::ExtentId;
 
@@ -25,7 +24,7 @@ pub(crate) struct Leftover {
 pub(crate) struct Leftovers {
     shared: Arc<Shared>,
     /// None: the transaction has ended.
-    waiting: Mutex<Option<Vec<Leftover>>>,
+    pub(super) waiting: Mutex<Option<Vec<Leftover>>>,
 }
 
 impl Leftovers {
@@ -48,36 +47,7 @@ impl Leftovers {
         }
     }
 
-    fn take(&self) -> Vec<Leftover> {
+    pub(super) fn take(&self) -> Vec<Leftover> {
         self.waiting.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
-}
-
-impl Transaction {
-    /// Undoes the loads of writers that were dropped before they had ended.
-    pub(crate) fn settle(&mut self) {
-        for Leftover { allocated, start, .. } in self.leftovers.take() {
-            self.allocated.extend(allocated);
-            self.open_writers = self.open_writers.saturating_sub(1);
-            undo_load(self, start);
-        }
-    }
-}
-
-/// Takes over the extents of such writers that began after a savepoint, because everything since is undone. False: others began
-/// before it.
-pub(super) fn settle_since(transaction: &mut Transaction, savepoint: &Savepoint) -> bool {
-    let (later, earlier): (Vec<_>, Vec<_>) =
-        transaction.leftovers.take().into_iter().partition(|leftover| leftover.began >= savepoint.number);
-    transaction.open_writers = transaction.open_writers.saturating_sub(later.len() as u64);
-    transaction.allocated.extend(later.into_iter().flat_map(|leftover| leftover.allocated));
-    let settled = earlier.is_empty();
-    earlier.into_iter().for_each(|leftover| transaction.leftovers.leave(leftover));
-    settled
-}
-
-/// The transaction is being undone as a whole: all extents of dropped writers. What is dropped later is free at once.
-pub(super) fn settle_all(transaction: &mut Transaction) {
-    let left = transaction.leftovers.waiting.lock().take().unwrap_or_default();
-    transaction.allocated.extend(left.into_iter().flat_map(|leftover| leftover.allocated));
 }

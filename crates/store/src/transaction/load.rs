@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{BinaryArray, RecordBatch};
 
+use super::leftover::{Leftover, Leftovers};
 use super::locks::lock_for_adding;
 use super::rows::with_heap;
+use super::unit_of_work::{Savepoint, Transaction, no_table, undo_load};
 use super::write_table::WriteTable;
-use super::{Leftover, Leftovers, Savepoint, Transaction, no_table};
 use crate::catalogue::{Filled, Table};
 use crate::database::shared::Shared;
 use crate::error::EngineError;
@@ -351,10 +352,10 @@ impl WriteTable<'_> {
 
     fn table_for_load(&mut self) -> Result<Arc<Table>, EngineError> {
         let alone = |table: &Table| table.clustered.is_some() || !table.indexes.is_empty();
-        if !alone(&*self.current()?) {
+        if !alone(&*self.definition()?) {
             lock_for_adding(self.transaction, self.object)?;
             // It may have been dropped, or given a key, while this transaction waited.
-            let table = self.current()?;
+            let table = self.definition()?;
             if !alone(&table) {
                 return Ok(table);
             }
@@ -420,16 +421,6 @@ pub(super) fn finish_bulk_and(
         undo_load(transaction, start);
     }
     done
-}
-
-/// Undoes a load that has failed.
-pub(super) fn undo_load(transaction: &mut Transaction, start: Option<(Savepoint, u64)>) {
-    let alone = start
-        .filter(|(_, savepoints)| transaction.open_writers == 0 && *savepoints == transaction.savepoints);
-    transaction.failed = match alone {
-        Some((savepoint, _)) if !transaction.failed => transaction.rollback_to(&savepoint).is_err(),
-        _ => true,
-    };
 }
 
 pub(super) fn attach_finished(

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::{CATALOGUE, EngineError, Transaction};
+use super::unit_of_work::Transaction;
+use crate::error::EngineError;
 use crate::error::LockError;
 use crate::lock::{LockMode, Request, Resource};
+use crate::page::unit::CATALOGUE;
 
 /// How a transaction waits for locks.
 #[derive(Debug)]

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{EngineError, Transaction};
+use super::unit_of_work::Transaction;
 use crate::catalogue::Table;
 use crate::database::shared::Shared;
 use crate::database::snapshot::Snapshot;
+use crate::error::EngineError;
 
 /// Which commits a transaction reads.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Reads {
         }
     }
 
-    /// From now on until [`WriteTable::claim_rows`](super::WriteTable::claim_rows), rows are read as they are committed now, and as this
+    /// From now on until [`WriteTable::claim_rows`](super::write_table::WriteTable::claim_rows), rows are read as they are committed now, and as this
     /// transaction has made them.
     pub fn pin(&mut self) {
         if self.pinned.is_some() {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::{EngineError, Transaction, no_table};
+use super::unit_of_work::{Transaction, no_table};
+use crate::error::EngineError;
 use crate::heap::HeapWriter;
 use crate::heap::claims::Beside;
 use crate::page::RowId;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::change_alone::{check_locked, clear, give_up, lock_in, plant, work_on};
+use super::change_alone::{check_locked, clear, give_up, lock_in, plant, redefine, work_on};
 use super::locks::{claim_name, lock, lock_name, share_catalogue};
-use super::{EngineError, Transaction, no_table};
+use super::unit_of_work::{Transaction, no_table};
 use crate::catalogue::Table;
+use crate::error::EngineError;
 use crate::error::LockError;
 use crate::lock::{LockMode, Resource};
 
@@ -21,8 +22,12 @@ pub struct WriteTable<'t> {
 
 impl WriteTable<'_> {
     /// The table as it is now, without the rows that wait for the commit.
+    ///
+    /// # Errors
+    /// 208: it has been dropped or renamed since the handle was made.
     pub fn definition(&self) -> Result<Arc<Table>, EngineError> {
-        self.current()
+        let table = self.transaction.table_of(self.object).filter(|table| table.name == self.name);
+        table.ok_or_else(|| no_table(&self.name))
     }
 
     /// Takes a lock on the table, or strengthens one. It is kept until the transaction ends.
@@ -113,17 +118,4 @@ impl WriteTable<'_> {
         check_locked(self.transaction, self.object, &self.name)?;
         Ok(self.object)
     }
-
-    /// The table as it is now, if it still has its name.
-    pub(super) fn current(&self) -> Result<Arc<Table>, EngineError> {
-        let table = self.transaction.table_of(self.object).filter(|table| table.name == self.name);
-        table.ok_or_else(|| no_table(&self.name))
-    }
-}
-
-/// The commit writes the definition of a table once more.
-pub(super) fn redefine(transaction: &mut Transaction, object: u32) -> Result<(), EngineError> {
-    share_catalogue(transaction)?;
-    transaction.work.redefined.insert(u64::from(object), ());
-    Ok(())
 }

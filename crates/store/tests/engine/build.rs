@@ -323,11 +323,11 @@ fn the_fill_factor_holds_when_a_tree_is_built_and_not_if_it_has_held_rows() {
     assert_eq!(pages("held"), 4000_u64.div_ceil(83) + 1);
     // A rebuild honours it again.
     let mut transaction = engine.begin();
-    transaction.open_table("held").unwrap().rebuild(None).unwrap();
+    transaction.open_table("held").unwrap().rebuild(bulkwire_store::RebuildOptions::default()).unwrap();
     transaction.commit().unwrap();
     assert_eq!(pages("held"), 500 + 1);
     let mut transaction = engine.begin();
-    transaction.open_table("held").unwrap().rebuild(Some(0)).unwrap();
+    transaction.open_table("held").unwrap().rebuild(bulkwire_store::RebuildOptions::filled(Some(0))).unwrap();
     transaction.commit().unwrap();
     assert_eq!(pages("held"), 4000_u64.div_ceil(83) + 1);
     assert_eq!(read(&engine, "held"), rows(0..4000));

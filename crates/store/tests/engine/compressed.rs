@@ -170,7 +170,7 @@ fn a_row_compressed_tree_has_as_many_pages_as_its_records_need() {
     assert_eq!(lengths, [10, 12, 6, 12]);
     // Half full.
     let half = bulkwire_store::RebuildOptions { fill_factor_percent: Some(50), compression: None };
-    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild_with(half)));
+    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild(half)));
     assert_eq!(engine.snapshot().table("t").unwrap().data_pages(), 100_000_u64.div_ceil(4048 / 12) + 1);
 }
 
@@ -197,7 +197,10 @@ fn full_leaves_are_compressed_before_they_split() {
             let (leaves, above) = compressed_pages(&engine, TABLE);
             assert_eq!((leaves > 4, above), (compression == Compression::Page, 0), "{leaves}");
             assert_eq!(counts.successes > 4, compression == Compression::Page, "{counts:?}");
-            commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild(None)));
+            commit(&engine, |t| {
+                t.open_table("t")
+                    .and_then(|mut table| table.rebuild(bulkwire_store::RebuildOptions::default()))
+            });
             assert_eq!(in_order(&engine), rows);
             pages.push(engine.snapshot().table("t").unwrap().data_pages());
         }
@@ -344,9 +347,21 @@ fn change(transaction: &mut Transaction, rows: &mut Vec<Row>, unique: bool, rand
         6 => {
             let to = ALL[random.below(3) as usize];
             match random.below(5) {
-                0 => transaction.open_table("t").unwrap().set_compression(to).unwrap(),
-                1 => transaction.open_table("t").unwrap().set_index_compression("a", to).unwrap(),
-                2 => transaction.open_table("t").unwrap().set_index_compression("b", to).unwrap(),
+                0 => transaction
+                    .open_table("t")
+                    .unwrap()
+                    .rebuild(bulkwire_store::RebuildOptions::compressed(to))
+                    .unwrap(),
+                1 => transaction
+                    .open_table("t")
+                    .unwrap()
+                    .rebuild_index("a", bulkwire_store::RebuildOptions::compressed(to))
+                    .unwrap(),
+                2 => transaction
+                    .open_table("t")
+                    .unwrap()
+                    .rebuild_index("b", bulkwire_store::RebuildOptions::compressed(to))
+                    .unwrap(),
                 _ => {}
             }
         }
@@ -402,14 +417,21 @@ fn a_table_and_its_indexes_change_their_compression_by_themselves() {
     {
         let held = engine.snapshot();
         estimated.push(held.estimate_compression("t", table).unwrap().requested_bytes / 8192);
-        commit(&engine, |t| t.open_table("t").and_then(|mut open| open.set_compression(table)));
+        commit(&engine, |t| {
+            t.open_table("t")
+                .and_then(|mut open| open.rebuild(bulkwire_store::RebuildOptions::compressed(table)))
+        });
         measured.push(sizes(&engine).0);
         known.push(((table, index), sizes(&engine)));
         index = ALL[known.len() % 3];
         let snapshot = engine.snapshot();
         estimated.push(snapshot.estimate_index_compression("t", "i", index).unwrap().requested_bytes / 8192);
         drop(snapshot);
-        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.set_index_compression("i", index)));
+        commit(&engine, |t| {
+            t.open_table("t").and_then(|mut table| {
+                table.rebuild_index("i", bulkwire_store::RebuildOptions::compressed(index))
+            })
+        });
         measured.push(sizes(&engine).1);
         known.push(((table, index), sizes(&engine)));
         assert_eq!((in_order(&engine), through(&engine, "i")), (rows.clone(), ordered.clone()));

@@ -258,7 +258,9 @@ fn a_rebuild_makes_pages_dense_and_removes_forwarding() {
     let before = pages(&engine);
     let expected = sorted(given(0..3000).iter().map(grown).collect());
     let kept = engine.snapshot();
-    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild(None)));
+    commit(&engine, |t| {
+        t.open_table("t").and_then(|mut table| table.rebuild(bulkwire_store::RebuildOptions::default()))
+    });
     // 4 + 4 + 3 + 4 + 290 = 305 bytes (the last column is null: no entry) and a slot: 26 in a page.
     assert_eq!(pages(&engine), 3000_u64.div_ceil(26));
     assert!(before > pages(&engine));
@@ -274,7 +276,11 @@ fn a_rebuild_makes_pages_dense_and_removes_forwarding() {
     let size = |engine: &Engine| engine.snapshot().table("t").unwrap().extents();
     drop(kept);
     let dense = size(&engine);
-    commit(&engine, |t| t.open_table("t").and_then(|mut table| table.rebuild_index("by_text", Some(20))));
+    commit(&engine, |t| {
+        t.open_table("t").and_then(|mut table| {
+            table.rebuild_index("by_text", bulkwire_store::RebuildOptions::filled(Some(20)))
+        })
+    });
     assert!(size(&engine) > dense);
     assert_eq!(sorted(through(&engine, "by_text", None)), expected);
 }
@@ -419,7 +425,10 @@ fn a_definition_alone_changes_where_rows_need_not_know_of_it() {
         commit(&engine, |t| {
             t.open_table("t").and_then(|mut table| table.bulk_load(&[batch(&given(0..1500))])).map(drop)
         });
-        commit(&engine, |t| t.open_table("t").and_then(|mut table| table.set_compression(compression)));
+        commit(&engine, |t| {
+            t.open_table("t")
+                .and_then(|mut table| table.rebuild(bulkwire_store::RebuildOptions::compressed(compression)))
+        });
         let (old, rows) = (narrow(), through_rows(&engine));
         let written = engine.usage().log_written_bytes;
         commit(&engine, |t| {

@@ -207,11 +207,11 @@ fn change_form(transaction: &mut Transaction, name: &str, random: &mut Random) -
         (1, false, _) => {
             let compression = (!random.one_in(3)).then(|| compression(random));
             let options = RebuildOptions { fill_factor_percent: Some(100), compression };
-            transaction.open_table(name).and_then(|mut table| table.rebuild_index_with("by_id", options))
+            transaction.open_table(name).and_then(|mut table| table.rebuild_index("by_id", options))
         }
-        (2, _, _) => {
-            transaction.open_table(name).and_then(|mut table| table.rebuild(Some(random.below(101) as u8)))
-        }
+        (2, _, _) => transaction.open_table(name).and_then(|mut table| {
+            table.rebuild(bulkwire_store::RebuildOptions::filled(Some(random.below(101) as u8)))
+        }),
         (_, _, None) => {
             transaction.open_table(name).and_then(|mut table| table.create_clustered_index(&loose(random)))
         }
@@ -354,7 +354,9 @@ pub fn change(
             let rows = model.remove(name).unwrap();
             model.insert(new_name, rows);
         }
-        3 if random.one_in(2) => transaction.open_table(name)?.set_compression(compression(random))?,
+        3 if random.one_in(2) => transaction
+            .open_table(name)?
+            .rebuild(bulkwire_store::RebuildOptions::compressed(compression(random)))?,
         3 => change_form(transaction, name, random)?,
         4.. if unique => change_keyed(transaction, name, model.get_mut(name).unwrap(), random)?,
         4..9 => {
