@@ -156,7 +156,7 @@ impl<'a> HeapWriter<'a> {
             above.push(std::mem::replace(&mut page, below));
         }
         if !above.is_empty() {
-            let mut entry = Some(self.entry_of_split(tree, &page, slot, row)?);
+            let mut entry = Some(self.tree(tree).entry_of_split(&page, slot, row)?);
             while let (Some(record), Some(upper)) = (entry.take(), above.pop()) {
                 if !self.try_claim(upper.id()) {
                     drop(latch);

@@ -5,27 +5,26 @@ use std::sync::Arc;
 
 use arrow::array::BinaryArray;
 
-use super::HeapWriter;
+use super::tree_writer::TreeWriter;
 use crate::error::EngineError;
 use crate::log::Change;
 use crate::page::{CAPACITY_BYTES, HEADER_BYTES, Page, PageId, SLOT_BYTES};
 use crate::record::BoundBatch;
 use crate::record::compress::Compression;
 use crate::record::stored::StoredRow;
-use crate::tree::index::Tree;
 use crate::tree::{PageKeys, Place, child, damaged, duplicate, find, stored};
 
 /// What the log takes for a row besides its bytes, about.
 const RECORD_BYTES: usize = 46;
 
-impl HeapWriter<'_> {
+impl TreeWriter<'_, '_> {
     /// Adds rows with these keys, which rise: as long as they belong in the same leaf, the tree is not descended again.
     pub(crate) fn insert_rising(
         &mut self,
-        tree: &Tree,
         rows: &BoundBatch<'_>,
         keys: &BinaryArray,
     ) -> Result<(), EngineError> {
+        let tree = self.tree;
         // A leaf, and the least key that does not belong there.
         let mut known: Option<(PageId, Option<Vec<u8>>)> = None;
         let mut row = 0;
@@ -34,10 +33,10 @@ impl HeapWriter<'_> {
             let within = known.take().filter(|(_, end)| end.as_ref().is_none_or(|end| key < end.as_slice()));
             let (id, end) = match within {
                 Some(within) => within,
-                None => self.leaf_for(tree, key)?,
+                None => self.leaf_for(key)?,
             };
-            let page = self.shared.pager.cache.read(id)?;
-            let taken = self.insert_into_leaf(tree, &page, rows, keys, row, end.as_deref())?;
+            let page = self.heap.shared.pager.cache.read(id)?;
+            let taken = self.insert_into_leaf(&page, rows, keys, row, end.as_deref())?;
             if taken > 0 {
                 known = Some((id, end));
                 row += taken;
@@ -51,14 +50,14 @@ impl HeapWriter<'_> {
             };
             let run = run(rows, keys, row, next.as_deref());
             if page.slot_count() == 0 || run.is_empty() || id == tree.root {
-                self.make_room(tree, &page, slot, &record)?;
-            } else if tree.layout.compression == Compression::Page && self.compress_leaf(tree, &page)? {
+                self.make_room(&page, slot, &record)?;
+            } else if tree.layout.compression == Compression::Page && self.compress_leaf(&page)? {
                 known = Some((id, end));
             } else if slot < page.slot_count() {
-                self.split_at(tree, &page, slot, &record)?;
+                self.split_at(&page, slot, &record)?;
             } else {
                 row = run.end;
-                known = Some((self.append_leaves(tree, &page, rows, keys, run)?, end));
+                known = Some((self.append_leaves(&page, rows, keys, run)?, end));
             }
         }
         Ok(())
@@ -68,13 +67,13 @@ impl HeapWriter<'_> {
     /// as another content of the page, if that is shorter. Returns how many.
     fn insert_into_leaf(
         &self,
-        tree: &Tree,
         page: &Arc<Page>,
         rows: &BoundBatch<'_>,
         keys: &BinaryArray,
         first: usize,
         end: Option<&[u8]>,
     ) -> Result<usize, EngineError> {
+        let tree = self.tree;
         let mut image = (**page).clone();
         let mut changes = Vec::new();
         let mut logged_bytes = 0;
@@ -100,7 +99,7 @@ impl HeapWriter<'_> {
         if logged_bytes > RECORD_BYTES + in_use(page) + in_use(&image) {
             self.reformat(page, image)?;
         } else {
-            changes.into_iter().try_for_each(|change| self.must_change(change))?;
+            changes.into_iter().try_for_each(|change| self.heap.must_change(change))?;
         }
         Ok(taken)
     }
@@ -109,46 +108,46 @@ impl HeapWriter<'_> {
     /// the last one.
     fn append_leaves(
         &mut self,
-        tree: &Tree,
         page: &Arc<Page>,
         rows: &BoundBatch<'_>,
         keys: &BinaryArray,
         run: Range<usize>,
     ) -> Result<PageId, EngineError> {
+        let tree = self.tree;
         let (before, after) = (page.id(), page.next());
-        let first = self.new_tree_page(tree, 0)?;
+        let first = self.new_tree_page(0)?;
         self.link(before, |(previous, _)| (previous, first))?;
         let (mut id, mut previous) = (first, before);
         let mut entries = Vec::new();
         let mut next_row = run.start;
         while next_row < run.end {
-            let mut image = self.empty_page(tree, id, 0);
-            let leaf = self.fill_leaf(tree, &mut image, rows, keys, next_row..run.end)?;
+            let mut image = self.empty_page(id, 0);
+            let leaf = self.fill_leaf(&mut image, rows, keys, next_row..run.end)?;
             let entry = tree.key.index_record(&tree.layout, StoredRow::whole(&rows.record(next_row)), id);
             entries.push(entry.ok_or_else(|| damaged(id, "a key cannot be read"))?);
             next_row = leaf.end;
-            let next = if next_row < run.end { self.new_tree_page(tree, 0)? } else { after };
+            let next = if next_row < run.end { self.new_tree_page(0)? } else { after };
             image.set_links(previous, next);
-            self.must_change(Change::Format { page: id, image: Box::new(image) })?;
+            self.heap.must_change(Change::Format { page: id, image: Box::new(image) })?;
             previous = id;
             id = next;
         }
         if after.is_some() {
             self.link(after, |(_, next)| (previous, next))?;
         }
-        entries.iter().try_for_each(|entry| self.insert_entry(tree, 1, entry))?;
+        entries.iter().try_for_each(|entry| self.insert_entry(1, entry))?;
         Ok(previous)
     }
 
     /// Fills a new leaf with as many rows as it takes, compressed when it is full. Returns which it took.
     fn fill_leaf(
         &self,
-        tree: &Tree,
         image: &mut Page,
         rows: &BoundBatch<'_>,
         keys: &BinaryArray,
         of: Range<usize>,
     ) -> Result<Range<usize>, EngineError> {
+        let tree = self.tree;
         for row in of.clone() {
             let record = rows.record(row);
             if row > of.start && keys.value(row) <= keys.value(row - 1) {
@@ -157,7 +156,7 @@ impl HeapWriter<'_> {
             let slot = image.slot_count();
             while !image.insert(slot, &stored(image, &record)?, true) {
                 let compressed = match tree.layout.compression {
-                    Compression::Page => self.compressed(tree, image),
+                    Compression::Page => self.compressed(image),
                     _ => None,
                 };
                 match compressed {
@@ -175,15 +174,16 @@ impl HeapWriter<'_> {
         page: PageId,
         change: impl FnOnce((PageId, PageId)) -> (PageId, PageId),
     ) -> Result<(), EngineError> {
-        let present = self.shared.pager.cache.read(page)?;
+        let present = self.heap.shared.pager.cache.read(page)?;
         let before = (present.previous(), present.next());
-        self.must_change(Change::Links { page, before, after: change(before) })
+        self.heap.must_change(Change::Links { page, before, after: change(before) })
     }
 
     /// The leaf in which a key belongs, and the least key that does not belong there.
-    fn leaf_for(&self, tree: &Tree, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
+    fn leaf_for(&self, key: &[u8]) -> Result<(PageId, Option<Vec<u8>>), EngineError> {
+        let tree = self.tree;
         let mut end = None;
-        let mut page = self.shared.pager.cache.read(tree.root)?;
+        let mut page = self.heap.shared.pager.cache.read(tree.root)?;
         while page.level() > 0 {
             let keys = PageKeys::new(tree, &page)?;
             let slot = match keys.find(key)? {
@@ -193,7 +193,7 @@ impl HeapWriter<'_> {
             if slot < page.slot_count() {
                 end = Some(keys.at(slot)?);
             }
-            let below = self.shared.pager.cache.read(child(tree, &page, key)?)?;
+            let below = self.heap.shared.pager.cache.read(child(tree, &page, key)?)?;
             if below.level().checked_add(1) != Some(page.level()) {
                 return Err(damaged(below.id(), "it is not one level below the page that leads to it"));
             }

@@ -42,7 +42,7 @@ impl HeapWriter<'_> {
         let mut addresses = Vec::new();
         for row in 0..bound.rows() {
             match &tree {
-                Some(tree) => self.insert_keyed(tree, &bound.record(row))?,
+                Some(tree) => self.tree(tree).insert_keyed(&bound.record(row))?,
                 None => addresses.push(self.insert(&bound.record(row))?),
             }
         }
@@ -52,7 +52,7 @@ impl HeapWriter<'_> {
         for index in self.table.indexes.clone() {
             let rows = index_rows(&index, &columns_of(&batch), &addresses, batch.num_rows())?;
             let bound = BoundBatch::new(&index.tree.layout, &rows, &mut no_large_values())?;
-            (0..bound.rows()).try_for_each(|row| self.insert_keyed(&index.tree, &bound.record(row)))?;
+            (0..bound.rows()).try_for_each(|row| self.tree(&index.tree).insert_keyed(&bound.record(row)))?;
         }
         Ok(addresses)
     }
@@ -67,7 +67,7 @@ impl HeapWriter<'_> {
         for index in self.table.indexes.clone() {
             let rows = index_rows(&index, &old, &addresses_of(locators), locators.len())?;
             for key in keys_of_rows(&index.tree, &rows)?.iter().flatten() {
-                self.delete_keyed(&index.tree, key)?;
+                self.tree(&index.tree).delete_keyed(key)?;
             }
         }
         Ok(())
@@ -109,10 +109,10 @@ impl HeapWriter<'_> {
             for before in changed.iter().filter_map(|(before, _)| before.as_ref()) {
                 let key = index.tree.key.of_row(&index.tree.layout, StoredRow::whole(before));
                 let key = key.ok_or_else(|| damaged(index.tree.root, "a key cannot be read"))?;
-                self.delete_keyed(&index.tree, &key)?;
+                self.tree(&index.tree).delete_keyed(&key)?;
             }
             let mut entering = changed.iter().filter_map(|(_, after)| after.as_ref());
-            entering.try_for_each(|after| self.insert_keyed(&index.tree, after))?;
+            entering.try_for_each(|after| self.tree(&index.tree).insert_keyed(after))?;
         }
         Ok(())
     }
@@ -156,12 +156,12 @@ impl HeapWriter<'_> {
         for (row, (locator, moved)) in locators.iter().zip(&moved).enumerate() {
             let RowLocator::Key(key) = locator else { return Err(EngineError::NoSuchKey) };
             if *moved {
-                self.insert_keyed(tree, &bound.record(row))?;
+                self.tree(tree).insert_keyed(&bound.record(row))?;
                 self.table.rows += 1;
             } else {
-                let (_, _, before) = self.find_keyed(tree, key)?;
+                let (_, _, before) = self.tree(tree).find_keyed(key)?;
                 self.free_large_values(&before)?;
-                self.update_keyed(tree, key, &bound.record(row))?;
+                self.tree(tree).update_keyed(key, &bound.record(row))?;
             }
         }
         Ok(batch.into_owned())
@@ -171,7 +171,7 @@ impl HeapWriter<'_> {
         match (locator, self.table.clustered.clone()) {
             (RowLocator::Address(address), None) => self.delete(*address),
             (RowLocator::Key(key), Some(tree)) => {
-                let row = self.delete_keyed(&tree, key)?;
+                let row = self.tree(&tree).delete_keyed(key)?;
                 self.free_large_values(&row)?;
                 self.table.rows = self.table.rows.saturating_sub(1);
                 Ok(())
@@ -198,7 +198,7 @@ impl HeapWriter<'_> {
             let at = match (locator, self.table.clustered.clone()) {
                 (RowLocator::Address(address), None) => self.locate(*address)?.0,
                 (RowLocator::Key(key), Some(tree)) => {
-                    let (page, slot, _) = self.find_keyed(&tree, key)?;
+                    let (page, slot, _) = self.tree(&tree).find_keyed(key)?;
                     RowId { page, slot }
                 }
                 _ => return Err(EngineError::NoSuchKey),
@@ -229,7 +229,7 @@ impl HeapWriter<'_> {
         };
         let bound = BoundBatch::new(&tree.layout, &batch, &mut LargeValueWriter { sink: &mut *self })?;
         let full = tree::keys_of_bound(&tree.key, &tree.layout, &bound)?;
-        self.insert_rising(tree, &bound, &full)?;
+        self.tree(tree).insert_rising(&bound, &full)?;
         drop(bound);
         Ok(batch)
     }

@@ -2,75 +2,50 @@
 
 use std::sync::Arc;
 
-use super::HeapWriter;
+use super::tree_writer::TreeWriter;
 use crate::error::EngineError;
 use crate::log::Change;
 use crate::page::{Page, PageId, ROW_LIMIT_BYTES};
 use crate::record::compress::fill::compress_page;
 use crate::record::compress::{Compression, CompressionCounts};
 use crate::record::stored::StoredRow;
-use crate::tree::index::Tree;
 use crate::tree::{PageKeys, damaged};
 
-impl HeapWriter<'_> {
+impl TreeWriter<'_, '_> {
     /// Makes room in a full page into which `row` is to go, before `slot`. It may still not fit: then this is called again.
-    pub(crate) fn make_room(
-        &mut self,
-        tree: &Tree,
-        page: &Arc<Page>,
-        slot: u16,
-        row: &[u8],
-    ) -> Result<(), EngineError> {
-        if self.relieve(tree, page, row)? {
+    pub(crate) fn make_room(&mut self, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
+        if self.relieve(page, row)? {
             return Ok(());
         }
-        self.divide(tree, page, slot, row)
+        self.divide(page, slot, row)
     }
 
     /// Makes room in a full page without changing the tree. False: there is no such way.
-    pub(crate) fn relieve(&self, tree: &Tree, page: &Arc<Page>, row: &[u8]) -> Result<bool, EngineError> {
+    pub(crate) fn relieve(&self, page: &Arc<Page>, row: &[u8]) -> Result<bool, EngineError> {
+        let tree = self.tree;
         if page.slot_count() == 0 {
             return self.discard_information(page, row).map(|()| true);
         }
-        Ok(page.level() == 0
-            && tree.layout.compression == Compression::Page
-            && self.compress_leaf(tree, page)?)
+        Ok(page.level() == 0 && tree.layout.compression == Compression::Page && self.compress_leaf(page)?)
     }
 
     /// Makes room by another page: that of the tree's root moves into it, or half of another's rows.
-    pub(crate) fn divide(
-        &mut self,
-        tree: &Tree,
-        page: &Arc<Page>,
-        slot: u16,
-        row: &[u8],
-    ) -> Result<(), EngineError> {
+    pub(crate) fn divide(&mut self, page: &Arc<Page>, slot: u16, row: &[u8]) -> Result<(), EngineError> {
+        let tree = self.tree;
         match page.id() == tree.root {
-            true => self.grow_root(tree, page),
-            false => self.split_at(tree, page, first_of_split(page, slot), row),
+            true => self.grow_root(page),
+            false => self.split_at(page, first_of_split(page, slot), row),
         }
     }
 
     /// The entry that a level above gets when a page is split, but for the address in it.
-    pub(crate) fn entry_of_split(
-        &self,
-        tree: &Tree,
-        page: &Page,
-        slot: u16,
-        row: &[u8],
-    ) -> Result<Vec<u8>, EngineError> {
-        self.entry_for(tree, page, first_of_split(page, slot), row, PageId::NONE)
+    pub(crate) fn entry_of_split(&self, page: &Page, slot: u16, row: &[u8]) -> Result<Vec<u8>, EngineError> {
+        self.entry_for(page, first_of_split(page, slot), row, PageId::NONE)
     }
 
     /// The entry for the new page that gets the rows from slot `first` on.
-    fn entry_for(
-        &self,
-        tree: &Tree,
-        page: &Page,
-        first: u16,
-        row: &[u8],
-        new: PageId,
-    ) -> Result<Vec<u8>, EngineError> {
+    fn entry_for(&self, page: &Page, first: u16, row: &[u8], new: PageId) -> Result<Vec<u8>, EngineError> {
+        let tree = self.tree;
         let entry = match (first == page.slot_count(), page.level()) {
             (false, _) => Some(PageKeys::new(tree, page)?.entry(first, new)?),
             (true, 0) => tree.key.index_record(&tree.layout, StoredRow::whole(row), new),
@@ -80,17 +55,18 @@ impl HeapWriter<'_> {
     }
 
     /// Compresses the rows of a full leaf together. False: it is compressed already and not worn, or it does not pay.
-    pub(crate) fn compress_leaf(&self, tree: &Tree, page: &Arc<Page>) -> Result<bool, EngineError> {
-        let Some(after) = self.compressed(tree, page) else { return Ok(false) };
+    pub(crate) fn compress_leaf(&self, page: &Arc<Page>) -> Result<bool, EngineError> {
+        let Some(after) = self.compressed(page) else { return Ok(false) };
         self.reformat(page, after)?;
         Ok(true)
     }
 
     /// A full leaf with its rows compressed together, likewise.
-    pub(crate) fn compressed(&self, tree: &Tree, page: &Page) -> Option<Page> {
+    pub(crate) fn compressed(&self, page: &Page) -> Option<Page> {
+        let tree = self.tree;
         let mut counts = CompressionCounts::default();
         let compressed = compress_page(page, tree.layout.columns.len(), &mut counts);
-        self.shared.note_compression(self.table.unit(tree.unit).id, counts);
+        self.heap.shared.note_compression(self.heap.table.unit(tree.unit).id, counts);
         compressed
     }
 
@@ -108,74 +84,64 @@ impl HeapWriter<'_> {
         // The log has both.
         before.clear_unlogged();
         after.clear_unlogged();
-        self.must_change(Change::Reformat { page: page.id(), before, after })
+        self.heap.must_change(Change::Reformat { page: page.id(), before, after })
     }
 
     /// Moves everything in the root one level down.
-    fn grow_root(&mut self, tree: &Tree, root: &Arc<Page>) -> Result<(), EngineError> {
-        let below = self.new_tree_page(tree, root.level())?;
-        let mut moved = self.empty_page(tree, below, root.level());
+    fn grow_root(&mut self, root: &Arc<Page>) -> Result<(), EngineError> {
+        let tree = self.tree;
+        let below = self.new_tree_page(root.level())?;
+        let mut moved = self.empty_page(below, root.level());
         fill(&mut moved, root, 0..root.slot_count())?;
-        self.must_change(Change::Format { page: below, image: Box::new(moved) })?;
+        self.heap.must_change(Change::Format { page: below, image: Box::new(moved) })?;
         let entry = PageKeys::new(tree, root)?.entry(0, below)?;
-        let mut after = self.empty_page(tree, tree.root, root.level() + 1);
+        let mut after = self.empty_page(tree.root, root.level() + 1);
         after.insert(0, &entry, true);
         self.reformat(root, after)
     }
 
     /// Moves the rows of a page from slot `first` on to a new one. If there are none, the new page begins with `row`.
-    pub(crate) fn split_at(
-        &mut self,
-        tree: &Tree,
-        page: &Arc<Page>,
-        first: u16,
-        row: &[u8],
-    ) -> Result<(), EngineError> {
+    pub(crate) fn split_at(&mut self, page: &Arc<Page>, first: u16, row: &[u8]) -> Result<(), EngineError> {
         let (id, count) = (page.id(), page.slot_count());
-        let new = self.new_tree_page(tree, page.level())?;
-        let mut image = self.empty_page(tree, new, page.level());
+        let new = self.new_tree_page(page.level())?;
+        let mut image = self.empty_page(new, page.level());
         image.set_links(id, page.next());
         fill(&mut image, page, first..count)?;
-        self.must_change(Change::Format { page: new, image: Box::new(image) })?;
+        self.heap.must_change(Change::Format { page: new, image: Box::new(image) })?;
         for slot in (first..count).rev() {
             let row = page.row(slot).unwrap_or_default().to_vec();
-            self.must_change(Change::Remove { page: id, slot, shift: true, row })?;
+            self.heap.must_change(Change::Remove { page: id, slot, shift: true, row })?;
         }
         let before = (page.previous(), page.next());
-        self.must_change(Change::Links { page: id, before, after: (page.previous(), new) })?;
+        self.heap.must_change(Change::Links { page: id, before, after: (page.previous(), new) })?;
         if page.next().is_some() {
-            let next = self.shared.pager.cache.read(page.next())?;
+            let next = self.heap.shared.pager.cache.read(page.next())?;
             let before = (next.previous(), next.next());
-            self.must_change(Change::Links { page: next.id(), before, after: (new, next.next()) })?;
+            self.heap.must_change(Change::Links { page: next.id(), before, after: (new, next.next()) })?;
         }
-        let entry = self.entry_for(tree, page, first, row, new)?;
-        self.insert_entry(tree, page.level() + 1, &entry)
+        let entry = self.entry_for(page, first, row, new)?;
+        self.insert_entry(page.level() + 1, &entry)
     }
 
     /// Adds an entry to an upper level.
-    pub(crate) fn insert_entry(&mut self, tree: &Tree, level: u8, entry: &[u8]) -> Result<(), EngineError> {
+    pub(crate) fn insert_entry(&mut self, level: u8, entry: &[u8]) -> Result<(), EngineError> {
+        let tree = self.tree;
         let mut key = Vec::new();
         let read = tree.key.write_of_index(&tree.layout, entry, &mut key);
         read.ok_or_else(|| damaged(tree.root, "a key cannot be read"))?;
-        self.insert_at(tree, level, &key, entry)
+        self.insert_at(level, &key, entry)
     }
 
-    pub(crate) fn new_tree_page(&mut self, tree: &Tree, level: u8) -> Result<PageId, EngineError> {
-        let unit = self.table.unit(tree.unit).clone();
+    pub(crate) fn new_tree_page(&mut self, level: u8) -> Result<PageId, EngineError> {
+        let tree = self.tree;
+        let unit = self.heap.table.unit(tree.unit).clone();
         let page_type = tree.page_type(level);
-        self.new_page(tree.unit, page_type, &unit)
+        self.heap.new_page(tree.unit, page_type, &unit)
     }
 
-    pub(crate) fn empty_page(&self, tree: &Tree, id: PageId, level: u8) -> Page {
-        tree.empty_page(id, level, self.table.unit(tree.unit).id)
-    }
-
-    pub(crate) fn must_change(&self, change: Change) -> Result<(), EngineError> {
-        let page = change.page();
-        match self.change(change)? {
-            true => Ok(()),
-            false => Err(damaged(page, "a page of a tree is not in the expected state")),
-        }
+    pub(crate) fn empty_page(&self, id: PageId, level: u8) -> Page {
+        let tree = self.tree;
+        tree.empty_page(id, level, self.heap.table.unit(tree.unit).id)
     }
 }
 

@@ -13,16 +13,19 @@ use crate::tree::index::{Index, IndexDefinition, RowLocator, Tree};
 use crate::tree::key::TextOrder;
 use crate::tree::{PageKeys, Place, damaged, descend, duplicate, find, stored};
 
-impl HeapWriter<'_> {
-    /// An empty page for the root of a new tree.
-    pub fn new_root(&mut self, tree: &Tree) -> Result<PageId, EngineError> {
-        let root = self.new_tree_page(tree, 0)?;
-        let image = Box::new(self.empty_page(tree, root, 0));
-        self.must_change(Change::Format { page: root, image })?;
-        Ok(root)
+/// Changes one of a table's trees.
+#[derive(Debug)]
+pub(crate) struct TreeWriter<'w, 'a> {
+    pub heap: &'w mut HeapWriter<'a>,
+    pub tree: &'w Tree,
+}
+
+impl<'a> HeapWriter<'a> {
+    /// One of the table's trees, to be changed.
+    pub fn tree<'w>(&'w mut self, tree: &'w Tree) -> TreeWriter<'w, 'a> {
+        TreeWriter { heap: self, tree }
     }
 
-    /// Gives an index of the table, or a new one, an empty tree in a unit without extents.
     pub fn plant_index(
         &mut self,
         id: u16,
@@ -48,19 +51,39 @@ impl HeapWriter<'_> {
                 self.table.indexes.len() - 1
             }
         };
-        let root = self.new_root(&tree)?;
+        let root = self.tree(&tree).new_root()?;
         let unit = self.table.unit(UnitKind::Index(id)).clone();
         self.table.indexes.splice(place..=place, [make(root, unit)?]);
         Ok(())
     }
 
+    pub(crate) fn must_change(&self, change: Change) -> Result<(), EngineError> {
+        let page = change.page();
+        match self.change(change)? {
+            true => Ok(()),
+            false => Err(damaged(page, "a page of a tree is not in the expected state")),
+        }
+    }
+}
+
+impl TreeWriter<'_, '_> {
+    /// An empty page for the root of a new tree.
+    pub fn new_root(&mut self) -> Result<PageId, EngineError> {
+        let root = self.new_tree_page(0)?;
+        let image = Box::new(self.empty_page(root, 0));
+        self.heap.must_change(Change::Format { page: root, image })?;
+        Ok(root)
+    }
+
+    /// Gives an index of the table, or a new one, an empty tree in a unit without extents.
     /// What leads to the rows with a key, or with the first columns of one.
-    pub fn located(&mut self, tree: &Tree, key: &[u8]) -> Result<Vec<RowLocator>, EngineError> {
+    pub fn located(&mut self, key: &[u8]) -> Result<Vec<RowLocator>, EngineError> {
+        let tree = self.tree;
         if tree.definition.unique {
             return Ok(vec![RowLocator::Key(key.into())]);
         }
         let mut found = Vec::new();
-        let mut page = self.leaf(tree, key)?;
+        let mut page = self.heap.leaf(tree, key)?;
         let (Place::At(mut first) | Place::Before(mut first)) = find(tree, &page, key)?;
         loop {
             let keys = PageKeys::new(tree, &page)?;
@@ -76,61 +99,58 @@ impl HeapWriter<'_> {
             }
             // Nobody puts a page between the two, since this one is locked.
             let next = page.next();
-            self.claim(next)?;
-            page = self.shared.pager.cache.read(next)?;
+            self.heap.claim(next)?;
+            page = self.heap.shared.pager.cache.read(next)?;
             first = 0;
         }
     }
 
     /// Adds a row to a tree.
-    pub fn insert_keyed(&mut self, tree: &Tree, row: &[u8]) -> Result<(), EngineError> {
+    pub fn insert_keyed(&mut self, row: &[u8]) -> Result<(), EngineError> {
+        let tree = self.tree;
         let key = tree.key.of_row(&tree.layout, StoredRow::whole(row));
         let key = key.ok_or_else(|| damaged(tree.root, "a key cannot be read"))?;
-        self.insert_at(tree, 0, &key, row)
+        self.insert_at(0, &key, row)
     }
 
     /// Removes the row with a key. Returns it as its page had it.
-    pub fn delete_keyed(&mut self, tree: &Tree, key: &[u8]) -> Result<Vec<u8>, EngineError> {
-        let (page, slot, row) = self.find_keyed(tree, key)?;
-        self.must_change(Change::Remove { page, slot, shift: true, row: row.clone() })?;
+    pub fn delete_keyed(&mut self, key: &[u8]) -> Result<Vec<u8>, EngineError> {
+        let (page, slot, row) = self.find_keyed(key)?;
+        self.heap.must_change(Change::Remove { page, slot, shift: true, row: row.clone() })?;
         Ok(row)
     }
 
     /// Puts a row in the place of one with the same key.
-    pub fn update_keyed(&mut self, tree: &Tree, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
-        let (page, slot, before) = self.find_keyed(tree, key)?;
-        let after = stored(&*self.shared.pager.cache.read(page)?, row)?;
+    pub fn update_keyed(&mut self, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
+        let (page, slot, before) = self.find_keyed(key)?;
+        let after = stored(&*self.heap.shared.pager.cache.read(page)?, row)?;
         if before == after {
             return Ok(());
         }
         let change = Change::Replace { page, slot, before: before.clone(), after };
-        if self.change(change)? {
+        if self.heap.change(change)? {
             return Ok(());
         }
-        self.must_change(Change::Remove { page, slot, shift: true, row: before })?;
-        self.insert_at(tree, 0, key, row)
+        self.heap.must_change(Change::Remove { page, slot, shift: true, row: before })?;
+        self.insert_at(0, key, row)
     }
 
     /// The row with a key as its page has it, and where it is.
-    pub fn find_keyed(&mut self, tree: &Tree, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
-        let page = self.leaf(tree, key)?;
+    pub fn find_keyed(&mut self, key: &[u8]) -> Result<(PageId, u16, Vec<u8>), EngineError> {
+        let tree = self.tree;
+        let page = self.heap.leaf(tree, key)?;
         match find(tree, &page, key)? {
             Place::At(slot) => Ok((page.id(), slot, page.row(slot).unwrap_or_default().to_vec())),
             Place::Before(_) => Err(EngineError::NoSuchKey),
         }
     }
 
-    pub(crate) fn insert_at(
-        &mut self,
-        tree: &Tree,
-        level: u8,
-        key: &[u8],
-        row: &[u8],
-    ) -> Result<(), EngineError> {
+    pub(crate) fn insert_at(&mut self, level: u8, key: &[u8], row: &[u8]) -> Result<(), EngineError> {
+        let tree = self.tree;
         loop {
             let page = match level {
-                0 => self.leaf(tree, key)?,
-                _ => descend(tree, key, level, |id| self.shared.pager.cache.read(id))?,
+                0 => self.heap.leaf(tree, key)?,
+                _ => descend(tree, key, level, |id| self.heap.shared.pager.cache.read(id))?,
             };
             let slot = match find(tree, &page, key)? {
                 Place::At(_) if level == 0 => return Err(duplicate(tree, row)),
@@ -140,16 +160,16 @@ impl HeapWriter<'_> {
             if self.insert_into(&page, slot, row)? {
                 return Ok(());
             }
-            if self.relieve(tree, &page, row)? {
+            if self.relieve(&page, row)? {
                 continue;
             }
             // Whoever splits a leaf keeps others from the tree until all levels are right.
             let latch = match level {
-                0 => self.claim_path(tree, key, slot, row)?,
+                0 => self.heap.claim_path(tree, key, slot, row)?,
                 _ => Some(Vec::new()),
             };
             if latch.is_some() {
-                self.divide(tree, &page, slot, row)?;
+                self.divide(&page, slot, row)?;
             }
         }
     }
@@ -160,6 +180,6 @@ impl HeapWriter<'_> {
         if !page.fits(row.len()) {
             return Ok(false);
         }
-        self.change(Change::Insert { page: page.id(), slot, shift: true, row })
+        self.heap.change(Change::Insert { page: page.id(), slot, shift: true, row })
     }
 }

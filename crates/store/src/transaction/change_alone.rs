@@ -46,7 +46,7 @@ pub(super) fn plant(
         heap.table.clustered = match key {
             Some(key) => {
                 let mut tree = Tree::clustered(&layout, key.clone(), PageId::NONE, order)?;
-                tree.root = heap.new_root(&tree)?;
+                tree.root = heap.tree(&tree).new_root()?;
                 Some(Arc::new(tree))
             }
             None => None,

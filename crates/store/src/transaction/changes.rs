@@ -53,7 +53,7 @@ impl WriteTable<'_> {
                 let tree = tree_of(heap.table)?;
                 let mut locators = Vec::new();
                 for key in tree::keys_of(&tree, keys)?.iter().flatten() {
-                    locators.extend(heap.located(&tree, key)?);
+                    locators.extend(heap.tree(&tree).located(key)?);
                 }
                 heap.delete_located(&locators)
             })
