@@ -25,10 +25,6 @@ KNOWN_METHODS = {
     ("server", "Work"): 70,
     ("server", "DatabaseTransaction"): 54,
     ("server", "Transaction"): 42,
-    ("store", "HeapWriter"): 68,
-    ("store", "Engine"): 55,
-    ("store", "Allocator"): 48,
-    ("store", "Page"): 48,
     ("query", "Binder"): 80,
     ("tsql", "SqlError"): 77,
 }

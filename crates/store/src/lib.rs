@@ -69,6 +69,7 @@ pub use disk::directory::{HeldDirectory, OpenDirectoryError};
 pub use disk::file_layout::{DataFileDefinition, DataFileOptions, FileGroup, FileGrowth, Placement};
 pub use disk::quota::MemoryQuota;
 pub use engine::estimate::SavingsEstimate;
+pub use engine::file_groups::EngineFiles;
 pub use engine::global::commit_together;
 pub use engine::pages::{PageStatistics, ScanDetail};
 pub use engine::space::{AllocationUnitSpace, LogReuseWait, LogSpace};

@@ -220,7 +220,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         "STATS_DATE" => known(Datum::Null, SqlType::DateTime),
         "FILEGROUP_NAME" => lookup(name, arguments, int, name_type(), facts, |facts, value| {
             let wanted = value.as_int()?;
-            let groups = facts.figures(&facts.database).map(|figures| figures.engine().file_groups());
+            let groups = facts.figures(&facts.database).map(|figures| figures.engine().files().file_groups());
             match groups {
                 Some(groups) => {
                     let found = groups.into_iter().find(|group| i64::from(group.id) == wanted);
@@ -231,7 +231,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         }),
         "FILEGROUP_ID" => lookup(name, arguments, name_type(), int, facts, |facts, value| {
             let wanted = value.as_text()?;
-            let groups = facts.figures(&facts.database).map(|figures| figures.engine().file_groups());
+            let groups = facts.figures(&facts.database).map(|figures| figures.engine().files().file_groups());
             match groups {
                 Some(groups) => {
                     let found = groups.into_iter().find(|group| group.name.eq_ignore_ascii_case(wanted));

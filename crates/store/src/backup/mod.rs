@@ -58,13 +58,13 @@ impl Engine {
         }
         let _one = shared.backups.lock();
         let (_, from) = shared.log_kept_from();
-        let marked = shared.allocator.start_collecting_marks()?;
+        let marked = shared.allocator.marked().start_collecting()?;
         let result = write(shared, from, &marked, out);
         if let Ok(backup) = &result {
             shared.note_log_backup(backup.to);
         }
         let copied = if result.is_ok() { marked } else { BTreeSet::new() };
-        let cleared = shared.allocator.finish_collecting_marks(&copied);
+        let cleared = shared.allocator.marked().finish_collecting(&copied);
         let backup = result?;
         cleared?;
         shared.checkpoint()?;
@@ -94,13 +94,13 @@ fn write(
         }
         if !unreadable.is_empty() {
             // It is perhaps being written: once more when nothing is.
-            shared.allocator.collect_mark(*extent);
+            shared.allocator.marked().collect(*extent);
         }
     }
     // While nothing changes: pages that were loaded meanwhile, and where this backup ends. Pages copied before may have newer
     // contents than when their load was committed; the log up to the end has what made them so.
     let (to, late) = shared.pager.quiesce(|| {
-        let late = shared.allocator.take_collected_marks();
+        let late = shared.allocator.marked().take_collected();
         let late: Result<Vec<_>, EngineError> =
             late.iter().map(|extent| used_pages(shared, *extent)).collect();
         Ok::<_, EngineError>((shared.pager.log.close_block()?, late?))

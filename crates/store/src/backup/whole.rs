@@ -49,9 +49,9 @@ impl Engine {
     pub fn backup_database(&self, out: &mut dyn Write) -> Result<DatabaseBackup, EngineError> {
         let shared = &self.shared;
         let _one = shared.backups.lock();
-        shared.allocator.collect_writes();
+        shared.allocator.marked().collect_writes();
         let result = shared.checkpoint_for_copy().and_then(|control| write(shared, &control, out));
-        shared.allocator.finish_collecting_writes();
+        shared.allocator.marked().finish_collecting_writes();
         // What was kept for it is given up by the next checkpoint.
         shared.end_copy();
         result
@@ -91,7 +91,7 @@ fn write(shared: &Shared, control: &Control, out: &mut dyn Write) -> Result<Data
     };
     let mut late = doubtful;
     for _ in 0..MOST_ROUNDS {
-        late.append(&mut shared.allocator.take_collected_marks());
+        late.append(&mut shared.allocator.marked().take_collected());
         if late.len() <= FEW_EXTENTS {
             break;
         }
@@ -99,7 +99,7 @@ fn write(shared: &Shared, control: &Control, out: &mut dyn Write) -> Result<Data
         late.extend(unreadable.into_iter().map(PageId::extent));
     }
     let (to, last) = shared.pager.quiesce(|| {
-        late.append(&mut shared.allocator.take_collected_marks());
+        late.append(&mut shared.allocator.marked().take_collected());
         let last: Result<Vec<_>, EngineError> =
             late.iter().map(|extent| used_pages(shared, *extent)).collect();
         Ok::<_, EngineError>((shared.pager.log.close_block()?, last?))

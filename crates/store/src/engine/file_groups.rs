@@ -32,10 +32,23 @@ impl Shared {
     }
 }
 
+/// The data files of an open database, and the groups that they are in.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineFiles<'e> {
+    pub(super) engine: &'e Engine,
+}
+
 impl Engine {
+    /// The data files and their groups, to be looked at and changed.
+    pub fn files(&self) -> EngineFiles<'_> {
+        EngineFiles { engine: self }
+    }
+}
+
+impl EngineFiles<'_> {
     /// The file groups, PRIMARY first (`sys.filegroups`).
     pub fn file_groups(&self) -> Vec<FileGroup> {
-        self.shared.pager.files.layout().groups
+        self.engine.shared.pager.files.layout().groups
     }
 
     /// Adds a file group without files. Returns its number.
@@ -62,7 +75,7 @@ impl Engine {
     /// # Errors
     /// One that has files, PRIMARY, and the default are refused (5042).
     pub fn remove_file_group(&self, name: &str) -> Result<(), EngineError> {
-        let id = self.shared.group_named(Some(name))?;
+        let id = self.engine.shared.group_named(Some(name))?;
         self.change_layout(|layout| {
             let is_default = layout.groups.iter().any(|group| group.id == id && group.is_default);
             if id == PRIMARY || is_default || layout.files.iter().any(|file| file.group == id) {
@@ -78,7 +91,7 @@ impl Engine {
     /// # Errors
     /// One without files is error 622.
     pub fn set_default_file_group(&self, name: &str) -> Result<(), EngineError> {
-        let id = self.shared.group_named(Some(name))?;
+        let id = self.engine.shared.group_named(Some(name))?;
         self.change_layout(|layout| {
             if !layout.files.iter().any(|file| file.group == id) {
                 return Err(EngineError::EmptyFileGroup { name: name.to_owned() });
@@ -90,7 +103,7 @@ impl Engine {
 
     /// Says whether all files of a group grow when one must (`AUTOGROW_ALL_FILES`), or that one alone.
     pub fn set_file_group_growth(&self, name: &str, grows_together: bool) -> Result<(), EngineError> {
-        let id = self.shared.group_named(Some(name))?;
+        let id = self.engine.shared.group_named(Some(name))?;
         self.change_layout(|layout| {
             let groups = layout.groups.iter_mut().filter(|group| group.id == id);
             groups.for_each(|group| group.grows_together = grows_together);
@@ -112,8 +125,8 @@ impl Engine {
         group: Option<&str>,
         options: &DataFileOptions,
     ) -> Result<u16, EngineError> {
-        let _one = self.shared.backups.lock();
-        let shared = &self.shared;
+        let _one = self.engine.shared.backups.lock();
+        let shared = &self.engine.shared;
         let group = shared.group_named(group)?;
         let FileLayout { files, last_file, .. } = shared.pager.files.layout();
         let number = last_file.checked_add(1).ok_or_else(|| EngineError::Schema {
@@ -171,13 +184,13 @@ impl Engine {
         &self,
         change: impl FnOnce(&mut FileLayout) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let _one = self.shared.backups.lock();
-        let files = &self.shared.pager.files;
+        let _one = self.engine.shared.backups.lock();
+        let files = &self.engine.shared.pager.files;
         let before = files.layout();
         let mut layout = before.clone();
         let result = change(&mut layout)?;
         files.set_layout(layout);
-        self.shared.checkpoint().inspect_err(|_| files.set_layout(before))?;
+        self.engine.shared.checkpoint().inspect_err(|_| files.set_layout(before))?;
         Ok(result)
     }
 }

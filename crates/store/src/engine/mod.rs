@@ -74,22 +74,13 @@ impl Engine {
 
     /// A database without files, gone with its last clone. Its log is given up early, since nobody recovers from it.
     pub fn in_memory(options: EngineOptions) -> Result<Self, EngineError> {
-        Self::open_on(Arc::new(MemoryVolume::default()), Self::memory_options(options))
+        Self::open_on(Arc::new(MemoryVolume::default()), memory_options(options))
     }
 
     /// The same as one of several databases. The cache is that of all of them.
     pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
         let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::within(host.quota.clone()));
-        Self::open_within(host, volume, Self::memory_options(options), &|_| false)
-    }
-
-    fn memory_options(options: EngineOptions) -> EngineOptions {
-        let log = LogOptions { file_bytes: options.log.file_bytes.min(MEMORY_LOG_BYTES), ..options.log };
-        let checkpoint_log_bytes = options.checkpoint_log_bytes.min(MEMORY_LOG_BYTES);
-        let cache_bytes = options.cache_bytes.min(MEMORY_CACHE_BYTES);
-        // A file would be in memory, too.
-        let version_memory_bytes = usize::MAX;
-        EngineOptions { log, checkpoint_log_bytes, cache_bytes, version_memory_bytes, ..options }
+        Self::open_within(host, volume, memory_options(options), &|_| false)
     }
 
     /// The same on any volume. What was prepared for a transaction over several databases, and not committed, is undone.
@@ -120,107 +111,9 @@ impl Engine {
         let control = Control::read(&volume)?;
         check_restored(&volume, control.is_some())?;
         match control {
-            Some(control) => Self::recover(host, volume, options, control, decided),
-            None => Self::create(host, volume, options),
+            Some(control) => recover(host, volume, options, control, decided),
+            None => create(host, volume, options),
         }
-    }
-
-    fn create(
-        host: Option<&Host>,
-        volume: Arc<dyn Volume>,
-        options: EngineOptions,
-    ) -> Result<Self, EngineError> {
-        let io = |operation| {
-            let path = volume.path("");
-            move |source| EngineError::Io { operation, path, source }
-        };
-        for name in volume.list().map_err(io("list"))? {
-            // A second log file means that there was a database once.
-            if file_number(&name).is_some_and(|number| number > 1) {
-                let reason = "it is missing, but there is a log".to_owned();
-                return Err(EngineError::DamagedDatabase { what: "the control file", reason });
-            }
-        }
-        let waits = Arc::new(Waits::default());
-        let log = Arc::new(Log::create(&volume, options.log, &waits)?);
-        let placed = FileLayout::primary(options.files);
-        let files = Arc::new(DataFiles::new(&volume, &waits, &placed));
-        let cache = cache_of(host, &options, &files, &log);
-        let versions = Versions::new(&volume, options.version_memory_bytes);
-        let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
-        let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
-        for definition in &placed.files {
-            files.add(definition.clone(), true)?;
-            allocator.add_file(definition.number, 0)?;
-        }
-        // The control file, once it is there, means that the others are.
-        volume.sync_directory().map_err(io("sync"))?;
-        let mut units = Vec::new();
-        let layout = catalogue_layout()?;
-        let table = Table::new(CATALOGUE, "sys.objects", ("", None), layout, |id| {
-            let owner = Owner { table: "sys.objects", index: None };
-            let unit = allocator.create_unit(NO_TRANSACTION, id, PRIMARY, owner)?;
-            units.push(unit.first_iam);
-            Ok(unit)
-        })?;
-        let control = Control {
-            next_transaction: 1,
-            next_object: CATALOGUE + 1,
-            files: placed,
-            catalogue_iam: units.first().copied().unwrap_or(PageId::NONE),
-            recovery_model: options.recovery_model as u8,
-            // The first virtual log file from its start.
-            keep_from: Lsn { file: 1, block: 0, record: 0 },
-            ..Control::default()
-        };
-        allocator.publish_units(NO_TRANSACTION);
-        let shared = Shared::new(host, volume, options, pager, allocator, &control);
-        let mut tables = TableMap::default();
-        tables.put(CATALOGUE, Some(Arc::new(table)));
-        *shared.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
-        let engine = Self { shared: Arc::new(shared) };
-        engine.checkpoint()?;
-        Ok(engine)
-    }
-
-    fn recover(
-        host: Option<&Host>,
-        volume: Arc<dyn Volume>,
-        options: EngineOptions,
-        control: Control,
-        decided: &dyn Fn(u64) -> bool,
-    ) -> Result<Self, EngineError> {
-        let scan = LogScan::new(&volume, control.keep_from)?;
-        let waits = Arc::new(Waits::default());
-        let log = Arc::new(Log::after(&scan, &volume, options.log, &waits)?);
-        let files = Arc::new(DataFiles::new(&volume, &waits, &control.files));
-        files::remove_left_over(&volume, &control.files)?;
-        for definition in &control.files.files {
-            files.add(definition.clone(), false)?;
-        }
-        let cache = cache_of(host, &options, &files, &log);
-        let versions = Versions::new(&volume, options.version_memory_bytes);
-        let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
-        let mut teller = Teller::new(host.and_then(|host| host.on_recovery.as_ref()), volume.path(""));
-        let recovered = recovery::recover(&pager, &scan, &control, decided, &mut teller)?;
-        let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
-        let control = Control {
-            next_transaction: recovered.next_transaction,
-            row_counts: recovered.row_counts.into_iter().collect(),
-            decisions: recovered.decisions.into_iter().collect(),
-            ..control
-        };
-        let shared = Arc::new(Shared::new(host, volume, options, pager, allocator, &control));
-        shared.load_catalogue()?;
-        let engine = Self { shared };
-        match engine.checkpoint() {
-            // Readers need none; the next one finds room, or the next opening does all of this again.
-            Err(error) if error.wants_space() => {
-                engine.shared.allocator.wait_for_undoing(engine.shared.pager.log.position());
-            }
-            made => made?,
-        }
-        Ok(engine)
     }
 
     /// Starts a transaction.
@@ -305,6 +198,114 @@ impl Engine {
             free_extents,
         }
     }
+}
+
+fn create(
+    host: Option<&Host>,
+    volume: Arc<dyn Volume>,
+    options: EngineOptions,
+) -> Result<Engine, EngineError> {
+    let io = |operation| {
+        let path = volume.path("");
+        move |source| EngineError::Io { operation, path, source }
+    };
+    for name in volume.list().map_err(io("list"))? {
+        // A second log file means that there was a database once.
+        if file_number(&name).is_some_and(|number| number > 1) {
+            let reason = "it is missing, but there is a log".to_owned();
+            return Err(EngineError::DamagedDatabase { what: "the control file", reason });
+        }
+    }
+    let waits = Arc::new(Waits::default());
+    let log = Arc::new(Log::create(&volume, options.log, &waits)?);
+    let placed = FileLayout::primary(options.files);
+    let files = Arc::new(DataFiles::new(&volume, &waits, &placed));
+    let cache = cache_of(host, &options, &files, &log);
+    let versions = Versions::new(&volume, options.version_memory_bytes);
+    let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
+    let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
+    for definition in &placed.files {
+        files.add(definition.clone(), true)?;
+        allocator.add_file(definition.number, 0)?;
+    }
+    // The control file, once it is there, means that the others are.
+    volume.sync_directory().map_err(io("sync"))?;
+    let mut units = Vec::new();
+    let layout = catalogue_layout()?;
+    let table = Table::new(CATALOGUE, "sys.objects", ("", None), layout, |id| {
+        let owner = Owner { table: "sys.objects", index: None };
+        let unit = allocator.create_unit(NO_TRANSACTION, id, PRIMARY, owner)?;
+        units.push(unit.first_iam);
+        Ok(unit)
+    })?;
+    let control = Control {
+        next_transaction: 1,
+        next_object: CATALOGUE + 1,
+        files: placed,
+        catalogue_iam: units.first().copied().unwrap_or(PageId::NONE),
+        recovery_model: options.recovery_model as u8,
+        // The first virtual log file from its start.
+        keep_from: Lsn { file: 1, block: 0, record: 0 },
+        ..Control::default()
+    };
+    allocator.publish_units(NO_TRANSACTION);
+    let shared = Shared::new(host, volume, options, pager, allocator, &control);
+    let mut tables = TableMap::default();
+    tables.put(CATALOGUE, Some(Arc::new(table)));
+    *shared.catalogue.write() = Arc::new(Catalogue { sequence: 0, tables });
+    let engine = Engine { shared: Arc::new(shared) };
+    engine.checkpoint()?;
+    Ok(engine)
+}
+
+fn recover(
+    host: Option<&Host>,
+    volume: Arc<dyn Volume>,
+    options: EngineOptions,
+    control: Control,
+    decided: &dyn Fn(u64) -> bool,
+) -> Result<Engine, EngineError> {
+    let scan = LogScan::new(&volume, control.keep_from)?;
+    let waits = Arc::new(Waits::default());
+    let log = Arc::new(Log::after(&scan, &volume, options.log, &waits)?);
+    let files = Arc::new(DataFiles::new(&volume, &waits, &control.files));
+    files::remove_left_over(&volume, &control.files)?;
+    for definition in &control.files.files {
+        files.add(definition.clone(), false)?;
+    }
+    let cache = cache_of(host, &options, &files, &log);
+    let versions = Versions::new(&volume, options.version_memory_bytes);
+    let pager = Arc::new(Pager::new(&files, &log, cache, versions, &waits));
+    let mut teller = Teller::new(host.and_then(|host| host.on_recovery.as_ref()), volume.path(""));
+    let recovered = recovery::recover(&pager, &scan, &control, decided, &mut teller)?;
+    let allocator = Allocator::open(&pager, options.data_limit_bytes)?;
+    let control = Control {
+        next_transaction: recovered.next_transaction,
+        row_counts: recovered.row_counts.into_iter().collect(),
+        decisions: recovered.decisions.into_iter().collect(),
+        ..control
+    };
+    let shared = Arc::new(Shared::new(host, volume, options, pager, allocator, &control));
+    shared.load_catalogue()?;
+    let engine = Engine { shared };
+    match engine.checkpoint() {
+        // Readers need none; the next one finds room, or the next opening does all of this again.
+        Err(error) if error.wants_space() => {
+            engine.shared.allocator.wait_for_undoing(engine.shared.pager.log.position());
+        }
+        made => made?,
+    }
+    Ok(engine)
+}
+
+/// What databases in memory are opened with.
+fn memory_options(options: EngineOptions) -> EngineOptions {
+    let log = LogOptions { file_bytes: options.log.file_bytes.min(MEMORY_LOG_BYTES), ..options.log };
+    let checkpoint_log_bytes = options.checkpoint_log_bytes.min(MEMORY_LOG_BYTES);
+    let cache_bytes = options.cache_bytes.min(MEMORY_CACHE_BYTES);
+    // A file would be in memory, too.
+    let version_memory_bytes = usize::MAX;
+    EngineOptions { log, checkpoint_log_bytes, cache_bytes, version_memory_bytes, ..options }
 }
 
 /// Figures of an open database.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Engine;
+use super::file_groups::EngineFiles;
 use crate::catalogue::Table;
 use crate::disk::file_layout::DataFileDefinition;
 use crate::disk::files;
@@ -11,17 +11,17 @@ use crate::page::EXTENT_BYTES;
 use crate::page::unit::CATALOGUE;
 use crate::transaction::alter::RebuildOptions;
 
-impl Engine {
+impl EngineFiles<'_> {
     /// Cuts the free end off a data file, down to this size if so much is free there. Nothing is moved. Returns its size in bytes.
     ///
     /// # Errors
     /// A logical name that no file has is error 5041.
     pub fn shrink_data_file(&self, name: &str, target_bytes: u64) -> Result<u64, EngineError> {
-        let _one = self.shared.backups.lock();
+        let _one = self.engine.shared.backups.lock();
         let file = self.data_file(name)?;
-        self.shared.release_given_up()?;
+        self.engine.shared.release_given_up()?;
         let least = u32::try_from(target_bytes.div_ceil(EXTENT_BYTES as u64)).unwrap_or(u32::MAX);
-        let extents = self.shared.allocator.shrink(file.number, least)?;
+        let extents = self.engine.shared.allocator.shrink(file.number, least)?;
         Ok(u64::from(extents) * EXTENT_BYTES as u64)
     }
 
@@ -33,7 +33,7 @@ impl Engine {
     /// error 2555, for which the file is used again. A logical name that no file has is error 5041.
     pub fn empty_data_file(&self, name: &str) -> Result<(), EngineError> {
         let file = self.data_file(name)?;
-        let allocator = &self.shared.allocator;
+        let allocator = &self.engine.shared.allocator;
         let emptied = || {
             if file.number == 1 || !allocator.close_file(file.number, true) {
                 return Ok(false);
@@ -42,16 +42,16 @@ impl Engine {
                 let mut units = table.all_units();
                 units.any(|unit| unit.extents.iter().any(|extent| extent.extent.file == file.number))
             };
-            let snapshot = self.snapshot();
+            let snapshot = self.engine.snapshot();
             let tables: Vec<Arc<Table>> =
                 snapshot.tables().filter(|table| has_part(table)).cloned().collect();
             drop(snapshot);
             for table in tables.iter().filter(|table| table.object != CATALOGUE) {
-                let mut transaction = self.begin();
+                let mut transaction = self.engine.begin();
                 transaction.open(table).rebuild(RebuildOptions::default())?;
                 transaction.commit()?;
             }
-            self.shared.release_given_up()?;
+            self.engine.shared.release_given_up()?;
             allocator.unlink_iam_pages(file.number)?;
             Ok(allocator.is_empty_file(file.number))
         };
@@ -71,13 +71,13 @@ impl Engine {
     /// # Errors
     /// A file that holds anything is error 5042, the first file 5020; a logical name that no file has is error 5041.
     pub fn remove_data_file(&self, name: &str) -> Result<(), EngineError> {
-        let _one = self.shared.backups.lock();
+        let _one = self.engine.shared.backups.lock();
         let definition = self.data_file(name)?;
         let number = definition.number;
         if number == 1 {
             return Err(EngineError::PrimaryDataFile { name: definition.name });
         }
-        let shared = &self.shared;
+        let shared = &self.engine.shared;
         shared.release_given_up()?;
         let in_use = || EngineError::DataFileInUse { name: definition.name.clone() };
         let file = shared.pager.files.file(number)?;
@@ -108,7 +108,7 @@ impl Engine {
     }
 
     fn data_file(&self, name: &str) -> Result<DataFileDefinition, EngineError> {
-        let files = self.shared.pager.files.layout().files;
+        let files = self.engine.shared.pager.files.layout().files;
         let found = files.into_iter().find(|file| file.name.eq_ignore_ascii_case(name));
         found.ok_or_else(|| EngineError::NoSuchDataFile { name: name.to_owned() })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLockWriteGuard;
 
 use super::HeapWriter;
-use crate::catalogue::tree_of;
+use crate::catalogue::{Table, tree_of};
 use crate::error::EngineError;
 use crate::lock::{LockMode, Request, Resource};
 use crate::log::Change;
@@ -94,17 +94,7 @@ impl<'a> HeapWriter<'a> {
             let reason = "it is to be changed, but not locked".to_owned();
             return Err(EngineError::DamagedPage { page, reason });
         }
-        self.shared.pager.change(self.transaction, change).map_err(|error| self.named(error))
-    }
-
-    /// A conflict with the table that it is about.
-    fn named(&self, error: EngineError) -> EngineError {
-        match error {
-            EngineError::UpdateConflict { .. } => {
-                EngineError::UpdateConflict { table: self.table.name.to_string() }
-            }
-            other => other,
-        }
+        self.shared.pager.change(self.transaction, change).map_err(|error| named(self.table, error))
     }
 
     /// The leaf in which a key belongs, which is this transaction's from now on: nobody else changes it, or what belongs there.
@@ -237,5 +227,13 @@ impl<'a> HeapWriter<'a> {
             }
             return Ok(Some((page, slot - 1)));
         }
+    }
+}
+
+/// A conflict with the table that it is about.
+fn named(table: &Table, error: EngineError) -> EngineError {
+    match error {
+        EngineError::UpdateConflict { .. } => EngineError::UpdateConflict { table: table.name.to_string() },
+        other => other,
     }
 }

@@ -155,12 +155,12 @@ pub(crate) fn write_pages(
         // A log backup copies such pages when none is being written.
         let _gate = loop {
             if marks {
-                shared.allocator.mark_minimally_logged(run)?;
+                shared.allocator.marked().mark(run)?;
             }
             let gate = shared.pager.enter();
-            run.extents().for_each(|extent| shared.allocator.collect_mark(extent));
+            run.extents().for_each(|extent| shared.allocator.marked().collect(extent));
             // A backup that ended just now may have taken the marks of an earlier owner for these.
-            if !marks || shared.allocator.is_marked(run)? {
+            if !marks || shared.allocator.marked().are_marked(run)? {
                 break gate;
             }
         };
@@ -171,7 +171,7 @@ pub(crate) fn write_pages(
         }
         let written = write(pages);
         // One that began since may have copied what was here before.
-        run.extents().for_each(|extent| shared.allocator.collect_mark(extent));
+        run.extents().for_each(|extent| shared.allocator.marked().collect(extent));
         written
     } else {
         shared.pager.format_past_cache(transaction, pages, write)

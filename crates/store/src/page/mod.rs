@@ -251,7 +251,7 @@ impl Page {
 
     /// The page's own address.
     pub fn id(&self) -> PageId {
-        PageId::from_bytes(self.array(ID))
+        PageId::from_bytes(array_at(&self.bytes, ID))
     }
 
     /// None: no page type that the engine knows, or a page never written.
@@ -271,43 +271,43 @@ impl Page {
 
     /// The page before it on its level of a tree.
     pub fn previous(&self) -> PageId {
-        PageId::from_bytes(self.array(PREVIOUS))
+        PageId::from_bytes(array_at(&self.bytes, PREVIOUS))
     }
 
     /// The page after it.
     pub fn next(&self) -> PageId {
-        PageId::from_bytes(self.array(NEXT))
+        PageId::from_bytes(array_at(&self.bytes, NEXT))
     }
 
     /// Sets both neighbours.
     pub fn set_links(&mut self, previous: PageId, next: PageId) {
-        self.put(PREVIOUS, &previous.to_bytes());
-        self.put(NEXT, &next.to_bytes());
+        put(&mut self.bytes, PREVIOUS, &previous.to_bytes());
+        put(&mut self.bytes, NEXT, &next.to_bytes());
     }
 
     /// Log position of the last change.
     pub fn lsn(&self) -> Lsn {
-        Lsn::from_bytes(self.array(LSN))
+        Lsn::from_bytes(array_at(&self.bytes, LSN))
     }
 
     /// Notes the log position of a change.
     pub fn set_lsn(&mut self, lsn: Lsn) {
-        self.put(LSN, &lsn.to_bytes());
+        put(&mut self.bytes, LSN, &lsn.to_bytes());
     }
 
     /// Number of slots, those of removed heap rows included.
     pub fn slot_count(&self) -> u16 {
-        self.u16(SLOTS).min((CAPACITY_BYTES / SLOT_BYTES) as u16)
+        u16_at(&self.bytes, SLOTS).min((CAPACITY_BYTES / SLOT_BYTES) as u16)
     }
 
     /// Bytes free for rows and slots, holes included.
     pub fn free_bytes(&self) -> usize {
-        usize::from(self.u16(FREE_COUNT)).min(CAPACITY_BYTES)
+        usize::from(u16_at(&self.bytes, FREE_COUNT)).min(CAPACITY_BYTES)
     }
 
     /// Fixed part of the rows with the row header (`pminlen`).
     pub fn fixed_length(&self) -> usize {
-        usize::from(self.u16(FIXED_LENGTH))
+        usize::from(u16_at(&self.bytes, FIXED_LENGTH))
     }
 
     /// Whether the page has compression information in front of its rows.
@@ -317,7 +317,7 @@ impl Page {
 
     /// Whether so much of a compressed page has changed since that compressing it anew may pay: 25 rows, or a quarter of them.
     pub fn is_worn(&self) -> bool {
-        let changes = self.u16(CHANGES);
+        let changes = u16_at(&self.bytes, CHANGES);
         changes >= 25 || changes > self.slot_count() / 4
     }
 
@@ -333,23 +333,23 @@ impl Page {
 
     fn note_change(&mut self) {
         if self.is_compressed() {
-            self.put_u16(CHANGES, self.u16(CHANGES).saturating_add(1));
+            self.put_u16(CHANGES, u16_at(&self.bytes, CHANGES).saturating_add(1));
         }
     }
 
     /// Whether the page was filled by a minimally logged operation and has not changed since.
     pub fn is_unlogged(&self) -> bool {
-        self.u16(FLAGS) & UNLOGGED != 0
+        u16_at(&self.bytes, FLAGS) & UNLOGGED != 0
     }
 
     /// Whether the page was once left by its last row: a tree that is such a page has held rows before.
     pub fn was_emptied(&self) -> bool {
-        self.u16(FLAGS) & EMPTIED != 0
+        u16_at(&self.bytes, FLAGS) & EMPTIED != 0
     }
 
     /// From here on the log has an image of the page.
     pub fn clear_unlogged(&mut self) {
-        self.put_u16(FLAGS, self.u16(FLAGS) & !UNLOGGED);
+        self.put_u16(FLAGS, u16_at(&self.bytes, FLAGS) & !UNLOGGED);
     }
 
     /// Byte offset of the row in `slot`; None if there is none.
@@ -365,17 +365,13 @@ impl Page {
     /// The row in `slot`; None if there is none or its length makes no sense.
     pub fn row(&self, slot: u16) -> Option<&[u8]> {
         let offset = self.row_offset(slot)?;
-        let length = self.row_length(offset)?;
+        let length = row_length(self, offset)?;
         self.bytes.get(offset..offset.checked_add(length)?)
     }
 
     /// All rows with their slots.
     pub fn rows(&self) -> impl Iterator<Item = (u16, &[u8])> {
         (0..self.slot_count()).filter_map(|slot| Some((slot, self.row(slot)?)))
-    }
-
-    fn row_length(&self, offset: usize) -> Option<usize> {
-        crate::record::length(self.bytes.get(offset..)?, self.fixed_length())
     }
 
     /// Puts a row into `slot`. With `shift` the slot is a new one, and those from there on move up (a tree, or a heap's next slot);
@@ -396,10 +392,10 @@ impl Page {
         }
         let slots_after = usize::from(count) + usize::from(!reuse);
         let Some(limit) = PAGE_BYTES.checked_sub(SLOT_BYTES * slots_after) else { return false };
-        if usize::from(self.u16(FREE_DATA)) + row.len() > limit {
-            self.compact();
+        if usize::from(u16_at(&self.bytes, FREE_DATA)) + row.len() > limit {
+            compact(self);
         }
-        let start = usize::from(self.u16(FREE_DATA));
+        let start = usize::from(u16_at(&self.bytes, FREE_DATA));
         let Some(place) = self.bytes.get_mut(start..start + row.len()).filter(|_| start + row.len() <= limit)
         else {
             return false;
@@ -408,11 +404,11 @@ impl Page {
         if !reuse {
             self.put_u16(SLOTS, count + 1);
             for moved in (slot..count).rev() {
-                let offset = self.slot(moved);
-                self.set_slot(moved + 1, offset);
+                let offset = slot_offset(&self.bytes, moved);
+                set_slot(&mut self.bytes, moved + 1, offset);
             }
         }
-        self.set_slot(slot, start as u16);
+        set_slot(&mut self.bytes, slot, start as u16);
         self.put_u16(FREE_DATA, (start + row.len()) as u16);
         self.put_u16(FREE_COUNT, self.free_bytes().saturating_sub(needed) as u16);
         self.note_change();
@@ -423,20 +419,20 @@ impl Page {
     pub fn remove(&mut self, slot: u16, shift: bool) -> bool {
         let Some(length) = self.row(slot).map(<[u8]>::len) else { return false };
         let count = self.slot_count();
-        self.set_slot(slot, 0);
+        set_slot(&mut self.bytes, slot, 0);
         let mut freed = length;
         if shift {
             for moved in slot + 1..count {
-                let offset = self.slot(moved);
-                self.set_slot(moved - 1, offset);
+                let offset = slot_offset(&self.bytes, moved);
+                set_slot(&mut self.bytes, moved - 1, offset);
             }
             self.put_u16(SLOTS, count - 1);
             freed += SLOT_BYTES;
         }
         self.put_u16(FREE_COUNT, (self.free_bytes() + freed).min(CAPACITY_BYTES) as u16);
         if self.slot_count() == 0 {
-            self.put_u16(FREE_DATA, self.rows_start() as u16);
-            self.put_u16(FLAGS, self.u16(FLAGS) | EMPTIED);
+            self.put_u16(FREE_DATA, rows_start(self) as u16);
+            self.put_u16(FLAGS, u16_at(&self.bytes, FLAGS) | EMPTIED);
         }
         self.note_change();
         true
@@ -454,11 +450,11 @@ impl Page {
         let start = if row.len() <= old {
             offset
         } else {
-            if usize::from(self.u16(FREE_DATA)) + row.len() > limit {
-                self.set_slot(slot, 0);
-                self.compact();
+            if usize::from(u16_at(&self.bytes, FREE_DATA)) + row.len() > limit {
+                set_slot(&mut self.bytes, slot, 0);
+                compact(self);
             }
-            usize::from(self.u16(FREE_DATA))
+            usize::from(u16_at(&self.bytes, FREE_DATA))
         };
         let Some(place) = self.bytes.get_mut(start..start + row.len()).filter(|_| start + row.len() <= limit)
         else {
@@ -468,7 +464,7 @@ impl Page {
         if row.len() > old {
             self.put_u16(FREE_DATA, (start + row.len()) as u16);
         }
-        self.set_slot(slot, start as u16);
+        set_slot(&mut self.bytes, slot, start as u16);
         self.put_u16(FREE_COUNT, (self.free_bytes() + old - row.len()) as u16);
         self.note_change();
         true
@@ -490,36 +486,6 @@ impl Page {
         (0..count).find(|slot| self.row_offset(*slot).is_none()).unwrap_or(count)
     }
 
-    /// Moves all rows together, in the order in which they lie.
-    fn compact(&mut self) {
-        let mut rows: Vec<(usize, u16, usize)> = (0..self.slot_count())
-            .filter_map(|slot| {
-                let offset = self.row_offset(slot)?;
-                Some((offset, slot, self.row(slot)?.len()))
-            })
-            .collect();
-        rows.sort_unstable();
-        let mut end = self.rows_start();
-        for (offset, slot, length) in rows {
-            if end + length > PAGE_BYTES {
-                // Rows of a damaged page may overlap.
-                break;
-            }
-            self.bytes.copy_within(offset..offset + length, end);
-            self.set_slot(slot, end as u16);
-            end += length;
-        }
-        self.put_u16(FREE_DATA, end as u16);
-    }
-
-    /// Where rows may begin: after the compression information, if there is any.
-    fn rows_start(&self) -> usize {
-        match self.is_compressed() {
-            true => HEADER_BYTES + information_bytes(&self.bytes).unwrap_or(0),
-            false => HEADER_BYTES,
-        }
-    }
-
     /// Writes the checksum, as the last thing before the page goes to disk.
     pub fn seal(&mut self) {
         seal(&mut self.bytes);
@@ -530,32 +496,8 @@ impl Page {
         verify(&self.bytes, id)
     }
 
-    fn u16(&self, at: usize) -> u16 {
-        u16_at(&self.bytes, at)
-    }
-
     fn put_u16(&mut self, at: usize, value: u16) {
-        self.put(at, &value.to_le_bytes());
-    }
-
-    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
-        array_at(&self.bytes, at)
-    }
-
-    fn put(&mut self, at: usize, value: &[u8]) {
-        if let Some(place) = self.bytes.get_mut(at..at + value.len()) {
-            place.copy_from_slice(value);
-        }
-    }
-
-    fn slot(&self, slot: u16) -> u16 {
-        PAGE_BYTES.checked_sub(SLOT_BYTES * (usize::from(slot) + 1)).map_or(0, |place| self.u16(place))
-    }
-
-    fn set_slot(&mut self, slot: u16, offset: u16) {
-        if let Some(place) = PAGE_BYTES.checked_sub(SLOT_BYTES * (usize::from(slot) + 1)) {
-            self.put_u16(place, offset);
-        }
+        put(&mut self.bytes, at, &value.to_le_bytes());
     }
 }
 
@@ -571,6 +513,57 @@ impl fmt::Debug for Page {
             self.lsn()
         )
     }
+}
+
+/// Moves all rows together, in the order in which they lie.
+fn compact(page: &mut Page) {
+    let mut rows: Vec<(usize, u16, usize)> = (0..page.slot_count())
+        .filter_map(|slot| {
+            let offset = page.row_offset(slot)?;
+            Some((offset, slot, page.row(slot)?.len()))
+        })
+        .collect();
+    rows.sort_unstable();
+    let mut end = rows_start(page);
+    for (offset, slot, length) in rows {
+        if end + length > PAGE_BYTES {
+            // Rows of a damaged page may overlap.
+            break;
+        }
+        page.bytes.copy_within(offset..offset + length, end);
+        set_slot(&mut page.bytes, slot, end as u16);
+        end += length;
+    }
+    page.put_u16(FREE_DATA, end as u16);
+}
+
+/// Where rows may begin: after the compression information, if there is any.
+fn rows_start(page: &Page) -> usize {
+    match page.is_compressed() {
+        true => HEADER_BYTES + information_bytes(&page.bytes).unwrap_or(0),
+        false => HEADER_BYTES,
+    }
+}
+
+/// Where the row in a slot begins; 0: nowhere.
+fn slot_offset(bytes: &[u8; PAGE_BYTES], slot: u16) -> u16 {
+    PAGE_BYTES.checked_sub(SLOT_BYTES * (usize::from(slot) + 1)).map_or(0, |place| u16_at(bytes, place))
+}
+
+fn set_slot(bytes: &mut [u8; PAGE_BYTES], slot: u16, offset: u16) {
+    if let Some(place) = PAGE_BYTES.checked_sub(SLOT_BYTES * (usize::from(slot) + 1)) {
+        put(bytes, place, &offset.to_le_bytes());
+    }
+}
+
+fn put(bytes: &mut [u8; PAGE_BYTES], at: usize, value: &[u8]) {
+    if let Some(place) = bytes.get_mut(at..at + value.len()) {
+        place.copy_from_slice(value);
+    }
+}
+
+fn row_length(page: &Page, offset: usize) -> Option<usize> {
+    crate::record::length(page.bytes.get(offset..)?, page.fixed_length())
 }
 
 /// Writes the header of an empty page into `bytes` and leaves the rest as it is.

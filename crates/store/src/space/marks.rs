@@ -19,18 +19,32 @@ pub struct Marks {
     clearing: bool,
 }
 
+/// The extents that minimally logged operations write, as backups have to know them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MarkedExtents<'a> {
+    allocator: &'a Allocator,
+}
+
 impl Allocator {
+    /// The extents that minimally logged operations write.
+    pub(crate) fn marked(&self) -> MarkedExtents<'_> {
+        MarkedExtents { allocator: self }
+    }
+}
+
+impl MarkedExtents<'_> {
     /// Notes in the map of minimally logged extents what the next log backup has to copy.
-    pub fn mark_minimally_logged(&self, run: Run) -> Result<(), EngineError> {
-        let _state = self.lock();
-        run.extents().for_each(|extent| self.collect_mark(extent));
+    pub fn mark(&self, run: Run) -> Result<(), EngineError> {
+        let _state = self.allocator.lock();
+        run.extents().for_each(|extent| self.collect(extent));
         let (page, first) = maps::minimally_logged_of(run.first);
-        let map = self.pager.cache.read(page)?;
+        let map = self.allocator.pager.cache.read(page)?;
         // No run crosses a system extent, so it lies in one interval of the map.
         let bits: Vec<u32> = (first..first + run.count).filter(|bit| !maps::bit(&map, *bit)).collect();
         for bits in bits.chunk_by(|a, b| a + 1 == *b) {
             let (first, count) = (bits.first().copied().unwrap_or_default(), bits.len() as u32);
-            self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count, value: true })?;
+            self.allocator
+                .must_change(NO_TRANSACTION, Change::SetBits { page, first, count, value: true })?;
         }
         Ok(())
     }
@@ -38,35 +52,35 @@ impl Allocator {
     /// Whether all extents of a run are marked, and stay so until they are written: a backup that is being taken is told of them. The
     /// caller keeps backups from ending meanwhile ([`Pager::enter`](crate::cache::pager::Pager::enter)), and so must not wait for whoever
     /// changes maps.
-    pub fn is_marked(&self, run: Run) -> Result<bool, EngineError> {
+    pub fn are_marked(&self, run: Run) -> Result<bool, EngineError> {
         {
-            let mut marks = self.marks.lock();
+            let mut marks = self.allocator.marks.lock();
             if marks.clearing {
                 return Ok(false);
             }
             marks.collected.iter_mut().for_each(|collected| collected.extend(run.extents()));
         }
         let (page, first) = maps::minimally_logged_of(run.first);
-        let map = self.pager.cache.read(page)?;
+        let map = self.allocator.pager.cache.read(page)?;
         Ok((first..first + run.count).all(|bit| maps::bit(&map, bit)))
     }
 
     /// Says to a backup that is being taken that an extent is written past the log.
-    pub fn collect_mark(&self, extent: ExtentId) {
-        if let Some(collected) = &mut self.marks.lock().collected {
+    pub fn collect(&self, extent: ExtentId) {
+        if let Some(collected) = &mut self.allocator.marks.lock().collected {
             collected.insert(extent);
         }
     }
 
     /// A log backup begins: from now on what is marked is collected. Returns what has been marked before.
-    pub fn start_collecting_marks(&self) -> Result<BTreeSet<ExtentId>, EngineError> {
+    pub fn start_collecting(&self) -> Result<BTreeSet<ExtentId>, EngineError> {
         self.collect_writes();
-        let _state = self.lock();
+        let _state = self.allocator.lock();
         let mut marked = BTreeSet::new();
-        for file in self.pager.files.all() {
+        for file in self.allocator.pager.files.all() {
             for first in (0..file.extents()).step_by(maps::MAP_EXTENTS as usize) {
                 let (page, _) = maps::minimally_logged_of(ExtentId { file: file.number, extent: first });
-                let map = self.pager.cache.read(page)?;
+                let map = self.allocator.pager.cache.read(page)?;
                 marked
                     .extend(maps::bits(&map).map(|bit| ExtentId { file: file.number, extent: first + bit }));
             }
@@ -75,34 +89,34 @@ impl Allocator {
     }
 
     /// What was marked since the collection began or this was last called.
-    pub fn take_collected_marks(&self) -> BTreeSet<ExtentId> {
-        self.marks.lock().collected.as_mut().map(std::mem::take).unwrap_or_default()
+    pub fn take_collected(&self) -> BTreeSet<ExtentId> {
+        self.allocator.marks.lock().collected.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// A log backup has ended: the extents that it has are no longer marked, but for those written meanwhile.
-    pub fn finish_collecting_marks(&self, copied: &BTreeSet<ExtentId>) -> Result<(), EngineError> {
-        let _state = self.lock();
+    pub fn finish_collecting(&self, copied: &BTreeSet<ExtentId>) -> Result<(), EngineError> {
+        let _state = self.allocator.lock();
         let again = {
-            let mut marks = self.marks.lock();
+            let mut marks = self.allocator.marks.lock();
             marks.clearing = true;
             marks.collected.take().unwrap_or_default()
         };
         let mut copied = runs(copied.difference(&again).copied()).into_iter();
         let cleared = copied.try_for_each(|Run { first, count }| {
             let (page, first) = maps::minimally_logged_of(first);
-            self.must_change(NO_TRANSACTION, Change::SetBits { page, first, count, value: false })
+            self.allocator.must_change(NO_TRANSACTION, Change::SetBits { page, first, count, value: false })
         });
-        self.marks.lock().clearing = false;
+        self.allocator.marks.lock().clearing = false;
         cleared
     }
 
     /// A copy of the database begins: from now on extents that are written past the log are collected, marked or not.
     pub fn collect_writes(&self) {
-        self.marks.lock().collected = Some(BTreeSet::new());
+        self.allocator.marks.lock().collected = Some(BTreeSet::new());
     }
 
     /// The copy has ended.
     pub fn finish_collecting_writes(&self) {
-        self.marks.lock().collected = None;
+        self.allocator.marks.lock().collected = None;
     }
 }

@@ -116,7 +116,7 @@ impl Allocator {
             Growth::Done => Ok(()),
             Growth::Refused(reason) => {
                 let table = format!("data file {number}");
-                Err(self.full(group, Owner { table: &table, index: None }, reason))
+                Err(full(&self.pager, group, Owner { table: &table, index: None }, reason))
             }
         }
     }
@@ -138,7 +138,7 @@ impl Allocator {
         }
         let index = self.file_with_room(&mut state, unit.group, None, wanted, owner)?;
         let run = state.files.get_mut(index).and_then(|file| file.take_run(wanted.max(1)));
-        let run = run.ok_or_else(|| self.full(unit.group, owner, "no free extent"))?;
+        let run = run.ok_or_else(|| full(&self.pager, unit.group, owner, "no free extent"))?;
         for extent in run.extents() {
             // What the cache may still have of an earlier owner must never be written over what the new one writes.
             self.pager.cache.discard(extent);
@@ -197,18 +197,9 @@ impl Allocator {
         }
         let name = || self.pager.files.group_name(group);
         Err(match refused {
-            Some(reason) => self.full(group, owner, reason),
+            Some(reason) => full(&self.pager, group, owner, reason),
             None => EngineError::EmptyFileGroup { name: name() },
         })
-    }
-
-    fn full(&self, group: u16, owner: Owner<'_>, reason: &'static str) -> EngineError {
-        EngineError::FileGroupFull {
-            group: self.pager.files.group_name(group),
-            table: owner.table.to_owned(),
-            index: owner.index.map(str::to_owned),
-            reason,
-        }
     }
 
     /// Pages of an extent that are in use.
@@ -534,7 +525,7 @@ impl Allocator {
             None => {
                 let index = self.file_with_room(state, group, preferred, 1, owner)?;
                 let run = state.files.get_mut(index).and_then(|space| space.take_run(1));
-                let run = run.ok_or_else(|| self.full(group, owner, "no free extent"))?;
+                let run = run.ok_or_else(|| full(&self.pager, group, owner, "no free extent"))?;
                 let extent = run.first;
                 let (gam, first) = maps::gam_of(extent);
                 let (sgam, _) = maps::sgam_of(extent);
@@ -650,6 +641,15 @@ impl Allocator {
                 reason: "the allocation map is not in the expected state".to_owned(),
             }),
         }
+    }
+}
+
+fn full(pager: &Pager, group: u16, owner: Owner<'_>, reason: &'static str) -> EngineError {
+    EngineError::FileGroupFull {
+        group: pager.files.group_name(group),
+        table: owner.table.to_owned(),
+        index: owner.index.map(str::to_owned),
+        reason,
     }
 }
 

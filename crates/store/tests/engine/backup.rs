@@ -246,7 +246,7 @@ fn a_file_that_is_added_is_filled_like_the_others() {
     let mut transaction = engine.begin();
     transaction.create_table("t", columns(), "").unwrap();
     transaction.commit().unwrap();
-    assert_eq!(engine.add_data_file().unwrap(), 3);
+    assert_eq!(engine.files().add_data_file().unwrap(), 3);
     let mut transaction = engine.begin();
     transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(20_000))]).unwrap();
     transaction.commit().unwrap();

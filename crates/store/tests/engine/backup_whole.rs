@@ -47,9 +47,9 @@ fn a_backup_has_what_was_committed_and_nothing_of_open_transactions() {
         let (mut now, mut random) = (Model::new(), Random(seed));
         (0..4).for_each(|_| go_on(&engine, &mut now, &mut random));
         if seed % 2 == 0 {
-            engine.add_file_group("more").unwrap();
-            engine.add_data_file_to(Some("more"), &DataFileOptions::default()).unwrap();
-            engine.set_default_file_group("more").unwrap();
+            engine.files().add_file_group("more").unwrap();
+            engine.files().add_data_file_to(Some("more"), &DataFileOptions::default()).unwrap();
+            engine.files().set_default_file_group("more").unwrap();
         }
         // Open while the backup is taken: it loads, changes, and gives extents up.
         let mut open_one = engine.begin();
@@ -62,7 +62,7 @@ fn a_backup_has_what_was_committed_and_nothing_of_open_transactions() {
         let backup = engine.backup_database(&mut bytes).unwrap();
         assert_eq!((backup.bytes, &backup.unreadable_pages), (bytes.len() as u64, &vec![]));
         assert!(backup.from < backup.to && backup.pages > 0);
-        let groups = engine.file_groups();
+        let groups = engine.files().file_groups();
         // The database itself goes on.
         drop(open_one);
         let expected = now.clone();
@@ -76,7 +76,7 @@ fn a_backup_has_what_was_committed_and_nothing_of_open_transactions() {
         let engine = open(&copy, model);
         assert_eq!(contents(&engine), expected, "seed {seed}");
         assert_eq!(engine.check().unwrap(), [], "seed {seed}");
-        assert_eq!(engine.file_groups(), groups);
+        assert_eq!(engine.files().file_groups(), groups);
         // It is a database like any other.
         let mut now = expected;
         (0..4).for_each(|_| go_on(&engine, &mut now, &mut random));

@@ -73,18 +73,21 @@ fn run(volume: &MemoryVolume, seed: u64) -> Vec<Commit> {
             5 if engine.data_files().len() > 2 => {
                 let name = engine.data_files().last().unwrap().logical_name.clone();
                 // The open transaction may have it, or it is the last one of its group.
-                let done = engine.empty_data_file(&name).and_then(|()| engine.remove_data_file(&name));
+                let done = engine
+                    .files()
+                    .empty_data_file(&name)
+                    .and_then(|()| engine.files().remove_data_file(&name));
                 let refused = |error: EngineError| matches!(error.sql_error(), Some(2555 | 5042));
                 assert!(done.map_or_else(refused, |()| true));
             }
             4 if engine.data_files().len() < 4 && random.one_in(3) => {
                 let group = random.one_in(2).then(|| format!("group{number}"));
                 if let Some(name) = &group {
-                    assert!(engine.add_file_group(name).unwrap() > 1);
+                    assert!(engine.files().add_file_group(name).unwrap() > 1);
                 }
                 let options = DataFileOptions { growth: FileGrowth::Bytes(256 << 10), ..Default::default() };
-                assert!(engine.add_data_file_to(group.as_deref(), &options).unwrap() > 2);
-                group.iter().for_each(|name| engine.set_default_file_group(name).unwrap());
+                assert!(engine.files().add_data_file_to(group.as_deref(), &options).unwrap() > 2);
+                group.iter().for_each(|name| engine.files().set_default_file_group(name).unwrap());
             }
             3 if random.one_in(3) => {
                 let model = [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple];

@@ -57,11 +57,11 @@ fn tables_and_indexes_stay_in_the_files_of_their_groups() {
         let volume = MemoryVolume::default();
         // PRIMARY has the files 1 and 2.
         let engine = open(&volume, model);
-        assert_eq!(engine.add_file_group("data").unwrap(), 2);
-        assert_eq!(engine.add_file_group("blobs").unwrap(), 3);
-        assert_eq!(engine.add_data_file_to(Some("DATA"), &file("d1")).unwrap(), 3);
-        assert_eq!(engine.add_data_file_to(Some("data"), &file("d2")).unwrap(), 4);
-        assert_eq!(engine.add_data_file_to(Some("blobs"), &file("b1")).unwrap(), 5);
+        assert_eq!(engine.files().add_file_group("data").unwrap(), 2);
+        assert_eq!(engine.files().add_file_group("blobs").unwrap(), 3);
+        assert_eq!(engine.files().add_data_file_to(Some("DATA"), &file("d1")).unwrap(), 3);
+        assert_eq!(engine.files().add_data_file_to(Some("data"), &file("d2")).unwrap(), 4);
+        assert_eq!(engine.files().add_data_file_to(Some("blobs"), &file("b1")).unwrap(), 5);
         let placement = Placement { rows: Some("data".to_owned()), large_values: Some("blobs".to_owned()) };
         create(&engine, "heap", &placement, None);
         create(&engine, "tree", &in_group("data"), Some(&IndexDefinition::unique("pk", &[0])));
@@ -78,7 +78,7 @@ fn tables_and_indexes_stay_in_the_files_of_their_groups() {
                 .unwrap();
             transaction.commit().unwrap();
         }
-        engine.set_default_file_group("blobs").unwrap();
+        engine.files().set_default_file_group("blobs").unwrap();
         create(&engine, "later", &Placement::default(), None);
         let check = |engine: &Engine| {
             let snapshot = engine.snapshot();
@@ -105,7 +105,7 @@ fn tables_and_indexes_stay_in_the_files_of_their_groups() {
                 assert_eq!(units.last().unwrap().group, 3);
             }
             assert_eq!(snapshot.table("later").unwrap().unit(UnitKind::InRow).group, 3);
-            let groups = engine.file_groups();
+            let groups = engine.files().file_groups();
             let groups: Vec<_> =
                 groups.iter().map(|group| (group.id, group.name.as_str(), group.is_default)).collect();
             assert_eq!(groups, [(1, "PRIMARY", false), (2, "data", false), (3, "blobs", true)]);
@@ -147,10 +147,10 @@ fn tables_and_indexes_stay_in_the_files_of_their_groups() {
 #[test]
 fn files_of_a_group_are_filled_in_proportion_to_what_is_free() {
     let engine = open(&MemoryVolume::default(), RecoveryModel::Simple);
-    engine.add_file_group("g").unwrap();
+    engine.files().add_file_group("g").unwrap();
     for (name, megabytes) in [("small", 4), ("large", 12)] {
         let options = DataFileOptions { size_bytes: megabytes * MEGABYTE, ..file(name) };
-        engine.add_data_file_to(Some("g"), &options).unwrap();
+        engine.files().add_data_file_to(Some("g"), &options).unwrap();
     }
     create(&engine, "t", &in_group("g"), None);
     let mut transaction = engine.begin();
@@ -179,12 +179,15 @@ fn files_of_a_group_are_filled_in_proportion_to_what_is_free() {
 fn a_full_group_is_error_1105_with_its_name_and_the_others_go_on() {
     let volume = MemoryVolume::default();
     let engine = open(&volume, RecoveryModel::Full);
-    engine.add_file_group("g").unwrap();
+    engine.files().add_file_group("g").unwrap();
     let limited =
         |name, limit, growth| DataFileOptions { limit_bytes: Some(limit * MEGABYTE), growth, ..file(name) };
-    engine.add_data_file_to(Some("g"), &limited("g1", 2, FileGrowth::Bytes(128 << 10))).unwrap();
-    engine.add_data_file_to(Some("g"), &limited("g2", 4, FileGrowth::Percent(50))).unwrap();
-    engine.add_data_file_to(Some("g"), &DataFileOptions { growth: FileGrowth::None, ..file("g3") }).unwrap();
+    engine.files().add_data_file_to(Some("g"), &limited("g1", 2, FileGrowth::Bytes(128 << 10))).unwrap();
+    engine.files().add_data_file_to(Some("g"), &limited("g2", 4, FileGrowth::Percent(50))).unwrap();
+    engine
+        .files()
+        .add_data_file_to(Some("g"), &DataFileOptions { growth: FileGrowth::None, ..file("g3") })
+        .unwrap();
     create(&engine, "t", &in_group("g"), None);
     create(&engine, "elsewhere", &Placement::default(), None);
     let mut kept = 0;
@@ -223,7 +226,7 @@ fn a_full_group_is_error_1105_with_its_name_and_the_others_go_on() {
     assert_eq!(contents(&engine)["t"], rows(0..kept));
     assert_eq!(engine.check().unwrap(), []);
     // A higher limit, and it goes on; also after another opening.
-    engine.alter_data_file("G2", Some(8 * MEGABYTE), FileGrowth::Automatic).unwrap();
+    engine.files().alter_data_file("G2", Some(8 * MEGABYTE), FileGrowth::Automatic).unwrap();
     drop(engine);
     let engine = open(&volume, RecoveryModel::Full);
     let mut transaction = engine.begin();
@@ -238,16 +241,16 @@ fn a_full_group_is_error_1105_with_its_name_and_the_others_go_on() {
 #[test]
 fn names_are_checked() {
     let engine = open(&MemoryVolume::default(), RecoveryModel::Simple);
-    engine.add_file_group("g").unwrap();
+    engine.files().add_file_group("g").unwrap();
     let number = |error: EngineError| error.sql_error();
-    assert_eq!(number(engine.add_file_group("G").unwrap_err()), Some(5035));
-    assert_eq!(number(engine.set_default_file_group("g").unwrap_err()), Some(622));
-    assert_eq!(number(engine.set_default_file_group("h").unwrap_err()), Some(1921));
-    assert_eq!(number(engine.add_data_file_to(Some("h"), &file("")).unwrap_err()), Some(1921));
-    assert_eq!(number(engine.add_data_file_to(None, &file("data-1")).unwrap_err()), Some(1828));
-    assert_eq!(number(engine.alter_data_file("x", None, FileGrowth::None).unwrap_err()), Some(5041));
+    assert_eq!(number(engine.files().add_file_group("G").unwrap_err()), Some(5035));
+    assert_eq!(number(engine.files().set_default_file_group("g").unwrap_err()), Some(622));
+    assert_eq!(number(engine.files().set_default_file_group("h").unwrap_err()), Some(1921));
+    assert_eq!(number(engine.files().add_data_file_to(Some("h"), &file("")).unwrap_err()), Some(1921));
+    assert_eq!(number(engine.files().add_data_file_to(None, &file("data-1")).unwrap_err()), Some(1828));
+    assert_eq!(number(engine.files().alter_data_file("x", None, FileGrowth::None).unwrap_err()), Some(5041));
     let tiny = DataFileOptions { limit_bytes: Some(1000), ..file("tiny") };
-    assert!(matches!(engine.add_data_file_to(None, &tiny), Err(EngineError::Schema { .. })));
+    assert!(matches!(engine.files().add_data_file_to(None, &tiny), Err(EngineError::Schema { .. })));
     let mut transaction = engine.begin();
     let mut create = |group: &str| {
         transaction
@@ -259,9 +262,9 @@ fn names_are_checked() {
     assert_eq!(create("g"), Some(622));
     transaction.create_table("t", columns(), "").unwrap();
     transaction.commit().unwrap();
-    assert_eq!(number(engine.remove_file_group("PRIMARY").unwrap_err()), Some(5042));
-    engine.remove_file_group("g").unwrap();
-    assert_eq!(engine.file_groups().len(), 1);
+    assert_eq!(number(engine.files().remove_file_group("PRIMARY").unwrap_err()), Some(5042));
+    engine.files().remove_file_group("g").unwrap();
+    assert_eq!(engine.files().file_groups().len(), 1);
     assert_eq!(engine.check().unwrap(), []);
 }
 
@@ -272,9 +275,9 @@ fn a_log_backup_brings_groups_and_files_to_an_older_copy() {
         drop(open(&volume, model));
         let copy = MemoryVolume::on(volume.disk());
         let engine = open(&volume, model);
-        engine.add_file_group("g").unwrap();
-        engine.add_data_file_to(Some("g"), &file("g1")).unwrap();
-        engine.set_default_file_group("g").unwrap();
+        engine.files().add_file_group("g").unwrap();
+        engine.files().add_data_file_to(Some("g"), &file("g1")).unwrap();
+        engine.files().set_default_file_group("g").unwrap();
         create(&engine, "t", &Placement::default(), None);
         let mut transaction = engine.begin();
         transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(0..2000))]).unwrap();
@@ -284,7 +287,7 @@ fn a_log_backup_brings_groups_and_files_to_an_older_copy() {
         let target: Arc<dyn Volume> = Arc::new(copy.clone());
         restore_log(&target, &mut &*backup).unwrap();
         let restored = open(&copy, model);
-        assert_eq!(restored.file_groups(), engine.file_groups());
+        assert_eq!(restored.files().file_groups(), engine.files().file_groups());
         assert_eq!(contents(&restored)["t"], rows(0..2000));
         assert_eq!(files_of(restored.snapshot().table("t").unwrap(), UnitKind::InRow), [3]);
         assert_eq!(restored.check().unwrap(), []);

@@ -53,28 +53,28 @@ fn a_file_is_emptied_and_taken_out() {
     for model in MODELS {
         let volume = MemoryVolume::default();
         let engine = open(&volume, model);
-        assert_eq!(engine.add_data_file_to(None, &file("third")).unwrap(), 3);
+        assert_eq!(engine.files().add_data_file_to(None, &file("third")).unwrap(), 3);
         fill(&engine);
         let before = contents(&engine);
         for name in ["data-2", "THIRD"] {
-            let error = engine.remove_data_file(name).unwrap_err();
+            let error = engine.files().remove_data_file(name).unwrap_err();
             assert_eq!(error.sql_error(), Some(5042), "{error}");
         }
         // What a snapshot may read stays where it is.
         let snapshot = engine.snapshot();
-        let error = engine.empty_data_file("third").unwrap_err();
+        let error = engine.files().empty_data_file("third").unwrap_err();
         assert_eq!(error.sql_error(), Some(2555), "{error}");
         drop(snapshot);
-        engine.empty_data_file("third").unwrap();
+        engine.files().empty_data_file("third").unwrap();
         assert_eq!(contents(&engine), before);
         assert_eq!(engine.check().unwrap(), []);
         let third = engine.data_files()[2].clone();
         assert_eq!(third.free_pages + third.mixed_pages, third.size_pages - 16, "{third:?}");
-        engine.remove_data_file("third").unwrap();
+        engine.files().remove_data_file("third").unwrap();
         assert_eq!(numbers(&engine), [1, 2]);
         assert!(!volume.names().contains(&"data-3.pages".to_owned()));
         for (name, number) in [("third", 5041), ("data-1", 5020)] {
-            assert_eq!(engine.remove_data_file(name).unwrap_err().sql_error(), Some(number));
+            assert_eq!(engine.files().remove_data_file(name).unwrap_err().sql_error(), Some(number));
         }
         assert_eq!(engine.check().unwrap(), []);
         let left = MemoryVolume::on(volume.disk().after_power_cut(&mut Random(1)));
@@ -82,11 +82,11 @@ fn a_file_is_emptied_and_taken_out() {
         assert_eq!((contents(&again), numbers(&again)), (before.clone(), vec![1, 2]));
         assert_eq!(again.check().unwrap(), []);
         // Its number is not given again.
-        assert_eq!(again.add_data_file_to(None, &file("third")).unwrap(), 4);
+        assert_eq!(again.files().add_data_file_to(None, &file("third")).unwrap(), 4);
         drop(again);
         drop(engine);
         let engine = open(&volume, model);
-        assert_eq!(engine.add_data_file_to(None, &file("fourth")).unwrap(), 4);
+        assert_eq!(engine.files().add_data_file_to(None, &file("fourth")).unwrap(), 4);
         assert_eq!(contents(&engine), before);
     }
 }
@@ -95,8 +95,8 @@ fn a_file_is_emptied_and_taken_out() {
 fn the_file_of_a_group_of_its_own_goes_when_its_tables_are_gone() {
     let volume = MemoryVolume::default();
     let engine = open(&volume, RecoveryModel::BulkLogged);
-    engine.add_file_group("own").unwrap();
-    engine.add_data_file_to(Some("own"), &file("own1")).unwrap();
+    engine.files().add_file_group("own").unwrap();
+    engine.files().add_data_file_to(Some("own"), &file("own1")).unwrap();
     let place = Placement { rows: Some("own".to_owned()), large_values: None };
     let mut transaction = engine.begin();
     let none = bulkwire_store::Compression::None;
@@ -104,14 +104,14 @@ fn the_file_of_a_group_of_its_own_goes_when_its_tables_are_gone() {
     transaction.open_table("t").unwrap().bulk_load(&[batch(&rows(0..500))]).unwrap();
     transaction.commit().unwrap();
     // There is no other file to move it to.
-    assert_eq!(engine.empty_data_file("own1").unwrap_err().sql_error(), Some(2555));
-    assert_eq!(engine.remove_data_file("own1").unwrap_err().sql_error(), Some(5042));
+    assert_eq!(engine.files().empty_data_file("own1").unwrap_err().sql_error(), Some(2555));
+    assert_eq!(engine.files().remove_data_file("own1").unwrap_err().sql_error(), Some(5042));
     let mut transaction = engine.begin();
     transaction.open_table("t").unwrap().drop().unwrap();
-    assert_eq!(engine.remove_data_file("own1").unwrap_err().sql_error(), Some(5042));
+    assert_eq!(engine.files().remove_data_file("own1").unwrap_err().sql_error(), Some(5042));
     transaction.commit().unwrap();
-    engine.remove_data_file("own1").unwrap();
-    engine.remove_file_group("own").unwrap();
+    engine.files().remove_data_file("own1").unwrap();
+    engine.files().remove_file_group("own").unwrap();
     assert_eq!(engine.check().unwrap(), []);
     drop(engine);
     let engine = open(&volume, RecoveryModel::BulkLogged);
@@ -125,19 +125,19 @@ fn a_power_cut_leaves_a_file_or_takes_it_and_nothing_in_between() {
     for (seed, model) in (0..).zip(MODELS) {
         let volume = MemoryVolume::recording();
         let engine = open(&volume, model);
-        engine.add_data_file_to(None, &file("third")).unwrap();
+        engine.files().add_data_file_to(None, &file("third")).unwrap();
         fill(&engine);
         let expected = contents(&engine);
         let filled = volume.operations();
         // Open all the time, in the other files.
         let mut open_one = engine.begin();
         open_one.create_table("open", columns(), "").unwrap();
-        engine.empty_data_file("third").unwrap();
+        engine.files().empty_data_file("third").unwrap();
         open_one.open_table("open").unwrap().insert(&batch(&rows(0..20))).unwrap();
-        engine.remove_data_file("third").unwrap();
+        engine.files().remove_data_file("third").unwrap();
         open_one.open_table("open").unwrap().insert(&batch(&rows(20..40))).unwrap();
         engine.checkpoint().unwrap();
-        engine.shrink_data_file("data-2", 0).unwrap();
+        engine.files().shrink_data_file("data-2", 0).unwrap();
         drop(open_one);
         volume.replay(|done, disk| {
             if done < filled {
@@ -170,7 +170,7 @@ fn a_file_gives_its_free_end_back() {
     transaction.commit().unwrap();
     let size = |engine: &Engine| engine.data_files()[0].size_pages * 8192;
     let large = size(&engine);
-    let shrunk = engine.shrink_data_file("DATA-1", 0).unwrap();
+    let shrunk = engine.files().shrink_data_file("DATA-1", 0).unwrap();
     assert_eq!(shrunk, size(&engine));
     assert!(shrunk < large * 3 / 4, "{large} to {shrunk}");
     assert_eq!(engine.check().unwrap(), []);
@@ -187,9 +187,9 @@ fn a_file_gives_its_free_end_back() {
     drop(engine);
     let engine = open(&left, RecoveryModel::Full);
     assert_eq!(contents(&engine)["more"], rows(0..9000));
-    assert_eq!(engine.shrink_data_file("none", 0).unwrap_err().sql_error(), Some(5041));
+    assert_eq!(engine.files().shrink_data_file("none", 0).unwrap_err().sql_error(), Some(5041));
     // No less than asked for.
-    let kept = engine.shrink_data_file("data-2", 1 << 30).unwrap();
+    let kept = engine.files().shrink_data_file("data-2", 1 << 30).unwrap();
     assert_eq!(kept, engine.data_files()[1].size_pages * 8192);
 }
 
@@ -198,7 +198,7 @@ fn log_backups_go_over_the_removal_of_a_file() {
     let volume = MemoryVolume::default();
     {
         let engine = open(&volume, RecoveryModel::BulkLogged);
-        engine.add_data_file_to(None, &file("third")).unwrap();
+        engine.files().add_data_file_to(None, &file("third")).unwrap();
     }
     let base = MemoryVolume::on(volume.disk());
     let engine = open(&volume, RecoveryModel::BulkLogged);
@@ -213,8 +213,8 @@ fn log_backups_go_over_the_removal_of_a_file() {
     let mut transaction = engine.begin();
     transaction.open_table("heap").unwrap().insert(&batch(&rows(5000..5100))).unwrap();
     transaction.commit().unwrap();
-    engine.empty_data_file("third").unwrap();
-    engine.remove_data_file("third").unwrap();
+    engine.files().empty_data_file("third").unwrap();
+    engine.files().remove_data_file("third").unwrap();
     backup(&mut backups);
     let mut model = contents(&engine);
     let mut random = Random(4);
@@ -241,21 +241,21 @@ fn the_files_of_a_group_grow_together_if_that_is_said() {
     for together in [false, true] {
         let volume = MemoryVolume::default();
         let engine = open(&volume, RecoveryModel::Simple);
-        engine.add_file_group("g").unwrap();
+        engine.files().add_file_group("g").unwrap();
         let growing = DataFileOptions { growth: FileGrowth::Bytes(2 << 20), ..DataFileOptions::default() };
         for name in ["a", "b", "c"] {
             let options = DataFileOptions { name: name.to_owned(), ..growing.clone() };
-            engine.add_data_file_to(Some("g"), &options).unwrap();
+            engine.files().add_data_file_to(Some("g"), &options).unwrap();
         }
         // One that cannot grow keeps no other from it.
         let fixed = DataFileOptions { growth: FileGrowth::None, ..file("d") };
-        engine.add_data_file_to(Some("g"), &fixed).unwrap();
-        engine.set_default_file_group("g").unwrap();
-        engine.set_file_group_growth("G", together).unwrap();
-        assert_eq!(engine.set_file_group_growth("none", true).unwrap_err().sql_error(), Some(1921));
+        engine.files().add_data_file_to(Some("g"), &fixed).unwrap();
+        engine.files().set_default_file_group("g").unwrap();
+        engine.files().set_file_group_growth("G", together).unwrap();
+        assert_eq!(engine.files().set_file_group_growth("none", true).unwrap_err().sql_error(), Some(1921));
         drop(engine);
         let engine = open(&volume, RecoveryModel::Simple);
-        assert_eq!(engine.file_groups()[1].grows_together, together);
+        assert_eq!(engine.files().file_groups()[1].grows_together, together);
         let sizes = || -> Vec<u64> { engine.data_files()[2..].iter().map(|file| file.size_pages).collect() };
         let first = sizes();
         let mut transaction = engine.begin();

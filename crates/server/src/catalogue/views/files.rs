@@ -113,7 +113,7 @@ fn groups(context: &Context<'_>) -> Vec<FileGroup> {
     let figures = context.database().and_then(|database| context.figures(&database.name));
     figures.map_or_else(
         || vec![FileGroup { id: 1, name: "PRIMARY".to_owned(), is_default: true, grows_together: false }],
-        |figures| figures.engine().file_groups(),
+        |figures| figures.engine().files().file_groups(),
     )
 }
 

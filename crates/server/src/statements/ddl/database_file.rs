@@ -22,13 +22,17 @@ pub(crate) async fn change_files(
     let engine = store.engine();
     let done = |result: Result<(), EngineError>| result.map_err(|error| store_error(error.into()));
     match change {
-        DatabaseChange::AddFileGroup(name) => done(waiting(|| engine.add_file_group(name).map(|_| ()))),
-        DatabaseChange::RemoveFileGroup(name) => done(waiting(|| engine.remove_file_group(name))),
-        DatabaseChange::DefaultFileGroup(name) => done(waiting(|| engine.set_default_file_group(name))),
+        DatabaseChange::AddFileGroup(name) => {
+            done(waiting(|| engine.files().add_file_group(name).map(|_| ())))
+        }
+        DatabaseChange::RemoveFileGroup(name) => done(waiting(|| engine.files().remove_file_group(name))),
+        DatabaseChange::DefaultFileGroup(name) => {
+            done(waiting(|| engine.files().set_default_file_group(name)))
+        }
         DatabaseChange::AddFiles { files, group } => {
             let mut notices = Vec::new();
             for file in files {
-                let number = waiting(|| engine.add_data_file_to(group.as_deref(), &options(file)))
+                let number = waiting(|| engine.files().add_data_file_to(group.as_deref(), &options(file)))
                     .map_err(|error| store_error(error.into()))?;
                 let added = engine.data_files().into_iter().find(|file| file.file == number);
                 if let (Some(added), Some(_)) = (added, &file.file_name) {
@@ -56,7 +60,7 @@ pub(crate) async fn change_files(
             let page = store::page::PAGE_BYTES as u64;
             let limit = file.limit_bytes.unwrap_or(known.limit_pages.map(|pages| pages * page));
             let growth = file.growth.map_or(known.growth, growth);
-            done(waiting(|| engine.alter_data_file(&file.name, limit, growth)))
+            done(waiting(|| engine.files().alter_data_file(&file.name, limit, growth)))
         }
         _ => Ok(()),
     }

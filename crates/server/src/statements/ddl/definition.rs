@@ -216,7 +216,7 @@ pub(crate) fn named_group(session: &Session, database: &str, written: &WrittenGr
     match written {
         Some(name) => Some(name.clone()),
         None => {
-            let groups = session.instance.store().figures_of(database)?.engine().file_groups();
+            let groups = session.instance.store().figures_of(database)?.engine().files().file_groups();
             groups.into_iter().find(|group| group.is_default).map(|group| group.name)
         }
     }
