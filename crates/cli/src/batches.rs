@@ -97,7 +97,7 @@ fn behind(mut inside: Inside, line: &str) -> Inside {
             }
             (Inside::Code, '\'' | '"', _) => Inside::Quoted(c),
             (Inside::Code, '[', _) => Inside::Quoted(']'),
-            // A doubled end begins anew at once.
+            // A doubled end mark closes the quotes and opens them again.
             (Inside::Quoted(end), c, _) if c == end => Inside::Code,
             (Inside::Comment(depth), '*', Some('/')) => {
                 characters.next();

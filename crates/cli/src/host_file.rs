@@ -106,8 +106,8 @@ impl HostLayout {
     }
 }
 
-/// Brings an encoding that was asked for together with the collations of a format file: UTF-8 goes before them, as SQL Server
-/// documents it of code page 65001; any other that contradicts them is refused.
+/// Reconciles a requested encoding with the collations of a format file. UTF-8 takes precedence, as SQL Server
+/// documents for code page 65001. Any other encoding that contradicts them is refused.
 fn encode_as_asked(file: &mut FormatFile, asked: FileCodePage, name: &str) -> Result<(), Failure> {
     let against = match asked {
         FileCodePage::Page(CodePage::Utf8) => {

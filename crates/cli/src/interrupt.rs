@@ -40,13 +40,13 @@ fn rows() -> MutexGuard<'static, Rows> {
     ROWS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A load's progress, to be told before and after every commit.
+/// Notes a load's progress, before and after every commit.
 pub fn note(progress: &load::Progress) {
     let mut rows = rows();
     (rows.committed, rows.committing) = (progress.rows_committed, progress.rows_committing);
 }
 
-/// A file is loaded whole; the next one counts anew.
+/// Notes that a file is loaded; the next one counts from zero.
 pub fn note_file(loaded: u64) {
     let mut rows = rows();
     *rows = Rows { before: rows.before.saturating_add(loaded), ..Rows::default() };
@@ -60,7 +60,7 @@ pub fn during_statement<T>(run: impl FnOnce() -> T) -> T {
     done
 }
 
-/// What is told of batches.
+/// The sentence about batches, for the user.
 #[cfg(unix)]
 fn told(rows: Rows) -> String {
     let committed = grouped(rows.before.saturating_add(rows.committed));
@@ -82,7 +82,7 @@ pub fn watch(left: Left) -> io::Result<()> {
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             formats::remove_unfinished();
-            // Held until the end of the process: no commit begins behind what is told.
+            // Held until the end of the process, so that no commit begins after the message.
             let rows = rows();
             match left {
                 Left::Batches => eprintln!("error: interrupted; {}", told(*rows)),

@@ -170,7 +170,7 @@ pub fn of_file<'a>(file: &'a str, row: &'a bcp::RejectedRow) -> Rejected<'a> {
     }
 }
 
-/// What must be told of a file's encoding for the text of its rows to become its bytes again.
+/// The encoding's name unless it is UTF-8: without it, a row's bytes cannot be restored from its text.
 fn foreign(encoding: Encoding) -> Option<String> {
     (encoding != Encoding::Utf8).then(|| encoding.to_string())
 }

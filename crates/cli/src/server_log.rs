@@ -75,7 +75,7 @@ impl Logged {
         format!("{} batch{plural}, {} rows, {model}: {how}", count(*batches), count(*rows))
     }
 
-    /// The same for programs.
+    /// The figures of [the line](Self::line) as JSON, for programs.
     pub fn json(&self) -> Json {
         let failed: Vec<&str> = self.failed.split(", ").filter(|name| !name.is_empty()).collect();
         json!({

@@ -12,7 +12,7 @@ use crate::args::{Choice, FormatName, LoadArgs};
 use crate::failure::Failure;
 use crate::{connection, file_format, interrupt};
 
-/// What ends a row unless told: a line feed alone, on every operating system of the server.
+/// The default row terminator: a line feed alone, on every operating system of the server.
 const ROW_TERMINATOR: &str = "0x0a";
 /// UTF-8.
 const CODE_PAGE: &str = "65001";

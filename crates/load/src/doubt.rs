@@ -16,7 +16,7 @@ use crate::{
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a look at the table, over another connection, told of a batch in doubt.
+/// What a count of the table, over another connection, shows about a batch in doubt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// What became of the batch.

@@ -141,7 +141,7 @@ where
     load_tolerant(client, plan, source, None, progress)
 }
 
-/// The same, but rows that cannot be loaded are handed over while the others go on: see [`Tolerance`].
+/// Loads like `load`, but hands over rows that cannot be loaded while the others go on: see [`Tolerance`].
 pub fn load_tolerant<S, E, B>(
     client: &mut Client,
     plan: &LoadPlan,

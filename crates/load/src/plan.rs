@@ -35,7 +35,7 @@ pub struct LoadPlan {
     pub rows: Plan,
     /// Rows of a batch.
     pub batch_rows: u64,
-    /// What the server is told.
+    /// The hints of INSERT BULK.
     pub hints: BulkHints,
     /// Transactions.
     pub transaction: BatchTransaction,

@@ -50,9 +50,9 @@ impl Tolerance<'_> {
     }
 }
 
-/// Errors of SQL Server that one row causes and that the other rows of a batch have no part in: constraints, keys,
-/// NULL, lengths, ranges, conversions, XML and JSON that is not well formed, rows too large, row-level security, and
-/// whatever a trigger raises.
+/// Errors of SQL Server that one row causes, without the other rows of its batch. They are about constraints, keys,
+/// NULL, lengths, ranges, conversions, malformed XML and JSON, rows too large and row-level security. Errors that a
+/// trigger raises belong here too.
 pub(crate) fn is_row_fault(error: &ServerError) -> bool {
     error.messages().any(|message| {
         matches!(

@@ -258,7 +258,7 @@ fn cancelling_does_not_wait_for_a_server_that_hears_nothing() {
     let cancel = client.cancel_handle();
     let canceller = thread::spawn(move || {
         thread::sleep(Duration::from_millis(100));
-        // As a caller does who is told to stop again and again.
+        // A caller may ask to stop again and again.
         for _ in 0..3 {
             cancel.cancel().unwrap();
             thread::sleep(Duration::from_millis(50));

@@ -298,7 +298,7 @@ fn clients_and_streams_can_be_moved_to_other_threads() {
 proptest::proptest! {
     #![proptest_config(proptest::test_runner::Config::with_cases(64))]
 
-    /// No answer, however broken, makes the client panic or wait for more than it was told will come.
+    /// No answer, however broken, makes the client panic or wait for more than the answer announces.
     #[test]
     fn any_answer_ends(start in 0..4_usize, cut in 0..40_usize, noise in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         let starts = [Vec::new(), int_column(), [int_column(), int_row(7)].concat(), error(50_000, 1, 16, "no")];

@@ -1,5 +1,5 @@
-//! Subqueries that look at the query around them: which columns they use, what they are for one of its rows, and how a
-//! plan is run that the execution engine cannot turn into joins.
+//! Correlated subqueries: which outer columns they use, what they are for one outer row, and how a plan runs that the
+//! execution engine cannot turn into joins.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

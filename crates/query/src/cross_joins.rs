@@ -1,7 +1,8 @@
 //! Joins without a condition: what of them must be in memory is kept small.
 //!
-//! Such a join reads its left side into memory before its first row. In `a, b, c, d` that side holds the product of all tables but the
-//! last, and columns that nobody reads take no memory that could be counted, so that it would grow without end.
+//! Such a join reads its left side into memory before its first row. In `a, b, c, d` that side holds the product of
+//! all tables but the last. Columns that are never read take no memory that could be counted, so it would grow
+//! without end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use datafusion::physical_plan::{
 };
 use futures::TryStreamExt;
 
-/// Returns the plan with a table, not a product, on the left of each join without a condition, as far as there is one, and with rows
-/// that are only counted there as their count. It has not been optimised.
+/// Returns the plan with a table, not a product, on the left of each join without a condition, where there is one.
+/// Rows that are only counted there become their count. It has not been optimised.
 pub(super) fn with_small_sides(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     if !plan.exists(|node| Ok(buffers_left(node)))? {
         return Ok(plan);

@@ -1,6 +1,6 @@
 //! Partitions one after another: the rows of a UNION ALL or of a table value constructor come in the order in which they are written.
 //!
-//! SQL promises no order without ORDER BY, but who tests against a server expects one that does not change from run to run, and
+//! SQL promises no order without ORDER BY. But tests expect an order that does not change from run to run, and
 //! identities are given in the order in which rows arrive.
 
 use std::fmt;

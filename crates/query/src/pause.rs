@@ -32,7 +32,7 @@ pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>, running: &Running) -> Re
     plan.transform_up(paused).map(|transformed| transformed.data)
 }
 
-/// The same for a plan that is a part of what this thread does already.
+/// Runs a plan that is part of what this thread does already.
 pub(super) fn with_current_pauses(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     match running::current() {
         Some(running) => with_pauses(plan, &running),

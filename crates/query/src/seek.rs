@@ -1,8 +1,8 @@
 //! Conditions that a key answers: `column = constant`, IN, BETWEEN, LIKE 'beginning%', and what AND and OR join of them, as ranges of the
 //! clustered key or of an index.
 //!
-//! The ranges hold all rows that satisfy the conditions, and may hold more: whoever asked still checks them. What is not surely the same
-//! in a key as in a comparison gives no range.
+//! The ranges hold all rows that satisfy the conditions, and may hold more: the caller still checks them. What is not
+//! surely the same in a key as in a comparison gives no range.
 
 use std::sync::Arc;
 

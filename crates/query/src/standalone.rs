@@ -1,4 +1,4 @@
-//! Queries without a server: T-SQL over batches of rows that somebody hands in.
+//! Queries without a server: T-SQL over the caller's batches of rows.
 //!
 //! ```
 //! use arrow::array::{Int32Array, RecordBatch};

@@ -79,7 +79,7 @@ impl Target {
         Target { type_info, nullable: nullable && expresses_null, frame }
     }
 
-    /// The same in a load.
+    /// A target column of a load.
     pub(crate) fn for_load(type_info: TypeInfo, nullable: bool) -> Self {
         let target = Self::new(type_info, nullable);
         match target.frame {

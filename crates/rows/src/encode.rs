@@ -189,8 +189,8 @@ fn scatter_block(lanes: &[Lane<'_>], head: &[u8], first: usize, lengths: &mut [u
     }
 }
 
-/// The same for rows that fit `scratch` with a gap behind each. The gap lets cells be written in whole registers, without
-/// a branch on their lengths; then the rows are moved together.
+/// Appends a block of rows that fit `scratch` with a gap behind each. The gap lets cells be written in whole
+/// registers, without a branch on their lengths; then the rows are moved together.
 fn scatter_loosely(
     lanes: &[Lane<'_>],
     first: usize,

@@ -20,7 +20,7 @@ use crate::storage::{DatabaseFigures, Figures};
 type TableReader = Box<dyn Fn() -> Vec<Arc<TableDefinition>> + Send + Sync>;
 /// Finds a table by its name.
 type TableFinder = Box<dyn Fn(&ObjectName) -> Option<Arc<TableDefinition>> + Send + Sync>;
-/// The same for modules.
+/// Reads all modules.
 type ModuleReader = Box<dyn Fn() -> Vec<Arc<Module>> + Send + Sync>;
 
 /// Finds the databases' figures when a view first asks for them.

@@ -55,12 +55,12 @@ impl MemoryQuota for StoreQuota {
     }
 }
 
-/// The part of the machine's memory that a server takes if it is told nothing: one half.
+/// The default share of the machine's memory: one half.
 const SHARE: u64 = 2;
 /// Where the memory of the machine cannot be found out.
 const UNKNOWN_MACHINE_BYTES: u64 = 8 << 30;
 
-/// What a server may use if it is told nothing: half of the machine's memory, or of what its control groups allow.
+/// The default limit in bytes: half of the machine's memory, or of what its control groups allow.
 pub(crate) fn default_limit() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
     let machine = machine.unwrap_or(UNKNOWN_MACHINE_BYTES);
@@ -102,7 +102,7 @@ fn group_limit(root: &Path) -> Option<u64> {
     limits.into_iter().min()
 }
 
-/// A size such as `512MB`, `2GiB` or `1000000`; units are powers of 1024. Errors: a sentence for whoever wrote it.
+/// A size such as `512MB`, `2GiB` or `1000000`; units are powers of 1024. Errors: a sentence for the user.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

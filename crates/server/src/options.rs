@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::storage::ResourceLimits;
 use crate::transport::CertificateSource;
 
-/// Everything that a server is told at its start.
+/// The settings of a server at its start.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Address to listen on; port 0 takes a free one.

@@ -194,7 +194,7 @@ async fn a_log_backup_is_written_whole_or_not_at_all() {
     let file = std::fs::read(backups.path().join("one.trn")).unwrap();
     assert!(file.starts_with(b"BWLOGB2\n") && file.len() as u64 >= before / 2);
 
-    // A second one does not take the place of the first unless it is told to.
+    // A second backup replaces the first only with INIT or FORMAT.
     let refused = lines(&mut session, "BACKUP LOG master TO DISK = 'one.trn'").await;
     assert!(refused[0].starts_with("error 3201: ") && refused[1].starts_with("error 3013: "), "{refused:?}");
     assert_eq!(std::fs::read(backups.path().join("one.trn")).unwrap(), file);

@@ -209,7 +209,7 @@ async fn a_load_can_be_cancelled() {
     assert!(count == "0" || count == "400000", "{count}");
 }
 
-/// Whoever opened them might wait for ever.
+/// Opening them might wait for ever.
 #[cfg(unix)]
 #[tokio::test]
 async fn pipes_and_devices_are_refused() {

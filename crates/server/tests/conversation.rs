@@ -401,7 +401,7 @@ fn stopping_ends_loads_and_waits_and_commits_no_half() {
     assert_eq!(scalar(&mut client, "SELECT COUNT(*) FROM u"), 0);
 }
 
-/// Whoever starts other programs at that moment gives them its open files until they are other programs.
+/// A program that is started at that moment inherits the open files until its exec.
 #[test]
 fn a_data_directory_is_free_when_its_server_has_stopped() {
     let folder = tempfile::tempdir().unwrap();

@@ -129,7 +129,7 @@ fn rows_are_the_same_whichever_way_they_go_in_and_out() {
     let mut client = connect(&server);
     let (head, rows) = samples(&mut client);
     let (declared, names) = columns();
-    // One table takes rows as they lie; the other has a column to be completed.
+    // One table takes wire rows unchanged; the other has a column to be completed.
     assert_no_error(&client.batch(&format!("CREATE TABLE direct ({declared})")));
     assert_no_error(&client.batch(&format!("CREATE TABLE completed ({declared}, more int NULL)")));
     let order: Vec<usize> = std::iter::repeat_n([0, 1, 2], 3000)

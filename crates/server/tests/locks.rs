@@ -27,7 +27,7 @@ fn statements_share_a_table_or_exclude_each_other() {
         "ALTER TABLE t ADD extra int NULL",
     ];
     let cases: [(&str, &[&str]); 7] = [
-        // Inserts run side by side. Whoever changes rows of the same page waits, and whoever changes the table.
+        // Inserts run side by side. A change of rows of the same page waits, and so does a change of the table.
         ("INSERT INTO t VALUES (8)", &ALL[3..]),
         ("UPDATE t SET id = id", &ALL[1..]),
         ("DELETE FROM t WHERE id = 2", &ALL[1..]),

@@ -154,7 +154,7 @@ fn a_key_that_another_session_has_in_hand_is_waited_for() {
         assert_eq!(error_numbers(&second.answer()), expected, "{end}");
         assert_no_error(&first.batch("DELETE wide WHERE id = 15"));
     }
-    // A row that changed meanwhile is looked at anew.
+    // A row that changed meanwhile is read again.
     assert_no_error(&first.batch("BEGIN TRAN; UPDATE wide SET n = 7 WHERE id = 20"));
     send(&mut second, "UPDATE wide SET n = n * 10 WHERE id = 20 AND n < 5");
     assert_no_error(&first.batch("COMMIT"));
@@ -171,7 +171,7 @@ fn references_hold_between_open_transactions() {
         "CREATE TABLE part (id int NOT NULL PRIMARY KEY, wide_id int NOT NULL REFERENCES wide (id));
          CREATE TABLE owned (id int NOT NULL PRIMARY KEY, wide_id int NOT NULL REFERENCES wide (id) ON DELETE CASCADE)",
     ));
-    // A row that refers is not committed: whoever deletes what it refers to waits for it.
+    // A row that refers is not committed: the deletion of its key waits for it.
     for (end, expected) in [("COMMIT", &[547][..]), ("ROLLBACK", &[])] {
         assert_no_error(&child.batch("BEGIN TRAN; INSERT INTO part VALUES (1, 50)"));
         send(&mut parent, "DELETE wide WHERE id = 50");

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use statements::Numbers;
 use statements::child::{Answer, ChildServer, Session};
 
-/// What the server is told.
+/// Settings of the server.
 const LIMIT: &str = "1GB";
 /// What it may have at most: allocators keep some of what was given back, and not everything is counted.
 const RESIDENT_MAX_KIB: u64 = 1_800 << 10;

@@ -1,4 +1,4 @@
-//! Whatever text arrives, it ends in an answer: no panic, no endless answer.
+//! Any text gets an answer: no panic, no endless answer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -44,7 +44,7 @@ async fn is_done(session: &mut Session, batch: &str) {
     assert_eq!(lines(session, batch).await, [""; 0], "{batch}");
 }
 
-/// Names of all tables that tempdb has, whoever's they are.
+/// Names of all tables in tempdb, of all sessions.
 fn tables(instance: &Instance) -> Vec<String> {
     instance.store().snapshot().tables_of("tempdb").into_iter().map(|info| info.name.to_string()).collect()
 }

@@ -12,7 +12,7 @@ use bulkwire_server::session::Session;
 use bulkwire_server::statements::open_session;
 use bulkwire_server::storage::Databases;
 
-/// A sample is of 15 seconds: whoever has not seen one after so many never will.
+/// A sample is of 15 seconds: without one after so many there is none.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 async fn lines(session: &mut Session, batch: &str) -> Vec<String> {

@@ -16,7 +16,7 @@ use statements::{SETUP, Statement};
 /// A statement that takes longer hangs.
 const STATEMENT: Duration = Duration::from_secs(60);
 
-/// A server and a session, made anew after a failure.
+/// A server and a session, replaced after a failure.
 struct Watched {
     server: ChildServer,
     session: Session,

@@ -256,7 +256,7 @@ pub enum EngineError {
         is_constraint: bool,
         /// The key's values, as in `(1, abc, <NULL>)`.
         key: String,
-        /// The same as one row of the key's columns.
+        /// The key's values as one row of its columns.
         values: Box<RecordBatch>,
     },
     /// Rows that were said to be in the order of the key are not.
@@ -378,7 +378,7 @@ pub enum LockError {
         /// The time allowed.
         timeout: Duration,
     },
-    /// The wait was ended from outside: whoever asked for the lock does not want it any more.
+    /// The wait was ended from outside: the lock is not wanted any more.
     #[error("waiting for the lock on {what} was interrupted")]
     Interrupted {
         /// The table or name.

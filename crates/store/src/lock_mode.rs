@@ -92,7 +92,7 @@ impl LockMode {
         }
     }
 
-    /// Whether whoever holds this needs nothing more to have `other`.
+    /// Whether this mode includes `other`.
     pub fn covers(self, other: Self) -> bool {
         self.with(other) == self
     }

@@ -92,7 +92,7 @@ pub struct Login7 {
     pub password: Secret<String>,
     /// Name of the application.
     pub app_name: String,
-    /// Name of the server as the client was told it.
+    /// Name of the server as the client knows it.
     pub server_name: String,
     /// Name of the client library.
     pub client_interface_name: String,

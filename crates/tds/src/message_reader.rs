@@ -7,8 +7,8 @@ use crate::packet::{HEADER_LEN_BYTES, PacketHeader, PacketType, Status};
 
 /// Splits received bytes into packets and tells where messages start and end.
 ///
-/// It holds no bytes: the caller shows it the head of its receive buffer and is told which range is the payload of the
-/// next packet, so payloads are used where they were received. Oversized packets and messages, and a change of type
+/// It holds no bytes. The caller shows it the head of its receive buffer and gets the range of the next packet's
+/// payload, so payloads are used where they were received. Oversized packets and messages, and a change of type
 /// within a message, are errors; the connection cannot go on after one.
 #[derive(Debug)]
 pub struct MessageReader {

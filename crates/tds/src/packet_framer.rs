@@ -8,9 +8,8 @@ use crate::packet::{
 
 /// Splits one message into packets of the negotiated size.
 ///
-/// A packet that is exactly full is held back until it is known whether more follows, so that the last packet of a
-/// message always carries the end-of-message bit and a message never needs an empty packet to end (only an empty
-/// message does, such as an attention).
+/// A packet that is exactly full is held back until it is known whether more follows. So the last packet of a
+/// message carries the end-of-message bit, and only an empty message, such as an attention, has an empty packet.
 ///
 /// Two ways to use it, not to be mixed within one message:
 /// * [`frame_into`](Self::frame_into) copies payload and headers into a buffer.

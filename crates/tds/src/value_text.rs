@@ -19,8 +19,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Prints a value as `bcp -c` does: nothing for NULL, no zero before the point of a decimal below one, and always a
-/// point in a float of 17 (`real`: 8) significant digits.
+/// Prints a value as `bcp -c` does. NULL is nothing, and a decimal below one has no zero before the point. A float
+/// has 17 significant digits (`real`: 8) and always a point.
 #[derive(Debug, Clone, Copy)]
 pub struct BcpText<'a>(pub &'a Value);
 

@@ -42,7 +42,7 @@ pub enum CursorStatement {
 /// A cursor's query and options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CursorDeclaration {
-    /// LOCAL: it ends with its batch.
+    /// LOCAL: the cursor ends with its batch.
     pub local: bool,
     /// SCROLL, or a kind that scrolls: every direction of FETCH.
     pub scroll: bool,

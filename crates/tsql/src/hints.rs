@@ -127,7 +127,7 @@ impl TableHints {
         }
     }
 
-    /// The same for the target of a change. Errors: 1065.
+    /// The hints for the target of a change. Errors: 1065.
     pub fn check_target(self) -> Result<(), SqlError> {
         match self.has(TableHint::ReadUncommitted) {
             true => Err(SqlError::new(

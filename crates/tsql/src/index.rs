@@ -42,7 +42,7 @@ pub struct AlterIndex {
 /// What ALTER INDEX does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IndexAction {
-    /// REBUILD: written anew, and enabled if it was disabled.
+    /// REBUILD, which also enables a disabled index.
     Rebuild(IndexSettings),
     /// REORGANIZE: its pages made dense.
     Reorganize,

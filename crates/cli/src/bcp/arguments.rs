@@ -160,7 +160,7 @@ pub enum CodePageChoice {
 pub enum Encryption {
     /// `s`: TLS before TDS.
     Strict,
-    /// `m`, which is what servers named by `-S` get unless told.
+    /// `m`, the default for servers named by `-S`.
     Mandatory,
     /// `o`
     Optional,

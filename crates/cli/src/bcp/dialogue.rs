@@ -1,5 +1,5 @@
-//! The questions that bcp asks when nothing describes the file: storage type, prefix, length and terminator of every field,
-//! and whether the answers are to be kept in a format file.
+//! The questions that bcp asks when nothing describes the file: storage type, prefix, length and terminator of every
+//! field. The last question is whether to keep the answers in a format file.
 //!
 //! Answers come from the terminal or, line by line, from a response file (`-i`). An answer that makes no sense is asked for
 //! again.

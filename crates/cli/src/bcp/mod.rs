@@ -110,7 +110,7 @@ impl End {
         Self { diagnostics: vec![Diagnostic::client(state, error.to_string())], ..Self::default() }
     }
 
-    /// The same, in the original's words.
+    /// Something that was found on this side, in the original's words.
     fn words(state: &str, text: &str) -> Self {
         Self::client(state, text)
     }

@@ -19,7 +19,7 @@ pub enum Way {
 /// How the line fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Both ends are told that the other has closed.
+    /// Both ends see that the other has closed.
     Fin,
     /// Both ends are reset.
     Reset,
@@ -39,7 +39,7 @@ pub struct Fault {
     pub kind: Kind,
 }
 
-/// The line. Its first connection fails as told, later ones do not.
+/// The line. Its first connection fails as `fault` says, later ones do not.
 pub struct Line {
     pub port: u16,
     shared: Arc<Shared>,
@@ -89,7 +89,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::SeqCst);
-        // The listener looks at the flag when somebody comes.
+        // The listener looks at the flag when a connection comes.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
     }
 }

@@ -24,7 +24,7 @@ const BATCH_ROWS: u64 = 100;
 const ROWS_BEFORE: u64 = 7;
 /// Faults of one run of the tests, unless a soak asks for all.
 const FAULTS: usize = 110;
-/// What the client is told to wait for a silent server: one that is in order may be slow on a busy machine.
+/// The client's limit for a silent server; a healthy one may be slow on a busy machine.
 const SECONDS_IN_ORDER: u32 = 100;
 const SECONDS_WITH_FAULT: u32 = 1;
 /// A client that has not ended by then hangs.
@@ -158,7 +158,7 @@ fn chosen(fixture: &Fixture, points: Option<usize>, seed: u64) -> Vec<(Scenario,
     must
 }
 
-/// Where messages end. Encrypted ones cannot be told apart: records are taken for packets, which is as good.
+/// Where messages end. Encrypted messages cannot be distinguished: TLS records stand for packets.
 fn boundaries(stream: &[u8]) -> Vec<u64> {
     let mut ends = vec![0];
     let mut at = 0;

@@ -463,7 +463,7 @@ where
     })
 }
 
-/// The same, where a cell may stand for NULL.
+/// A filler for values of one width, where a cell may stand for NULL.
 fn nullable_primitive<T, F>(data_type: DataType, convert: F) -> Box<dyn ColumnFiller>
 where
     T: ArrowPrimitiveType,

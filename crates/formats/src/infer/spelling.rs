@@ -12,7 +12,7 @@ pub(super) struct Spelling {
     decimals: Agreed<u32>,
     /// No decimals end with a zero: 1, 1.5.
     is_shortest: bool,
-    /// The same, but for a lone zero behind the point: 1.0, 1.5.
+    /// No decimals end with a zero, but for a lone zero behind the point: 1.0, 1.5.
     is_pointed: bool,
     /// Whether a zero stands in front of a point that no other digit precedes.
     leading_zero: Agreed<bool>,
@@ -136,7 +136,7 @@ impl Spelling {
         (!self.decimals.is_mixed() || self.is_shortest || self.is_pointed) && !self.leading_zero.is_mixed()
     }
 
-    /// The same for a double.
+    /// Whether a double's value says how it was spelled, the column's form being known.
     pub(super) fn is_of_floats(&self) -> bool {
         let mixed = self.leading_zero.is_mixed()
             || self.letter.is_mixed()

@@ -16,9 +16,9 @@ pub use secret::Secret;
 
 /// The port of a default instance.
 pub const DEFAULT_PORT: u16 = 1433;
-/// Time for TCP, TLS and login together, unless told.
+/// Default time for TCP, TLS and login together.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a server may be silent over a request, unless told.
+/// Default time for which a server may be silent over a request.
 pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 /// The environment variable that is used when a user is named without a password.
 pub const PASSWORD_VARIABLE: &str = "BULKWIRE_PASSWORD";
@@ -96,8 +96,8 @@ pub struct Config {
     pub packet_size_bytes: Option<u16>,
     /// Time for TCP, TLS and login together; `None` waits for ever.
     pub connect_timeout: Option<Duration>,
-    /// How long the server may be silent over a request, [`COMMAND_TIMEOUT`] unless told; `None` waits for ever. The request is
-    /// then cancelled, and a server that does not hear that within five seconds is given up.
+    /// How long the server may be silent over a request, by default [`COMMAND_TIMEOUT`]; `None` waits for ever. The
+    /// request is then cancelled, and a server that does not hear that within five seconds is given up.
     pub command_timeout: Option<Duration>,
     /// Keywords that other clients know and that change nothing here, as written.
     pub ignored: Vec<String>,
@@ -111,7 +111,7 @@ impl Config {
         Self::parse_with(text, &|name| std::env::var(name).ok())
     }
 
-    /// The same with an environment of the caller's.
+    /// Parses like [`parse`](Self::parse), with an environment of the caller's.
     pub fn parse_with(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let settings = if url::is_url(text) { url::parse(text)? } else { keyword_string::parse(text)? };
         settings::resolve(settings, environment)

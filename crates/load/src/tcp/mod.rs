@@ -16,7 +16,7 @@ pub use browser::{BrowserError, instance_port};
 
 /// Addresses that are tried at once under MultiSubnetFailover; SQL Server's own clients stop at the same number.
 const PARALLEL_ATTEMPTS_MAX: usize = 64;
-/// Idle time before the first keep-alive probe, as SQL Server's own clients set it: gateways drop silent connections
+/// Idle time before the first keep-alive probe, as SQL Server's own clients set it. Gateways drop silent connections
 /// after a few minutes, and a long batch is silent while the server commits.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Between further probes. A host that is gone is so noticed within a minute or two, whatever the system's own settings.

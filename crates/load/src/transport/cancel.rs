@@ -30,7 +30,7 @@ impl Canceller {
     /// that waits for the request gets [`Error::Cancelled`](crate::Error::Cancelled).
     pub fn cancel(&self) -> io::Result<()> {
         self.shared.cancel_requested.store(true, Ordering::SeqCst);
-        // Whoever asks again and again has waited since the first time.
+        // Repeated requests count from the first one.
         self.shared.waits().cancel_asked.get_or_insert_with(Instant::now);
         loop {
             if self.shared.phase().cancel() != Cancel::SendAttention {

@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     bytes_received: AtomicU64,
 }
 
-/// When somebody asked for an end, and how long the server may take over things.
+/// When a cancellation was requested, and how long the server may take.
 #[derive(Debug, Clone, Copy)]
 struct Waits {
     cancel_asked: Option<Instant>,

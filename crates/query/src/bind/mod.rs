@@ -1,9 +1,9 @@
 //! Queries and expressions of T-SQL to plans of the execution engine.
 //!
-//! The binder does what the engine's own SQL front end cannot: it resolves names by T-SQL's rules, gives every
-//! expression its T-SQL type, makes every conversion explicit, and compares text by collation. Inside a plan
-//! every column has a unique name (`c1`, `c2`, …), so no name is ever ambiguous; what a column is called, and
-//! what type it has in T-SQL, is kept beside the plan.
+//! The binder does what the engine's own SQL front end cannot. It resolves names by T-SQL's rules and gives
+//! every expression its T-SQL type. It makes every conversion explicit and compares text by collation. Inside
+//! a plan every column has a unique name (`c1`, `c2`, …), so no name is ambiguous. A column's T-SQL name and
+//! type are kept beside the plan.
 
 mod aggregate;
 mod condition;

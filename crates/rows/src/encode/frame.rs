@@ -15,7 +15,7 @@ pub(crate) enum Frame {
     Chunked,
     /// text, ntext, image in a result: text pointer, timestamp, four bytes of length; a zero pointer length is NULL.
     TextPointer,
-    /// The same in a load, where there is no pointer yet.
+    /// text, ntext, image in a load: as in a result, with bytes FF in place of pointer and timestamp.
     UnsetTextPointer,
     /// sql_variant: four bytes of total length; 0 is NULL.
     Total,

@@ -14,7 +14,7 @@ use super::transcode::{transcode_utf16, widen_ascii, widen_block};
 pub(crate) enum Offsets<'a> {
     /// Value `i` is `offsets[i]..offsets[i + 1]`.
     Narrow(&'a [i32]),
-    /// The same with wide offsets.
+    /// Value `i` is `offsets[i]..offsets[i + 1]`, with 64-bit offsets.
     Wide(Cow<'a, [i64]>),
     /// Value `i` is the `i`-th run of this many bytes.
     Every(usize),

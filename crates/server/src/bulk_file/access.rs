@@ -35,7 +35,7 @@ impl FileAccess {
             }
             Ok(real) if self.allows(&real) => Ok(real),
             Ok(_) => Err(self.denied(name)),
-            // Whether a file exists elsewhere is nobody's business.
+            // Whether a file exists elsewhere is not revealed.
             Err(_) if !self.allows_lexically(&path) => Err(self.denied(name)),
             Err(_) => Err(SqlError::new(
                 4860,

@@ -19,7 +19,7 @@ pub(crate) struct BadRow {
     pub fault: Fault,
     /// Offset of the row in the file; a CSV reader does not tell.
     pub byte_offset: Option<u64>,
-    /// The row for the error file: its bytes as they stand in the file, or its fields quoted anew.
+    /// The row for the error file: its bytes from the file, or its fields quoted again.
     pub raw: Vec<u8>,
 }
 

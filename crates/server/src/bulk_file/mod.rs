@@ -1,8 +1,8 @@
 //! Files that the server reads itself: BULK INSERT and OPENROWSET(BULK …).
 //!
-//! The files' formats are those of the room `formats`, so that the server and the client load the same file alike; what is
-//! here decides which files may be read ([`access`]), turns the statement's options into a layout ([`layout`]), converts
-//! values by the server's rules and words what is wrong as SQL Server does ([`rows`], [`fault`]).
+//! The crate `formats` reads the files, so that server and client load the same file alike. [`access`] decides which
+//! files may be read, [`layout`] turns the statement's options into a layout, [`rows`] converts values by the
+//! server's rules, and [`fault`] words errors as SQL Server does.
 
 pub(crate) mod access;
 pub(crate) mod error_file;

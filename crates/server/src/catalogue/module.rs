@@ -1,7 +1,7 @@
 //! Objects that are kept as text or by name: views, procedures, functions, sequences, synonyms.
 //!
-//! Each is a table of the store without rows, whose properties are its definition behind a word that no table's
-//! definition begins with: so it commits and rolls back as tables do, and its name excludes theirs.
+//! Each is a table of the store without rows. Its properties are the definition, behind a word with which no
+//! table's definition begins. So it commits and rolls back as tables do, and shares their names.
 
 use serde::{Deserialize, Serialize};
 use tsql::ast::{CreateModule, ModuleWord};
@@ -26,7 +26,7 @@ pub struct ModuleDefinition {
     pub name: String,
     /// Microseconds since 1970-01-01 at creation.
     pub created_us: i64,
-    /// The same of the last ALTER.
+    /// Microseconds since 1970-01-01 at the last ALTER.
     pub modified_us: i64,
     /// What it is.
     pub kind: ModuleKind,

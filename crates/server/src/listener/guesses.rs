@@ -1,8 +1,8 @@
 //! Wrong passwords, counted by address: after a few of them the next attempts from there are looked at one by one.
 //!
-//! A delay of the answer alone slows one connection and not a thousand beside it. So the attempts of an address that has
-//! failed repeatedly queue up: each is checked when its turn comes, and one whose turn is too far off is refused unseen.
-//! Whoever knows the password waits in the same queue, a few seconds at most.
+//! A delay of the answer alone slows one connection and not a thousand beside it. So the attempts of an address that
+//! has failed repeatedly queue up: each is checked when its turn comes, and one whose turn is too far off is refused
+//! unseen. A client that knows the password waits in the same queue, a few seconds at most.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

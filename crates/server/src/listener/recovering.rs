@@ -1,4 +1,4 @@
-//! A server that is not ready yet: its port is open, and whoever logs in is told to come back.
+//! A server that is not ready yet: its port is open, and a login gets an error that asks to retry.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Recovering {
     /// The data are open: from here on connections wait to be served.
     pub fn end(self, runtime: &Runtime) {
         self.ready.send_replace(true);
-        // It ends by itself; if it has failed, there is nothing to end.
+        // The thread ends by itself; if it has failed, there is nothing to end.
         let _ = runtime.block_on(self.task);
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Fetch {
     Next,
     /// Those before the first fetched; fewer if there are fewer, but as many as wanted from the first.
     Prior,
-    /// The same, without making up for rows that are missing before the first.
+    /// Those before the first fetched, without making up for rows that are missing before it.
     PriorUnadjusted,
     /// The last ones.
     Last,

@@ -1,4 +1,4 @@
-//! A scope's variables and cursors, and what a statement means for those after it.
+//! A scope's variables and cursors, and what a statement means for later ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::session::cursor::Cursors;
 use crate::session::response::DoneKind;
 use crate::session::work::VariableTable;
 
-/// What a statement means for those after it.
+/// What a statement means for later ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// Go on.

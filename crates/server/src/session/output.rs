@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// The same for a request that begins on its connection's thread.
+    /// An output for a request that begins on its connection's thread.
     pub fn beginning_early(self, early: EarlyEvents, placement: Placement) -> Output {
         Output { early: Some(early), placement, ..self }
     }

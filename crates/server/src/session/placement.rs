@@ -1,8 +1,8 @@
 //! Where a request runs: on its connection's own thread as long as it is quick, elsewhere once it computes or waits.
 //!
-//! A thread hop costs more than a small statement. A light request is therefore polled once where it arrived; before it
-//! plans a query, waits for a lock or does anything else of unknown length it [leaves](Placement::leave): its future
-//! gives way once, and the connection hands it to the threads for work.
+//! A thread hop costs more than a small statement. A light request is therefore polled once where it arrived. Before
+//! it plans a query, waits for a lock or does other work of unknown length, it [leaves](Placement::leave): its future
+//! yields once, and the connection hands it to the threads for work.
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -29,7 +29,8 @@ pub enum Response {
     Columns(ResultColumns),
     /// Rows of the result set that began last; never before a `Columns`.
     Batch(RecordBatch),
-    /// The same as they lie in pages; only for those who [take them so](super::Session::take_page_rows).
+    /// Rows of the result set that began last, borrowed from pages; only if the receiver [takes
+    /// them](super::Session::take_page_rows).
     PageRows(PageRows),
     /// A statement, or a scope, is over.
     Done(StatementDone),

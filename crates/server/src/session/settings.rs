@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     pub date_first: u8,
     /// DATEFORMAT: how dates of digits are read.
     pub date_format: DateFormat,
-    /// STATISTICS BULK: loads are told of.
+    /// STATISTICS BULK: each load sends a message.
     pub statistics_bulk: bool,
     /// CONTEXT_INFO: 128 bytes.
     pub context_info: Option<Vec<u8>>,
@@ -64,8 +64,8 @@ impl Settings {
     /// The options of a new session.
     pub fn new(ansi_defaults: bool) -> Settings {
         Settings {
-            // Clients that do not ask for the ODBC defaults turn what they need on; those that rely on `"x"` as a text
-            // are gone, while many write `"x"` for a name without saying so.
+            // Clients that do not ask for the ODBC defaults turn on what they need. Many write `"x"` for a name
+            // without QUOTED_IDENTIFIER, and none in use takes it for a text.
             quoted_identifier: true,
             ansi_padding: true,
             ansi_nulls: true,

@@ -49,7 +49,7 @@ impl Databases {
         Self::open_within(directory, sync, EngineOptions::default().cache_bytes)
     }
 
-    /// The same with a cache of `cache_bytes` for the pages of all databases.
+    /// Opens the databases with a cache of `cache_bytes` for the pages of all of them.
     pub fn open_within(directory: &Path, sync: bool, cache_bytes: usize) -> Result<Databases, OpenError> {
         refuse_other_forms(directory)?;
         let folders = DirectoryFolders::open(directory, sync)?;

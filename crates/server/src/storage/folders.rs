@@ -120,8 +120,8 @@ fn sync_directory(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder of a database: its name with everything but ASCII letters, digits and underscores written as `%` and two hexadecimal digits
-/// for each byte, cut to 64 bytes, and a number, which alone makes it the only one of its name.
+/// The folder of a database: its name, cut to 64 bytes, and a number, which makes it unique. Bytes other than ASCII
+/// letters, digits and underscores are written as `%` and two hexadecimal digits.
 pub fn folder_name(database: &str, number: u32) -> String {
     const LONGEST_BYTES: usize = 64;
     let mut name = String::new();

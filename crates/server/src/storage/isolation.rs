@@ -6,7 +6,8 @@ pub enum Reads {
     /// The statement's one state of the database, or under SNAPSHOT the transaction's.
     #[default]
     Statement,
-    /// The same without the rows in pages that others have locked to change them (READPAST).
+    /// The statement's state of the database, without the rows in pages that others have locked to change them
+    /// (READPAST).
     Past,
     /// What is committed now: what keys and references are checked against.
     Latest,

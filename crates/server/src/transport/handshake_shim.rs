@@ -1,8 +1,8 @@
 //! The TDS 7.x handshake wrapper: TLS records as the payload of type-0x12 packets, until the handshake is over.
 //!
-//! Each flight goes out as one TDS message (tedious expects one reply message per message it sends), fragmented at the
-//! 4096 bytes that hold before a packet size is agreed. After the handshake the shim passes bytes through; where only
-//! the login is encrypted it does so one TLS record at a time, so that TLS can be left without swallowing clear bytes.
+//! Each flight goes out as one TDS message (tedious expects one reply message per message it sends), fragmented at
+//! the 4096 bytes that hold before a packet size is agreed. After the handshake the shim passes bytes through. If
+//! only the login is encrypted, it passes one TLS record at a time, so that it swallows no clear bytes when TLS ends.
 
 use std::io;
 use std::pin::Pin;
@@ -53,8 +53,8 @@ impl<S> HandshakeShim<S> {
         Self::new(socket, Mode::Open)
     }
 
-    /// Ends the wrapped mode: the handshake is complete. With `record_bound` no byte beyond the TLS record that rustls
-    /// is reading leaves the socket, so that TLS can be dropped after it.
+    /// Ends the wrapped mode: the handshake is complete. With `record_bound` no byte beyond the TLS record that
+    /// rustls is reading leaves the socket, so that TLS can be dropped there.
     pub fn pass_through(&mut self, record_bound: bool) {
         self.mode = if record_bound { Mode::RecordBound } else { Mode::Open };
     }

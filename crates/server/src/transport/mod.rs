@@ -1,9 +1,9 @@
 //! From an accepted TCP connection to a byte stream that carries TDS packets.
 //!
-//! Three shapes exist (MS-TDS 3.3.5.1, MS-TDS 2.2.6.5):
-//! a clear stream; TDS 7.x, where the TLS handshake travels inside type-0x12 packets and TLS records are bare
-//! afterwards; and TDS 8.0 ("strict"), where TLS comes first and everything is inside it. A fourth state follows
-//! from the second: login-only encryption drops TLS again once LOGIN7 has been read.
+//! Three shapes exist (MS-TDS 3.3.5.1, MS-TDS 2.2.6.5). One is a clear stream. In TDS 7.x the TLS handshake
+//! travels inside type-0x12 packets, and TLS records are bare afterwards. In TDS 8.0 ("strict") TLS comes first
+//! and everything is inside it. A fourth state follows from the second: login-only encryption drops TLS again
+//! once LOGIN7 has been read.
 
 mod certificate;
 mod handshake_shim;

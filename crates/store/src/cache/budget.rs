@@ -12,7 +12,7 @@ use super::buffer::BufferCache;
 pub(crate) struct CacheBudget {
     limit_pages: u64,
     used: AtomicU64,
-    /// Pages that have entered any cache: the time by which idleness is told.
+    /// Pages that have entered any cache: the clock that measures idleness.
     entered: AtomicU64,
     caches: Mutex<Vec<Weak<BufferCache>>>,
 }

@@ -156,7 +156,7 @@ impl BufferCache {
 
     /// Pages of one extent, in rising order. Those that are missing are read at once, and stay.
     pub fn read_extent(&self, ids: &[PageId], wait: WaitType) -> Result<Vec<Arc<Page>>, EngineError> {
-        // First all frames, then their locks: whoever waits for a frame may hold its shard.
+        // First all frames, then their locks: a thread that waits for a frame may hold its shard.
         let frames = ids.iter().map(|id| self.frame(*id)).collect::<Result<Vec<_>, _>>()?;
         let mut states: Vec<_> = frames.iter().map(|frame| frame.lock()).collect();
         let missing = |state: &MutexGuard<'_, FrameState>| state.page.is_none();
@@ -210,7 +210,7 @@ impl BufferCache {
         for _ in 0..SHARDS {
             let next = self.next_shard.fetch_add(1, Ordering::Relaxed);
             let shard = self.shards.iter().cycle().nth((next % SHARDS as u64) as usize);
-            // Whoever holds a shard may wait for room himself.
+            // The holder of a shard may wait for room itself.
             let Some(mut frames) = shard.and_then(|shard| shard.try_lock()) else { continue };
             let before = frames.len();
             // A write that failed is known to the log of that database.
@@ -262,7 +262,7 @@ impl BufferCache {
         Ok(())
     }
 
-    /// Forgets the pages of an extent that is free: whoever gets it writes them anew.
+    /// Forgets the pages of a free extent: its next owner writes all of them.
     pub fn discard(&self, extent: ExtentId) {
         for index in 0..EXTENT_PAGES {
             let id = extent.page(index);

@@ -38,8 +38,8 @@ pub struct Pager {
     pub cache: Arc<BufferCache>,
     /// Pages as they were.
     pub versions: Versions,
-    /// Held shared from the moment that a record is appended until the page (or the commit) it describes has changed, so that a
-    /// checkpoint, which takes it alone, finds no record before its start whose change it cannot see.
+    /// Held shared from the append of a record until the page, or the commit, that it describes has changed. A
+    /// checkpoint takes it alone, so it sees the change of every record before its start.
     gate: RwLock<()>,
     state: Mutex<State>,
     next_system_transaction: AtomicU64,
@@ -83,8 +83,9 @@ impl Pager {
         }
     }
 
-    /// Makes all pages durable that were written so far. After a failure nobody knows which of them the disk has, and asking again may
-    /// be answered by a success that is none: the next opening makes them anew from the log, and until then nothing is accepted.
+    /// Makes all pages durable that were written so far. After a failure it is unknown which of them the disk has,
+    /// and a second sync may report a success that is none. So the database accepts nothing until the next opening
+    /// restores the pages from the log.
     pub fn sync_files(&self) -> Result<(), EngineError> {
         self.files.sync().inspect_err(|error| {
             // Room for pages was reserved when their file grew: what wants some now is no page that was written before.
@@ -354,7 +355,7 @@ impl Pager {
         self.undo_each(transaction, until, &mut || ())
     }
 
-    /// The same; `each` is called for every record.
+    /// Undoes a transaction's changes after `until`, newest first, and calls `each` for every record.
     pub fn undo_each(&self, transaction: u64, until: Lsn, each: &mut dyn FnMut()) -> Result<(), EngineError> {
         let mut next = self.log_position(transaction).last;
         while next > until {

@@ -1,7 +1,7 @@
 //! Pages as they were: what a snapshot reads of a table that is being changed.
 //!
-//! A page is changed by one open transaction at a time, which has it locked (bulk writers fill pages of their own), so it has at most one
-//! uncommitted state, and versions of pages are as good as versions of rows.
+//! One open transaction at a time changes a page, which it has locked; bulk writers fill pages of their own. So a
+//! page has at most one uncommitted state, and versions of pages are as good as versions of rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Versions {
                 return;
             }
         }
-        // Nobody else changes the page meanwhile: its frame is locked by whoever calls this.
+        // Nothing else changes the page meanwhile: the caller has locked its frame.
         let page = page.map_or(Kept::Nothing, |page| self.kept(page));
         let version = Version { page, until: None, transaction };
         self.state.lock().pages.entry(id).or_default().push(version);
@@ -162,7 +162,7 @@ impl Versions {
         version.map_or(Ok(None), Kept::page)
     }
 
-    /// The same for some pages at once: puts the versions in their places.
+    /// Reads the versions of several pages at once and puts them in their places.
     pub fn read_all(
         &self,
         pages: &mut [Arc<Page>],

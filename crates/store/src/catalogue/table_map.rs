@@ -129,7 +129,7 @@ impl TableMap {
         self.tables.get(u64::from(object))?.as_ref()
     }
 
-    /// The same to change, but for its name and its text.
+    /// The table of a number, for changes of everything but its name and its text.
     pub fn get_mut(&mut self, object: u32) -> Option<&mut Table> {
         self.tables.get_mut(u64::from(object))?.as_mut().map(Arc::make_mut)
     }

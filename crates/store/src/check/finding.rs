@@ -34,7 +34,7 @@ pub enum FindingKind {
     ForwardingStub,
     /// A moved row that no stub leads to.
     ForwardedRow,
-    /// Values outside of their rows: missing, shared, or nobody's.
+    /// Values outside of their rows: missing, shared, or without a row.
     OffRow,
     /// Pages, links or order of a tree.
     Tree,

@@ -20,7 +20,7 @@ pub struct Host {
     next: Arc<AtomicU64>,
     /// What databases in memory may hold.
     pub(crate) quota: Option<Arc<dyn MemoryQuota>>,
-    /// Told how far the opening of a database is.
+    /// Called with the progress of a database's opening.
     pub(crate) on_recovery: Option<OnRecovery>,
 }
 
@@ -36,13 +36,13 @@ impl Host {
         }
     }
 
-    /// The same that tells how far the opening of a database is.
+    /// This host, which calls `on_recovery` with the progress of a database's opening.
     pub fn telling(mut self, on_recovery: Option<OnRecovery>) -> Host {
         self.on_recovery = on_recovery;
         self
     }
 
-    /// The same whose databases in memory are counted in a quota, and are full when it has no room.
+    /// This host, whose databases in memory count against a quota and are full when it has no room.
     pub fn with_memory_quota(mut self, quota: Option<Arc<dyn MemoryQuota>>) -> Host {
         self.quota = quota;
         self

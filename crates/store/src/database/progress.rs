@@ -27,7 +27,7 @@ pub struct RecoveryProgress<'a> {
     pub of: u64,
 }
 
-/// Told now and then while a database is opened.
+/// Called now and then while a database is opened.
 #[derive(Clone)]
 pub struct OnRecovery(pub Arc<dyn Fn(RecoveryProgress<'_>) + Send + Sync>);
 

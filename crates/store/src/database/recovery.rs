@@ -12,7 +12,7 @@ use crate::log::{Change, LogRecord, LogScan, Operation};
 use crate::page::Page;
 use crate::page::lsn::Lsn;
 
-/// What the log told.
+/// What reading the log has found.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     /// Rows of each table.

@@ -99,7 +99,7 @@ impl DataFile {
         Ok(())
     }
 
-    /// Nobody reads an extent any more before it is written anew.
+    /// Declares an extent's content useless: it is written before it is read again.
     pub fn discard(&self, extent: u32) {
         self.file.discard(u64::from(extent) * EXTENT_BYTES as u64, EXTENT_BYTES as u64);
     }

@@ -1,4 +1,4 @@
-//! A bound on what stores in memory hold, set by whoever has them.
+//! A bound on what stores in memory hold, set by their owner.
 
 use std::fmt;
 use std::sync::Arc;

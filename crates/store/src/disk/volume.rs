@@ -45,8 +45,8 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     }
     /// Makes content and length durable.
     fn sync(&self) -> io::Result<()>;
-    /// Has the disk begin with what was written so far, while others go on. What fails of it is told by the next [`sync`](Self::sync),
-    /// and by all after it.
+    /// Has the disk begin with what was written so far, while others go on. The next [`sync`](Self::sync) and all
+    /// later ones report its failure.
     fn start_sync(&self) {}
     /// What the range holds is of no use any more: it may read as anything. Whole extents in memory are given back.
     fn discard(&self, _offset: u64, _length_bytes: u64) {}
@@ -108,11 +108,11 @@ struct DirectoryFile {
     synced: Arc<SyncedFile>,
 }
 
-/// A file that is synced by one thread at a time, so that whoever syncs knows what became of the syncs of others.
+/// A file that one thread at a time syncs, so that each sync knows the outcome of earlier ones.
 #[derive(Debug)]
 struct SyncedFile {
     file: File,
-    /// The first sync that failed. The system tells of a failure once; what was to be written then may be lost for good.
+    /// The first sync that failed. The system reports a failure once; the data of that write may be lost for good.
     failed: Mutex<Option<(io::ErrorKind, String)>>,
 }
 
@@ -164,7 +164,7 @@ impl VolumeFile for DirectoryFile {
         let synced = Arc::clone(&self.synced);
         // Without a thread the next sync does it all.
         let begun = std::thread::Builder::new().name("write behind".to_owned()).spawn(move || {
-            // Whoever syncs now does this work.
+            // The sync that runs now does this work.
             if let Some(mut failed) = synced.failed.try_lock() {
                 synced.sync(&mut failed).ok();
             }

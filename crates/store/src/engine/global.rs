@@ -10,8 +10,8 @@ use crate::error::EngineError;
 use crate::log::Operation;
 use crate::transaction::{Ready, Transaction};
 
-/// Commits transactions of several databases as one. `coordinator` need not be one of theirs, but is always the same for a database: whoever opens
-/// one asks it what was decided ([`Engine::open_within`]).
+/// Commits transactions of several databases as one. `coordinator` need not be one of theirs, but is always the same
+/// for a database. The opening of a database asks it for the decision ([`Engine::open_within`]).
 ///
 /// # Errors
 /// Those of a commit; then nothing is committed. `Shut`: what happened is known after the next opening of the databases; either all are

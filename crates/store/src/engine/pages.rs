@@ -42,8 +42,8 @@ pub struct PageStatistics {
     pub extent_switches: u64,
     /// Of a tree: the share of pages that do not follow the page before them on disk. Of a heap: of its extents likewise.
     pub fragmentation_percent: f64,
-    /// The share of extents that do not follow the extent before them on disk, in the order in which the pages are read: that of the keys
-    /// of a tree, that of the maps of anything else.
+    /// The share of extents that do not follow the extent before them on disk, in the order in which pages are read.
+    /// That order is by key for a tree, by map for anything else.
     pub extent_fragmentation_percent: f64,
     /// Runs of pages that follow one another on disk.
     pub fragments: u64,

@@ -7,7 +7,7 @@ use crate::database::governor::{ResourceLimits, ResourceSample};
 use crate::lock::LockRow;
 
 impl Engine {
-    /// Holds the database to these limits from now on; None: to none. Utilisation is counted anew.
+    /// Holds the database to these limits from now on; None: to none. Counting of utilisation starts again.
     pub fn set_resource_limits(&self, limits: Option<ResourceLimits>) {
         self.shared.governor.set_limits(limits, self.shared.pager.log.written_bytes());
     }

@@ -87,7 +87,8 @@ impl PageBlock {
         count
     }
 
-    /// The same with records that were made already, from the one at `start` on. A block of a table with PAGE compression takes none.
+    /// Adds finished records, from the one at `start` on. Returns how many found room. A block of a table with PAGE
+    /// compression takes none.
     pub fn append_records(&mut self, records: &Records, first: usize, start: usize) -> usize {
         if self.compressor.is_some() {
             return 0;
@@ -209,7 +210,7 @@ impl PageBlock {
         self.bytes.get_mut(..used).unwrap_or_default().as_chunks_mut().0
     }
 
-    /// Starts anew.
+    /// Empties the block, to be filled again.
     pub fn clear(&mut self) {
         self.pages = 0;
         self.slots = 0;
@@ -237,9 +238,9 @@ pub(crate) fn fill_limit_bytes(fill_percent: u8) -> usize {
     CAPACITY_BYTES - CAPACITY_BYTES * free_percent / 100
 }
 
-/// Whether a page of which `limit_bytes` are to be filled takes `rows` rows that have `bytes` with their slots. As many whole rows
-/// are left out as the free share holds, rounded down, as in the published size estimates ("Free_Rows_Per_Page"): where 35 rows fit
-/// a page, a fill factor of 10 gives 4 of them, and not the 3 that a tenth of the page has room for.
+/// Whether a page of which `limit_bytes` are to be filled takes `rows` rows that have `bytes` with their slots. The
+/// free share, in whole rows rounded down, is left out, as in the published size estimates ("Free_Rows_Per_Page").
+/// Where 35 rows fit a page, a fill factor of 10 gives 4 of them, not the 3 for which a tenth of the page has room.
 pub(crate) fn is_within(rows: usize, bytes: usize, limit_bytes: usize) -> bool {
     let whole_rows = |share: usize| share * rows / bytes.max(1);
     bytes <= limit_bytes

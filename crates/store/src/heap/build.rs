@@ -23,8 +23,8 @@ use crate::tree::{PageKeys, damaged};
 /// Leaves that are written at once: 1 MB.
 const BLOCK_PAGES: usize = 128;
 
-/// Fills a tree that is one empty page. All its pages but the root are new and go past the cache; the root stays where it is and gets what
-/// would be the only page of the highest level.
+/// Fills a tree that is one empty page. All its pages but the root are new and go past the cache. The root stays in
+/// place and gets what would be the only page of the highest level.
 #[derive(Debug)]
 pub(crate) struct TreeBuilder {
     shared: Arc<Shared>,
@@ -110,8 +110,8 @@ impl TreeBuilder {
         }
     }
 
-    /// Adds rows with their keys, which rise from row to row and from call to call: those of an index as they are, those of a clustered
-    /// table with the columns that callers see and keys as declared. Returns the rows with their hidden column.
+    /// Adds rows with their keys, which rise from row to row and from call to call. Rows of an index are complete.
+    /// Rows of a clustered table have the columns that callers see. Returns the rows with their hidden column.
     pub fn append(&mut self, batch: &RecordBatch, keys: &BinaryArray) -> Result<RecordBatch, EngineError> {
         let tree = Arc::clone(&self.tree);
         let mut numbers = Vec::new();

@@ -1,8 +1,8 @@
-//! Changing rows beside other transactions. Each page is locked (X) before it is looked at for a change and stays so until the
-//! transaction ends: so a page has at most one uncommitted state, and undoing is putting back bytes.
+//! Changing rows beside other transactions. Each page is locked (X) before it is read for a change and stays locked
+//! until the transaction ends. So a page has at most one uncommitted state, and undoing puts back bytes.
 //!
-//! A split locks the page that is split, the new one and those above that get an entry, all before it begins. What may be changed
-//! without a lock is only which page comes *before* one: nobody reads that but whoever splits.
+//! A split locks the page that is split, the new one and those above that get an entry, all before it begins. Only
+//! the pointer to the page *before* one may change without a lock: nothing but a split reads it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -37,7 +37,7 @@ impl Claims {
         self.restructured.iter().copied()
     }
 
-    /// The pages of extents that are given back are nobody's.
+    /// Forgets the pages of extents that are given back.
     pub fn forget_extents(&mut self, locks: &LockTable, transaction: u64, extents: &[ExtentId]) {
         let extents: HashSet<ExtentId> = extents.iter().copied().collect();
         for (object, table) in &mut self.tables {

@@ -282,8 +282,8 @@ impl HeapWriter<'_> {
         loop {
             let (id, owner) = (self.transaction, self.table.owner(kind));
             let run = self.shared.allocator.allocate(id, unit, 1, owner, self.allocated)?;
-            // Whoever remembers a page from an earlier life of the extent has it until he sees whose it is. He cannot be waited for:
-            // the latch of a tree may be held here, and he may need it.
+            // A transaction that remembers a page from the extent's earlier owner holds it until it sees the new one.
+            // It must not be waited for: it may need the latch of a tree that is held here.
             let pages = (0..EXTENT_PAGES).map(|index| run.first.page(index)).collect::<Vec<_>>();
             if let Some(page) = pages.into_iter().find(|page| self.try_claim(*page)) {
                 return Ok(page);

@@ -125,8 +125,8 @@ pub(crate) struct Request<'a> {
     pub cost: u64,
 }
 
-/// Requests are granted in their order, but those who hold a lock and want more go first, and nobody waits behind a request that
-/// is compatible with theirs. Whoever lets go grants what can be granted.
+/// Requests are granted in their order, but those who hold a lock and want more go first, and nobody waits behind a
+/// request that is compatible with theirs. The release of a lock grants what can be granted.
 #[derive(Debug)]
 pub(crate) struct LockTable {
     space: LockSpace,

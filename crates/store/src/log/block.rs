@@ -182,7 +182,7 @@ impl<'a> Block<'a> {
         (crc32fast::hash(checked) == u32_at(bytes, 4)?).then_some(block)
     }
 
-    /// The same of a block whose checksum was found right before.
+    /// Parses a block whose checksum was verified before.
     pub fn parse_checked(bytes: &'a [u8], file: u32, position: u32) -> Option<Self> {
         let same_place = u32_at(bytes, 8)? == file && u32_at(bytes, 12)? == position;
         if bytes.get(..4)? != MAGIC || !same_place {

@@ -205,7 +205,7 @@ impl Log {
         self.append_bytes(&record.encode(), kind, record.is_undoable(), space)
     }
 
-    /// The same of a new page.
+    /// Adds the record of a new page.
     pub fn append_format(&self, record: &FormatRecord) -> Result<(Lsn, u64), EngineError> {
         self.append_bytes(&record.bytes, (LogOperation::FormatPage, record.context), false, Space::Ordinary)
     }

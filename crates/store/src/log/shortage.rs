@@ -1,5 +1,5 @@
-//! What the log does when the disk is full: room is made sure of before it is needed, also for undoing; a write that fails for want of
-//! space alone is done again later, since what it was to write is still in memory.
+//! What the log does when the disk is full. It reserves room before it needs it, also for undoing. A write that fails
+//! only for lack of space is repeated later, since its content is still in memory.
 
 use super::block::{BLOCK_LIMIT_BYTES, UNIT_BYTES};
 use super::record::{LogRecord, Operation};
@@ -89,8 +89,8 @@ impl Log {
         }
     }
 
-    /// Takes back a commit record, or a decision, that could not be made durable for want of space: it becomes one that says nothing, so that the
-    /// transaction is open again. False: it is durable after all.
+    /// Takes back a commit record, or a decision, that could not be made durable for lack of space. It becomes a
+    /// record without meaning, so that the transaction is open again. False: it is durable after all.
     pub fn withdraw(&self, lsn: Lsn) -> Result<bool, EngineError> {
         let _flusher = self.flusher.lock();
         let mut state = self.state.lock();

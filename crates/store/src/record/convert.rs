@@ -194,7 +194,7 @@ pub fn ticks(scale: u8, time_and_date: &[u8]) -> Option<[u8; 8]> {
     (count < TICKS_PER_DAY).then(|| (days * TICKS_PER_DAY + count).to_be_bytes())
 }
 
-/// The same with the offset in minutes behind it, its sign bit flipped.
+/// Like [`ticks`](fn@ticks), with the offset in minutes behind the count, its sign bit flipped.
 #[inline]
 pub fn offset_ticks(scale: u8, bytes: &[u8]) -> Option<[u8; 10]> {
     let (time_and_date, [low, high]) = bytes.split_last_chunk()?;

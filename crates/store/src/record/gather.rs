@@ -147,7 +147,8 @@ impl<'a> RowGatherer<'a> {
         Ok(())
     }
 
-    /// The rows as they lie, and lets go of their pages; None, and nothing has happened: they are not such that they can be used so.
+    /// Takes the rows as borrowed page rows and releases their pages. `None`, without any effect, if the rows cannot
+    /// be borrowed.
     pub fn take_lying(&mut self) -> Option<LyingRows> {
         if self.has_pointers || !LyingRows::is_possible(self.layout) {
             return None;

@@ -114,8 +114,8 @@ impl Layout {
         Self::with_form(columns, RecordForm::Row, 0)
     }
 
-    /// The same with the hidden column of a clustered key that is not unique: null in the first row of each key, else four bytes.
-    /// It is a nullable column of variable length, as in SQL Server.
+    /// Lays out the columns with the hidden one of a clustered key that is not unique: null in the first row of each
+    /// key, else four bytes. It is a nullable column of variable length, as in SQL Server.
     pub fn with_uniquifier(mut columns: Vec<Column>) -> Result<Self, EngineError> {
         columns.push(Self::uniquifier());
         Self::with_form(columns, RecordForm::Row, 1)

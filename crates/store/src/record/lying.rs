@@ -1,4 +1,4 @@
-//! Rows where they lie in pages, for those who copy values out of them as they are.
+//! Borrowed page rows, for callers that copy values out of them unchanged.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) struct LyingPage {
 }
 
 impl LyingRows {
-    /// Whether rows of this form can be handed out as they lie: uncompressed, and no column of it can be larger than a page.
+    /// Whether rows of this form can be borrowed: uncompressed, and without a column that can be larger than a page.
     pub fn is_possible(layout: &Layout) -> bool {
         let large = |position: &Position| matches!(position, Position::Variable { limit_bytes: None, .. });
         layout.form == RecordForm::Row && !layout.is_compressed() && !layout.positions.iter().any(large)

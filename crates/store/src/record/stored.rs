@@ -1,4 +1,4 @@
-//! Rows as they lie in pages: single values of them, whatever form they have and whatever their page leaves out of them.
+//! Single values of rows in pages, whatever the form of the rows and whatever the page information omits from them.
 
 use std::borrow::Cow;
 

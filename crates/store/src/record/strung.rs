@@ -1,4 +1,4 @@
-//! Rows one behind the other in the caller's bytes, turned into records row by row: one look at each value.
+//! Turns wire rows, which follow each other in the caller's bytes, into records. It reads each value once.
 
 use super::kind::Kind;
 use super::layout::{Layout, Position, RecordForm};
@@ -6,7 +6,7 @@ use super::scatter::{IN_ROW_LIMIT_BYTES, put_short, status, template};
 use super::value_checks::{Text, is_date_time, is_decimal, is_offset, padding};
 use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm, convert};
 
-/// How rows lie one behind the other: a byte that says that there is one, then its values, each behind its length.
+/// The form of wire rows: a marker byte, then the values, each behind its length.
 #[derive(Debug, Clone, Copy)]
 pub struct StrungForm<'a> {
     /// The byte that every row begins with.
@@ -124,8 +124,8 @@ impl<'a> RowStringer<'a> {
         Some(Self { layout, marker: form.marker, steps, template, array, limit_bytes })
     }
 
-    /// Makes records of the first rows of `bytes`, as many as stay in cache together, and returns the bytes that the rows take. It ends before a row
-    /// that is not whole, or of which something is not to be copied as it is.
+    /// Makes records of the first rows of `bytes`, as many as stay in cache together, and returns the bytes that the
+    /// rows take. It stops in front of a row that is incomplete or cannot be copied unchanged.
     pub fn make(&self, bytes: &[u8], records: &mut Records) -> usize {
         records.lengths.clear();
         records.bytes.resize(RECORDS_BYTES + RECORD_ROOM_BYTES, 0);
@@ -292,7 +292,7 @@ impl Step {
     }
 }
 
-/// Whether bytes of the kind's width are a value of it, as they lie.
+/// Whether bytes of the kind's width are a valid value of it.
 #[inline]
 fn is_good(step: &Step, value: &[u8]) -> bool {
     match step.kind {

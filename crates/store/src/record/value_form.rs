@@ -29,7 +29,7 @@ pub enum LengthPrefix {
 pub enum ValueContent {
     /// Those that a record has.
     Stored,
-    /// The same, the second half before the first: of `money`, `datetime`, `smalldatetime`.
+    /// The bytes that a record has, the second half before the first: of `money`, `datetime`, `smalldatetime`.
     SwappedHalves,
     /// Text that is taken only if it is ASCII; padded with blanks where a column of fixed width holds its bytes.
     Ascii,

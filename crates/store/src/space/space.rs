@@ -45,8 +45,8 @@ pub struct FileSpace {
 }
 
 impl State {
-    /// The file of a group for the next allocation: of those with free extents each in turn, passed over as often as it has less free
-    /// space than the one with most. None: nothing is free.
+    /// The file of a group for the next allocation. Files with free extents take turns; one with less free space is
+    /// passed over as often, in proportion. None: nothing is free.
     pub fn next_file(&mut self, group: u16) -> Option<usize> {
         let is_candidate = |file: &FileSpace| file.group == group && file.free_count > 0 && !file.is_closed;
         let most = self.files.iter().filter(|file| is_candidate(file)).map(|file| file.free_count).max()?;

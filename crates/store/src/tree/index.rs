@@ -176,7 +176,7 @@ pub struct Index {
 pub(crate) struct IndexShape {
     /// Columns of the table (the hidden one, too) in the order of the index's columns; None: the address.
     pub sources: Vec<Option<usize>>,
-    /// The clustered key as it lies in the index's rows; None: the address does.
+    /// The clustered key in the index's rows; `None` if they have the address instead.
     pub clustered: Option<KeyLayout>,
     /// Which rows of the table it has.
     pub filter: Filter,

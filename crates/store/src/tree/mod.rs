@@ -1,9 +1,10 @@
 //! Trees: rows in the order of a unique key, in leaves that are linked both ways. The rows are those of a table, or those of a
 //! nonclustered index.
 //!
-//! Whoever changes a tree has its table, or the pages that change, alone until its transaction ends (see `claims`), so a split needs no
-//! care of its own: it is a few logged changes of pages like any others, undone with the rest. The root stays where it is. The first entry of an upper page stands
-//! for everything below its neighbour, whatever its key says. Pages that lose their last row stay in the tree.
+//! A transaction that changes a tree has locked its table, or the pages that change, until its end (see `claims`). So
+//! a split needs no care of its own: it is a few logged changes of pages like any others, undone with the rest. The
+//! root stays where it is. The first entry of an upper page stands for everything below its neighbour, whatever its
+//! key says. Pages that lose their last row stay in the tree.
 
 pub mod index;
 pub(crate) mod index_filter;
@@ -267,7 +268,7 @@ pub(crate) fn duplicate(tree: &Tree, row: &[u8]) -> EngineError {
     }
 }
 
-/// The same with the key in the first row of a batch.
+/// The error that a key, the first row of a batch, exists already.
 pub(crate) fn duplicate_key(tree: &Tree, key: &RecordBatch) -> EngineError {
     let options = FormatOptions::default().with_null("<NULL>");
     let values = key.columns().iter().map(|column| {

@@ -7,9 +7,9 @@ use super::{EncodeError, EncodeErrorKind, utf16_len};
 
 /// Appends protocol fields to a byte buffer; lengths that are known only afterwards are patched in.
 ///
-/// Writing never fails half way: the first content that does not fit its length prefix is remembered, later writes go
-/// on harmlessly, and [`finish`](Writer::finish) returns the error instead of the bytes. Encoders stay straight lines
-/// and nothing truncated can leave.
+/// Writing never fails half way. The writer remembers the first content that does not fit its length prefix, and
+/// later writes do no harm. [`finish`](Writer::finish) then returns the error instead of the bytes. Encoders stay
+/// straight lines and nothing truncated can leave.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -50,8 +50,8 @@ impl Writer {
         }
     }
 
-    /// Runs `write`; if something in it cannot be expressed, takes back what it wrote and returns the error, so that
-    /// the writer can go on (a server that sends an error message instead, for example).
+    /// Runs `write`. If something in it cannot be expressed, takes back what it wrote and returns the error. The
+    /// writer can then go on: a server sends an error message instead, for example.
     pub fn attempt(&mut self, write: impl FnOnce(&mut Self)) -> Result<(), EncodeError> {
         let (length, earlier) = (self.bytes.len(), self.error.take());
         write(self);

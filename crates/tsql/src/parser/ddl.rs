@@ -81,7 +81,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateTable(CreateTable { name, columns, constraints, compression, file_groups }))
     }
 
-    /// The same of an index: its settings, and where it goes, if that is written.
+    /// An index's settings, and its file group, if one is written.
     pub(crate) fn index_options(&mut self, statement: &str) -> Parsed<(IndexSettings, Option<WrittenGroup>)> {
         let mut group = None;
         let settings = self.placed_options(statement, |parser, clause| {

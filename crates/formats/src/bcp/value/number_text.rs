@@ -99,7 +99,7 @@ pub(in super::super) fn float(text: &[u8]) -> Result<(f64, Remark), Fault> {
     }
 }
 
-/// The same for a single.
+/// A `real` as the C library reads it: also in hexadecimal, and "nan".
 pub(in super::super) fn real(text: &[u8]) -> Result<(f32, Remark), Fault> {
     let number = float_text(text)?;
     match number {

@@ -138,7 +138,7 @@ pub(super) fn log_records(
 
 fn row(record: &LogRow, names: &UnitNames<'_>) -> Vec<Datum> {
     let position = |lsn: Lsn| Datum::Text(lsn.to_string());
-    // Transactions of the engine itself are told apart by their highest bit.
+    // Transactions of the engine itself have the highest bit set.
     let transaction = record.transaction & !(1 << 63);
     let page = record.page.map(|page| format!("{:04x}:{:08x}", file_id(page.file), page.page));
     let unit = record.unit.map(|unit| names.of(unit));

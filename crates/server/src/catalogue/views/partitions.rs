@@ -1,7 +1,6 @@
 //! Partitions, allocation units and their pages.
 //!
-//! A table or index has one partition. Pages are those of the store's last commit; a store of segments has none, which shows as
-//! no allocation unit and as zero pages.
+//! A table or index has one partition. Pages are those of the store's last commit.
 
 use std::sync::Arc;
 

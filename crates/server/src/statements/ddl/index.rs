@@ -17,8 +17,9 @@ use crate::statements::ddl::redefine;
 use crate::statements::evaluation::resolve;
 use crate::storage::{KeyWidth, holds_filter, is_key_column};
 
-/// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index, 1909, 1911, 1919 and 10601 for
-/// columns that cannot be used, 1913 and 7999 for the name, 1907 for a constraint that the index would no longer enforce.
+/// CREATE INDEX. Errors: 1088 without the table, 1505 for duplicates, 1902 for a second clustered index. 1909, 1911,
+/// 1919 and 10601 are for columns that cannot be used, 1913 and 7999 for the name. 1907 is for a constraint that the
+/// index would no longer enforce.
 pub(crate) fn create_index(
     session: &mut Session,
     create: &CreateIndex,
@@ -266,7 +267,7 @@ pub(crate) fn rebuild_table(
     redefine::redefine(session, table, &definition)
 }
 
-/// Writes indexes anew, as they are declared. Of the clustered one that is the whole table with all its indexes.
+/// Rebuilds indexes as they are declared. Of the clustered one that is the whole table with all its indexes.
 fn write_anew(
     session: &mut Session,
     table: &OpenTable,

@@ -57,8 +57,8 @@ fn parent(session: &Session, name: &ObjectName) -> Result<Parent, SqlError> {
 
 /// Makes a new or changed trigger known to its table.
 ///
-/// Errors: 8197 for a table that there is not and for an AFTER trigger of a view, 2103 for a trigger of another schema, 2111 for a second INSTEAD OF
-/// trigger, 2113 beside a cascading FOREIGN KEY.
+/// Errors: 8197 for an unknown table and for an AFTER trigger of a view, 2103 for a trigger of another schema. 2111
+/// is for a second INSTEAD OF trigger, 2113 for one beside a cascading FOREIGN KEY.
 pub(crate) fn attach_trigger(
     session: &mut Session,
     definition: &mut ModuleDefinition,

@@ -40,8 +40,8 @@ struct Load<'a> {
     rest: Vec<arrow::array::RecordBatch>,
 }
 
-/// Runs BULK INSERT. Bad rows are told of, each with its place, and left out, up to MAXERRORS; each batch reports its
-/// row count.
+/// Runs BULK INSERT. Bad rows are reported with their place and left out, up to MAXERRORS; each batch reports its row
+/// count.
 pub(crate) async fn run(
     session: &mut Session,
     insert: &BulkInsert,
@@ -237,8 +237,8 @@ impl Load<'_> {
     }
 }
 
-/// Columns that are never loaded, though the file has a field for each of them: computed ones, rowversion, and the identity
-/// unless it is kept; and, with a format file, those that it does not fill.
+/// Columns that are never loaded, though the file has a field for each of them: computed ones, rowversion, and the
+/// identity unless it is kept. With a format file, the columns that it does not fill are among them.
 fn skipped_columns(
     definition: &TableDefinition,
     options: &BulkFileOptions,

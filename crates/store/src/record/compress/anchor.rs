@@ -124,8 +124,8 @@ impl<'p> Anchor<'p> {
         }
     }
 
-    /// A value as it is in a column with this anchor: the number of bytes that it shares with the anchor, then the rest; nothing if it
-    /// is the anchor itself. What is long stays where it is.
+    /// A value coded against this anchor: the number of bytes that it shares with the anchor, then the rest. Nothing
+    /// if it is the anchor itself. What is long stays where it is.
     #[inline]
     pub fn code(&self, cell: Cell, view: &CellView<'_>) -> Coded {
         match cell.code {
@@ -135,7 +135,7 @@ impl<'p> Anchor<'p> {
         }
     }
 
-    /// The same of a cell that has its bytes in its word.
+    /// Codes a cell that has its bytes in its word.
     #[inline(always)]
     fn code_short(&self, cell: Cell) -> Coded {
         let length = usize::from(cell.code.wrapping_sub(EMPTY));

@@ -45,7 +45,7 @@ impl Cell {
         Self { code: LONG, word: start as u64 | ((length as u64) << 32) }
     }
 
-    /// The same as a pointer to the value.
+    /// A pointer to a large value, which begins at `start` of a buffer.
     pub fn complex(start: usize, length: usize) -> Self {
         Self { code: LONG, word: Self::long(start, length).word | COMPLEX }
     }
@@ -137,7 +137,7 @@ pub fn short_bytes(code: u8) -> usize {
     usize::from(SHORT_BYTES[usize::from(code & 15)])
 }
 
-/// The same without a table, for many codes at once.
+/// [`Cell::short_bytes`] of a code, without a table, for many codes at once.
 #[inline(always)]
 pub fn few_bytes(code: u8) -> u8 {
     if code < LONG { code.saturating_sub(1) } else { u8::from(code == SYMBOL) }

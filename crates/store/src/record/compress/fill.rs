@@ -226,7 +226,7 @@ struct Fill {
     rows: usize,
     /// Bytes of their records.
     record_bytes: usize,
-    /// The same with their slots, and with what short rows take at least.
+    /// Bytes of their records and slots, with the least that short rows take.
     used_bytes: usize,
     limit_bytes: usize,
 }

@@ -1,9 +1,10 @@
 //! ROW and PAGE compression.
 //!
-//! ROW is another form of a record, the CD record (column descriptor): four bits per column say how many bytes its value takes, and
-//! values lose what their types do not need. PAGE is ROW, and pages whose rows share beginnings of values (an anchor per column) and
-//! whole values (a dictionary); both are kept in front of the rows (`docs/store-engine.md`, "A compressed record", "A compressed
-//! page"). Compressing a page is done once, for all of its rows.
+//! ROW is another form of a record, the CD record (column descriptor): four bits per column say how many bytes its
+//! value takes, and values lose what their types do not need. PAGE is ROW, with pages whose rows share beginnings of
+//! values (an anchor per column) and whole values (a dictionary). Both stand in front of the rows: see
+//! `docs/store-engine.md`, "A compressed record", "A compressed page". Compressing a page is done once, for all of
+//! its rows.
 
 mod anchor;
 pub mod cell;

@@ -1,8 +1,8 @@
 //! Unicode compression of `nchar` and `nvarchar`: Unicode Technical Standard 6 in its single-byte mode.
 //!
-//! ASCII takes a byte per character, most alphabets too after one byte that selects their window. What would not become shorter
-//! stays UTF-16. The two are told apart by their lengths: UTF-16 is even, and compressed text is made odd, if need be by a tag at its
-//! end that selects the window of the beginning.
+//! ASCII takes a byte per character, most alphabets too after one byte that selects their window. What would not
+//! become shorter stays UTF-16. The length distinguishes the two: that of UTF-16 is even. Compressed text is made
+//! odd, if need be by a tag at its end that selects the initial window.
 
 /// Quote one unit from a static or dynamic window: 01 to 08.
 const QUOTE: u8 = 0x01;

@@ -1,5 +1,5 @@
-//! CD records written in blocks of rows: what is in front of the long data region column by column, in memory that stays in the
-//! processor's nearest cache, long values row by row where the record goes.
+//! CD records written in blocks of rows. What is in front of the long data region is written column by column, in
+//! memory that stays in the processor's nearest cache. Long values are written row by row, straight into the record.
 
 use std::ops::Range;
 
@@ -46,8 +46,8 @@ impl<'v> RowWriter<'v> {
         Self { views, rows, long, header: if in_index { HEADER | INDEX } else { HEADER } }
     }
 
-    /// Writes the records. `next` is told where the record before ended, `start` at first, and says where in `out` the next one goes.
-    /// Returns where the last one ends. What of a record would run over the end of `out` is left out.
+    /// Writes the records. `next` gets the end of the record before (`start` at first) and returns where in `out` the
+    /// next one goes. Returns where the last one ends. What of a record would run over the end of `out` is left out.
     pub fn write(
         &self,
         stage: &mut Stage,

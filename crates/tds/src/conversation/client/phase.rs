@@ -22,7 +22,7 @@ pub enum Phase {
 pub enum Cancel {
     /// Nothing: there is nothing to stop, or an attention is out.
     Nothing,
-    /// An attention may not go between the packets of a message: whoever writes the message sends it.
+    /// An attention may not go between the packets of a message, so the writer of the message sends it.
     LeaveToWriter,
     /// An attention goes out at once.
     SendAttention,
