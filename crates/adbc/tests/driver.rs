@@ -334,7 +334,7 @@ fn options_of_ingestion_are_checked() {
         status(statement.set_option(OptionStatement::IngestMode, "upsert".into())),
         Status::InvalidArguments
     );
-    // What a batch had committed before another failed is told.
+    // The error names what a batch had committed before another failed.
     run(&mut connection, "CREATE TABLE t (n int NOT NULL PRIMARY KEY, name nvarchar(9))").unwrap();
     let mut rows = ingest(&mut connection, "t", IngestMode::Append, batch(&[1, 2, 2, 4], &[None; 4]));
     rows.set_option(other("bulkwire.ingest.batch_rows"), OptionValue::Int(2)).unwrap();

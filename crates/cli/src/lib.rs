@@ -1,8 +1,6 @@
 //! The `bulkwire` command, as a library: the program and the Python package run it, each with the server that it has.
 //!
-//! Data goes to standard output and everything else to standard error. Exit code 0: done; 1: failed; 2: the command makes
-//! no sense; 3: done without rows that were refused, as `--rejects` or `--max-errors` allow; 4: failed, and it is not known whether
-//! the last batch, or a statement, took effect.
+//! Data goes to standard output and everything else to standard error. [`ExitStatus`] lists the exit codes.
 
 mod args;
 mod batches;

@@ -1,8 +1,8 @@
 //! From a bound plan to one that runs.
 //!
-//! The engine's own list of rules is made for any plan over any source, and costs more than most queries. The binder has named and typed
-//! everything, sources are tables in one partition, and so most rules have nothing to do: only those run that can have something to do for
-//! what the plan contains.
+//! The engine's own list of rules is made for any plan over any source, and costs more than most queries. The binder
+//! has named and typed everything, and sources are tables in one partition, so most rules have nothing to do. Only
+//! those run that can change a plan with these nodes.
 
 use std::sync::Arc;
 

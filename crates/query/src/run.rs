@@ -81,7 +81,7 @@ impl Engine {
         &self.memory
     }
 
-    /// Starts a query. Its batches have the schema of [`exact_schema`]. Once cancelled it ends with error 3617.
+    /// Starts a query. Its batches have the schema of [`exact_schema`]. A cancelled run fails with error 3617.
     pub async fn start(
         &self,
         bound: BoundQuery,

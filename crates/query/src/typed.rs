@@ -94,13 +94,13 @@ impl Typed {
         }
     }
 
-    /// The same with a collation.
+    /// This expression with another collation.
     pub fn with_collation(mut self, collation: Option<Collation>) -> Typed {
         self.collation = collation;
         self
     }
 
-    /// The same with the collation that an operation on several values has.
+    /// This expression with the collation that an operation on several values has.
     pub fn collated(mut self, (collation, explicit): (Option<Collation>, bool)) -> Typed {
         self.collation = collation;
         self.explicit = explicit;

@@ -255,7 +255,7 @@ impl RunningServer {
             let (ended, checkpoint) = mpsc::channel::<()>();
             thread::spawn(move || {
                 let _ = shared.instance.store().checkpoint();
-                // Before its end is told: whoever waits for it takes the data directory to be free.
+                // Dropped before the end is signalled: the waiting thread then takes the data directory to be free.
                 drop(shared);
                 drop(ended);
             });
@@ -274,8 +274,8 @@ impl Drop for RunningServer {
     }
 }
 
-/// Threads for tasks, more of them than processors, so that a few that compute do not keep the others waiting; and up to `threads` of
-/// those that have one request each: every connection may have one that computes or waits.
+/// A runtime with more threads for tasks than processors, so that a few tasks that compute do not block the others.
+/// Up to `threads` more run one request each, since every connection may have one that computes or waits.
 fn server_runtime(name: &str, threads: usize) -> io::Result<Runtime> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     Builder::new_multi_thread()
@@ -359,8 +359,8 @@ impl Drop for OpenConnection {
 
 async fn serve(socket: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     let spid = shared.spid();
-    // A peer that has vanished without a word is found out within a minute, as by a real server (its KeepAlive is 30 s); if it
-    // cannot be asked for, such a connection stays until the peer's next sign of life.
+    // Finds a vanished peer within a minute, as SQL Server does (its KeepAlive is 30 s). Without keep-alive such a
+    // connection stays until the peer's next sign of life.
     let keep_alive = TcpKeepalive::new().with_time(KEEP_ALIVE_TIME).with_interval(KEEP_ALIVE_INTERVAL);
     let _ = SockRef::from(&socket).set_tcp_keepalive(&keep_alive);
     // Without it every short response would wait for the peer's delayed acknowledgement; if it fails, it is only slower.

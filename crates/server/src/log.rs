@@ -3,7 +3,7 @@
 //! Requests and errors are events of `tracing` inside the spans of their session and request ([`crate::program`] subscribes
 //! to them). Lines are what a person who watches a server is told without asking.
 //!
-//! Whoever reads them may be slow, or gone: a thread of its own writes, and those who have something to say never wait for it.
+//! Their reader may be slow, or gone. So a thread of its own writes them, and requests never wait for it.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;

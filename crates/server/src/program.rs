@@ -117,8 +117,8 @@ enum Encryption {
     Strict,
 }
 
-/// Runs the server with a command line, the program's name first, until it is told to stop. Errors are printed, and false is
-/// returned. Arguments that make no sense, `--help` and `--version` end the process.
+/// Runs the server with a command line, the program's name first, until a signal stops it. Errors are printed, and
+/// false is returned. Arguments that make no sense, `--help` and `--version` end the process.
 pub fn run_program(words: Vec<OsString>) -> bool {
     serve(Arguments::parse_from(words)).inspect_err(told).is_ok()
 }
@@ -151,7 +151,7 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         log::line(format!("no password was given; this run's password is {made}"));
         log::flush();
     }
-    // Whoever has started the server may have closed its output.
+    // The parent process may have closed the server's output.
     let _ = writeln!(io::stdout(), "listening on {}", server.url());
     let _ = io::stdout().flush();
     wait_for_signal().map_err(Failure::Signal)?;

@@ -1,12 +1,13 @@
 //! Loading a table with and without compression, in one run: the shape of an INSERT … SELECT of 3,000,000 rows of a cached table
 //! into an empty one.
 //!
-//! `cargo bench -p bulkwire-store --bench compression [-- ROWS [ROUNDS]]`. The directory is that of `TMPDIR`. The source is a heap of the
-//! same database in the cache of the operating system; it is scanned in every load. A load ends when its commit is on disk. In each of
-//! seven rounds all settings take turns: a heap with one writer and with two, and a table with a clustered key, in the order of which the
-//! rows come. The rows and a checksum of every loaded table are compared with
-//! the source's. Beside them stand the processor time of all threads, the pages, and the disk's own sequential write of as many bytes as
-//! the table without compression has, synced. Every ratio is taken within its round, in which what else the machine does is much alike.
+//! `cargo bench -p bulkwire-store --bench compression [-- ROWS [ROUNDS]]`. The directory is that of `TMPDIR`. The
+//! source is a heap of the same database in the cache of the operating system; it is scanned in every load. A load
+//! ends when its commit is on disk. In each of seven rounds all settings take turns: a heap with one writer and with
+//! two, and a table with a clustered key. Rows come in the order of that key. The rows and a checksum of every loaded
+//! table are compared with the source's. Beside them stand the processor time of all threads, the pages, and the
+//! disk's own sequential write of as many bytes as the table without compression has, synced. Every ratio is taken
+//! within its round, in which what else the machine does is much alike.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "shared/checksum.rs"]

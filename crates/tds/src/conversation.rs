@@ -15,7 +15,7 @@
 //! | reset flags | [`server::Message::reset`] |
 //! | the rows after INSERT BULK | [`server::Event::BulkBegins`] and what follows it |
 //!
-//! TLS is told apart by what protects the bytes, not by whose library does it: bytes inside of TLS are shown decrypted.
+//! States of TLS say what protects the bytes, not which library does it. Bytes inside of TLS are shown decrypted.
 
 pub mod client;
 pub mod server;

@@ -674,7 +674,7 @@ impl SqlError {
         )
     }
 
-    /// Whether it ends the transaction: a deadlock's victim, and what SNAPSHOT does not allow.
+    /// Whether the error ends the transaction: that of a deadlock's victim, or of what SNAPSHOT does not allow.
     pub fn ends_transaction(&self) -> bool {
         matches!(self.number, 1205 | 3951 | 3952 | 3960 | 3961 | 3964)
     }

@@ -273,7 +273,7 @@ pub struct BcpArgs {
     pub arguments: Vec<String>,
 }
 
-/// A switch that the plan decides unless told.
+/// A switch that the plan decides by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Choice {
     /// Always.

@@ -115,8 +115,8 @@ enum Policy {
     Named { inner: Arc<WebPkiServerVerifier>, expected: ServerName<'static> },
     /// Exactly this one.
     Pinned(CertificateDer<'static>),
-    /// TrustServerCertificate=yes. The signature is not looked at either: whoever sits in between could present any
-    /// certificate, and SQL Server's self-made ones are of kinds that the verifier refuses to parse.
+    /// TrustServerCertificate=yes. The signature is not checked either. An attacker in between could present any
+    /// certificate anyway, and the verifier refuses to parse some kinds of SQL Server's self-made ones.
     Anything,
 }
 

@@ -15,7 +15,7 @@ use crate::session::{Cancellation, Session, StopOnDrop};
 /// What runs, and gives the session back.
 pub(super) type Work = Pin<Box<dyn Future<Output = Session> + Send>>;
 
-/// Runs a request on a thread of `threads`. It ends early when what comes with it is dropped.
+/// Runs a request on a thread of `threads`. Dropping the returned handle ends the request early.
 pub(super) fn spawn(
     work: Work,
     threads: &Handle,

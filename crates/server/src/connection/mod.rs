@@ -24,7 +24,7 @@ use tokio::time::timeout;
 
 use crate::listener::{Front, Shared};
 
-/// Why a connection ended other than by the client's leaving. The client has been told what it can be told.
+/// Why a connection ended other than by the client's leaving. Where possible, the client has received the error.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectionError {
     /// The socket failed, or TLS did.
@@ -57,7 +57,7 @@ pub(crate) enum ConnectionError {
     /// Wrong user, password or database.
     #[error("login refused: {0}")]
     LoginRefused(String),
-    /// A request's thread panicked: a defect of the server. The client has been told.
+    /// A request's thread panicked: a defect of the server. The client has received an error.
     #[error("a request failed: {0}")]
     Lost(String),
     /// A row cannot be sent as its column says: a defect of the server, never of the client.

@@ -45,7 +45,7 @@ use crate::transport::Transport;
 
 /// Events between the session and the wire: enough to overlap their work, few enough to bound memory.
 const EVENTS_QUEUED: usize = 2;
-/// How long a connection stays for its client to read why it ends.
+/// How long a connection stays open so that its client can read the reason for its end.
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
@@ -95,7 +95,7 @@ impl Requests {
         let event = match event {
             Ok(Some((event, _))) => event,
             Ok(None) => return Ok(false),
-            // A request that is longer than any may be: whoever sent it is told before the connection ends.
+            // The request exceeds the limit: its client gets an error before the connection ends.
             Err(ConnectionError::Decode(error)) if matches!(error.kind, DecodeErrorKind::TooLong { .. }) => {
                 self.fail(SqlError::malformed_stream(&error)).await?;
                 self.linger().await;
@@ -422,7 +422,7 @@ impl Requests {
         self.writer.tokens(|w| Token::EnvChange(env_change(change)).encode(w, self.version))
     }
 
-    /// The answer is whole. A client that has asked for its end meanwhile is told so in an answer of its own.
+    /// The answer is whole. If the client has sent an attention meanwhile, acknowledges it in an answer of its own.
     async fn acknowledge(&mut self, bulk_expected: bool) -> Result<(), ConnectionError> {
         match self.reader.conversation().answered(bulk_expected) {
             true => self.done(DoneStatus::ATTENTION, 0).await.map(drop),

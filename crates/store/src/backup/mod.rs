@@ -35,7 +35,7 @@ const MAGIC: &[u8; 8] = b"BWLOGB2\n";
 pub struct LogBackup {
     /// Where it begins (`first_lsn`).
     pub from: Lsn,
-    /// Where it ends, and the next one begins (`last_lsn`).
+    /// Where the backup ends and the next one begins (`last_lsn`).
     pub to: Lsn,
     /// Pages of minimally logged loads in it.
     pub pages: u64,

@@ -29,8 +29,8 @@ const MOST_ROUNDS: u32 = 8;
 pub struct DatabaseBackup {
     /// Where its log begins.
     pub from: Lsn,
-    /// Where it ends: what was committed before is in the restored database. A log backup that begins here or before, and ends later,
-    /// goes on from it.
+    /// Where the backup ends: what was committed before is in the restored database. A log backup that begins here or
+    /// before, and ends later, goes on from it.
     pub to: Lsn,
     /// Pages in it; one that was written while the backup was taken is counted once more.
     pub pages: u64,

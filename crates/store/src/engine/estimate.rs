@@ -23,7 +23,7 @@ pub const SAMPLE_PAGES: u64 = 5000;
 pub struct SavingsEstimate {
     /// Bytes of its pages, of all levels.
     pub current_bytes: u64,
-    /// The same with the other compression, in proportion to the sample.
+    /// Bytes of the pages with the other compression, in proportion to the sample.
     pub requested_bytes: u64,
     /// Bytes of full pages that the sampled rows take with the table's compression.
     pub sample_current_bytes: u64,
@@ -32,7 +32,7 @@ pub struct SavingsEstimate {
 }
 
 impl Snapshot {
-    /// What another compression would make of a table's rows: pages spread over the table are built anew in memory.
+    /// What another compression would make of a table's rows. Pages spread over the table are rebuilt in memory.
     pub fn estimate_compression(
         &self,
         name: &str,
@@ -49,7 +49,7 @@ impl Snapshot {
         }
     }
 
-    /// The same for a nonclustered index.
+    /// What another compression would make of a nonclustered index.
     pub fn estimate_index_compression(
         &self,
         table: &str,

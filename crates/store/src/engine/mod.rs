@@ -77,20 +77,21 @@ impl Engine {
         Self::open_on(Arc::new(MemoryVolume::default()), memory_options(options))
     }
 
-    /// The same as one of several databases. The cache is that of all of them.
+    /// A database without files as one of several. All of them share the cache.
     pub fn in_memory_within(host: &Host, options: EngineOptions) -> Result<Self, EngineError> {
         let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::within(host.quota.clone()));
         Self::open_within(host, volume, memory_options(options), &|_| false)
     }
 
-    /// The same on any volume. What was prepared for a transaction over several databases, and not committed, is undone.
+    /// Opens a database on any volume. What was prepared for a transaction over several databases, and not committed,
+    /// is undone.
     pub fn open_on(volume: Arc<dyn Volume>, options: EngineOptions) -> Result<Self, EngineError> {
         Self::open_with(None, volume, options, &|_| false)
     }
 
-    /// The same as one of several databases, which share `host`. `decided` says whether the coordinator has decided to commit a transaction
-    /// over several of them ([`has_decided`](Self::has_decided)); the coordinator itself is opened first, and knows. The limit of the
-    /// cache is the host's.
+    /// Opens one of several databases, which share `host`. `decided` says whether the coordinator has decided to
+    /// commit a transaction over several of them ([`has_decided`](Self::has_decided)); the coordinator itself is
+    /// opened first, and knows. The limit of the cache is the host's.
     pub fn open_within(
         host: &Host,
         volume: Arc<dyn Volume>,
@@ -179,7 +180,7 @@ impl Engine {
         self.shared.compression_counts(UnitKind::InRow.id(object))
     }
 
-    /// The same of a nonclustered index, by its number in the table.
+    /// How often pages of a nonclustered index were compressed, by its number in the table.
     pub fn index_compression_counts(&self, object: u32, index: u16) -> CompressionCounts {
         self.shared.compression_counts(UnitKind::Index(index).id(object))
     }

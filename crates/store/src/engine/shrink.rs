@@ -25,8 +25,8 @@ impl EngineFiles<'_> {
         Ok(u64::from(extents) * EXTENT_BYTES as u64)
     }
 
-    /// Moves everything in a data file to the other files of its group, and gives nothing more of it (`EMPTYFILE`). Tables that have a
-    /// part in it are written anew, one transaction each.
+    /// Moves everything in a data file to the other files of its group, and gives nothing more of it (`EMPTYFILE`).
+    /// Tables that have a part in it are rewritten, one transaction each.
     ///
     /// # Errors
     /// What cannot be moved (of the catalogue; what a snapshot or a transaction still has; a file that is the last of its group) is

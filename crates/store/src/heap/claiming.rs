@@ -26,7 +26,7 @@ impl<'a> HeapWriter<'a> {
         self.beside.as_ref().is_none_or(|beside| beside.claims.has(self.table.object, page))
     }
 
-    /// Locks a page, after waiting for whoever has it. Returns whether it was not locked before.
+    /// Locks a page, after waiting for its owner. Returns whether it was not locked before.
     pub(crate) fn claim(&mut self, page: PageId) -> Result<bool, EngineError> {
         if self.has_claimed(page) {
             return Ok(false);
@@ -53,8 +53,8 @@ impl<'a> HeapWriter<'a> {
         claimed
     }
 
-    /// The same for a page that is to get a row from elsewhere: one that others have changed since the transaction's snapshot is left
-    /// to them.
+    /// Locks a page, which is to get a row from elsewhere, if no other transaction has it or has changed it since
+    /// this transaction's snapshot.
     pub(crate) fn try_claim_to_fill(&mut self, page: PageId) -> bool {
         !self.shared.pager.versions.conflicts(self.transaction, page) && self.try_claim(page)
     }
@@ -124,8 +124,8 @@ impl<'a> HeapWriter<'a> {
         }
     }
 
-    /// Locks what a split of a leaf changes, and keeps everybody else from following the tree. None: something had to be waited for,
-    /// and all is to be looked at anew.
+    /// Locks what a split of a leaf changes, and keeps others from following the tree. `None` if it had to wait: the
+    /// caller must look at everything again.
     pub(crate) fn claim_path(
         &mut self,
         tree: &Tree,

@@ -1,7 +1,7 @@
 //! Changing rows of any table, and of its indexes with it.
 //!
-//! A statement first changes all rows of the table, then takes all old entries out of each index, then puts all new ones in: a key that
-//! moves from one row to another within a statement is no duplicate.
+//! A statement first changes all rows of the table. Then it takes all old entries out of each index and puts all new
+//! ones in. So a key that moves from one row to another within a statement is no duplicate.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

@@ -145,8 +145,9 @@ impl TreeWriter<'_, '_> {
     }
 }
 
-/// From which slot on the rows of a full page move to a new one: half of its bytes, or nothing if the row that did not fit belongs at the
-/// very end of the tree, so that ascending keys leave full pages behind. Where nothing moves, the row's own key divides the two.
+/// The slot from which on the rows of a full page move to a new one: half of its bytes. Nothing moves if the row that
+/// did not fit belongs at the very end of the tree, so that ascending keys leave full pages behind. Where nothing
+/// moves, the row's own key divides the two.
 fn first_of_split(page: &Page, slot: u16) -> u16 {
     match page.slot_count() {
         // A single row makes way for one before it, and stays for one behind it.
@@ -169,7 +170,7 @@ fn middle(page: &Page) -> u16 {
     below.clamp(1, page.slot_count().saturating_sub(1).max(1))
 }
 
-/// Puts rows of a page into an empty one as they lie, with what they leave out.
+/// Copies rows of a page unchanged into an empty one, with the page information that they omit.
 fn fill(target: &mut Page, source: &Page, slots: std::ops::Range<u16>) -> Result<(), EngineError> {
     if source.is_compressed() && !slots.is_empty() && !target.share_information(source) {
         return Err(damaged(source.id(), "its compression information cannot be read"));

@@ -163,7 +163,7 @@ impl TreeWriter<'_, '_> {
             if self.relieve(&page, row)? {
                 continue;
             }
-            // Whoever splits a leaf keeps others from the tree until all levels are right.
+            // The split of a leaf keeps others from the tree until all levels are right.
             let latch = match level {
                 0 => self.heap.claim_path(tree, key, slot, row)?,
                 _ => Some(Vec::new()),

@@ -1,8 +1,8 @@
 //! An 8 KB page: 96 bytes of header, rows, and a slot array that grows down from the end.
 //!
-//! Offsets of the header's fields are those of SQL Server (`docs/store-engine.md`, "A page"). A page is changed by three
-//! operations alone, [`insert`](Page::insert), [`remove`](Page::remove) and [`replace`](Page::replace); each is a function of
-//! the page's bytes, so that repeating it from the log gives the same page again.
+//! Offsets of the header's fields are those of SQL Server (`docs/store-engine.md`, "A page"). Only three operations
+//! change a page: [`insert`](Page::insert), [`remove`](Page::remove) and [`replace`](Page::replace). Each is a
+//! function of the page's bytes, so repeating it from the log gives the same page again.
 
 pub mod lsn;
 pub mod maps;
@@ -244,7 +244,7 @@ impl Page {
         &self.bytes
     }
 
-    /// All bytes, to be changed by whoever knows the page's inner form (allocation maps).
+    /// All bytes, for changes by code that knows the page's inner form (allocation maps).
     pub fn bytes_mut(&mut self) -> &mut [u8; PAGE_BYTES] {
         &mut self.bytes
     }
@@ -274,7 +274,7 @@ impl Page {
         PageId::from_bytes(array_at(&self.bytes, PREVIOUS))
     }
 
-    /// The page after it.
+    /// The page that follows this one in its chain.
     pub fn next(&self) -> PageId {
         PageId::from_bytes(array_at(&self.bytes, NEXT))
     }
@@ -315,7 +315,8 @@ impl Page {
         is_compressed(&self.bytes)
     }
 
-    /// Whether so much of a compressed page has changed since that compressing it anew may pay: 25 rows, or a quarter of them.
+    /// Whether enough rows of a compressed page have changed for another compression to pay: 25, or a quarter of
+    /// them.
     pub fn is_worn(&self) -> bool {
         let changes = u16_at(&self.bytes, CHANGES);
         changes >= 25 || changes > self.slot_count() / 4

@@ -28,7 +28,7 @@ use crate::tree::index::RowLocator;
 pub(crate) enum View {
     /// That of a snapshot, which is kept open as long as the scan lives.
     Snapshot(Snapshot),
-    /// The same, but pages that this transaction has changed as they are now: it has them locked.
+    /// The state of a snapshot, but pages that this transaction has changed as they are now: it has them locked.
     Own(Snapshot, u64),
     /// The present one: the scanning transaction's own changes, and nobody else's, since it holds the table's lock.
     Current,
@@ -157,13 +157,13 @@ pub struct Scan {
 /// What a scan has found.
 #[derive(Debug)]
 pub enum ScannedRows {
-    /// Rows as they lie, all columns.
+    /// Borrowed page rows, with all columns.
     Lying(LyingRows),
     /// A batch of the columns asked for.
     Batch(RecordBatch),
 }
 
-/// Rows that are handed out as they lie at once, at least, but for the last: some extents.
+/// Least number of borrowed page rows handed out at once, but for the last: some extents.
 const LYING_ROWS: usize = 2048;
 /// Rows of a batch are aimed at this; a batch ends with an extent.
 const BATCH_ROWS: usize = 8192;
@@ -184,7 +184,7 @@ impl Scan {
         });
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, EngineError>>()?));
         let extents = 0..table.unit(UnitKind::InRow).extents.len();
-        // Extents that a snapshot reads are given to nobody else before it ends.
+        // Extents that a snapshot reads get no other owner before it ends.
         let is_snapshot = reader.view.stands_at().is_some();
         let limit_extents = reader.shared.pager.cache.limit_pages() / (EXTENT_PAGES as usize * KEPT_SHARE);
         let keeps = is_snapshot && extents.len() <= limit_extents;
@@ -262,8 +262,8 @@ impl Scan {
         batch.transpose().map(|batch| Ok((batch?, locators)))
     }
 
-    /// The next rows as they lie in their pages, or as a batch where that is not possible: some value lies elsewhere, or records are
-    /// compressed.
+    /// The next rows: borrowed page rows, or a batch if that is not possible because a value is off its page or
+    /// records are compressed.
     pub fn next_rows(&mut self) -> Option<Result<ScannedRows, EngineError>> {
         let table = Arc::clone(&self.table);
         if !LyingRows::is_possible(&table.layout) {

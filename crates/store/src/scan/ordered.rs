@@ -37,7 +37,7 @@ impl KeySpan {
         Self { from: from.cloned(), to: to.cloned(), begins: false }
     }
 
-    /// The same as bytes of keys.
+    /// The span as bytes of keys.
     fn of(&self, tree: &Tree) -> Result<Span, EngineError> {
         let bound = |batch: &RecordBatch| {
             let keys = tree::keys_of(tree, batch)?;
@@ -96,7 +96,7 @@ pub struct OrderedScan {
     end: Option<Vec<u8>>,
     /// Leaves read of this span.
     seen: usize,
-    /// What is to be read after it.
+    /// Spans to be read after this one.
     spans: VecDeque<Span>,
     /// Whether a batch was read.
     begun: bool,
@@ -148,7 +148,7 @@ impl OrderedScan {
         let tree = Arc::clone(&self.tree);
         let unreadable = || tree::damaged(tree.root, "a key cannot be read");
         let covered = self.index.as_ref().map(|index| covered(index, &self.projection));
-        // Whoever wants few rows gets the first leaf alone.
+        // The first batch is the first leaf alone, for callers that want few rows.
         let rows = if std::mem::replace(&mut self.begun, true) { BATCH_ROWS } else { 1 };
         let mut gatherer = RowGatherer::new(&tree.layout);
         let mut locators = Vec::new();

@@ -49,9 +49,9 @@ impl MarkedExtents<'_> {
         Ok(())
     }
 
-    /// Whether all extents of a run are marked, and stay so until they are written: a backup that is being taken is told of them. The
-    /// caller keeps backups from ending meanwhile ([`Pager::enter`](crate::cache::pager::Pager::enter)), and so must not wait for whoever
-    /// changes maps.
+    /// Whether all extents of a run are marked, and stay so until they are written; a running backup learns of them.
+    /// The caller keeps backups from ending meanwhile ([`Pager::enter`](crate::cache::pager::Pager::enter)), so it
+    /// must not wait for a change of the maps.
     pub fn are_marked(&self, run: Run) -> Result<bool, EngineError> {
         {
             let mut marks = self.allocator.marks.lock();

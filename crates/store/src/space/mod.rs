@@ -150,8 +150,8 @@ impl Allocator {
         Ok(run)
     }
 
-    /// Extents are given away only after the log up to this position is durable: a recovery has undone what had them, and whoever fills
-    /// them past the log must not be undone in its place.
+    /// Extents are allocated only after the log up to this position is durable. A recovery has undone their former
+    /// owner, and a load that fills them past the log must not be undone in its place.
     pub fn wait_for_undoing(&self, undone: Lsn) {
         self.state.lock().undone = Some(undone);
     }
@@ -293,7 +293,7 @@ impl Allocator {
         Ok(())
     }
 
-    /// Extents are free for whoever comes next; their pages are forgotten.
+    /// Frees extents for the next allocation; their pages are forgotten.
     pub fn release(&self, extents: impl IntoIterator<Item = ExtentId>) {
         let mut state = self.state.lock();
         for extent in extents {
@@ -373,7 +373,7 @@ impl Allocator {
         Ok(())
     }
 
-    /// The IAM pages of a dropped unit are free for whoever comes next.
+    /// Frees the IAM pages of a dropped unit for the next allocation.
     pub fn release_unit(&self, unit: UnitId) -> Result<(), EngineError> {
         let mut state = self.state.lock();
         for (_, _, page) in state.iam_pages.remove(&unit).unwrap_or_default() {

@@ -23,7 +23,7 @@ use crate::scan::ordered::{KeySpan, OrderedScan};
 use crate::scan::{PageReader, Scan, View};
 use crate::tree::index::{Index, IndexDefinition, RowLocator, Tree};
 
-/// How a table or an index is written anew.
+/// Options for the rebuild of a table or an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RebuildOptions {
     /// How full pages of a tree are made; None: as it was declared.
@@ -55,7 +55,7 @@ impl WriteTable<'_> {
         self.create_index_on(definition, None)
     }
 
-    /// The same in a file group; None: that of the table's rows.
+    /// Makes a nonclustered index in a file group; `None` is that of the table's rows.
     pub fn create_index_on(
         &mut self,
         definition: &IndexDefinition,
@@ -119,7 +119,7 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Writes a nonclustered index anew.
+    /// Rebuilds a nonclustered index.
     pub fn rebuild_index(&mut self, index: &str, options: RebuildOptions) -> Result<(), EngineError> {
         let object = self.alone(LockMode::SchM)?;
         let name = Arc::clone(&self.name);
@@ -140,8 +140,8 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Writes a table and its indexes anew: dense pages, no forwarded rows. The rows of the table have these options, and are written
-    /// as a bulk load writes them; its indexes keep theirs (`ALTER TABLE … REBUILD`).
+    /// Rebuilds a table and its indexes (`ALTER TABLE … REBUILD`): dense pages, no forwarded rows. The options are
+    /// for the rows of the table, which are written as a bulk load writes them. Its indexes keep their own.
     pub fn rebuild(&mut self, options: RebuildOptions) -> Result<(), EngineError> {
         self.reload(|old| {
             let mut reload = Reload::same(old);
@@ -153,13 +153,14 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Turns a heap into a tree with this key, or gives a clustered table another one. Its indexes are built anew. The table keeps its
-    /// compression unless the key says another one.
+    /// Turns a heap into a tree with this key, or gives a clustered table another one. Its indexes are rebuilt. The
+    /// table keeps its compression unless the key says another one.
     pub fn create_clustered_index(&mut self, key: &IndexDefinition) -> Result<(), EngineError> {
         self.create_clustered_index_on(key, None)
     }
 
-    /// The same in another file group (`ON`): the rows go there with what overflows. Large values stay in theirs.
+    /// Creates a clustered index in another file group (`ON`). The rows go there with what overflows; large values
+    /// stay in their group.
     pub fn create_clustered_index_on(
         &mut self,
         key: &IndexDefinition,
@@ -172,12 +173,12 @@ impl WriteTable<'_> {
         })
     }
 
-    /// Turns a clustered table into a heap, which keeps its compression. Its indexes are built anew.
+    /// Turns a clustered table into a heap, which keeps its compression. Its indexes are rebuilt.
     pub fn drop_clustered_index(&mut self) -> Result<(), EngineError> {
         self.reload(|old| Ok(Reload { key: None, ..Reload::same(old) }))
     }
 
-    /// Writes all rows of a table anew, in another form.
+    /// Rewrites all rows of a table in another form.
     fn reload(
         &mut self,
         form: impl FnOnce(&Table) -> Result<Reload, EngineError>,
@@ -194,7 +195,7 @@ impl WriteTable<'_> {
     }
 }
 
-/// Empties a table and gives it another form: returns its rows as they were, in the order in which they lie, and what writes them anew.
+/// Empties a table and gives it another form. Returns its old rows in physical order, and a writer for the new form.
 pub(super) fn start_reload(
     transaction: &mut Transaction,
     object: u32,
@@ -264,7 +265,7 @@ fn build_indexes(transaction: &mut Transaction, object: u32, ids: &[u16]) -> Res
     fill_indexes(transaction, object, loads, Fill::AsDeclared, minimally_logged)
 }
 
-/// The rows of a table that is written anew.
+/// The old rows of a table that is rewritten.
 #[derive(Debug)]
 pub(crate) enum OldRows {
     Extents(Scan),
@@ -282,7 +283,7 @@ impl Iterator for OldRows {
     }
 }
 
-/// What a table is written anew as.
+/// The new form of a table that is rewritten.
 pub(crate) struct Reload {
     pub columns: Vec<Column>,
     pub key: Option<IndexDefinition>,

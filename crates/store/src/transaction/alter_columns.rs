@@ -78,9 +78,10 @@ impl Iterator for Altering {
 }
 
 impl WriteTable<'_> {
-    /// Gives a table other columns. The rows are written anew, unless the definition alone has to change: for other names; for more room in
-    /// a column of variable length, or leave to be null, where no key and no index has it; for nullable columns of variable length at the
-    /// end, if the NULL bitmap has room for them. Columns of keys and indexes must be kept.
+    /// Gives a table other columns. The rows are rewritten unless only the definition has to change. That is so for
+    /// other names, and for more room or nullability of a column of variable length that no key and no index has. It
+    /// is so for nullable columns of variable length at the end, if the NULL bitmap has room for them. Columns of
+    /// keys and indexes must be kept.
     pub fn alter_columns(&mut self, columns: &[NewColumn]) -> Result<(), EngineError> {
         let Some(mut altering) = self.start_altering(columns)? else { return Ok(()) };
         let Altering { rows, writer, .. } = &mut altering;
@@ -93,8 +94,9 @@ impl WriteTable<'_> {
         }
     }
 
-    /// The same for a caller who makes the rows himself; None: the definition alone had to change, and has. The batches that are appended
-    /// have all columns, those of the source [`ColumnSource::Made`] among them.
+    /// Begins to give a table other columns, for a caller that makes the rows. `None` if only the definition had to
+    /// change, which is done. The batches that are appended have all columns, those of the source
+    /// [`ColumnSource::Made`] among them.
     pub fn start_altering(&mut self, columns: &[NewColumn]) -> Result<Option<Altering>, EngineError> {
         let object = self.alone(LockMode::SchM)?;
         let old = self.transaction.work.table(object)?;
@@ -167,8 +169,8 @@ fn moved(old: &Table, columns: &[NewColumn]) -> Result<Reload, EngineError> {
     Ok(Reload { columns, key, indexes, compression: old.layout.compression, group: None })
 }
 
-/// The table's layout with columns of which its rows need not know: other names, more room in columns of variable length, leave to be
-/// null outside of keys and indexes, and more columns; None: the rows must be written anew.
+/// The table's layout after a change that its rows need not follow: other names, more room in columns of variable
+/// length, nullability outside of keys and indexes, more columns. `None` if the rows must be rewritten.
 fn extended(old: &Table, columns: &[NewColumn]) -> Result<Option<Layout>, EngineError> {
     let known = old.layout.visible();
     let trees = old.clustered.iter().chain(old.indexes.iter().map(|index| &index.tree));

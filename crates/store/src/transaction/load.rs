@@ -176,7 +176,7 @@ impl BulkWriter {
         self.minimal_logging.data_pages
     }
 
-    /// The same for data and index pages, with the reasons.
+    /// What is logged of data and index pages, with the reasons.
     pub fn minimal_logging(&self) -> &MinimalLogging {
         &self.minimal_logging
     }
@@ -215,9 +215,10 @@ impl BulkWriter {
         }
     }
 
-    /// Adds the first rows of `bytes`, which come one behind the other, by copying their values from there into pages. It ends before a row that
-    /// is not whole, or cannot be copied as it is: that is to come in a [batch](Self::append), which also says what is wrong with it, if
-    /// anything is. Heaps without indexes and compression take rows so, all other tables none. After an error the writer is of no more use.
+    /// Adds the first wire rows of `bytes` by copying their values into pages. It stops in front of a row that is
+    /// incomplete or cannot be copied unchanged. Such a row must come in a [batch](Self::append), which also reports
+    /// what is wrong with it. Heaps without indexes and compression take rows so, all other tables none. After an
+    /// error the writer is of no more use.
     pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, EngineError> {
         match &mut self.target {
             Some(Target::Heap(load)) => load.append_strung(form, bytes),
@@ -405,7 +406,7 @@ pub(super) fn lend(
     writer
 }
 
-/// The same with something that is part of the load.
+/// Ends a bulk writer like [`finish_bulk`](Self::finish_bulk), with further work that is part of the load.
 pub(super) fn finish_bulk_and(
     transaction: &mut Transaction,
     object: u32,

@@ -22,9 +22,10 @@ use crate::page::unit::{CATALOGUE, Unit};
 
 /// A transaction. Dropped without [`commit`](Self::commit) it is undone.
 ///
-/// Any number of transactions change rows of one table side by side ([`LockMode::IX`]), each in pages that it has locked
-/// ([`LockMode::X`]), and bulk writers fill a heap without indexes so ([`LockMode::BU`] if the caller takes it before); other bulk loads
-/// have the table alone, as has whoever changes the table itself ([`LockMode::SchM`]). Locks are kept to the end.
+/// Any number of transactions change rows of one table side by side ([`LockMode::IX`]), each in pages that it has
+/// locked ([`LockMode::X`]). Bulk writers fill a heap without indexes side by side too, if the caller takes
+/// [`LockMode::BU`] before. Other bulk loads lock the whole table, and so do changes of the table itself
+/// ([`LockMode::SchM`]). Locks are kept to the end.
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) shared: Arc<Shared>,

@@ -130,8 +130,9 @@ struct Tally {
     rollbacks: u64,
 }
 
-/// Some transactions at a time, none of which waits: what another one has in hand is refused, everything else goes through and is as if
-/// the committed ones had run one after the other. `committed` is told of every commit, before and after.
+/// Some transactions at a time, none of which waits: what another one has in hand is refused, everything else goes
+/// through and is as if the committed ones had run one after the other. `committed` gets every commit, before and
+/// after.
 fn interleave(
     engine: &Engine,
     random: &mut Random,

@@ -174,8 +174,8 @@ fn a_row_compressed_tree_has_as_many_pages_as_its_records_need() {
     assert_eq!(engine.snapshot().table("t").unwrap().data_pages(), 100_000_u64.div_ceil(4048 / 12) + 1);
 }
 
-/// Rows that come one by one, in order: leaves are compressed when they are full, so that the tree is a little larger than one that is
-/// built, and much smaller than with ROW.
+/// Rows that come one by one, in order. Leaves are compressed when they are full, so the tree is a little larger than
+/// one that is built, and much smaller than with ROW.
 #[test]
 fn full_leaves_are_compressed_before_they_split() {
     let mut pages = Vec::new();

@@ -55,7 +55,7 @@ fn a_failing_disk_fails_transactions_and_loses_nothing() {
                     }
                 }
                 volume.set_fault(None);
-                // Whoever asks again is told that it is shut, or it goes on.
+                // The next request fails because the database is shut, or succeeds.
                 let mut transaction = engine.begin();
                 match transaction
                     .create_table("after", columns(), "")

@@ -89,7 +89,7 @@ fn a_database_opens_on_a_disk_that_is_full_from_any_operation_on() {
                 .unwrap_or_else(|error| panic!("{name}, with room: {error}"));
             assert_eq!(contents(&other), model, "{name}, with room");
             assert_eq!(other.check().unwrap(), [], "{name}, with room");
-            // There is room again: nothing has to be opened anew.
+            // There is room again: nothing has to be reopened.
             volume.set_full(None);
             for _ in 0..3 {
                 let mut next = model.clone();

@@ -285,7 +285,7 @@ fn a_decision_outlives_the_coordinators_log_and_is_forgotten() {
     let left = Server::open(&MemoryVolume::on(cut), options(MODELS[2])).unwrap();
     assert_eq!(left.contents()[1], left.contents()[2]);
     assert_eq!(left.contents()[1]["a"].len(), 1);
-    // Numbers begin anew with each opening of the log, above the ones before.
+    // Numbers start again with each opening of the log, above the earlier ones.
     let global = |file: u64| file << 32;
     let first = (1..3).map(global).find(|global| master.has_decided(*global));
     assert!(first.is_some());
@@ -293,7 +293,7 @@ fn a_decision_outlives_the_coordinators_log_and_is_forgotten() {
     two.checkpoint().unwrap();
     fill("b");
     assert!(!first.is_some_and(|global| master.has_decided(global)));
-    // Whoever opens a part alone has nobody to ask.
+    // A part that is opened alone has no coordinator.
     let alone = Engine::open_on(Folder::of(&MemoryVolume::on(volume.disk()), "one"), options(MODELS[2]));
     assert_eq!(alone.unwrap().check().unwrap(), []);
 }

@@ -70,7 +70,7 @@ impl Sum {
         }
     }
 
-    /// Variable_Data_Size, and the same of keys and leaves.
+    /// Variable_Data_Size, also of keys and leaves.
     fn variable_size(self) -> usize {
         if self.variable_columns == 0 { 0 } else { 2 + 2 * self.variable_columns + self.variable }
     }

@@ -40,8 +40,8 @@ pub struct Offer {
 
 /// One connection, as far as its bytes say.
 ///
-/// Its caller shows it the head of what it has received ([`next`](Self::next)), drops what was consumed, and answers what
-/// it is told. It holds no more than one message that is not whole, and nothing of a bulk load.
+/// Its caller shows it the head of what it has received ([`next`](Self::next)), drops what was consumed, and sends
+/// the answer that it returns. It holds no more than one message that is not whole, and nothing of a bulk load.
 #[derive(Debug)]
 pub struct Conversation {
     state: State,

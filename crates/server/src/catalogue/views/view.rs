@@ -29,8 +29,8 @@ impl View {
         View { columns, rows: Vec::new(), defaults }
     }
 
-    /// A view of columns that are written one a line as `name type`, and `name type = value` where rows that say
-    /// nothing else have that value rather than NULL (`name type =`: the empty text).
+    /// A view whose columns are written one a line as `name type`. `name type = value` gives a default in place
+    /// of NULL; `name type =` is the empty text.
     pub fn shaped(shape: &str) -> View {
         let (mut columns, mut defaults) = (Vec::new(), Vec::new());
         for line in shape.lines().map(str::trim).filter(|line| !line.is_empty()) {

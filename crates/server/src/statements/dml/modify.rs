@@ -1,4 +1,4 @@
-//! UPDATE and DELETE: rows are chosen, then changed where they lie (in pages), or the table is written anew (of segments).
+//! UPDATE and DELETE: rows are chosen, then changed in place.
 
 use std::sync::Arc;
 
