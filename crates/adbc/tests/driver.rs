@@ -398,9 +398,8 @@ fn metadata_has_the_shapes_of_adbc() {
     assert!(info.map(|batch| batch.unwrap().num_rows()).sum::<usize>() > 3);
 
     for depth in [ObjectDepth::Catalogs, ObjectDepth::Schemas, ObjectDepth::Tables, ObjectDepth::All] {
-        let objects = connection
-            .get_objects(depth.clone(), Some("master"), Some("dbo"), Some("parent"), None, None)
-            .unwrap();
+        let objects =
+            connection.get_objects(depth, Some("master"), Some("dbo"), Some("parent"), None, None).unwrap();
         assert_eq!(objects.schema(), *schemas::GET_OBJECTS_SCHEMA);
         let batches: Vec<RecordBatch> = objects.map(Result::unwrap).collect();
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();

@@ -207,7 +207,7 @@ impl<'a> Attempt<'a> {
         let mut connecting = Connecting::new(wanted, credential, question);
         let mut encryption = Encryption::None;
         loop {
-            match connecting.next()? {
+            match connecting.next_action()? {
                 Action::EstablishTls(tls) => {
                     let settings = TlsSettings::new(self.config, &self.place.host)?;
                     self.limit_handshake()?;

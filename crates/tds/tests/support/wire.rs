@@ -307,7 +307,7 @@ impl ClientEnd {
     ) -> Option<Result<client::LoginOutcome, client::LoginProblem>> {
         let mut connecting = client::Connecting::new(wanted, credential, Prelogin::default());
         loop {
-            match connecting.next().unwrap() {
+            match connecting.next_action().unwrap() {
                 client::Action::EstablishTls(tls) => {
                     let mut hello = CLIENT_HELLO.to_vec();
                     if tls == client::Tls::Wrapped {

@@ -81,6 +81,7 @@ pub struct Answer {
 
 /// What [`Answer::next`] found.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and nearly all of them are tokens")]
 pub enum AnswerStep {
     /// A token. The bytes of a row stay where they are.
     Token(Token),

@@ -162,7 +162,7 @@ impl Connecting {
     }
 
     /// What to do next. Asked again before it is done, it says the same.
-    pub fn next(&mut self) -> Result<Action, EncodeError> {
+    pub fn next_action(&mut self) -> Result<Action, EncodeError> {
         Ok(match self.state {
             State::TlsFirst => Action::EstablishTls(Tls::First),
             State::Prelogin => Action::AskPrelogin(self.question.encode()?),
