@@ -22,7 +22,6 @@ METHODS_LIMIT = 40
 # has rules.
 KNOWN_CIRCLES: dict[str, int] = {}
 KNOWN_METHODS = {
-    ("server", "Work"): 70,
     ("server", "DatabaseTransaction"): 54,
     ("server", "Transaction"): 42,
     ("query", "Binder"): 80,
@@ -55,9 +54,41 @@ LAYERS = {
         "engine",
         "backup",
     ],
+    "server": [
+        "secrets",
+        "log",
+        "memory",
+        "waiting",
+        "bulk_error",
+        "transport",
+        "catalogue",
+        "storage",
+        "store_error",
+        "bulk_file",
+        "instance",
+        "facts",
+        "system_views",
+        "functions",
+        "session",
+        "table",
+        "statements",
+        "init_script",
+        "options",
+        "connection",
+        "listener",
+        "program",
+        "main",
+    ],
 }
-# The one arrow upwards: where a row of a page ends, its record says.
-KNOWN_ARROWS = {("store", "page", "record")}
+# The arrows upwards. Where a row of a page ends, its record says. The server's are one function or type each.
+KNOWN_ARROWS = {
+    ("store", "page", "record"),
+    ("server", "bulk_file", "system_views"),
+    ("server", "catalogue", "storage"),
+    ("server", "connection", "listener"),
+    ("server", "instance", "table"),
+    ("server", "store_error", "table"),
+}
 
 # Comments, then texts (raw, plain, characters): what is in them is no code.
 TEXT = re.compile(
@@ -69,7 +100,8 @@ TEXT = re.compile(
 TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:#!?\[[^\]]*\]\s*)*mod \w+ \{")
 IMPORT = re.compile(r"^[ \t]*(pub(?:\([^)]*\))?[ \t]+)?use\s+([^;]+);", re.MULTILINE)
 IMPLEMENTATION = re.compile(
-    r"^impl(?:<[^{]*?>)?\s+(\w+)(?:<[^{]*?>)?\s*(?:where[^{]*)?\{(.*?)^\}", re.MULTILINE | re.DOTALL
+    r"^impl(?:<[^{]*?>)?\s+(\w+)(?:<[^{]*?>)?\s*(?:where[^{]*)?\{(.*?)^\}",
+    re.MULTILINE | re.DOTALL,
 )
 DOCUMENTED = re.compile(r"`([a-z_]+(?:::\w+)+)(?:\(\))?`")
 
@@ -78,7 +110,10 @@ Path = tuple[str, ...]
 
 def code_of(path: pathlib.Path) -> str:
     """A file's code: comments, texts and tests are blank."""
-    code = TEXT.sub(lambda text: re.sub(r"[^\n]", " ", text.group()), path.read_text(encoding="utf-8"))
+    code = TEXT.sub(
+        lambda text: re.sub(r"[^\n]", " ", text.group()),
+        path.read_text(encoding="utf-8"),
+    )
     tests = TESTS.search(code)
     return code[: tests.start()] if tests else code
 
@@ -136,7 +171,10 @@ def imports_of(modules: dict[Path, str]) -> dict[Path, set[Path]]:
         onward = handed_on[module].get(rest[0]) if rest else None
         return origin(onward + rest[1:], hops + 1) if onward and hops < 5 else module
 
-    return {module: {origin(path) for path in paths} - {module} for module, paths in private.items()}
+    return {
+        module: {origin(path) for path in paths} - {module}
+        for module, paths in private.items()
+    }
 
 
 def within(module: Path, path: Path, modules: dict[Path, str]) -> Path | None:
@@ -189,9 +227,13 @@ def circle_offences(found: dict[str, dict[Path, str]]) -> list[str]:
         limit = KNOWN_CIRCLES.get(crate, CIRCLE_LIMIT)
         if len(circle) > limit:
             names = ", ".join("::".join(module) or "lib" for module in sorted(circle))
-            offences.append(f"crates/{crate}: {len(circle)} files import one another, {limit} may: {names}")
+            offences.append(
+                f"crates/{crate}: {len(circle)} files import one another, {limit} may: {names}"
+            )
         if crate in KNOWN_CIRCLES and len(circle) < limit:
-            offences.append(f"crates/{crate}: its circle has {len(circle)} files now; write that down here")
+            offences.append(
+                f"crates/{crate}: its circle has {len(circle)} files now; write that down here"
+            )
     return offences
 
 
@@ -206,11 +248,15 @@ def layer_offences(found: dict[str, dict[Path, str]]) -> list[str]:
                 offences.append(f"crates/{crate}: {module[0]} is not among its layers")
                 continue
             paths = re.findall(r"\bcrate::(\w+)", modules[module])
-            used = {path[0] for path in imports[module] if path} | {path for path in paths if path in height}
+            used = {path[0] for path in imports[module] if path} | {
+                path for path in paths if path in height
+            }
             for layer in sorted(used):
                 upwards = height.get(layer, 0) > height[module[0]]
                 if upwards and (crate, module[0], layer) not in KNOWN_ARROWS:
-                    offences.append(f"crates/{crate}: {'::'.join(module)} uses {layer}, a layer above it")
+                    offences.append(
+                        f"crates/{crate}: {'::'.join(module)} uses {layer}, a layer above it"
+                    )
     return offences
 
 
@@ -224,7 +270,9 @@ def method_offences(found: dict[str, dict[Path, str]]) -> list[str]:
     for (crate, name), count in methods.items():
         limit = KNOWN_METHODS.get((crate, name), METHODS_LIMIT)
         if count > limit and (crate, name) not in WITHOUT_LIMIT:
-            offences.append(f"crates/{crate}: {name} has {count} methods, {limit} are allowed")
+            offences.append(
+                f"crates/{crate}: {name} has {count} methods, {limit} are allowed"
+            )
     for (crate, name), limit in KNOWN_METHODS.items():
         if methods[crate, name] < limit:
             offences.append(
@@ -235,11 +283,20 @@ def method_offences(found: dict[str, dict[Path, str]]) -> list[str]:
 
 def name_offences() -> list[str]:
     listed = subprocess.run(
-        ["git", "ls-files", "*.rs", "*.py"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["git", "ls-files", "*.rs", "*.py"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     sources = [ROOT / line for line in listed.stdout.splitlines()]
     words = set(
-        re.findall(r"\w+", "\n".join(path.read_text(encoding="utf-8") for path in sources if path.is_file()))
+        re.findall(
+            r"\w+",
+            "\n".join(
+                path.read_text(encoding="utf-8") for path in sources if path.is_file()
+            ),
+        )
     )
     # The last word of a name may be a file's.
     words.update(path.stem for path in sources)
@@ -248,13 +305,20 @@ def name_offences() -> list[str]:
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             for name in DOCUMENTED.findall(line):
                 if name.split("::")[-1] not in words:
-                    offences.append(f"{page.relative_to(ROOT)}:{number}: nothing is called `{name}`")
+                    offences.append(
+                        f"{page.relative_to(ROOT)}:{number}: nothing is called `{name}`"
+                    )
     return offences
 
 
 def main() -> int:
     found = crates()
-    offences = circle_offences(found) + layer_offences(found) + method_offences(found) + name_offences()
+    offences = (
+        circle_offences(found)
+        + layer_offences(found)
+        + method_offences(found)
+        + name_offences()
+    )
     print("\n".join(offences) or "structure: all hold")
     return 1 if offences else 0
 

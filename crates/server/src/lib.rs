@@ -1,14 +1,15 @@
 //! The embedded server: a TDS endpoint in one small process.
 //!
-//! Two halves meet at [`session`]. The wire half (`listener`, `connection`, `transport`) accepts connections and
-//! speaks TDS; the T-SQL half runs what it is given:
-//!
 //! | Room | What it is |
 //! |---|---|
+//! | `listener`, `transport`, `connection` | the wire: accepts, speaks TDS |
+//! | [`statements`] | what runs: requests, batches, statements, procedures |
+//! | [`session`] | one connection's state, and the [`session::response::Response`] events that answer it |
+//! | [`instance`] | what all sessions share |
+//! | [`catalogue`] | databases, schemas, tables as they are declared |
+//! | `system_views` | the `sys` and `INFORMATION_SCHEMA` views |
 //! | `functions` | functions that know the session, the server or the catalogue, by `facts` |
-//! | [`catalogue`] | databases, schemas, tables; the `sys` and `INFORMATION_SCHEMA` views |
 //! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
-//! | [`session`] | one connection's state; runs requests and sends [`session::response::Response`] events |
 //! | [`storage`] | where rows live: databases of pages and transactions over them |
 //!
 //! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
@@ -32,6 +33,7 @@ pub mod session;
 pub mod statements;
 pub mod storage;
 mod store_error;
+mod system_views;
 mod table;
 mod transport;
 mod waiting;

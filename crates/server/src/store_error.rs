@@ -5,8 +5,7 @@ use store::LockError;
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
-use crate::storage::StoreError;
-use crate::storage::shown_value;
+use crate::storage::{StoreError, shown_value};
 use crate::table::shown;
 
 /// The store's error as T-SQL's.

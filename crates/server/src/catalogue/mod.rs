@@ -16,7 +16,6 @@ mod row_filter;
 mod table;
 mod trigger;
 mod user_type;
-pub mod views;
 
 pub use definition_text::definition_text;
 pub use directory::{DIRECTORY_KEY, DatabaseEntry, Directory, SchemaEntry, UserMessage};

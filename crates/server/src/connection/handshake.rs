@@ -23,10 +23,10 @@ use crate::connection::packet_reader::PacketReader;
 use crate::connection::request_log;
 use crate::connection::response_writer::ResponseWriter;
 use crate::instance::Instance;
+use crate::instance::login::LoginSettings;
 use crate::listener::Front;
 use crate::options::EncryptionPolicy;
 use crate::session::Session;
-use crate::session::login::LoginSettings;
 use crate::statements::open_session;
 use crate::transport::Transport;
 

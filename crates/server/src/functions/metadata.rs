@@ -9,9 +9,9 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::parse_object_name;
 
-use crate::catalogue::views;
 use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
 use crate::facts::Facts;
+use crate::system_views;
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
     let int = SqlType::Int;
@@ -33,7 +33,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             let wants_name = name == "OBJECT_NAME";
             lookup(name, &first(name, arguments)?, int, name_type(), facts, move |facts, value| {
                 let id = value.as_int()?;
-                let (schema, object) = match views::view_of_id(id) {
+                let (schema, object) = match system_views::view_of_id(id) {
                     Some((schema, view)) => (schema.to_string(), view.to_string()),
                     None => {
                         let of_table = facts.tables().iter().find_map(|table| {
@@ -162,7 +162,7 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
             pair(name, arguments, (int.clone(), name_type()), int, facts, |facts, object, property| {
                 let id = object.as_int()?;
                 let property = property.as_text()?.to_ascii_lowercase();
-                if views::view_of_id(id).is_some() {
+                if system_views::view_of_id(id).is_some() {
                     return system_view_property(&property).map(Datum::Int);
                 }
                 let table = facts
@@ -255,7 +255,7 @@ fn object_id(facts: &Facts, text: &str) -> Option<(i32, &'static str)> {
     if let Some(table) = facts.find(text) {
         return Some((table.object_id, "U"));
     }
-    if let Some(view) = views::view_id(text) {
+    if let Some(view) = system_views::view_id(text) {
         return Some((view, "V"));
     }
     let name = parse_object_name(text).ok()?;

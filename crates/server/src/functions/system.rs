@@ -12,10 +12,10 @@ use tsql::SqlError;
 
 use crate::catalogue;
 use crate::catalogue::same_name;
-use crate::catalogue::views;
 use crate::facts::Facts;
 use crate::functions::collation_property;
 use crate::functions::metadata::{lookup, pair};
+use crate::system_views;
 
 pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Result<Option<Typed>, SqlError> {
     let int = SqlType::Int;
@@ -57,9 +57,9 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
                 let figures = facts.figures(&database.name);
                 let value = match property.as_text()?.to_ascii_lowercase().as_str() {
                     "collation" => database.collation(),
-                    "recovery" => figures.map_or("SIMPLE", |figures| views::recovery_model(figures).1),
-                    "edition" => views::service(figures?)?.0,
-                    "serviceobjective" => views::service(figures?)?.1,
+                    "recovery" => figures.map_or("SIMPLE", |figures| system_views::recovery_model(figures).1),
+                    "edition" => system_views::service(figures?)?.0,
+                    "serviceobjective" => system_views::service(figures?)?.1,
                     "status" => "ONLINE",
                     "updateability" => "READ_WRITE",
                     "useraccess" => "MULTI_USER",

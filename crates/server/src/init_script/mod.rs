@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tsql::SqlError;
 
 use crate::instance::Instance;
-use crate::session::login::LoginSettings;
+use crate::instance::login::LoginSettings;
 use crate::session::request::Request;
 use crate::session::response::Response;
 use crate::session::{Cancellation, Session};

@@ -5,6 +5,7 @@ pub(crate) mod isolation_level;
 pub(crate) mod kept_texts;
 pub(crate) mod light_text;
 pub(crate) mod loads;
+pub(crate) mod login;
 pub(crate) mod message;
 pub(crate) mod registry;
 pub(crate) mod sequences;
@@ -31,8 +32,7 @@ use crate::instance::registry::Sessions;
 use crate::instance::sequences::Reserve;
 use crate::memory;
 use crate::memory::{MemoryBudget, Shares};
-use crate::storage::{Databases, same_text};
-use crate::storage::{TableId, TableInfo};
+use crate::storage::{Databases, TableId, TableInfo, same_text};
 use crate::table;
 
 /// First `object_id`; SQL Server's are of this size too.

@@ -9,7 +9,7 @@ use query::facts;
 use tokio::sync::watch;
 
 use crate::instance::isolation_level;
-use crate::session::login::LoginSettings;
+use crate::instance::login::LoginSettings;
 
 /// Who is logged in.
 #[derive(Debug, Clone)]

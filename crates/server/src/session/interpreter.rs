@@ -15,6 +15,9 @@ use crate::session::output::Output;
 /// Statements that run.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Flow, SqlError>> + Send + 'a>>;
 
+/// Rows of a function.
+pub(crate) type FunctionValues = Vec<Vec<Datum>>;
+
 /// What runs statements. A session is given it when it is opened.
 pub(crate) struct Interpreter {
     /// Runs statements one after the other.
@@ -22,5 +25,5 @@ pub(crate) struct Interpreter {
     /// The value of a function's body, for arguments and the depth of calls. It waits on this thread.
     pub value: fn(&mut Session, &Module, &[Datum], u32) -> Result<Datum, SqlError>,
     /// The rows of a function's body.
-    pub rows: fn(&mut Session, &Module, &[Datum], u32) -> Result<Vec<Vec<Datum>>, SqlError>,
+    pub rows: fn(&mut Session, &Module, &[Datum], u32) -> Result<FunctionValues, SqlError>,
 }

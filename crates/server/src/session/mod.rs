@@ -9,7 +9,6 @@ pub(crate) mod cursor;
 pub(crate) mod fired;
 pub(crate) mod frame;
 pub(crate) mod interpreter;
-pub(crate) mod login;
 pub(crate) mod output;
 pub(crate) mod placement;
 pub(crate) mod prepared;
@@ -27,8 +26,8 @@ use tsql::SqlError;
 pub use query::Cancellation;
 pub(crate) use query::StopOnDrop;
 
+pub use crate::instance::login::LoginSettings;
 pub use bulk_target::BulkTarget;
-pub use login::LoginSettings;
 pub use request::Request;
 
 use crate::facts::SessionContext;
@@ -46,6 +45,7 @@ use crate::session::prepared::Prepared;
 use crate::session::response::SessionChange;
 use crate::session::settings::Settings;
 use crate::session::work::Work;
+use crate::session::work::scopes;
 
 /// One connection's state: database, options, transaction, temporary tables, prepared statements.
 pub struct Session {
@@ -164,7 +164,7 @@ impl Session {
             if let Some(descriptor) = self.work.rollback() {
                 changes.push(SessionChange::TransactionRolledBack(descriptor));
             }
-            self.work.drop_temporary();
+            scopes::drop_temporary(&mut self.work);
         }
         self.settings = Settings::new(self.login.ansi_defaults);
         self.work.set_lock_timeout(self.settings.lock_timeout());

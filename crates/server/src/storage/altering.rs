@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use super::error::StoreError;
-use super::table_info::TableId;
+use crate::storage::columns::TableForm;
+use crate::storage::database_transaction::DatabaseTransaction;
+use crate::storage::error::StoreError;
+use crate::storage::table_info::TableId;
+use crate::storage::trees::TableTrees;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::{Altering, ColumnSource, NewColumn};
-
-use crate::storage::columns::TableForm;
-use crate::storage::database_transaction::DatabaseTransaction;
-use crate::storage::trees::TableTrees;
 
 /// A table whose columns are being altered: its rows as they were come out, and go in as they are to be. Needs no transaction meanwhile.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::error::StoreError;
+use crate::catalogue::ColumnDefinition;
+use crate::storage::error::StoreError;
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, GenericByteArray, RecordBatch, RecordBatchOptions,
     StringArray, StringBuilder,
@@ -15,8 +16,6 @@ use store::{Column, FilterTest, Kind};
 
 use query::Datum;
 use tds::{CodePage, Length, SqlType};
-
-use crate::catalogue::ColumnDefinition;
 
 /// The form of one table: its schema in memory and its columns in pages.
 #[derive(Debug)]

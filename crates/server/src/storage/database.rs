@@ -4,21 +4,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::error::StoreError;
-use super::table_info::{TableId, TableInfo};
+use crate::catalogue::{TableDefinition, referenced_tables};
+use crate::storage::columns::TableForm;
+use crate::storage::database_transaction::DatabaseTransaction;
+use crate::storage::error::StoreError;
+use crate::storage::figures::Figures;
+use crate::storage::owners::Owners;
+use crate::storage::scan::{OpenRows, Scan};
+use crate::storage::table_info::{TableId, TableInfo};
+use crate::storage::text_order::TEXT_ORDER;
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use store::catalogue::Table;
 use store::page::PAGE_BYTES;
 use store::{Engine, EngineOptions, References};
 
-use crate::catalogue::{TableDefinition, referenced_tables};
-use crate::storage::columns::TableForm;
-use crate::storage::database_transaction::DatabaseTransaction;
-use crate::storage::figures::Figures;
-use crate::storage::owners::Owners;
-use crate::storage::scan::{OpenRows, Scan};
-use crate::storage::text_order::TEXT_ORDER;
 use query::KeyRange;
 
 /// One of a server's databases. Clones share it.

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::error::StoreError;
-use super::table_info::{LockMode, TableId, TableInfo};
+use crate::storage::columns::TableForm;
+use crate::storage::database::{Forms, info, object_of};
+use crate::storage::error::StoreError;
+use crate::storage::isolation::{ReadLock, Reads};
+use crate::storage::logging::LoadLogging;
+use crate::storage::owners::{Owners, Ownership};
+use crate::storage::scan::{LocatedScan, OpenRows, Scan};
+use crate::storage::side_writer::{SideWriter, Slot};
+use crate::storage::table_info::{LockMode, TableId, TableInfo};
+use crate::storage::trees::{TableTrees, placement};
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
 use store::{BulkOptions, BulkWriter, EngineError, RebuildOptions, RowLocator, StrungForm, StrungRows};
 
-use crate::storage::columns::TableForm;
-use crate::storage::database::{Forms, info, object_of};
-use crate::storage::isolation::{ReadLock, Reads};
-use crate::storage::logging::LoadLogging;
-use crate::storage::owners::{Owners, Ownership};
-use crate::storage::scan::{LocatedScan, OpenRows, Scan};
-use crate::storage::side_writer::{SideWriter, Slot};
-use crate::storage::trees::{TableTrees, placement};
 use query::KeyRange;
 
 /// Rows of one statement that are not worth extents of their own.

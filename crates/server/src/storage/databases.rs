@@ -9,8 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::error::StoreError;
-use super::table_info::TableId;
+use crate::catalogue::{DIRECTORY_KEY, Directory, name_key};
+use crate::log;
+use crate::storage::database::{Database, with_order};
+use crate::storage::databases_transaction::{Snapshot, Transaction};
+use crate::storage::error::StoreError;
+use crate::storage::figures::{DatabaseFigures, Figures};
+use crate::storage::folders::{Folders, MARK, folder_name};
+use crate::storage::table_info::TableId;
 use arrow::datatypes::{DataType, Field, Schema};
 use parking_lot::RwLock;
 use store::MemoryQuota;
@@ -18,13 +24,6 @@ use store::{
     Engine, EngineError, EngineOptions, Host, OnRecovery, RecoveryProgress, RecoveryStep, ResourceLimits,
     Transaction as EngineTransaction,
 };
-
-use crate::catalogue::{DIRECTORY_KEY, Directory, name_key};
-use crate::log;
-use crate::storage::database::{Database, with_order};
-use crate::storage::databases_transaction::{Snapshot, Transaction};
-use crate::storage::figures::{DatabaseFigures, Figures};
-use crate::storage::folders::{Folders, MARK, folder_name};
 
 /// What a folder has in which there is a database.
 const CONTROL: &str = "control";

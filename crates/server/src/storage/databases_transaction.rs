@@ -5,21 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::error::StoreError;
-use super::table_info::{LockMode, TableId, TableInfo};
+use crate::storage::altering::AlteredTable;
+use crate::storage::database::{Database, DatabaseSnapshot};
+use crate::storage::database_transaction::{DatabaseSavepoint, DatabaseTransaction};
+use crate::storage::databases::{Databases, number_of};
+use crate::storage::error::StoreError;
+use crate::storage::isolation::{ReadLock, Reads};
+use crate::storage::logging::LoadLogging;
+use crate::storage::scan::{LocatedScan, Scan};
+use crate::storage::side_writer::SideWriter;
+use crate::storage::table_info::{LockMode, TableId, TableInfo};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use store::{ColumnSource, EngineError, RowLocator, StrungForm, StrungRows, commit_together};
 
-use crate::storage::altering::AlteredTable;
-use crate::storage::database::{Database, DatabaseSnapshot};
-use crate::storage::database_transaction::{DatabaseSavepoint, DatabaseTransaction};
-use crate::storage::databases::{Databases, number_of};
-use crate::storage::isolation::{ReadLock, Reads};
-use crate::storage::logging::LoadLogging;
-use crate::storage::scan::{LocatedScan, Scan};
-use crate::storage::side_writer::SideWriter;
 use query::KeyRange;
 
 /// The databases as of one commit of each: the last one when it was first asked for.

@@ -3,7 +3,7 @@
 use arrow::error::ArrowError;
 use store::{EngineError, LockError};
 
-use super::table_info::TableId;
+use crate::storage::table_info::TableId;
 
 /// What can go wrong while reading from, writing to or committing to a database.
 #[derive(Debug, thiserror::Error)]

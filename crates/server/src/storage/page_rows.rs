@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::error::StoreError;
+use crate::storage::columns::{TableForm, kind_of_column};
+use crate::storage::error::StoreError;
 use arrow::array::RecordBatch;
 use store::record::layout::Layout;
 use store::{Kind, LyingRows, ValuePlace};
 use tds::LengthClass;
-
-use crate::storage::columns::{TableForm, kind_of_column};
 
 /// Some rows, and where the values of a result's columns are in them.
 #[derive(Debug, Clone)]

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::error::StoreError;
+use crate::storage::columns::TableForm;
+use crate::storage::database::bytes_of;
+use crate::storage::error::StoreError;
+use crate::storage::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::catalogue::Table;
 use store::page::PAGE_BYTES;
 use store::{OrderedScan, ReadTable, RowLocator};
 
-use crate::storage::columns::TableForm;
-use crate::storage::database::bytes_of;
-use crate::storage::page_rows::{NextRows, PageCell, PageRows, ScannedRows, page_cells};
 use query::{Bound, KeyRange, KeySpan};
 
 /// Bytes of a partition of a scan: less is not worth a thread.

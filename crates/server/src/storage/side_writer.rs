@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::error::StoreError;
+use crate::storage::columns::TableForm;
+use crate::storage::error::StoreError;
 use arrow::array::RecordBatch;
 use parking_lot::Mutex;
 use store::{BulkWriter, EngineError};
-
-use crate::storage::columns::TableForm;
 
 /// One of several writers of a table, for a thread of its own. The transaction keeps what is behind it and can end it at any time;
 /// what is appended after that is refused, so that no writer outlives its statement.

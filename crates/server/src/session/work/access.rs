@@ -8,8 +8,7 @@ use crate::catalogue::TableDefinition;
 use crate::instance::Instance;
 use crate::instance::loads::FinishedLoad;
 use crate::session::work::{Mark, Pair, Place, SharedPair, commit_both};
-use crate::storage::{KeyRange, Reads, Scan, Transaction};
-use crate::storage::{StoreError, TableId};
+use crate::storage::{KeyRange, Reads, Scan, StoreError, TableId, Transaction};
 use crate::store_error::{keyed_error, store_error};
 use crate::waiting::waiting;
 

@@ -1,9 +1,11 @@
 //! A session's transaction over the server's databases, and that of its table variables.
 
 pub(crate) mod access;
+pub(crate) mod directory;
 pub(crate) mod locks;
 pub(crate) mod query_scan;
 pub(crate) mod reads;
+pub(crate) mod scopes;
 pub(crate) mod temporary;
 pub(crate) mod variables;
 
@@ -11,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
 use parking_lot::Mutex;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -20,11 +21,10 @@ pub(crate) use access::{BulkWork, WorkAccess};
 pub(crate) use query_scan::{ChangeScan, QueryScan};
 pub(crate) use variables::{VariableAccess, VariableTable};
 
-use crate::catalogue::{DIRECTORY_KEY, Directory, Module, TableDefinition, UserType, store_key};
+use crate::catalogue::{Module, TableDefinition, UserType, store_key};
 use crate::instance::Instance;
 use crate::session::placement::Placement;
-use crate::storage::{LockMode, StoreError, TableId, TableInfo};
-use crate::storage::{RowLocator, Savepoint, Transaction};
+use crate::storage::{Savepoint, StoreError, TableId, TableInfo, Transaction};
 use crate::store_error::{store_error, uncommittable};
 use crate::waiting::waiting;
 use access::return_to;
@@ -417,58 +417,6 @@ impl Work {
         return_to(&self.pair, mark)
     }
 
-    /// A batch or procedure begins: it sees no table variable but its own.
-    pub fn enter_scope(&mut self) {
-        self.scopes.push(Arc::default());
-    }
-
-    /// It ends: its table variables go, and a procedure's temporary tables.
-    pub fn leave_scope(&mut self) -> Result<(), SqlError> {
-        let Some(scope) = self.scopes.pop() else { return Ok(()) };
-        self.drop_variables(scope.own_tables());
-        if self.scopes.is_empty() || scope.temporary.is_empty() {
-            return Ok(());
-        }
-        let mark = self.start_statement()?;
-        let result = scope.temporary.iter().try_for_each(|(name, object_id)| {
-            let table = self.find(&ObjectName::bare(name.clone()), "")?;
-            match table.filter(|table| table.definition.object_id == *object_id) {
-                Some(table) => {
-                    self.instance.forget_table(table.id);
-                    self.write(table.place, |transaction| transaction.drop_table(table.id))
-                }
-                None => Ok(()),
-            }
-        });
-        self.end_statement(&mark, result.is_ok())?;
-        result
-    }
-
-    /// Notes a temporary table, for the end of the procedure that has made it.
-    pub fn note_temporary(&mut self, definition: &TableDefinition) {
-        self.temporary.note_own();
-        if let Some(scope) = self.scopes.last_mut() {
-            Arc::make_mut(scope).temporary.push((definition.name.clone(), definition.object_id));
-        }
-    }
-
-    /// Notes an object of tempdb that is no table, which goes with the session.
-    pub fn note_module(&mut self, place: Place) {
-        if place == Place::Temporary {
-            self.temporary.note_own();
-        }
-    }
-
-    /// Notes a `##` object, which goes with the session.
-    pub fn note_global(&mut self, id: TableId) {
-        self.temporary.add_global(id);
-    }
-
-    /// All temporary objects go.
-    pub fn drop_temporary(&mut self) {
-        self.temporary.clear();
-    }
-
     /// The store's name of an object. `database` is the current one.
     pub fn key_of(&self, name: &ObjectName, database: &str) -> String {
         key_of(name, database, self.temporary.number())
@@ -491,44 +439,6 @@ impl Work {
         }
     }
 
-    /// Rows of a table.
-    pub fn rows_at(&self, table: &OpenTable, locators: &[RowLocator]) -> Result<RecordBatch, SqlError> {
-        self.write(table.place, |transaction| transaction.rows_at(table.id, locators))
-    }
-
-    /// Databases and schemas as the transaction sees them.
-    pub fn directory(&self) -> Arc<Directory> {
-        match &self.pair.lock().shared {
-            Some(transaction) => {
-                let text = transaction.table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
-                self.instance.directory_of(text)
-            }
-            None => self.instance.directory(),
-        }
-    }
-
-    /// The same to change, held alone to the end of the transaction.
-    pub fn directory_to_change(&self) -> Result<Directory, SqlError> {
-        let timeout = self.lock_timeout;
-        self.write(Place::Shared, |transaction| match transaction.table(DIRECTORY_KEY) {
-            Some(info) => transaction.lock(info.id, LockMode::Exclusive, timeout),
-            None => Ok(()),
-        })?;
-        Ok(self.directory().as_ref().clone())
-    }
-
-    /// Changes databases and schemas.
-    pub fn set_directory(&self, directory: &Directory) -> Result<(), SqlError> {
-        let text = serde_json::to_string(directory).map_err(|error| SqlError::internal(error))?;
-        self.write(Place::Shared, |transaction| {
-            let id = transaction.table(DIRECTORY_KEY).map(|info| info.id);
-            match id {
-                Some(id) => transaction.set_properties(id, &text),
-                None => Ok(()),
-            }
-        })
-    }
-
     /// Does something within the statement's transaction. Errors: 1222 and 1205 from locks, else 596.
     pub fn write<T>(
         &self,
@@ -541,14 +451,6 @@ impl Work {
     /// The transaction over one of the stores, for whoever outlives the borrow.
     pub fn access(&self, place: Place) -> WorkAccess {
         WorkAccess::new(self.pair(), place)
-    }
-
-    /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
-    pub fn refresh(&self, table: &OpenTable) -> Result<OpenTable, SqlError> {
-        let info = self.write(table.place, |transaction| Ok(transaction.table_of(table.id)))?;
-        let gone = || SqlError::invalid_object(&table.definition.qualified_name());
-        let info = info.ok_or_else(gone)?;
-        self.view().opened(table.place, &info)?.ok_or_else(gone)
     }
 }
 

@@ -3,11 +3,14 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
 use tsql::SqlError;
 
 use crate::session::work::{OpenTable, Pair, Place, Work, WorkView};
-use crate::storage::{Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot};
-use crate::storage::{StoreError, TableInfo};
+use crate::storage::RowLocator;
+use crate::storage::{
+    Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot, StoreError, TableInfo,
+};
 use crate::store_error::store_error;
 
 /// What a statement outside of a transaction reads: what was committed when it first looked.
@@ -20,120 +23,139 @@ impl StatementReads {
     }
 }
 
-impl Work {
-    /// A statement begins, or has ended: the next one sees what is committed by then. `keeps`: under SNAPSHOT, whose transactions go on
-    /// with what they have read first.
-    pub fn renew_reads(&mut self, keeps: bool) {
-        if self.reads_fixed {
-            return;
-        }
-        if self.reads.0.get().is_some() {
-            self.reads = Arc::default();
-        }
-        let mut pair = self.pair.lock();
-        if pair.opened_to_read {
-            pair.opened_to_read = false;
-            // It has changed nothing; its locks go.
-            drop(pair.shared.take());
-        }
-        if let Some(variables) = &mut pair.variables {
-            variables.renew_reads();
-        }
-        let is_snapshot = self.is_snapshot;
-        match &mut pair.shared {
-            Some(transaction) if is_snapshot => transaction.keep_reads(keeps),
-            Some(transaction) => transaction.renew_reads(),
-            None => {}
-        }
+/// A statement begins, or has ended: the next one sees what is committed by then. `keeps`: under SNAPSHOT, whose transactions go on
+/// with what they have read first.
+pub(crate) fn renew_reads(work: &mut Work, keeps: bool) {
+    if work.reads_fixed {
+        return;
     }
-
-    /// How long locks are waited for.
-    pub fn lock_timeout(&self) -> Duration {
-        self.lock_timeout
+    if work.reads.0.get().is_some() {
+        work.reads = Arc::default();
     }
-
-    /// Whether the open transaction began under SNAPSHOT.
-    pub fn is_snapshot(&self) -> bool {
-        self.is_snapshot
+    let mut pair = work.pair.lock();
+    if pair.opened_to_read {
+        pair.opened_to_read = false;
+        // It has changed nothing; its locks go.
+        drop(pair.shared.take());
     }
-
-    /// Whether statements run within a transaction, be it that of one statement that changes something.
-    pub fn is_in_transaction(&self) -> bool {
-        let within = self.outer.as_ref().is_some_and(|outer| outer.lock().holds_locks());
-        within || self.pair.lock().holds_locks()
+    if let Some(variables) = &mut pair.variables {
+        variables.renew_reads();
     }
+    let is_snapshot = work.is_snapshot;
+    match &mut pair.shared {
+        Some(transaction) if is_snapshot => transaction.keep_reads(keeps),
+        Some(transaction) => transaction.renew_reads(),
+        None => {}
+    }
+}
 
-    /// Locks a table that is read: to the end of the transaction, or of the statement if there is none. Errors: 1222, 1205.
-    pub fn lock_for_reading(&self, table: &OpenTable, lock: ReadLock, no_wait: bool) -> Result<(), SqlError> {
-        let timeout = if no_wait { Duration::ZERO } else { self.lock_timeout };
-        let pair = match &self.outer {
-            Some(outer) if outer.lock().shared.is_some() => outer,
-            _ => &self.pair,
-        };
+/// How long locks are waited for.
+pub(crate) fn lock_timeout(work: &Work) -> Duration {
+    work.lock_timeout
+}
+
+/// Whether the open transaction began under SNAPSHOT.
+pub(crate) fn is_snapshot(work: &Work) -> bool {
+    work.is_snapshot
+}
+
+/// Whether statements run within a transaction, be it that of one statement that changes something.
+pub(crate) fn is_in_transaction(work: &Work) -> bool {
+    let within = work.outer.as_ref().is_some_and(|outer| outer.lock().holds_locks());
+    within || work.pair.lock().holds_locks()
+}
+
+/// Locks a table that is read: to the end of the transaction, or of the statement if there is none. Errors: 1222, 1205.
+pub(crate) fn lock_for_reading(
+    work: &Work,
+    table: &OpenTable,
+    lock: ReadLock,
+    no_wait: bool,
+) -> Result<(), SqlError> {
+    let timeout = if no_wait { Duration::ZERO } else { work.lock_timeout };
+    let pair = match &work.outer {
+        Some(outer) if outer.lock().shared.is_some() => outer,
+        _ => &work.pair,
+    };
+    let mut pair = pair.lock();
+    let placement = pair.placement.clone();
+    open_to_read(work, &mut pair);
+    let Some(transaction) = &mut pair.shared else { return Ok(()) };
+    placement.waiting(|| transaction.lock_for_reading(table.id, lock, timeout)).map_err(store_error)
+}
+
+/// Gives a statement that only reads a transaction: only that knows which locks are those of others.
+pub(crate) fn read_within_transaction(work: &Work) {
+    let has_outer = work.outer.as_ref().is_some_and(|outer| outer.lock().shared.is_some());
+    if !has_outer {
+        open_to_read(work, &mut work.pair.lock());
+    }
+}
+
+pub(crate) fn open_to_read(work: &Work, pair: &mut Pair) {
+    if pair.shared.is_some() {
+        return;
+    }
+    pair.shared = Some(work.new_transaction());
+    pair.opened_to_read = true;
+}
+
+/// Opens scans of a table: within the transaction, or of what the statement reads.
+pub(crate) fn opener(
+    work: &Work,
+    table: &OpenTable,
+    reads: Reads,
+) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<Scan, StoreError> + Send + Sync + 'static {
+    let (pair, place, id) = (work.pair(), table.place, table.id);
+    let outer = work.outer.clone().filter(|_| place == Place::Shared);
+    let (store, shared) = (work.instance.store().clone(), Arc::clone(&work.reads));
+    // A function's body reads its variables as they are, not as the calling statement found them.
+    let own: Option<Snapshot> = (place == Place::Variable).then(|| store.snapshot());
+    move |projection, range| {
         let mut pair = pair.lock();
-        let placement = pair.placement.clone();
-        self.open_to_read(&mut pair);
-        let Some(transaction) = &mut pair.shared else { return Ok(()) };
-        placement.waiting(|| transaction.lock_for_reading(table.id, lock, timeout)).map_err(store_error)
-    }
-
-    /// Gives a statement that only reads a transaction: only that knows which locks are those of others.
-    pub fn read_within_transaction(&self) {
-        let has_outer = self.outer.as_ref().is_some_and(|outer| outer.lock().shared.is_some());
-        if !has_outer {
-            self.open_to_read(&mut self.pair.lock());
+        if pair.at(place).is_none()
+            && let Some(outer) = &outer
+            && let Some(transaction) = &mut outer.lock().shared
+        {
+            return transaction.scan(id, projection, range, reads);
+        }
+        match (pair.at_mut(place), &own) {
+            (Some(transaction), _) => transaction.scan(id, projection, range, reads),
+            (None, Some(snapshot)) => snapshot.scan(id, projection, range),
+            (None, None) => shared.of(&store).scan(id, projection, range),
         }
     }
+}
 
-    fn open_to_read(&self, pair: &mut Pair) {
-        if pair.shared.is_some() {
-            return;
-        }
-        pair.shared = Some(self.new_transaction());
-        pair.opened_to_read = true;
+/// Opens scans of a table that is to be changed, with what leads to each row.
+pub(crate) fn located_opener(
+    work: &Work,
+    table: &OpenTable,
+    reads: Reads,
+) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<LocatedScan, StoreError> + Send + Sync + 'static
+{
+    let (pair, place, id) = (work.pair(), table.place, table.id);
+    move |projection, range| match pair.lock().at_mut(place) {
+        Some(transaction) => transaction.located_scan(id, projection, range, reads),
+        None => Err(StoreError::NoSuchTable { table: id }),
     }
+}
 
-    /// Opens scans of a table: within the transaction, or of what the statement reads.
-    pub fn opener(
-        &self,
-        table: &OpenTable,
-        reads: Reads,
-    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<Scan, StoreError> + Send + Sync + 'static
-    {
-        let (pair, place, id) = (self.pair(), table.place, table.id);
-        let outer = self.outer.clone().filter(|_| place == Place::Shared);
-        let (store, shared) = (self.instance.store().clone(), Arc::clone(&self.reads));
-        // A function's body reads its variables as they are, not as the calling statement found them.
-        let own: Option<Snapshot> = (place == Place::Variable).then(|| store.snapshot());
-        move |projection, range| {
-            let mut pair = pair.lock();
-            if pair.at(place).is_none()
-                && let Some(outer) = &outer
-                && let Some(transaction) = &mut outer.lock().shared
-            {
-                return transaction.scan(id, projection, range, reads);
-            }
-            match (pair.at_mut(place), &own) {
-                (Some(transaction), _) => transaction.scan(id, projection, range, reads),
-                (None, Some(snapshot)) => snapshot.scan(id, projection, range),
-                (None, None) => shared.of(&store).scan(id, projection, range),
-            }
-        }
-    }
+/// Rows of a table.
+pub(crate) fn rows_at(
+    work: &Work,
+    table: &OpenTable,
+    locators: &[RowLocator],
+) -> Result<RecordBatch, SqlError> {
+    work.write(table.place, |transaction| transaction.rows_at(table.id, locators))
+}
 
-    /// Opens scans of a table that is to be changed, with what leads to each row.
-    pub fn located_opener(
-        &self,
-        table: &OpenTable,
-        reads: Reads,
-    ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<LocatedScan, StoreError> + Send + Sync + 'static
-    {
-        let (pair, place, id) = (self.pair(), table.place, table.id);
-        move |projection, range| match pair.lock().at_mut(place) {
-            Some(transaction) => transaction.located_scan(id, projection, range, reads),
-            None => Err(StoreError::NoSuchTable { table: id }),
-        }
-    }
+/// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.
+pub(crate) fn refresh(work: &Work, table: &OpenTable) -> Result<OpenTable, SqlError> {
+    let info = work.write(table.place, |transaction| Ok(transaction.table_of(table.id)))?;
+    let gone = || SqlError::invalid_object(&table.definition.qualified_name());
+    let info = info.ok_or_else(gone)?;
+    work.view().opened(table.place, &info)?.ok_or_else(gone)
 }
 
 impl WorkView {

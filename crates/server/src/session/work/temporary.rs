@@ -9,8 +9,7 @@ use parking_lot::Mutex;
 use crate::catalogue::store_key;
 use crate::instance::Instance;
 use crate::session::work::Place;
-use crate::storage::Transaction;
-use crate::storage::{StoreError, TableId, TableInfo};
+use crate::storage::{StoreError, TableId, TableInfo, Transaction};
 
 const TEMPDB: &str = "tempdb";
 

@@ -77,77 +77,74 @@ impl VariableTable {
     }
 }
 
-impl Work {
-    /// Makes a table variable of the innermost scope. Errors: 134 if it has one of that name.
-    pub fn declare_table(
-        &mut self,
-        definition: &TableDefinition,
-        type_id: Option<i32>,
-    ) -> Result<(), SqlError> {
-        let name = definition.name.to_lowercase();
-        let Some(scope) = self.scopes.last() else {
-            return Err(SqlError::internal("a table variable outside of a batch"));
-        };
-        // DECLARE inside a loop is passed again and again; only its first time makes the table.
-        if scope.variables.contains_key(&name) {
-            return Ok(());
-        }
-        let table = self.make_variable(definition, type_id, &[])?;
-        self.put_variable(&definition.name, table);
-        Ok(())
+/// Makes a table variable of the innermost scope. Errors: 134 if it has one of that name.
+pub(crate) fn declare_table(
+    work: &mut Work,
+    definition: &TableDefinition,
+    type_id: Option<i32>,
+) -> Result<(), SqlError> {
+    let name = definition.name.to_lowercase();
+    let Some(scope) = work.scopes.last() else {
+        return Err(SqlError::internal("a table variable outside of a batch"));
+    };
+    // DECLARE inside a loop is passed again and again; only its first time makes the table.
+    if scope.variables.contains_key(&name) {
+        return Ok(());
     }
+    let table = make_variable(work, definition, type_id, &[])?;
+    put_variable(work, &definition.name, table);
+    Ok(())
+}
 
-    /// Makes a table variable that no scope knows yet, with rows that are complete and checked.
-    pub fn make_variable(
-        &mut self,
-        definition: &TableDefinition,
-        type_id: Option<i32>,
-        rows: &[RecordBatch],
-    ) -> Result<VariableTable, SqlError> {
-        let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
-        let key = variable_key(&definition.name, self.temporary.number(), definition.object_id);
-        let mut transaction = self.new_transaction();
-        let id =
-            transaction.create_table(&key, definition.arrow_schema(), &properties).map_err(store_error)?;
-        for batch in rows {
-            transaction.append(id, batch).map_err(store_error)?;
-        }
-        transaction.commit().map_err(store_error)?;
-        self.temporary.add_variable(id);
-        Ok(VariableTable { key, id, type_id, access: VariableAccess::Own, borrowed: false })
+/// Makes a table variable that no scope knows yet, with rows that are complete and checked.
+pub(crate) fn make_variable(
+    work: &mut Work,
+    definition: &TableDefinition,
+    type_id: Option<i32>,
+    rows: &[RecordBatch],
+) -> Result<VariableTable, SqlError> {
+    let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
+    let key = variable_key(&definition.name, work.temporary.number(), definition.object_id);
+    let mut transaction = work.new_transaction();
+    let id = transaction.create_table(&key, definition.arrow_schema(), &properties).map_err(store_error)?;
+    for batch in rows {
+        transaction.append(id, batch).map_err(store_error)?;
     }
+    transaction.commit().map_err(store_error)?;
+    work.temporary.add_variable(id);
+    Ok(VariableTable { key, id, type_id, access: VariableAccess::Own, borrowed: false })
+}
 
-    /// Drops what [`make_variable`](Self::make_variable) has made.
-    pub fn drop_variables<'a>(&self, tables: impl Iterator<Item = &'a VariableTable>) {
-        let ids: Vec<TableId> = tables.map(|table| table.id).collect();
-        if ids.is_empty() {
-            return;
-        }
-        // What a scan on another thread still holds goes with the session.
-        if drop_objects(&self.instance, &ids, Duration::ZERO).is_ok() {
-            ids.into_iter().for_each(|id| self.temporary.remove_variable(id));
-        }
+/// Drops what [`make_variable`](Self::make_variable) has made.
+pub(crate) fn drop_variables<'a>(work: &Work, tables: impl Iterator<Item = &'a VariableTable>) {
+    let ids: Vec<TableId> = tables.map(|table| table.id).collect();
+    if ids.is_empty() {
+        return;
     }
+    // What a scan on another thread still holds goes with the session.
+    if drop_objects(&work.instance, &ids, Duration::ZERO).is_ok() {
+        ids.into_iter().for_each(|id| work.temporary.remove_variable(id));
+    }
+}
 
-    /// The same for one table.
-    pub fn drop_variable(&self, table: &VariableTable) {
-        self.drop_variables(std::iter::once(table));
-    }
+/// The same for one table.
+pub(crate) fn drop_variable(work: &Work, table: &VariableTable) {
+    drop_variables(work, std::iter::once(table));
+}
 
-    /// Gives the innermost scope a table.
-    pub fn put_variable(&mut self, name: &str, table: VariableTable) {
-        if let Some(scope) = self.scopes.last_mut() {
-            Arc::make_mut(scope).variables.insert(name.to_lowercase(), table);
-        }
+/// Gives the innermost scope a table.
+pub(crate) fn put_variable(work: &mut Work, name: &str, table: VariableTable) {
+    if let Some(scope) = work.scopes.last_mut() {
+        Arc::make_mut(scope).variables.insert(name.to_lowercase(), table);
     }
+}
 
-    /// Takes a table from the innermost scope, which does not drop it any more.
-    pub fn take_variable(&mut self, name: &str) -> Option<VariableTable> {
-        self.scopes.last_mut().and_then(|scope| Arc::make_mut(scope).variables.remove(&name.to_lowercase()))
-    }
+/// Takes a table from the innermost scope, which does not drop it any more.
+pub(crate) fn take_variable(work: &mut Work, name: &str) -> Option<VariableTable> {
+    work.scopes.last_mut().and_then(|scope| Arc::make_mut(scope).variables.remove(&name.to_lowercase()))
+}
 
-    /// The table that the innermost scope has under a name.
-    pub fn variable(&self, name: &str) -> Option<&VariableTable> {
-        self.scopes.last()?.table(name)
-    }
+/// The table that the innermost scope has under a name.
+pub(crate) fn variable_named<'w>(work: &'w Work, name: &str) -> Option<&'w VariableTable> {
+    work.scopes.last()?.table(name)
 }

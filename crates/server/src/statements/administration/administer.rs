@@ -13,12 +13,12 @@ use tsql::administration::{Administration, BackupLog, DatabaseChange, Recovery};
 use tsql::expression::Expr;
 
 use crate::catalogue::same_name;
-use crate::catalogue::views;
 use crate::instance::message;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{Response, command};
+use crate::session::work::directory;
 use crate::statements::administration::dbcc;
 use crate::statements::administration::kill;
 use crate::statements::ddl::database;
@@ -28,6 +28,7 @@ use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::storage::Figures;
 use crate::store_error::store_error;
+use crate::system_views;
 use crate::waiting::waiting;
 
 /// Names of files into which nothing is written: the log is given up, and no backup is kept.
@@ -77,7 +78,7 @@ async fn alter_database(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     let wanted = name.unwrap_or(&session.database).to_string();
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let Some(database) = directory.database(&wanted) else {
         let text = format!(
             "User does not have permission to alter database '{wanted}', the database does not exist, or the database is not in a state that allows access checks."
@@ -163,7 +164,7 @@ fn set_service(
         (None, None) => return Ok(()),
     };
     if let (Some(tier), Some(edition), Some(name)) = (tier, edition, objective)
-        && !edition.eq_ignore_ascii_case(views::edition(tier))
+        && !edition.eq_ignore_ascii_case(system_views::edition(tier))
     {
         let text = format!("The edition '{edition}' does not support the service objective '{name}'.");
         return Err(SqlError::new(40808, 16, 1, text));
@@ -194,7 +195,7 @@ async fn backup_log(
             let pages = backup.bytes.div_ceil(PAGE_BYTES as u64);
             let text = format!(
                 "Processed {pages} pages for database '{name}', file '{}' on file 1.",
-                views::log_name(&name)
+                system_views::log_name(&name)
             );
             answer::inform(session, SqlError::new(4035, 0, 1, text), output).await;
             let seconds = elapsed.as_secs_f64().max(0.001);
@@ -218,7 +219,7 @@ fn back_up(
     file: &str,
     replaces: bool,
 ) -> Result<(String, LogBackup, std::time::Duration), SqlError> {
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let Some(database) = directory.database(database) else {
         return Err(SqlError::unknown_database(database));
     };
@@ -257,7 +258,7 @@ async fn text_value(session: &mut Session, expr: &Expr, frame: &Frame) -> Result
 fn least_of(edition: &str) -> Option<ServiceTier> {
     ServiceTier::ALL.into_iter().find(|tier| {
         let business = *tier == ServiceTier::WebBusiness && edition.eq_ignore_ascii_case("Business");
-        business || views::edition(*tier).eq_ignore_ascii_case(edition)
+        business || system_views::edition(*tier).eq_ignore_ascii_case(edition)
     })
 }
 

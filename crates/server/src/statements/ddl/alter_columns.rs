@@ -17,13 +17,13 @@ use crate::catalogue::{ColumnDefinition, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
+use crate::session::work::locks;
 use crate::statements::ddl::definition;
 use crate::statements::ddl::key_limits;
 use crate::statements::ddl::redefine::writer_as_given;
 use crate::statements::dml::destination;
 use crate::statements::dml::references;
-use crate::storage::ColumnSource;
-use crate::storage::LockMode;
+use crate::storage::{ColumnSource, LockMode};
 use crate::store_error::store_error;
 use crate::table::{InputRows, TableWriter};
 use crate::waiting;
@@ -211,7 +211,7 @@ fn write_columns(
     mut asked: TableDefinition,
     frame: &Frame,
 ) -> Result<(), SqlError> {
-    session.work.lock(table, LockMode::Exclusive)?;
+    locks::lock(&session.work, table, LockMode::Exclusive)?;
     let before = Arc::clone(&table.definition);
     let known = |column: &ColumnDefinition| before.columns.iter().any(|own| own.id == column.id);
     for column in asked.columns.iter_mut().filter(|column| known(column)) {

@@ -6,6 +6,7 @@ use tsql::SqlError;
 
 use crate::catalogue::{Directory, same_name};
 use crate::session::Session;
+use crate::session::work::directory;
 use crate::store_error::store_error;
 use crate::waiting::waiting;
 
@@ -27,7 +28,7 @@ pub(crate) fn create_database(
         let text = format!("Database '{name}' already exists. Choose a different database name.");
         SqlError::new(1801, 16, 3, text)
     };
-    if session.work.directory().database(name).is_some() {
+    if directory::of(&session.work).database(name).is_some() {
         return Err(exists());
     }
     let databases = session.instance.store().clone();
@@ -48,12 +49,12 @@ pub(crate) fn create_database(
 
 /// The collation of columns of a database that name none, if it is not the server's.
 pub(crate) fn database_collation(session: &Session, database: &str) -> Option<String> {
-    session.work.directory().database(database)?.collation.clone()
+    directory::of(&session.work).database(database)?.collation.clone()
 }
 
 /// Takes a database out of the catalogue, then removes its files.
 pub(crate) fn drop_database(session: &mut Session, name: &str, if_exists: bool) -> Result<(), SqlError> {
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let Some(entry) = directory.database(name) else {
         return if if_exists { Ok(()) } else { Err(SqlError::cannot_drop("database", name)) };
     };
@@ -91,9 +92,9 @@ pub(crate) fn change_directory(
     change: impl FnOnce(&mut Session, &mut Directory) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let mark = session.work.start_change()?;
-    let result = session.work.directory_to_change().and_then(|mut directory| {
+    let result = directory::to_change(&session.work).and_then(|mut directory| {
         change(session, &mut directory)?;
-        session.work.set_directory(&directory)
+        directory::set(&session.work, &directory)
     });
     session.work.end_statement(&mark, result.is_ok())?;
     result

@@ -9,6 +9,7 @@ use tsql::file_group::DEFAULT_GROUP;
 use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::work::variables;
 use crate::statements::ddl::definition;
 use crate::statements::ddl::new_table;
 use crate::statements::evaluation::declared_type::resolve_columns;
@@ -29,7 +30,7 @@ pub(crate) fn declare_table(
     let mut create = create.clone();
     resolve_columns(session, &mut create.columns)?;
     let definition = declared_column(session, &create, frame)?;
-    session.work.declare_table(&definition, None)
+    variables::declare_table(&mut session.work, &definition, None)
 }
 
 /// The definition of a function's table.

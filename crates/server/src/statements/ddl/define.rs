@@ -7,6 +7,7 @@ use tsql::ast::{AlterAction, ConstraintKind, CreateTable, StatementKind};
 use crate::catalogue::{ForeignKey, PropertyOwner, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::work::directory;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::alter_columns;
 use crate::statements::ddl::constraint;
@@ -248,7 +249,7 @@ fn alter_table(
 }
 
 fn create_schema(session: &mut Session, name: &str) -> Result<(), SqlError> {
-    let mut directory = session.work.directory_to_change()?;
+    let mut directory = directory::to_change(&session.work)?;
     let current = session.database.clone();
     let Some(database) = directory.database_mut(&current) else {
         return Err(SqlError::unknown_database(&current));
@@ -257,11 +258,11 @@ fn create_schema(session: &mut Session, name: &str) -> Result<(), SqlError> {
         return Err(SqlError::object_exists(name));
     }
     database.add_schema(name);
-    session.work.set_directory(&directory)
+    directory::set(&session.work, &directory)
 }
 
 fn drop_schema(session: &mut Session, name: &str, if_exists: bool) -> Result<(), SqlError> {
-    let mut directory = session.work.directory_to_change()?;
+    let mut directory = directory::to_change(&session.work)?;
     let current = session.database.clone();
     let in_use = session.work.view().tables()?.into_iter().find(|table| {
         same_name(&table.definition.database, &current) && same_name(&table.definition.schema, name)
@@ -305,7 +306,7 @@ fn drop_schema(session: &mut Session, name: &str, if_exists: bool) -> Result<(),
     }
     let dropped = PropertyOwner::schema(database.schemas.remove(position).id);
     database.extended_properties.retain(|property| property.owner != dropped);
-    session.work.set_directory(&directory)
+    directory::set(&session.work, &directory)
 }
 
 fn key_columns(constraint: &tsql::ast::ConstraintClause) -> Vec<String> {

@@ -2,8 +2,7 @@
 
 use tsql::SqlError;
 
-use crate::catalogue::ColumnDefinition;
-use crate::catalogue::TableDefinition;
+use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::storage::KeyWidth;
 
 /// Columns of a key, at most.

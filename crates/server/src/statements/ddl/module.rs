@@ -12,6 +12,7 @@ use tsql::query::{Query, QueryBody, SelectItem};
 use crate::catalogue::{ColumnDefinition, ModuleDefinition, ModuleKind, ParameterDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::work::scopes;
 use crate::session::work::{Place, place_of};
 use crate::statements::ddl::declared_columns;
 use crate::statements::ddl::new_table;
@@ -202,9 +203,9 @@ pub(crate) fn keep_new_module(
     let key = session.work.key_of(name, &session.database);
     let place = place_of(name);
     let id = session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
-    session.work.note_module(place);
+    scopes::note_module(&mut session.work, place);
     if name.is_global() {
-        session.work.note_global(id);
+        scopes::note_global(&mut session.work, id);
     }
     Ok(())
 }

@@ -8,6 +8,8 @@ use tsql::SqlError;
 use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::session::Session;
 use crate::session::work;
+use crate::session::work::directory;
+use crate::session::work::scopes;
 use crate::session::work::{OpenTable, Place};
 
 /// The definition of a new table of plain columns.
@@ -40,7 +42,7 @@ pub(crate) fn home_of(session: &Session, name: &ObjectName) -> Result<(String, S
     if name.is_temporary() || name.is_variable() {
         return Ok(("tempdb".to_string(), "dbo".to_string()));
     }
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let wanted = name.database.as_deref().unwrap_or(&session.database);
     let database = directory.database(wanted).ok_or_else(|| SqlError::unknown_database(wanted))?;
     let schema = name.schema.as_deref().unwrap_or("dbo");
@@ -72,9 +74,9 @@ pub(crate) fn create_table_of(
     let schema = definition.arrow_schema();
     let id = session.work.write(place, |transaction| transaction.create_table(&key, schema, &properties))?;
     if place == Place::Temporary {
-        session.work.note_temporary(&definition);
+        scopes::note_temporary(&mut session.work, &definition);
     } else if name.is_global() {
-        session.work.note_global(id);
+        scopes::note_global(&mut session.work, id);
     }
     Ok(OpenTable { place, id, definition: Arc::new(definition), rows: 0 })
 }

@@ -8,16 +8,14 @@ use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::OpenTable;
+use crate::session::work::locks;
+use crate::session::work::reads;
 use crate::statements::dml::destination;
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
-use crate::storage::LockMode;
-use crate::storage::Reads;
+use crate::storage::{LockMode, Reads};
 use crate::store_error::store_error;
-use crate::table::InputRows;
-use crate::table::TableWriter;
-use crate::table::WriteOptions;
-use crate::table::WritePlan;
+use crate::table::{InputRows, TableWriter, WriteOptions, WritePlan};
 
 /// Keeps a changed definition, rows unchanged.
 pub(crate) fn redefine(
@@ -40,11 +38,11 @@ pub(crate) fn check_rows(
     if table.rows == 0 {
         return Ok(());
     }
-    session.work.lock(table, LockMode::Exclusive)?;
+    locks::lock(&session.work, table, LockMode::Exclusive)?;
     let changed = OpenTable { definition: Arc::new(definition.clone()), ..table.clone() };
     let options = destination::write_options("ALTER TABLE", "ALTER TABLE");
     let mut writer = writer_as_given(session, &changed, frame, options)?;
-    for batch in (session.work.opener(table, Reads::Latest))(None, None).map_err(store_error)? {
+    for batch in (reads::opener(&session.work, table, Reads::Latest))(None, None).map_err(store_error)? {
         let batch = batch.map_err(store_error)?;
         let columns = batch
             .columns()

@@ -17,14 +17,15 @@ use crate::session::fired::{BulkFires, Event};
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::Response;
+use crate::session::work::locks;
+use crate::session::work::reads;
 use crate::session::work::{BulkWork, OpenTable};
 use crate::statements::dml::destination;
 use crate::statements::dml::fire::fires;
 use crate::statements::dml::load_note;
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
-use crate::storage::LockMode;
-use crate::storage::{StrungForm, StrungRows, ValueForm};
+use crate::storage::{LockMode, StrungForm, StrungRows, ValueForm};
 use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
 
 /// Takes the rows of one bulk load. Dropped without [`finish`](Self::finish) it leaves no row.
@@ -188,15 +189,15 @@ fn bulk_table_writer(
     hints: &BulkHints,
 ) -> Result<TableWriter, SqlError> {
     // TABLOCK is a bulk update lock: such loads share the table with each other and with nobody else.
-    let mode = match (session.work.loads_alone(table), hints.table_lock) {
+    let mode = match (locks::loads_alone(table), hints.table_lock) {
         (true, _) => LockMode::Exclusive,
         (false, true) => LockMode::Bulk,
         (false, false) => LockMode::Append,
     };
     let mut references =
         if hints.check_constraints { references::references_of(session, table)? } else { Vec::new() };
-    session.work.lock(table, mode)?;
-    let now = session.work.refresh(table)?;
+    locks::lock(&session.work, table, mode)?;
+    let now = reads::refresh(&session.work, table)?;
     let options = WriteOptions {
         statement: "INSERT",
         conflict: "INSERT",

@@ -16,13 +16,14 @@ use tsql::ast::ReferentialAction;
 use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::work::locks;
+use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place, WorkAccess};
 use crate::statements::dml::destination;
 use crate::statements::dml::fire::note_changes;
 use crate::statements::dml::references;
 use crate::statements::dml::target::Candidates;
-use crate::storage::LockMode;
-use crate::storage::{KeyRange, Reads, RowLocator};
+use crate::storage::{KeyRange, LockMode, Reads, RowLocator};
 use crate::store_error::store_error;
 use crate::table::{InputRows, TableWriter, WriteOptions, encode, single};
 
@@ -170,12 +171,12 @@ fn answer(
     let columns = definition.positions(&key.columns);
     let acts = [key.on_delete, key.on_update].iter().any(|action| *action != ReferentialAction::NoAction);
     if acts {
-        session.work.lock(&child, LockMode::Exclusive)?;
+        locks::lock(&session.work, &child, LockMode::Exclusive)?;
     } else {
         // Who has added a row that refers is waited for; who comes later finds the key gone.
-        session.work.lock_against_changes(&child)?;
+        locks::lock_against_changes(&session.work, &child)?;
     }
-    let child = session.work.refresh(&child)?;
+    let child = reads::refresh(&session.work, &child)?;
     let place = |batch: &RecordBatch, position: usize| {
         let index = columns.iter().position(|column| *column == position)?;
         batch.columns().get(index).cloned()
@@ -204,7 +205,10 @@ fn answer(
     // What leads to the rows that refer is noted, if they are to be changed.
     let mut locators = Vec::new();
     if acts {
-        let scan = session.work.located_opener(&child, Reads::Latest)(Some(columns.clone()), range.as_ref());
+        let scan = reads::located_opener(&session.work, &child, Reads::Latest)(
+            Some(columns.clone()),
+            range.as_ref(),
+        );
         for found in scan.map_err(store_error)? {
             let (batch, own) = found.map_err(store_error)?;
             refer(&batch, &mut |row| {
@@ -214,7 +218,8 @@ fn answer(
         }
     } else {
         let mut first = 0;
-        let scan = (session.work.opener(&child, Reads::Latest))(Some(columns.clone()), range.as_ref());
+        let scan =
+            (reads::opener(&session.work, &child, Reads::Latest))(Some(columns.clone()), range.as_ref());
         for batch in scan.map_err(store_error)? {
             let batch = batch.map_err(store_error)?;
             refer(&batch, &mut |row| first + row)?;
@@ -227,7 +232,7 @@ fn answer(
     if depth >= CASCADES_MAX {
         return Err(SqlError::unsupported("A chain of more than 32 referential actions"));
     }
-    let candidates = Candidates { rows: session.work.rows_at(&child, &locators)?, locators };
+    let candidates = Candidates { rows: reads::rows_at(&session.work, &child, &locators)?, locators };
     cascade(session, parent, child, key, candidates, &matches, statement, frame, depth)
 }
 

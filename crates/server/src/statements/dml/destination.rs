@@ -10,8 +10,10 @@ use tsql::SqlError;
 use crate::catalogue::TableDefinition;
 use crate::session::Session;
 use crate::session::frame::Frame;
-use crate::session::work::VariableAccess;
-use crate::session::work::{OpenTable, Place};
+use crate::session::work::locks;
+use crate::session::work::reads;
+use crate::session::work::variables;
+use crate::session::work::{OpenTable, Place, VariableAccess};
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
 use crate::statements::evaluation::isolation;
@@ -56,14 +58,14 @@ pub(crate) fn writer_with(
     };
     // Whoever changes rows has locked what he changes.
     let alone = options.table_lock
-        || session.work.writes_alone(table)
-        || isolation::locks_ranges(session) && session.work.loads_alone(table);
+        || locks::writes_alone(table)
+        || isolation::locks_ranges(session) && locks::loads_alone(table);
     // Referenced tables first: whoever deletes from one goes on to this table.
     let mut references =
         if options.check_constraints { references::references_of(session, table)? } else { Vec::new() };
-    session.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
+    locks::lock(&session.work, table, if alone { LockMode::Exclusive } else { LockMode::Append })?;
     // The lock may have been waited for: what is in the table now is what counts.
-    let now = session.work.refresh(table)?;
+    let now = reads::refresh(&session.work, table)?;
     for reference in references.iter_mut().filter(|reference| reference.same_table) {
         reference.parent = now.clone();
     }
@@ -162,7 +164,7 @@ pub(crate) fn check_writable(session: &Session, name: &ObjectName) -> Result<(),
     if name.schema.is_some() {
         return Ok(());
     }
-    match session.work.variable(&name.name).map(|table| table.access) {
+    match variables::variable_named(&session.work, &name.name).map(|table| table.access) {
         None | Some(VariableAccess::Own) => Ok(()),
         Some(VariableAccess::ReadOnly) => {
             let text =

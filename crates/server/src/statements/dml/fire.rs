@@ -18,6 +18,7 @@ use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::placement::Placement;
 use crate::session::response::{DoneKind, Response};
+use crate::session::work::variables;
 use crate::session::work::{Place, VariableAccess, VariableTable};
 use crate::session::{LastStatement, Session};
 use crate::statements::dml::change::RowChanges;
@@ -227,8 +228,8 @@ pub(crate) async fn fire(session: &mut Session, frame: &Frame, output: &mut Outp
                 break;
             }
         }
-        session.work.drop_variable(&inserted);
-        session.work.drop_variable(&deleted);
+        variables::drop_variable(&session.work, &inserted);
+        variables::drop_variable(&session.work, &deleted);
         result?;
     }
     // @@IDENTITY is that of the triggers, if they have inserted something.
@@ -329,7 +330,7 @@ fn logical_table(
                         .map_err(|error| SqlError::internal(error))
                 })
                 .collect::<Result<Vec<_>, _>>()?;
-            session.work.make_variable(&definition, None, &batches)
+            variables::make_variable(&mut session.work, &definition, None, &batches)
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::session::fired::Event;
 use crate::session::frame::Frame;
 use crate::session::output::{CapturedResult, Output};
 use crate::session::response::command;
+use crate::session::work::locks;
+use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::dml::bulk;
 use crate::statements::dml::destination;
@@ -94,13 +96,13 @@ pub(crate) async fn run(
     stay_or_leave(session, &table).await;
     let definition = Arc::clone(&table.definition);
     let hurries = session.placement.is_on_connection();
-    session.work.hurry(hurries);
+    locks::hurry(&session.work, hurries);
     let mut result = insert_rows(session, insert, table.clone(), &targets, frame).await;
     if hurries {
-        session.work.hurry(false);
+        locks::hurry(&session.work, false);
         if result.as_ref().is_err_and(|error| error.number == 1222) {
             // Somebody has a page that it needs: that is waited for elsewhere.
-            session.work.undo_statement(&tries.mark)?;
+            locks::undo_statement(&mut session.work, &tries.mark)?;
             session.placement.leave().await;
             result = insert_rows(session, insert, table.clone(), &targets, frame).await;
         }
@@ -142,13 +144,12 @@ async fn stay_or_leave(session: &mut Session, table: &OpenTable) {
         return;
     }
     let definition = &table.definition;
-    let alone = session.work.writes_alone(table)
-        || isolation::locks_ranges(session) && session.work.loads_alone(table);
+    let alone = locks::writes_alone(table) || isolation::locks_ranges(session) && locks::loads_alone(table);
     let read = table.rows > ROWS_READ_AT_ONCE
         && definition.identity().is_some()
         && session.instance.last_identity(definition.object_id).is_none();
     let mode = if alone { LockMode::Exclusive } else { LockMode::Append };
-    if read || !definition.foreign_keys.is_empty() || !session.work.try_lock(table, mode) {
+    if read || !definition.foreign_keys.is_empty() || !locks::try_lock(&session.work, table, mode) {
         session.placement.leave().await;
     }
 }
@@ -250,7 +251,7 @@ async fn insert_query(
     frame: &Frame,
 ) -> Result<(TableWriter, usize, Option<SerialReason>), SqlError> {
     let table = match insert.from_file.ignore_constraints && bulk::distrust(session, table)? {
-        true => session.work.refresh(table)?,
+        true => reads::refresh(&session.work, table)?,
         false => table.clone(),
     };
     let bound = evaluate::bind(session, query, frame)?;

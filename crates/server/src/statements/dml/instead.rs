@@ -17,6 +17,7 @@ use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::command;
 use crate::session::work::VariableTable;
+use crate::session::work::variables;
 use crate::statements::dml::destination;
 use crate::statements::dml::fire::{check_output, close, fire_instead, firing, logical_definition};
 use crate::statements::dml::insert;
@@ -174,8 +175,8 @@ async fn inserted_rows(
         _ => destination::target_columns(session, &insert.table, insert.columns.as_deref(), &instead.table)?,
     };
     let definition = loose_definition(session, &instead.table);
-    let made = session.work.make_variable(&definition, None, &[])?;
-    session.work.put_variable(UNDER_WAY, made);
+    let made = variables::make_variable(&mut session.work, &definition, None, &[])?;
+    variables::put_variable(&mut session.work, UNDER_WAY, made);
     let mark = session.work.start_statement()?;
     let filled = match destination::writable(session, &ObjectName::bare(UNDER_WAY)) {
         Ok(open) => insert::insert_rows(session, insert, open, &targets, frame).await,
@@ -187,13 +188,13 @@ async fn inserted_rows(
 
 /// The table under way, which goes if its rows are not to be had.
 fn taken(session: &mut Session, filled: Result<u64, SqlError>) -> Result<(VariableTable, u64), SqlError> {
-    let Some(table) = session.work.take_variable(UNDER_WAY) else {
+    let Some(table) = variables::take_variable(&mut session.work, UNDER_WAY) else {
         return Err(SqlError::internal("rows without a table"));
     };
     match filled {
         Ok(rows) => Ok((table, rows)),
         Err(error) => {
-            session.work.drop_variable(&table);
+            variables::drop_variable(&session.work, &table);
             Err(error)
         }
     }
@@ -368,8 +369,8 @@ fn filled(
     frame: &Frame,
 ) -> Result<(VariableTable, u64), SqlError> {
     let definition = loose_definition(session, table);
-    let made = session.work.make_variable(&definition, None, &[])?;
-    session.work.put_variable(UNDER_WAY, made);
+    let made = variables::make_variable(&mut session.work, &definition, None, &[])?;
+    variables::put_variable(&mut session.work, UNDER_WAY, made);
     let mark = session.work.start_statement()?;
     let written = write_rows(session, batches, types, sources, frame);
     session.work.end_statement(&mark, written.is_ok())?;

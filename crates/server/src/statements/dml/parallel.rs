@@ -12,6 +12,7 @@ use tsql::query::Query;
 
 use crate::session::Session;
 use crate::session::output::Output;
+use crate::session::work::directory;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::ddl::database;
 use crate::statements::evaluation::answer;
@@ -42,7 +43,7 @@ pub(crate) fn degree_for(session: &Session, query: &Query, table: &OpenTable) ->
 /// MAXDOP of the query, else of the database, else of the server; 0 stands for all processors.
 fn max_degree(session: &Session, query: &Query) -> usize {
     let of_database =
-        || session.work.directory().database(&session.database).map_or(0, |database| database.max_dop);
+        || directory::of(&session.work).database(&session.database).map_or(0, |database| database.max_dop);
     let of_server = || session.instance.max_dop();
     let limit = query.max_dop.unwrap_or_else(|| match of_database() {
         0 => of_server(),

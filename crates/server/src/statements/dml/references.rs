@@ -4,6 +4,8 @@ use tsql::SqlError;
 
 use crate::catalogue::{ForeignKey, TableDefinition};
 use crate::session::Session;
+use crate::session::work::locks;
+use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 use crate::storage::LockMode;
 use crate::table::Reference;
@@ -20,8 +22,8 @@ pub(crate) fn references_of(session: &mut Session, table: &OpenTable) -> Result<
             table.clone()
         } else {
             let Some(parent) = referenced_table(session, &table.definition, key)? else { continue };
-            session.work.lock(&parent, LockMode::Append)?;
-            session.work.refresh(&parent)?
+            locks::lock(&session.work, &parent, LockMode::Append)?;
+            reads::refresh(&session.work, &parent)?
         };
         let columns = table.definition.positions(&key.columns);
         let referenced = parent.definition.positions(&key.referenced);

@@ -20,6 +20,7 @@ use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource
 use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::work::reads;
 use crate::session::work::{ChangeScan, OpenTable};
 use crate::statements::dml::destination;
 use crate::statements::dml::tries;
@@ -194,7 +195,7 @@ pub(crate) fn target_of(
     {
         place = real.name.clone();
         let more;
-        (real, names, more) = through(session, &mut with, position)?;
+        (real, names, more) = through(&mut with, position)?;
         hints = hints.with(more);
     }
     if found {
@@ -215,7 +216,6 @@ pub(crate) fn target_of(
 
 /// Puts the numbered rows into a common table, which then has their numbers. Returns the table's name.
 fn through(
-    session: &Session,
     with: &mut Vec<CommonTable>,
     position: usize,
 ) -> Result<(ObjectName, Option<ColumnNames>, TableHints), SqlError> {
@@ -268,7 +268,7 @@ fn through(
     let inner = before.iter().position(|table| real.schema.is_none() && same_name(&table.name, &real.name));
     if let Some(inner) = inner {
         let place = real.clone();
-        let (base, inner_names, more) = through(session, with, inner)?;
+        let (base, inner_names, more) = through(with, inner)?;
         hints = hints.with(more);
         if let Some(CommonTable { query: Query { body: QueryBody::Select(select), .. }, .. }) =
             with.get_mut(position)
@@ -316,7 +316,7 @@ pub(crate) async fn choose_rows(
         .filter_map(|(number, locator)| wanted.next_if_eq(&number).map(|_| locator))
         .collect();
     let rows = match reads {
-        true => session.work.rows_at(&target.table, &locators)?,
+        true => reads::rows_at(&session.work, &target.table, &locators)?,
         false => {
             let options = RecordBatchOptions::new().with_row_count(Some(locators.len()));
             RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
@@ -331,7 +331,7 @@ fn numbered(session: &Session, table: &OpenTable, located: &Located<RowLocator>,
     let mut columns = output_columns(&table.definition);
     columns.push(OutputColumn::expression(ROW, SqlType::BigInt, false));
     let schema = exact_schema(&columns);
-    let open = session.work.located_opener(table, reads);
+    let open = reads::located_opener(&session.work, table, reads);
     let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(&table.definition);
     let provider = StoredTable::located(schema.as_ref(), keyed, located, move |projection, range| {
         Ok(Box::new(ChangeScan::from(open(projection, range).map_err(store_error)?)))

@@ -6,12 +6,12 @@ use tsql::SqlError;
 use tsql::hints::{TableHint, TableHints};
 
 use crate::session::Session;
+use crate::session::work::locks;
 use crate::session::work::{Mark, OpenTable};
 use crate::statements::dml::references;
 use crate::statements::dml::target::{Candidates, Target};
 use crate::statements::evaluation::isolation::locks_ranges;
-use crate::storage::LockMode;
-use crate::storage::RowLocator;
+use crate::storage::{LockMode, RowLocator};
 
 /// How often a statement has been begun anew.
 pub(crate) struct Tries {
@@ -55,13 +55,13 @@ pub(crate) async fn stay_or_leave(
     let (table, definition) = (&target.table, &target.table.definition);
     let stays = definition.triggers.is_empty()
         && definition.foreign_keys.is_empty()
-        && !session.work.writes_alone(table)
+        && !locks::writes_alone(table)
         && !locks_ranges(session)
         && references::referring_tables(session, definition)?.is_empty()
-        && session.work.try_lock(table, LockMode::Append);
+        && locks::try_lock(&session.work, table, LockMode::Append);
     if stays {
         tries.hurries = true;
-        session.work.hurry(true);
+        locks::hurry(&session.work, true);
     } else {
         session.placement.leave().await;
     }
@@ -72,7 +72,7 @@ pub(crate) async fn stay_or_leave(
 pub(crate) async fn leave(session: &Session) {
     if session.placement.is_on_connection() {
         session.placement.leave().await;
-        session.work.hurry(false);
+        locks::hurry(&session.work, false);
     }
 }
 
@@ -83,9 +83,9 @@ pub(crate) async fn once_more(
     error: Option<&SqlError>,
 ) -> Result<bool, SqlError> {
     if std::mem::take(&mut tries.hurries) {
-        session.work.hurry(false);
+        locks::hurry(&session.work, false);
         if session.placement.is_on_connection() && error.is_some_and(|error| error.number == 1222) {
-            session.work.undo_statement(&tries.mark)?;
+            locks::undo_statement(&mut session.work, &tries.mark)?;
             session.placement.leave().await;
             return Ok(true);
         }
@@ -104,7 +104,7 @@ pub(crate) fn tries_again(
     if error.is_rows_changed() {
         // It keeps the pages that it has locked, so each time there is less that can have changed.
         session.triggered.clear();
-        session.work.undo_statement(&tries.mark)?;
+        locks::undo_statement(&mut session.work, &tries.mark)?;
         tries.alone |= tries.count >= TRIES_BESIDE_OTHERS;
         return Ok(true);
     }
@@ -139,10 +139,10 @@ pub(crate) fn lock_target(
         || definition.foreign_keys.iter().any(|key| !key.disabled && definition.refers_to(key, definition));
     let alone = tries.alone
         || hints.locks_target()
-        || session.work.writes_alone(table)
+        || locks::writes_alone(table)
         || locks_ranges(session)
         || changes_keys && refers_to_itself();
-    session.work.lock(table, if alone { LockMode::Exclusive } else { LockMode::Append })
+    locks::lock(&session.work, table, if alone { LockMode::Exclusive } else { LockMode::Append })
 }
 
 /// Locks the rows that are to be changed among those that were read.
@@ -153,5 +153,5 @@ pub(crate) fn claim_rows(
     rows: impl Iterator<Item = usize>,
 ) -> Result<(), SqlError> {
     let locators: Vec<RowLocator> = rows.filter_map(|row| candidates.locators.get(row).cloned()).collect();
-    session.work.claim(table, &locators)
+    locks::claim(&session.work, table, &locators)
 }

@@ -8,11 +8,11 @@ use tsql::ast::ColumnClause;
 use tsql::ast::Declaration;
 use tsql::user_type::name_of_type;
 
-use crate::catalogue::TableDefinition;
-use crate::catalogue::{UserType, UserTypeKind};
+use crate::catalogue::{TableDefinition, UserType, UserTypeKind};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::VariableTable;
+use crate::session::work::variables;
 
 /// What a declared type is.
 pub(crate) enum Declared {
@@ -79,7 +79,7 @@ pub(crate) fn table_of_type(
     name: &str,
 ) -> Result<VariableTable, SqlError> {
     let definition = definition_of_type(session, found, name)?;
-    session.work.make_variable(&definition, Some(found.id), &[])
+    variables::make_variable(&mut session.work, &definition, Some(found.id), &[])
 }
 
 /// Puts the base types of alias types into columns. Errors: 2715, 350 for a column of a table type.

@@ -16,18 +16,20 @@ use tsql::hints::TableHints;
 
 use crate::bulk_file::rowset;
 use crate::catalogue::TableDefinition;
-use crate::catalogue::views;
-use crate::catalogue::views::Context;
 use crate::facts::Facts;
 use crate::session::Session;
 use crate::session::cursor::NamedCursor;
 use crate::session::frame::Frame;
+use crate::session::work::directory;
+use crate::session::work::reads;
 use crate::session::work::{OpenTable, QueryScan};
 use crate::statements::evaluation::function;
 use crate::statements::evaluation::isolation;
 use crate::statements::evaluation::resolve;
 use crate::storage::Reads;
 use crate::store_error::store_error;
+use crate::system_views;
+use crate::system_views::Context;
 use crate::waiting::waiting;
 
 /// A session and the variables in scope.
@@ -61,7 +63,7 @@ impl<'a> SessionEnvironment<'a> {
             known.get(&object_id).map_or(0, |rows| *rows as i64)
         };
         let context = Context { facts: &self.facts, database: &database, rows: &rows };
-        match views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
+        match system_views::view(name.schema.as_deref().unwrap_or(""), &name.name, &context) {
             Some(view) => view.into_table().map(Some),
             None => Ok(None),
         }
@@ -146,7 +148,7 @@ impl Environment for SessionEnvironment<'_> {
     }
 
     fn table_function(&self, name: &ObjectName) -> Result<TableFunction, SqlError> {
-        if let Some(function) = views::function(name, &self.session.database, &self.facts) {
+        if let Some(function) = system_views::function(name, &self.session.database, &self.facts) {
             return Ok(function);
         }
         let function = function::rows_function(self.session, name, self.frame)?;
@@ -172,7 +174,7 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Facts {
         view.tables().unwrap_or_default().into_iter().map(|table| table.definition).collect()
     });
     let instance = Arc::clone(&session.instance);
-    let mut facts = Facts::new(&session.database, session.work.directory(), reader);
+    let mut facts = Facts::new(&session.database, directory::of(&session.work), reader);
     facts.login = session.login.user.clone();
     facts.host = session.login.host.clone();
     facts.application = session.login.application.clone();
@@ -234,7 +236,7 @@ fn bound_table(session: &Session, table: &OpenTable, reads: Reads) -> BoundTable
         .collect();
     let keyed: Arc<dyn query::KeyedTable> = Arc::<TableDefinition>::clone(definition);
     let keyed = Some(keyed);
-    let open = session.work.opener(table, reads);
+    let open = reads::opener(&session.work, table, reads);
     let provider = StoredTable::new(definition.arrow_schema().as_ref(), keyed, move |projection, range| {
         let scan = open(projection, range).map_err(store_error)?;
         Ok(Box::new(QueryScan::from(scan)))

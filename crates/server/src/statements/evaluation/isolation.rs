@@ -7,6 +7,8 @@ use tsql::hints::{TableHint, TableHints};
 use crate::catalogue::DatabaseEntry;
 use crate::instance::isolation_level;
 use crate::session::Session;
+use crate::session::work::directory;
+use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 use crate::storage::{ReadLock, Reads};
 
@@ -26,10 +28,10 @@ pub(crate) fn start_reading(
     if past {
         check_read_past(session, hints)?;
     }
-    let within = || session.work.is_in_transaction();
+    let within = || reads::is_in_transaction(&session.work);
     match read_lock(hints, session.settings.isolation_level, within) {
-        Some(lock) => session.work.lock_for_reading(table, lock, hints.has(TableHint::NoWait))?,
-        None if past => session.work.read_within_transaction(),
+        Some(lock) => reads::lock_for_reading(&session.work, table, lock, hints.has(TableHint::NoWait))?,
+        None if past => reads::read_within_transaction(&session.work),
         None => {}
     }
     Ok(if past { Reads::Past } else { Reads::Statement })
@@ -37,17 +39,17 @@ pub(crate) fn start_reading(
 
 /// Whether reading tables without hints takes locks.
 pub(crate) fn locks_what_it_reads(session: &Session) -> bool {
-    locks_ranges(session) && session.work.is_in_transaction()
+    locks_ranges(session) && reads::is_in_transaction(&session.work)
 }
 
 /// A statement begins or has ended.
 pub(crate) fn renew_reads(session: &mut Session) {
     session.seat.note_transaction(session.settings.isolation_level, session.work.depth());
-    if session.work.lock_timeout() != session.settings.lock_timeout() {
+    if reads::lock_timeout(&session.work) != session.settings.lock_timeout() {
         // After NOWAIT.
         session.work.set_lock_timeout(session.settings.lock_timeout());
     }
-    session.work.renew_reads(session.settings.isolation_level == isolation_level::SNAPSHOT);
+    reads::renew_reads(&mut session.work, session.settings.isolation_level == isolation_level::SNAPSHOT);
 }
 
 /// Whether a table may be touched under SNAPSHOT, if that is the level. Errors: 3951, 3952.
@@ -56,12 +58,12 @@ pub(crate) fn check_snapshot(session: &Session, table: &OpenTable) -> Result<(),
         return Ok(());
     }
     let name = &table.definition.database;
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let entry = directory.database(name);
     if !entry.is_some_and(DatabaseEntry::allows_snapshot) {
         return Err(SqlError::snapshot_not_allowed(name));
     }
-    match session.work.depth() > 0 && !session.work.is_snapshot() {
+    match session.work.depth() > 0 && !reads::is_snapshot(&session.work) {
         true => Err(SqlError::not_begun_as_snapshot(name)),
         false => Ok(()),
     }
@@ -77,7 +79,7 @@ pub(crate) fn check_definition_change(session: &Session, statement: &StatementKi
             | StatementKind::DropIndex { .. }
     );
     match changes
-        && session.work.is_snapshot()
+        && reads::is_snapshot(&session.work)
         && session.settings.isolation_level == isolation_level::SNAPSHOT
     {
         true => Err(SqlError::definition_under_snapshot(&session.database)),

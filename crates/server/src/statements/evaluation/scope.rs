@@ -6,6 +6,8 @@ use tsql::ast::Statement;
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
+use crate::session::work::scopes;
+use crate::session::work::variables;
 
 /// Runs the text of sp_executesql, EXEC('…') and prepared statements in `frame`, as a scope of its own.
 pub(crate) async fn run_text(
@@ -30,7 +32,7 @@ pub(crate) async fn run_statements(
     let scope_identity = session.last.scope_identity.take();
     enter(session, frame);
     let flow = (session.interpreter.run)(session, statements, frame, output).await;
-    let left = session.work.leave_scope();
+    let left = scopes::leave(&mut session.work);
     session.last.scope_identity = scope_identity;
     // SET options of a scope end with it.
     let identity_insert = session.settings.identity_insert.clone();
@@ -43,8 +45,8 @@ pub(crate) async fn run_statements(
 
 /// The tables of a scope that begins.
 pub(crate) fn enter(session: &mut Session, frame: &mut Frame) {
-    session.work.enter_scope();
+    scopes::enter(&mut session.work);
     for (name, table) in frame.tables.drain(..) {
-        session.work.put_variable(&name, table);
+        variables::put_variable(&mut session.work, &name, table);
     }
 }

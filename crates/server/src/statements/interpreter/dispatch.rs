@@ -17,6 +17,7 @@ use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, command};
+use crate::session::work::variables;
 use crate::statements::administration::administer;
 use crate::statements::cursor;
 use crate::statements::ddl::declared_columns;
@@ -386,7 +387,7 @@ async fn declare(
             Declared::Scalar(sql_type) => frame.declare(&declaration.name, sql_type, Datum::Null),
             Declared::Table(found) => {
                 let definition = definition_of_type(session, &found, &declaration.name)?;
-                session.work.declare_table(&definition, Some(found.id))?;
+                variables::declare_table(&mut session.work, &definition, Some(found.id))?;
             }
         }
         if let Some(value) = &declaration.value {

@@ -12,6 +12,7 @@ use crate::session::output::Output;
 use crate::session::placement::{EarlyEvents, Placement};
 use crate::session::request::Request;
 use crate::session::response::{DoneKind, Response, StatementDone};
+use crate::session::work::scopes;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::isolation;
 use crate::statements::interpreter::dispatch;
@@ -101,9 +102,9 @@ async fn run_batch(session: &mut Session, text: &str, output: &mut Output) {
     if session.settings.show_plan && !switches {
         answer::show_plan_text(vec![text.to_owned()], output).await;
     }
-    session.work.enter_scope();
+    scopes::enter(&mut session.work);
     let result = dispatch::run(session, &parsed.statements, &mut frame, output).await;
-    let left = session.work.leave_scope();
+    let left = scopes::leave(&mut session.work);
     if let Err(error) = result.map(|_| ()).and(left) {
         answer::refuse(session, error, DoneKind::Statement, output).await;
     }

@@ -22,6 +22,8 @@ use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::work::OpenTable;
+use crate::session::work::reads;
+use crate::session::work::scopes;
 use crate::statements::ddl::declared_columns;
 use crate::statements::evaluation::declared_type::scalar_type;
 use crate::statements::evaluation::evaluate;
@@ -72,7 +74,7 @@ pub(crate) async fn function_rows(
             let (sender, _receiver) = mpsc::channel(1);
             let mut output = Output::new(sender, session.cancellation.clone());
             output.capture(Reservation::new(session.instance.engine().memory()));
-            session.work.enter_scope();
+            scopes::enter(&mut session.work);
             let ran = match declared_columns::declare_table(session, result, &frame) {
                 Ok(()) => dispatch::run(session, statements, &mut frame, &mut output).await.map(|_| ()),
                 Err(error) => Err(error),
@@ -84,7 +86,7 @@ pub(crate) async fn function_rows(
                 }),
                 Err(error) => Err(error),
             };
-            session.work.leave_scope()?;
+            scopes::leave(&mut session.work)?;
             output.check()?;
             rows?
         }
@@ -125,7 +127,7 @@ pub(crate) fn function_frame(
 
 /// All rows of a table.
 pub(crate) fn contents(session: &Session, table: &OpenTable) -> Result<Vec<RecordBatch>, SqlError> {
-    let scan = (session.work.opener(table, Reads::Statement))(None, None).map_err(store_error)?;
+    let scan = (reads::opener(&session.work, table, Reads::Statement))(None, None).map_err(store_error)?;
     scan.collect::<Result<_, _>>().map_err(store_error)
 }
 

@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::command;
+use crate::session::work::directory;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 
@@ -49,7 +50,7 @@ pub(crate) async fn raise(
         let (value, sql_type) = evaluate::value(session, argument, frame).await?;
         values.push(if value.is_null() { "(null)".to_string() } else { display(&value, &sql_type) });
     }
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let known = message
         .as_int()
         .and_then(|number| directory.messages.iter().find(|message| i64::from(message.number) == number));

@@ -12,6 +12,7 @@ use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, SessionChange, command};
+use crate::session::work::directory;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 
@@ -117,7 +118,7 @@ pub(crate) async fn use_database(
     kind: DoneKind,
     output: &mut Output,
 ) -> Result<(), SqlError> {
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let database = directory.database(name).ok_or_else(|| SqlError::unknown_database(name))?;
     let old = std::mem::replace(&mut session.database, database.name.clone());
     let new = session.database.clone();

@@ -13,13 +13,13 @@ use tsql::query::{CommonTable, Query, QueryBody, Select, SelectItem, TableSource
 use tsql::{parse_batch, parse_declarations};
 
 use crate::catalogue::same_name;
-use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::statements::evaluation::declared_type::describe_declarations;
 use crate::statements::evaluation::evaluate;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::{View, max_length, precision, scale, type_id_of_name};
 
 const SIGNATURE: Signature =
     Signature { name: "sp_describe_undeclared_parameters", parameters: &["@tsql", "@params"], required: 1 };
@@ -62,13 +62,13 @@ pub(crate) fn describe_parameters(session: &Session, arguments: &[Argument]) -> 
     describe_declarations(session, &declared, &mut frame)?;
     let mut known: Vec<String> = declared.into_iter().map(|declaration| declaration.name).collect();
     // First their names, so that expressions with them can be bound; then their types.
-    let mut names = Deduction { session: session, frame: &frame, known: &mut known, found: Vec::new() };
+    let mut names = Deduction { session, frame: &frame, known: &mut known, found: Vec::new() };
     names.statements(&statements)?;
     let found: Vec<String> = names.found.into_iter().map(|(name, _)| name).collect();
     for name in &found {
         frame.declare(name, unknown_type(), Datum::Null);
     }
-    let mut deduction = Deduction { session: session, frame: &frame, known: &mut known, found: Vec::new() };
+    let mut deduction = Deduction { session, frame: &frame, known: &mut known, found: Vec::new() };
     deduction.statements(&statements)?;
     let mut view = View::new(COLUMNS);
     for (ordinal, (name, sql_type)) in (1_i64..).zip(deduction.found) {

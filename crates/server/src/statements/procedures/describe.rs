@@ -8,7 +8,6 @@ use tsql::expression::{Expr, Literal};
 use tsql::query::{Query, QueryBody, SelectItem};
 use tsql::{parse_batch, parse_declarations, parse_object_name};
 
-use crate::catalogue::views::{View, max_length, precision, scale, type_id_of_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::statements::evaluation::declared_type::describe_declarations;
@@ -17,6 +16,7 @@ use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::deduce;
 use crate::statements::procedures::parameters::Signature;
 use crate::statements::procedures::views;
+use crate::system_views::{View, max_length, precision, scale, type_id_of_name};
 
 /// Collations of a table's columns: `colid`, `name`, `tds_collation`, `collation`, in column order.
 pub(crate) fn table_collations(

@@ -8,6 +8,7 @@ use tsql::parse_batch;
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
+use crate::session::work::directory;
 use crate::statements::evaluation::evaluate;
 use crate::statements::evaluation::scope;
 use crate::statements::procedures::argument::{Argument, Outcome};
@@ -51,7 +52,7 @@ pub(crate) async fn for_each(
     let names = if tables {
         names_of_tables(session, &parameters.text(4).unwrap_or_default(), frame).await?
     } else {
-        let directory = session.work.directory();
+        let directory = directory::of(&session.work);
         directory.databases.iter().map(|database| database.name.clone()).collect()
     };
     let mark = parameters.text(1).filter(|mark| !mark.is_empty()).unwrap_or_else(|| "?".to_string());

@@ -14,6 +14,7 @@ use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
 use crate::session::response::Response;
+use crate::session::work::variables;
 use crate::statements::ddl::rename;
 use crate::statements::dml::parallel;
 use crate::statements::evaluation::answer;
@@ -53,7 +54,7 @@ pub(crate) async fn execute_procedure(
     let mut arguments = Vec::with_capacity(execute.arguments.len());
     for argument in &execute.arguments {
         let table = match &argument.value {
-            Some(Expr::Variable(name)) => session.work.variable(name).cloned(),
+            Some(Expr::Variable(name)) => variables::variable_named(&session.work, name).cloned(),
             _ => None,
         };
         let (value, sql_type) = match &argument.value {

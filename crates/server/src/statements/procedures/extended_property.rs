@@ -11,6 +11,7 @@ use crate::catalogue::{
     ExtendedProperty, ModuleKind, PropertyOwner, PropertyValue, TableDefinition, property_of, same_name,
 };
 use crate::session::Session;
+use crate::session::work::directory;
 use crate::session::work::place_of;
 use crate::statements::ddl::module;
 use crate::statements::ddl::redefine;
@@ -177,11 +178,11 @@ fn change_properties(
 ) -> Result<(), SqlError> {
     match keeper {
         Keeper::Database => {
-            let mut directory = session.work.directory_to_change()?;
+            let mut directory = directory::to_change(&session.work)?;
             let entry =
                 directory.database_mut(database).ok_or_else(|| SqlError::unknown_database(database))?;
             change(&mut entry.extended_properties)?;
-            session.work.set_directory(&directory)
+            directory::set(&session.work, &directory)
         }
         Keeper::Table(name) => {
             let Some(table) = session.work.find(name, database)? else {
@@ -216,7 +217,7 @@ fn property_owner(
         }
         return Ok((Keeper::Database, PropertyOwner::DATABASE));
     };
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
     if !matches!(kind, "SCHEMA" | "USER") {
         return Err(missing());

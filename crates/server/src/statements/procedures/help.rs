@@ -9,7 +9,6 @@ use tsql::SqlError;
 use tsql::parse_object_name;
 
 use crate::catalogue::definition_text;
-use crate::catalogue::views::View;
 use crate::catalogue::{Index, Module, TableDefinition};
 use crate::session::Session;
 use crate::session::frame::{Flow, Frame};
@@ -18,6 +17,7 @@ use crate::statements::evaluation::answer;
 use crate::statements::evaluation::scope;
 use crate::statements::procedures::argument::{Argument, Outcome, text_of};
 use crate::statements::procedures::show;
+use crate::system_views::View;
 
 /// sp_help without a name.
 const EVERYTHING: &str = "SELECT o.name AS Name, N'dbo' AS Owner, CAST(LOWER(REPLACE(o.type_desc, '_', ' ')) AS nvarchar(31)) AS Object_type \

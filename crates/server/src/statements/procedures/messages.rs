@@ -5,11 +5,11 @@ use tsql::SqlError;
 use tsql::parse_declarations;
 
 use crate::catalogue::UserMessage;
-use crate::catalogue::views::View;
 use crate::session::Session;
 use crate::statements::ddl::database;
 use crate::statements::procedures::argument::{Argument, text_of};
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::View;
 
 const ADD: Signature = Signature {
     name: "sp_addmessage",

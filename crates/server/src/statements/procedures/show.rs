@@ -3,11 +3,11 @@
 use query::OutputColumn;
 use tsql::SqlError;
 
-use crate::catalogue::views::View;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, ResultColumns, StatementDone, command};
+use crate::system_views::View;
 
 /// RETURNSTATUS and DONEPROC.
 pub(crate) async fn end_scope(status: i32, frame: &Frame, output: &mut Output) {

@@ -8,15 +8,16 @@ use tsql::SqlError;
 use tsql::parse_object_name;
 
 use crate::catalogue::same_name;
-use crate::catalogue::views::{View, index_rows, space_of};
 use crate::session::Session;
 use crate::session::output::Output;
+use crate::session::work::directory;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::parameters::Signature;
 use crate::statements::procedures::show;
 use crate::storage::Figures;
 use crate::store_error::store_error;
+use crate::system_views::{View, index_rows, space_of};
 use crate::waiting::waiting;
 
 const SPACE_USED: Signature = Signature {
@@ -154,7 +155,7 @@ fn space_of_table(session: &Session, database: &str, name: &str) -> Result<View,
 }
 
 fn space_of_database(session: &Session, database: &str, one: bool) -> Result<Vec<View>, SqlError> {
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let entry = directory.database(database).ok_or_else(|| SqlError::unknown_database(database))?;
     let mut used = Used::default();
     let (mut size, mut free) = (0, 0);
@@ -192,7 +193,7 @@ pub(crate) fn compression_savings(
 ) -> Result<View, SqlError> {
     let parameters = SAVINGS.bind(arguments)?;
     let database = database.filter(|name| !name.is_empty()).unwrap_or(&session.database);
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let schema = parameters.text(0).unwrap_or_else(|| "dbo".to_string());
     if directory.database(database).and_then(|entry| entry.schema(&schema)).is_none() {
         let text = format!("The schema '{schema}' specified for parameter schema_name does not exist.");

@@ -13,6 +13,8 @@ use crate::bulk_error;
 use crate::catalogue::{ModuleDefinition, UserType};
 use crate::session::Session;
 use crate::session::frame::Frame;
+use crate::session::work::scopes;
+use crate::session::work::variables;
 use crate::session::work::{VariableAccess, VariableTable};
 use crate::statements::dml::destination;
 use crate::statements::evaluation::declared_type::{
@@ -39,14 +41,14 @@ pub(crate) fn receive_table(
     let Some(table) = &parameter.table else { return Ok(None) };
     let found = type_of(session, table, declared, number)?;
     let name = if parameter.name.is_empty() { format!("@{number}") } else { parameter.name.clone() };
-    session.work.enter_scope();
+    scopes::enter(&mut session.work);
     let filled = fill(session, table, &found, &name, frame);
-    let made = session.work.take_variable(&name);
-    session.work.leave_scope()?;
+    let made = variables::take_variable(&mut session.work, &name);
+    scopes::leave(&mut session.work)?;
     match (filled, made) {
         (Ok(()), Some(made)) => Ok(Some(made)),
         (Err(error), Some(made)) => {
-            session.work.drop_variable(&made);
+            variables::drop_variable(&session.work, &made);
             Err(error)
         }
         (result, None) => result.and(Err(SqlError::internal("a table-valued parameter without a table"))),
@@ -87,7 +89,7 @@ fn fill(
     frame: &Frame,
 ) -> Result<(), SqlError> {
     let definition = definition_of_type(session, found, name)?;
-    session.work.declare_table(&definition, Some(found.id))?;
+    variables::declare_table(&mut session.work, &definition, Some(found.id))?;
     let Some(columns) = &table.columns else { return Ok(()) };
     if columns.len() != definition.columns.len() {
         let text = format!(
@@ -245,5 +247,5 @@ pub(crate) fn parameter_type(
 
 /// Drops the tables of a remote call.
 pub(crate) fn drop_received(session: &Session, arguments: &[Argument]) {
-    session.work.drop_variables(arguments.iter().filter_map(|argument| argument.table.as_ref()));
+    variables::drop_variables(&session.work, arguments.iter().filter_map(|argument| argument.table.as_ref()));
 }

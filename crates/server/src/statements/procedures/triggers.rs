@@ -6,12 +6,12 @@ use tsql::SqlError;
 use tsql::module::{ModuleBody, TriggerEvents};
 use tsql::parse_object_name;
 
-use crate::catalogue::views::View;
 use crate::session::Session;
 use crate::statements::ddl::trigger::order_trigger;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::shown::Shown;
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::View;
 
 const HELP_TRIGGER: Signature =
     Signature { name: "sp_helptrigger", parameters: &["@tabname", "@triggertype"], required: 1 };

@@ -2,7 +2,6 @@
 
 use tsql::SqlError;
 
-use crate::catalogue::views::View;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::statements::procedures::argument::{Argument, text_of};
@@ -16,6 +15,7 @@ use crate::statements::procedures::deduce;
 use crate::statements::procedures::describe;
 use crate::statements::procedures::space;
 use crate::statements::procedures::triggers;
+use crate::system_views::View;
 
 /// The result of a procedure that only shows something; None if there is no such procedure.
 pub(crate) fn catalogue_view(

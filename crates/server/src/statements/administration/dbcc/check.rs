@@ -5,19 +5,20 @@ use store::{EngineError, Finding, FindingKind};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use crate::catalogue::views::{View, index_id_of, partition_id, space_of};
 use crate::catalogue::{DatabaseEntry, TableDefinition, same_name, store_key};
 use crate::instance::message;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{DoneKind, Response, StatementDone, command};
+use crate::session::work::reads;
 use crate::session::work::{OpenTable, Place};
 use crate::statements::administration::dbcc;
 use crate::statements::administration::dbcc::Argument;
 use crate::statements::evaluation::answer;
 use crate::storage::{Figures, Reads, file_id, page_text};
 use crate::store_error::store_error;
+use crate::system_views::{View, index_id_of, partition_id, space_of};
 use crate::waiting::waiting;
 
 /// The columns of WITH TABLERESULTS.
@@ -320,7 +321,7 @@ fn checked(
 
 /// Of a table that has no pages: all of it is read, and its checksums with it.
 fn read_all(session: &Session, table: &OpenTable, messages: &mut Vec<Message>) {
-    let open = session.work.opener(table, Reads::Latest);
+    let open = reads::opener(&session.work, table, Reads::Latest);
     let failed = waiting(|| match open(None, None) {
         Ok(scan) => scan.into_iter().find_map(|batch| batch.err().map(|error| error.to_string())),
         Err(error) => Some(error.to_string()),

@@ -7,7 +7,6 @@ use tsql::administration::Dbcc;
 use tsql::ast::StatementKind;
 use tsql::{parse_batch, parse_object_name};
 
-use crate::catalogue::views::View;
 use crate::catalogue::{Check, ForeignKey, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
@@ -17,6 +16,7 @@ use crate::statements::administration::dbcc;
 use crate::statements::administration::dbcc::Argument;
 use crate::statements::ddl::alter_columns::uses_column;
 use crate::statements::evaluation::evaluate;
+use crate::system_views::View;
 
 /// Rows of one constraint that are shown without ALL_ERRORMSGS.
 const ROWS_SHOWN: u64 = 200;

@@ -5,15 +5,16 @@ use store::{PageStatistics, ScanDetail};
 use tsql::SqlError;
 use tsql::administration::Dbcc;
 
-use crate::catalogue::views::{View, by_index};
 use crate::catalogue::{TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::work::Place;
+use crate::session::work::directory;
 use crate::statements::administration::dbcc;
 use crate::statements::administration::dbcc::Argument;
 use crate::statements::evaluation::answer;
 use crate::storage::Figures;
+use crate::system_views::{View, by_index};
 use crate::waiting::waiting;
 
 const TABLE_RESULTS: &[(&str, &str)] = &[
@@ -98,7 +99,7 @@ pub(crate) async fn run(
         shown.iter().for_each(|shown| view.push(row(shown, fast)));
         return dbcc::rows(session, &view, output).await;
     }
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let database_id = directory.database(&session.database).map_or(0, |database| database.id);
     for shown in &shown {
         for line in report(shown, database_id, fast) {

@@ -7,6 +7,7 @@ use crate::catalogue::Identity;
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::work::OpenTable;
+use crate::session::work::reads;
 use crate::statements::administration::dbcc;
 use crate::statements::administration::dbcc::{Argument, incorrect};
 use crate::statements::ddl::redefine;
@@ -40,7 +41,7 @@ pub(crate) async fn run(
         return Err(SqlError::new(7997, 16, 1, text));
     };
     session.placement.leave().await;
-    let scan = session.work.opener(&table, Reads::Latest)(Some(vec![position]), None);
+    let scan = reads::opener(&session.work, &table, Reads::Latest)(Some(vec![position]), None);
     let column = furthest_identity(scan.map_err(store_error)?, &table.definition)?;
     let id = table.definition.object_id;
     let current = session.instance.last_identity(id).or_else(|| identity.furthest(column));

@@ -13,15 +13,16 @@ use tsql::administration::{Dbcc, DbccArgument};
 use tsql::parse_object_name;
 
 use crate::catalogue::DatabaseEntry;
-use crate::catalogue::views::View;
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
 use crate::session::response::{Response, ResultColumns, command};
 use crate::session::work::OpenTable;
+use crate::session::work::directory;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::evaluate;
 use crate::storage::LOG_FILE_ID;
+use crate::system_views::View;
 use crate::waiting::waiting;
 
 /// The columns of DBCC SQLPERF (LOGSPACE).
@@ -169,7 +170,7 @@ pub(crate) fn database_named(
     session: &Session,
     argument: Option<&Argument>,
 ) -> Result<DatabaseEntry, SqlError> {
-    let directory = session.work.directory();
+    let directory = directory::of(&session.work);
     let found = match argument {
         None | Some(Argument::Null | Argument::Number(0)) => directory.database(&session.database),
         Some(Argument::Number(id)) => {
@@ -248,7 +249,7 @@ async fn log_space(
     }
     let mut view = View::new(LOG_SPACE);
     let figures = session.instance.store().figures();
-    for database in &session.work.directory().databases {
+    for database in &directory::of(&session.work).databases {
         let Some(figures) = figures.of(&database.name) else { continue };
         let space = figures.engine().log_space();
         view.push(vec![

@@ -3,10 +3,10 @@
 use query::{Datum, OutputColumn};
 use tsql::SqlError;
 
-use crate::catalogue::views::View;
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::response::{Response, ResultColumns};
+use crate::system_views::View;
 
 /// Shows the options that are set, as this session has them. Returns the number of rows.
 pub(crate) async fn run(session: &mut Session, output: &mut Output) -> Result<u64, SqlError> {

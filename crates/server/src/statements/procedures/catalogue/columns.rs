@@ -4,12 +4,12 @@ use query::Datum;
 use tds::SqlType;
 use tsql::SqlError;
 
-use crate::catalogue::views::View;
 use crate::catalogue::{ColumnDefinition, TableDefinition};
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::odbc_type::{Dialect, OdbcType};
 use crate::statements::procedures::catalogue::shown::{Shown, Wanted};
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::View;
 
 const COLUMNS: Signature = Signature {
     name: "sp_columns",

@@ -4,11 +4,11 @@ use query::Datum;
 use tsql::SqlError;
 use tsql::ast::ReferentialAction;
 
-use crate::catalogue::views::View;
 use crate::catalogue::{ForeignKey, TableDefinition, same_name};
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::shown::{Shown, Wanted};
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::View;
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())

@@ -5,9 +5,9 @@ use query::convert::length_limit;
 use tds::{Length, SqlType};
 use tsql::SqlError;
 
-use crate::catalogue::views::{View, precision, scale};
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::{View, precision, scale};
 
 /// Which of the several spellings of a type a client wants.
 #[derive(Debug, Clone, Copy)]

@@ -6,13 +6,13 @@ use tsql::SqlError;
 use tsql::ast::ModuleWord;
 
 use crate::catalogue::procedure_names::NAMES;
-use crate::catalogue::views::View;
 use crate::catalogue::{ModuleDefinition, ModuleKind, PRODUCT_VERSION, same_name};
 use crate::statements::procedures::argument;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::odbc_type::{Dialect, OdbcType};
 use crate::statements::procedures::catalogue::shown::{Shown, Wanted};
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::View;
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_string())

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use query::{Datum, Pattern};
 use tsql::SqlError;
 
-use crate::catalogue::views;
 use crate::catalogue::{Module, ModuleKind, TableDefinition, same_name};
 use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::statements::evaluation::environment;
+use crate::system_views;
 
 /// A database as the procedures show it.
 pub(crate) struct Shown {
@@ -76,7 +76,7 @@ impl Shown {
 
     /// The views asked for, in the form of tables.
     pub fn views(&self, name: &Wanted, owner: &Wanted) -> Vec<Arc<TableDefinition>> {
-        let mut views = views::as_tables(&self.modules, |kind| kind == ModuleKind::View);
+        let mut views = system_views::as_tables(&self.modules, |kind| kind == ModuleKind::View);
         views.retain(|view| name.is(&view.name) && owner.is(&view.schema));
         views
     }
@@ -95,7 +95,7 @@ impl Shown {
 
     /// The system views, schema first.
     pub fn system_views(&self) -> Vec<(&'static str, &'static str)> {
-        views::names()
+        system_views::names()
     }
 
     /// Checks a qualifier, which may only repeat the database. Errors: 15250.

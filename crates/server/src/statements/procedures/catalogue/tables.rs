@@ -3,10 +3,10 @@
 use query::Datum;
 use tsql::SqlError;
 
-use crate::catalogue::views::View;
 use crate::statements::procedures::argument::Argument;
 use crate::statements::procedures::catalogue::shown::{Shown, Wanted};
 use crate::statements::procedures::parameters::Signature;
+use crate::system_views::View;
 
 const TABLES: Signature = Signature {
     name: "sp_tables",

@@ -4,11 +4,11 @@ use query::Datum;
 use tsql::index::DataCompression;
 
 use crate::catalogue::definition_text;
-use crate::catalogue::views::partitions::store_index;
-use crate::catalogue::views::view::{bit, int, optional, text};
-use crate::catalogue::views::{Context, Entry, View};
 use crate::catalogue::{IndexOptions, TableDefinition, same_name};
 use crate::storage::{IndexPages, index_of};
+use crate::system_views::partitions::store_index;
+use crate::system_views::view::{bit, int, optional, text};
+use crate::system_views::{Context, Entry, View};
 
 const INDEXES: &str = "
     object_id int!

@@ -10,10 +10,10 @@ use store::catalogue::Table;
 use store::page::UnitId;
 
 use crate::catalogue::TableDefinition;
-use crate::catalogue::views::indexes::{IndexRow, index_rows};
-use crate::catalogue::views::view::{int, text};
-use crate::catalogue::views::{Context, Entry, View};
 use crate::storage::{Figures, IndexPages, index_of};
+use crate::system_views::indexes::{IndexRow, index_rows};
+use crate::system_views::view::{int, text};
+use crate::system_views::{Context, Entry, View};
 
 const PARTITIONS: &str = "
     partition_id bigint!

@@ -3,10 +3,10 @@
 use query::Datum;
 
 use crate::catalogue::TableDefinition;
-use crate::catalogue::views::modules;
-use crate::catalogue::views::system_objects;
-use crate::catalogue::views::view::{int, kind, text};
-use crate::catalogue::views::{Context, Entry, View, moment};
+use crate::system_views::modules;
+use crate::system_views::system_objects;
+use crate::system_views::view::{int, kind, text};
+use crate::system_views::{Context, Entry, View, moment};
 
 /// The columns that all views of objects begin with.
 macro_rules! object_shape {
@@ -114,13 +114,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         system_objects::tables(context, view);
         objects(context, view);
         modules::objects(context, view);
-        super::user_types::objects(context, view);
+        crate::system_views::user_types::objects(context, view);
     }),
     Entry::new("all_objects", object_shape!(), |context, view| {
         system_objects::tables(context, view);
         objects(context, view);
         modules::objects(context, view);
-        super::user_types::objects(context, view);
+        crate::system_views::user_types::objects(context, view);
         system_objects::views_and_procedures(context, view);
     }),
     Entry::new("system_objects", object_shape!(), system_objects::views_and_procedures),
@@ -139,11 +139,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::empty("system_parameters", PARAMETERS),
     Entry::new("sequences", SEQUENCES, modules::sequences),
     Entry::new("synonyms", object_shape!("base_object_name nvarchar(1035)"), modules::synonyms),
-    Entry::new("triggers", TRIGGERS, super::triggers::triggers),
+    Entry::new("triggers", TRIGGERS, crate::system_views::triggers::triggers),
     Entry::new(
         "trigger_events",
         "object_id int!\ntype int!\ntype_desc nvarchar(60)\nis_first bit\nis_last bit",
-        super::triggers::trigger_events,
+        crate::system_views::triggers::trigger_events,
     ),
     Entry::new("schemas", SCHEMAS, |context, view| {
         for schema in context.database().iter().flat_map(|database| &database.schemas) {

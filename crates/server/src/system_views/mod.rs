@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn every_view_can_be_filled() {
-        let directory = Arc::new(super::super::Directory::default());
+        let directory = Arc::new(crate::catalogue::Directory::default());
         let facts = Arc::new(Facts::new("master", directory, Box::new(Vec::new)));
         let context = Context { facts: &facts, database: "master", rows: &|_| 0 };
         for entry in all() {

@@ -2,8 +2,8 @@
 
 use query::Datum;
 
-use crate::catalogue::views::view::{bit, int, text};
-use crate::catalogue::views::{Context, Entry, View};
+use crate::system_views::view::{bit, int, text};
+use crate::system_views::{Context, Entry, View};
 
 const HOST_INFO: &str = "
     host_platform nvarchar(256)!

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use query::Datum;
 
 use crate::catalogue::definition_text;
-use crate::catalogue::views::objects::{object, object_shape};
-use crate::catalogue::views::view::{bit, int, text};
-use crate::catalogue::views::{Context, Entry, View};
 use crate::catalogue::{TableDefinition, same_name};
+use crate::system_views::objects::{object, object_shape};
+use crate::system_views::view::{bit, int, text};
+use crate::system_views::{Context, Entry, View};
 
 const KEYS: &str = object_shape!("unique_index_id int!\nis_system_named bit! = 0\nis_enforced bit = 1");
 

@@ -5,10 +5,10 @@
 use query::Datum;
 use store::{DataFileSpace, FileGroup, FileGrowth};
 
-use crate::catalogue::views::view::{kind, text};
-use crate::catalogue::views::{Context, Entry, View};
 use crate::catalogue::{DatabaseEntry, same_name};
 use crate::storage::{Figures, LOG_FILE_ID, file_id};
+use crate::system_views::view::{kind, text};
+use crate::system_views::{Context, Entry, View};
 
 /// The columns that both views of files have.
 macro_rules! file_columns {

@@ -7,9 +7,9 @@ use query::Datum;
 use store::{CacheCounts, LockRow, LockStatus, Resource, ServiceTier};
 
 use crate::catalogue::TableDefinition;
-use crate::catalogue::views::view::{int, text};
-use crate::catalogue::views::{Context, Entry, View, moment};
 use crate::storage::{Figures, file_id};
+use crate::system_views::view::{int, text};
+use crate::system_views::{Context, Entry, View, moment};
 
 const WAIT_STATS: &str = "
     wait_type nvarchar(60)!

@@ -3,8 +3,8 @@
 use query::Datum;
 use query::functions::{TIME_ZONES, zone_now};
 
-use crate::catalogue::views::view::{bit, text};
-use crate::catalogue::views::{Entry, View};
+use crate::system_views::view::{bit, text};
+use crate::system_views::{Entry, View};
 
 pub(super) const ENTRIES: &[Entry] = &[Entry::new(
     "time_zone_info",

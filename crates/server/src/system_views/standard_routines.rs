@@ -4,12 +4,12 @@ use query::Datum;
 use tds::{Collation, SqlType};
 use tsql::ast::ModuleWord;
 
-use crate::catalogue::views::information_schema::measures;
-use crate::catalogue::views::modules;
-use crate::catalogue::views::types::{precision, scale, system_type};
-use crate::catalogue::views::view::{int, text};
-use crate::catalogue::views::{Context, Entry, View, moment};
 use crate::catalogue::{ModuleDefinition, ModuleKind};
+use crate::system_views::information_schema::measures;
+use crate::system_views::modules;
+use crate::system_views::types::{precision, scale, system_type};
+use crate::system_views::view::{int, text};
+use crate::system_views::{Context, Entry, View, moment};
 
 const ROUTINES: &str = "
     SPECIFIC_CATALOG nvarchar(128)

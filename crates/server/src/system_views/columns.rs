@@ -7,9 +7,9 @@ use tds::SqlType;
 
 use crate::catalogue::DEFAULT_COLLATION;
 use crate::catalogue::definition_text;
-use crate::catalogue::views::types::{max_length, precision, scale, system_type};
-use crate::catalogue::views::view::{bit, int, optional, text};
-use crate::catalogue::views::{Context, Entry, View};
+use crate::system_views::types::{max_length, precision, scale, system_type};
+use crate::system_views::view::{bit, int, optional, text};
+use crate::system_views::{Context, Entry, View};
 
 macro_rules! column_shape {
     ($($more:literal),*) => {
@@ -41,11 +41,11 @@ const IDENTITY: &str = column_shape!(
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("columns", COLUMNS, |context, view| {
         of_tables(context, view, Kept::All);
-        super::modules::columns(context, view);
+        crate::system_views::modules::columns(context, view);
     }),
     Entry::new("all_columns", COLUMNS, |context, view| {
         of_tables(context, view, Kept::All);
-        super::modules::columns(context, view);
+        crate::system_views::modules::columns(context, view);
         of_system_views(view);
     }),
     Entry::new("system_columns", COLUMNS, |_, view| of_system_views(view)),
@@ -67,8 +67,8 @@ pub(super) fn knows_padding(sql_type: &SqlType) -> bool {
 }
 
 fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
-    let types = super::user_types::of(context);
-    let tables = super::user_types::tables(context).into_iter().map(Arc::new);
+    let types = crate::system_views::user_types::of(context);
+    let tables = crate::system_views::user_types::tables(context).into_iter().map(Arc::new);
     for table in context.tables().into_iter().chain(tables) {
         for column in &table.columns {
             let keep = match kept {
@@ -86,7 +86,7 @@ fn of_tables(context: &Context<'_>, view: &mut View, kept: Kept) {
                 ("name", text(&column.name)),
                 ("column_id", int(column.id)),
                 ("system_type_id", int(system.system_type_id)),
-                ("user_type_id", super::user_types::id_of_column(&types, column)),
+                ("user_type_id", crate::system_views::user_types::id_of_column(&types, column)),
                 ("max_length", int(max_length(&column.sql_type))),
                 ("precision", int(precision(&column.sql_type))),
                 ("scale", int(scale(&column.sql_type))),

@@ -8,11 +8,11 @@ use tds::SqlType;
 use tsql::SqlError;
 use tsql::ast::ModuleWord;
 
-use crate::catalogue::views::modules;
-use crate::catalogue::views::view::{int, optional, text};
-use crate::catalogue::views::{Context, Entry, View};
 use crate::catalogue::{ExtendedProperty, ModuleKind, PropertyOwner, TableDefinition, same_name};
 use crate::facts::Facts;
+use crate::system_views::modules;
+use crate::system_views::view::{int, optional, text};
+use crate::system_views::{Context, Entry, View};
 
 const EXTENDED_PROPERTIES: &str = "
     class tinyint!

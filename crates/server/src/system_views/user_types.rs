@@ -3,12 +3,12 @@
 use query::Datum;
 use tsql::parse_object_name;
 
-use crate::catalogue::views::types::{max_length, precision, scale, system_type};
-use crate::catalogue::views::view::{bit, int, optional, text};
-use crate::catalogue::views::{Context, View, moment};
 use crate::catalogue::{
     ColumnDefinition, DEFAULT_COLLATION, TABLE_TYPE_ID, TableDefinition, UserType, UserTypeKind, same_name,
 };
+use crate::system_views::types::{max_length, precision, scale, system_type};
+use crate::system_views::view::{bit, int, optional, text};
+use crate::system_views::{Context, View, moment};
 
 /// The database's types.
 pub(super) fn of(context: &Context<'_>) -> Vec<UserType> {
@@ -80,7 +80,7 @@ pub(super) fn objects(context: &Context<'_>, view: &mut View) {
             ("name", text(&table.name)),
             ("object_id", int(table.object_id)),
             ("schema_id", context.schema_id(&table.schema)),
-            ("type", super::view::kind("TT")),
+            ("type", crate::system_views::view::kind("TT")),
             ("type_desc", text("TYPE_TABLE")),
             ("create_date", moment(table.created_us)),
             ("modify_date", moment(table.created_us)),

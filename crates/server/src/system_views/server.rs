@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use query::Datum;
 
 use crate::catalogue::DEFAULT_COLLATION;
-use crate::catalogue::views::log;
-use crate::catalogue::views::types::SYSTEM_TYPES;
-use crate::catalogue::views::view::{bit, int, optional, text};
-use crate::catalogue::views::{Context, Entry, View, moment};
+use crate::system_views::log;
+use crate::system_views::types::SYSTEM_TYPES;
+use crate::system_views::view::{bit, int, optional, text};
+use crate::system_views::{Context, Entry, View, moment};
 
 const DATABASES: &str = "
     name sysname!
@@ -228,9 +228,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("databases", DATABASES, databases),
     Entry::new("types", TYPES, |context, view| {
         types(context, view);
-        super::user_types::types(context, view);
+        crate::system_views::user_types::types(context, view);
     }),
-    Entry::new("table_types", TABLE_TYPES, super::user_types::table_types),
+    Entry::new("table_types", TABLE_TYPES, crate::system_views::user_types::table_types),
     Entry::empty("assembly_types", TYPES),
     Entry::empty(
         "assemblies",

@@ -3,9 +3,9 @@
 use query::Datum;
 
 use crate::catalogue::procedure_names::procedure_names;
-use crate::catalogue::views::objects::object_shape;
-use crate::catalogue::views::view::{bit, int, kind, text};
-use crate::catalogue::views::{Context, Entry, View, moment};
+use crate::system_views::objects::object_shape;
+use crate::system_views::view::{bit, int, kind, text};
+use crate::system_views::{Context, Entry, View, moment};
 
 /// A system table, internal table or queue, with the number that it has in every SQL Server.
 struct SystemObject {

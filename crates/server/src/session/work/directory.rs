@@ -1,0 +1,44 @@
+//! Databases and schemas as a session's transaction sees and changes them.
+
+use std::sync::Arc;
+
+use tsql::SqlError;
+
+use crate::catalogue::DIRECTORY_KEY;
+use crate::catalogue::Directory;
+use crate::session::work::Place;
+use crate::session::work::Work;
+use crate::storage::LockMode;
+
+/// Databases and schemas as the transaction sees them.
+pub(crate) fn of(work: &Work) -> Arc<Directory> {
+    match &work.pair.lock().shared {
+        Some(transaction) => {
+            let text = transaction.table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
+            work.instance.directory_of(text)
+        }
+        None => work.instance.directory(),
+    }
+}
+
+/// The same to change, held alone to the end of the transaction.
+pub(crate) fn to_change(work: &Work) -> Result<Directory, SqlError> {
+    let timeout = work.lock_timeout;
+    work.write(Place::Shared, |transaction| match transaction.table(DIRECTORY_KEY) {
+        Some(info) => transaction.lock(info.id, LockMode::Exclusive, timeout),
+        None => Ok(()),
+    })?;
+    Ok(of(work).as_ref().clone())
+}
+
+/// Changes databases and schemas.
+pub(crate) fn set(work: &Work, directory: &Directory) -> Result<(), SqlError> {
+    let text = serde_json::to_string(directory).map_err(|error| SqlError::internal(error))?;
+    work.write(Place::Shared, |transaction| {
+        let id = transaction.table(DIRECTORY_KEY).map(|info| info.id);
+        match id {
+            Some(id) => transaction.set_properties(id, &text),
+            None => Ok(()),
+        }
+    })
+}
