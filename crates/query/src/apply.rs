@@ -16,17 +16,20 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Column, DataFusionError, Result, ScalarValue};
 use datafusion::datasource::provider_as_source;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
+use parking_lot::Mutex;
 
 use super::again::Again;
 use super::correlated::{outer_names, physical_plan, with_placeholders};
 use super::parameters::{OuterRow, Parameters, state_of};
 use super::pause::WORK_SPAN;
+use super::provider::external;
+use super::simple::SimpleQuery;
 use tsql::SqlError;
 
 /// Results that are kept for rows that look alike.
@@ -130,7 +133,11 @@ impl TableProvider for ApplyTable {
             outer_names(&self.right)?.into_iter().filter(|name| own.contains(name.as_str())).collect();
         let row = OuterRow::new(names.iter().cloned().collect());
         let right = with_placeholders(&self.right, &names)?;
-        let right = Box::pin(physical_plan(&Parameters::within(state, Some(&row)), &right)).await?;
+        let state = Parameters::within(state, Some(&row));
+        let right = match simple(&state, &right)? {
+            Some((query, schema)) => Right::Simple(Mutex::new(query), schema),
+            None => Right::Planned(Box::pin(physical_plan(&state, &right)).await?),
+        };
         let partition = ApplyPartition {
             schema: Arc::clone(&self.schema),
             left,
@@ -146,6 +153,59 @@ impl TableProvider for ApplyTable {
         )?;
         Ok(Arc::new(plan))
     }
+}
+
+/// The right side as a query that needs no plan, if it is one.
+fn simple(state: &SessionState, right: &LogicalPlan) -> Result<Option<(SimpleQuery, SchemaRef)>> {
+    let Some(parameters) = Parameters::of(state) else { return Ok(None) };
+    let query = SimpleQuery::of_many(&parameters.bound_plan(right.clone())?).map_err(external)?;
+    Ok(query.map(|query| (query, Arc::new(right.schema().as_arrow().clone()))))
+}
+
+/// What runs for each row of the left side.
+enum Right {
+    /// A query that needs no plan, and its columns.
+    Simple(Mutex<SimpleQuery>, SchemaRef),
+    Planned(Arc<dyn ExecutionPlan>),
+}
+
+/// A right side that runs many times.
+enum RightAgain {
+    Simple(SimpleQuery, SchemaRef),
+    Planned(Again),
+}
+
+impl RightAgain {
+    fn of(right: &Right) -> Result<RightAgain> {
+        Ok(match right {
+            Right::Simple(query, schema) => RightAgain::Simple(next_run(&query.lock())?, Arc::clone(schema)),
+            Right::Planned(plan) => RightAgain::Planned(Again::new(Arc::clone(plan))),
+        })
+    }
+
+    fn schema(&self) -> SchemaRef {
+        match self {
+            RightAgain::Simple(_, schema) => Arc::clone(schema),
+            RightAgain::Planned(again) => again.schema(),
+        }
+    }
+
+    /// All rows of the next run.
+    async fn collect(&mut self, context: &Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
+        let mut run = match self {
+            RightAgain::Planned(again) => return again.collect(context).await,
+            RightAgain::Simple(query, _) => next_run(query)?,
+        };
+        let mut batches = Vec::new();
+        while let Some(batch) = run.next().map_err(external)? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+}
+
+fn next_run(query: &SimpleQuery) -> Result<SimpleQuery> {
+    query.again().ok_or_else(|| DataFusionError::Internal("a query that cannot run again".to_owned()))
 }
 
 struct ApplyPartition {
@@ -175,7 +235,13 @@ impl PartitionStream for ApplyPartition {
                 return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
             }
         };
-        let right = Again::new(Arc::clone(&inner.right));
+        let right = match RightAgain::of(&inner.right) {
+            Ok(right) => right,
+            Err(error) => {
+                let stream = futures::stream::iter([Err(error)]);
+                return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
+            }
+        };
         let start = Running { left, right, inner, context, kept: Kept::default() };
         let stream = futures::stream::try_unfold(start, |mut running| async move {
             let Some(batch) = running.left.next().await.transpose()? else { return Ok(None) };
@@ -189,7 +255,7 @@ impl PartitionStream for ApplyPartition {
 
 struct Running {
     left: SendableRecordBatchStream,
-    right: Again,
+    right: RightAgain,
     inner: Arc<Inner>,
     context: Arc<TaskContext>,
     kept: Kept,
@@ -203,7 +269,7 @@ struct Kept {
 }
 
 struct Inner {
-    right: Arc<dyn ExecutionPlan>,
+    right: Right,
     /// The row of the left side that the right one is run for.
     row: Arc<OuterRow>,
     kind: ApplyKind,
@@ -214,7 +280,7 @@ impl Inner {
     async fn apply(
         &self,
         left: &RecordBatch,
-        right: &mut Again,
+        right: &mut RightAgain,
         context: &Arc<TaskContext>,
         kept: &mut Kept,
     ) -> Result<RecordBatch> {

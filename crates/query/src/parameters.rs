@@ -153,6 +153,11 @@ pub(super) fn looks_out(expr: &Expr) -> bool {
     walked.is_ok() && found
 }
 
+/// Whether a function reads the row around its query.
+pub(super) fn reads_outer_row(function: &ScalarUDF) -> bool {
+    function.inner().is::<OuterValue>()
+}
+
 /// Reads a column of the row of the moment.
 struct OuterValue {
     row: Arc<OuterRow>,

@@ -73,6 +73,22 @@ const QUERIES: &[(&str, &str)] = &[
     ("SELECT a, (SELECT COUNT(*) FROM u WHERE u.id = t.b) FROM t", "Full"),
     ("SELECT a FROM t EXCEPT SELECT id FROM u", "Full"),
     ("SELECT COUNT(DISTINCT b) FROM t", "Full"),
+    // A query of few rows for each row of another, which needs no plan of its own.
+    ("SELECT a, (SELECT COUNT(*) FROM u WHERE u.id < t.b) FROM t", "Full"),
+    ("SELECT a, (SELECT TOP 1 city FROM u WHERE u.id > t.b ORDER BY u.id) FROM t", "Full"),
+    ("SELECT a, (SELECT city FROM u WHERE u.id < t.a) FROM t", "Full"),
+    ("SELECT a, (SELECT MAX(id) FROM u WHERE 1 / (t.a - 2) <= id) FROM t", "Full"),
+    ("SELECT a, (SELECT SUM(x) FROM (SELECT id + t.a AS x FROM u UNION ALL SELECT t.b) d) FROM t", "Full"),
+    (
+        "SELECT t.a, o.city FROM t CROSS APPLY (SELECT TOP 2 city FROM u WHERE u.id >= t.b ORDER BY id DESC, city) o",
+        "Full",
+    ),
+    (
+        "SELECT t.a, o.n FROM t OUTER APPLY (SELECT id AS n FROM u WHERE u.id = t.b AND u.city > t.name) o",
+        "Full",
+    ),
+    ("SELECT a FROM t WHERE b > (SELECT COUNT(*) FROM u JOIN t AS v ON v.b = u.id WHERE v.a < t.a)", "Full"),
+    ("SELECT a, (SELECT COUNT(*) FROM large WHERE large.a < t.b) FROM t", "Full"),
     // A large table.
     ("SELECT * FROM large", "Plain"),
     ("SELECT a, b FROM large AS l", "Plain"),
@@ -89,6 +105,18 @@ fn queries_take_the_expected_way() {
     });
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a query for each row of another gives must not depend on how many rows there are to read.
+#[test]
+fn rows_around_a_query_are_seen_by_it() {
+    let text = "SELECT a, (SELECT COUNT(*) FROM u WHERE u.id < t.b) AS n, (SELECT TOP 1 id FROM u WHERE u.id > t.b ORDER BY id) AS m
+        FROM t";
+    let shown = run(text, false).unwrap();
+    let rows = shown.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let cells = |line: &str| line.split('|').map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned();
+    let rows: Vec<String> = rows.map(cells).collect();
+    assert_eq!(rows, ["1 1 9", "2 0", "3 0 2", "4 1 9", "5 3 9"]);
 }
 
 #[test]

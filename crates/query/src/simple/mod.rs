@@ -11,6 +11,7 @@ mod joined;
 use super::bind::plan_error;
 use super::grouping::{Grouping, has_one_form};
 use super::key_range::KeyRange;
+use super::parameters::reads_outer_row;
 use super::plan_operator::PlanOperator;
 use super::provider::{RowScan, StoredTable};
 use super::scalar::{Scalar, sql_error_of};
@@ -44,6 +45,9 @@ const SOURCES_MAX: usize = 16;
 /// Pairs of rows beyond which a join is left to the engine, which keeps an eye on memory.
 const PAIRS_MAX: u64 = 1 << 20;
 
+/// Rows of a table beyond which a query that runs for each row of another is planned: keys may find its rows.
+const ROWS_AGAIN_MAX: u64 = 256;
+
 /// A simple query that runs.
 pub struct SimpleQuery {
     source: Source,
@@ -69,11 +73,12 @@ enum Source {
     /// One after the other.
     Union(Vec<SimpleQuery>, SchemaRef),
     /// Two sides, until they are joined.
-    Join(Box<(Joining, SimpleQuery, SimpleQuery)>),
+    Join(Box<(Arc<Joining>, SimpleQuery, SimpleQuery)>),
     /// All rows, once, sorted, grouped or joined.
     Gathered(Option<RecordBatch>),
 }
 
+#[derive(Clone)]
 enum Step {
     Filter(Arc<dyn PhysicalExpr>),
     Project(Vec<Arc<dyn PhysicalExpr>>, SchemaRef),
@@ -81,13 +86,36 @@ enum Step {
     Limit(usize, Option<usize>),
     /// Keys of all rows, and their order.
     Sort(Vec<(Arc<dyn PhysicalExpr>, SortOptions)>),
-    Group(Box<Grouping>),
+    Group(Arc<Grouping>),
 }
 
 impl SimpleQuery {
     /// The query, if it is a simple one. Errors: those of opening the table.
     pub(super) fn of(plan: &LogicalPlan) -> Result<Option<SimpleQuery>, SqlError> {
-        Outline { sources: 0 }.query(plan, Vec::new())
+        Outline { sources: 0, again: false }.query(plan, Vec::new())
+    }
+
+    /// The query, if it is a simple one of few rows, to be run [many times](Self::again). It may look at a row around it.
+    pub(super) fn of_many(plan: &LogicalPlan) -> Result<Option<SimpleQuery>, SqlError> {
+        Outline { sources: 0, again: true }.query(plan, Vec::new())
+    }
+
+    /// The next run of a query that runs many times; None if its rows can be read once only.
+    pub(super) fn again(&self) -> Option<SimpleQuery> {
+        let source = match &self.source {
+            Source::Row(row) => Source::Row(row.clone()),
+            Source::Batches(batches) => Source::Batches(batches.clone()),
+            Source::Union(parts, schema) => Source::Union(
+                parts.iter().map(SimpleQuery::again).collect::<Option<Vec<_>>>()?,
+                Arc::clone(schema),
+            ),
+            Source::Join(sides) => {
+                let (joining, left, right) = sides.as_ref();
+                Source::Join(Box::new((Arc::clone(joining), left.again()?, right.again()?)))
+            }
+            Source::Table(..) | Source::Gathered(_) => return None,
+        };
+        Some(SimpleQuery { source, steps: self.steps.clone(), most: self.most })
     }
 
     fn over(source: Source, most: u64) -> SimpleQuery {
@@ -143,6 +171,8 @@ impl SimpleQuery {
 struct Outline {
     /// Its sources so far.
     sources: usize,
+    /// It is to run many times.
+    again: bool,
 }
 
 impl Outline {
@@ -197,11 +227,11 @@ impl Outline {
                 let input = self.query(&aggregate.input, Vec::new())?;
                 // Without rows there may still be a group.
                 let input = input.map(|input| SimpleQuery { most: input.most.max(1), ..input });
-                (input, Step::Group(Box::new(grouping)))
+                (input, Step::Group(Arc::new(grouping)))
             }
             LogicalPlan::Distinct(Distinct::All(input)) => {
                 let Some(grouping) = Grouping::distinct(input.schema()) else { return Ok(None) };
-                (self.query(input, conditions)?, Step::Group(Box::new(grouping)))
+                (self.query(input, conditions)?, Step::Group(Arc::new(grouping)))
             }
             LogicalPlan::Limit(limit) => {
                 let (Ok(SkipType::Literal(skip)), Ok(FetchType::Literal(fetch))) =
@@ -231,6 +261,15 @@ impl Outline {
             return Ok(in_memory(table));
         }
         let Some(table) = provider.downcast_ref::<StoredTable>() else { return Ok(None) };
+        if self.again {
+            let rows = table.open_range(None, None)?;
+            if rows.rows() > ROWS_AGAIN_MAX || rows.bytes() > TABLE_BYTES_MAX {
+                return Ok(None);
+            }
+            let most = rows.rows();
+            let batches = rows.collect::<Result<Vec<_>, _>>()?;
+            return Ok(Some(SimpleQuery::over(Source::Batches(batches.into_iter()), most)));
+        }
         let range = table.range(conditions);
         let rows = table.open_range(None, range.as_ref())?;
         let small = rows.rows() <= TABLE_ROWS_MAX && rows.bytes() <= TABLE_BYTES_MAX;
@@ -371,7 +410,7 @@ fn in_memory(table: &MemTable) -> Option<SimpleQuery> {
 fn joined_query(joining: Joining, left: SimpleQuery, right: SimpleQuery) -> Option<SimpleQuery> {
     let pairs = left.most.checked_mul(right.most.max(1)).filter(|pairs| *pairs <= PAIRS_MAX)?;
     let most = if matches!(joining.kind, Kind::Having(_)) { left.most } else { pairs };
-    Some(SimpleQuery::over(Source::Join(Box::new((joining, left, right))), most))
+    Some(SimpleQuery::over(Source::Join(Box::new((Arc::new(joining), left, right))), most))
 }
 
 /// The query of an EXISTS, and whether rows are wanted of it.
@@ -718,7 +757,8 @@ fn is_plain(expr: &Expr, schema: &DFSchema) -> bool {
                     .all(|value| matches!(value, Expr::Literal(..)) && value.get_type(schema).ok() == own)
         }
         Expr::ScalarFunction(call) => {
-            call.func.inner().is::<Scalar>() && call.args.iter().all(|argument| is_plain(argument, schema))
+            (call.func.inner().is::<Scalar>() || reads_outer_row(&call.func))
+                && call.args.iter().all(|argument| is_plain(argument, schema))
         }
         _ => false,
     }
