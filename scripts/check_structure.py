@@ -24,7 +24,6 @@ KNOWN_CIRCLES: dict[str, int] = {}
 KNOWN_METHODS = {
     ("server", "DatabaseTransaction"): 54,
     ("server", "Transaction"): 42,
-    ("query", "Binder"): 80,
     ("tsql", "SqlError"): 77,
 }
 WITHOUT_LIMIT = {("tsql", "Parser")}

@@ -252,7 +252,7 @@ impl Binder<'_> {
         match (expr, &bound.expr) {
             (Ast::Column(parts), Expr::Column(_)) => {
                 let name = match parts.len() {
-                    1 => self.qualified(parts, grouping.below),
+                    1 => qualified_rows(parts, grouping.below),
                     _ => parts.join("."),
                 };
                 Err(SqlError::not_grouped(&name))
@@ -263,24 +263,12 @@ impl Binder<'_> {
         }
     }
 
-    fn qualified(&self, parts: &[String], scope: &Scope<'_>) -> String {
-        let table = scope
-            .columns
-            .iter()
-            .find(|column| parts.last().is_some_and(|name| tsql::same_name(&column.output.name, name)))
-            .and_then(|column| column.table.clone());
-        match table {
-            Some(table) => format!("{table}.{}", parts.join(".")),
-            None => parts.join("."),
-        }
-    }
-
     /// An aggregate of the query being bound.
     pub(super) fn aggregate_call(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
         let own = match owner(call, scope) {
             Owner::Around(around) => {
                 // Computed by the query around this one, in which it is one value for each group.
-                let (value, result) = self.aggregate_column(call, around)?;
+                let (value, result) = aggregate_column(self, call, around)?;
                 return finished(outer(value), result, &call.name);
             }
             Owner::Query => scope.grouping.is_some(),
@@ -294,26 +282,8 @@ impl Binder<'_> {
                 "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.",
             ));
         }
-        let (value, result) = self.aggregate_column(call, scope)?;
+        let (value, result) = aggregate_column(self, call, scope)?;
         finished(value, result, &call.name)
-    }
-
-    /// The column that stands for an aggregate above a grouping, and T-SQL's type of it.
-    fn aggregate_column(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<(Typed, SqlType), SqlError> {
-        let grouping = scope.grouping.ok_or_else(|| SqlError::internal("an aggregate without a grouping"))?;
-        let Aggregate { expr, value_type, result, collation } = self.aggregate_of(call, grouping.below)?;
-        let mut aggregates = grouping.aggregates.borrow_mut();
-        let name = match aggregates.iter().find(|(_, known)| *known == expr) {
-            Some((name, _)) => name.clone(),
-            None => {
-                let name = self.fresh();
-                aggregates.push((name.clone(), expr));
-                name
-            }
-        };
-        // What the engine returns, then T-SQL's type with its overflow check.
-        let nullable = !call.name.starts_with("COUNT");
-        Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))
     }
 
     /// The engine's aggregate, the type of its value, and T-SQL's type.
@@ -398,7 +368,7 @@ impl Binder<'_> {
                     }
                 }
             }
-            "AVG" => self.average(call, value, invalid),
+            "AVG" => average_of(call, value, invalid),
             "STDEV" | "STDEVP" | "VAR" | "VARP" => {
                 let function = match call.name.as_str() {
                     "STDEV" => engine_aggregates::stddev::stddev_udaf(),
@@ -450,46 +420,75 @@ impl Binder<'_> {
             name => Err(SqlError::unsupported(&format!("{name}()"))),
         }
     }
+}
 
-    /// AVG is SUM over COUNT in T-SQL's types: whole numbers stay whole.
-    fn average(
-        &self,
-        call: &FunctionCall,
-        value: Typed,
-        invalid: impl Fn() -> SqlError,
-    ) -> Result<Aggregate, SqlError> {
-        let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
-        let function = engine_aggregates::average::avg_udaf();
-        let result = match &value.sql_type {
-            SqlType::Float | SqlType::Real => SqlType::Float,
-            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => SqlType::Int,
-            SqlType::BigInt => SqlType::BigInt,
-            SqlType::Money | SqlType::SmallMoney => SqlType::Money,
-            SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
-                SqlType::Numeric { precision: 38, scale: (*scale).max(6) }
-            }
-            _ => return Err(invalid()),
-        };
-        if result == SqlType::Float {
-            let argument = value.cast(&SqlType::Float)?.expr;
-            let average = aggregate(function, vec![argument], call.distinct, Vec::new());
-            return Ok(numbers(average, SqlType::Float, result));
-        }
-        // The engine's decimal average has four digits more than its argument, up to 38 in all; whole numbers and
-        // decimals alike are averaged with six and then cut or kept.
-        let wide = SqlType::Numeric {
-            precision: 34,
-            scale: if is_integer(&result) {
-                0
-            } else {
-                as_decimal(&result).map_or(6, |(_, scale)| scale.max(6))
-            },
-        };
-        let scale = as_decimal(&wide).map_or(0, |(_, scale)| scale);
-        let average = SqlType::Numeric { precision: 38, scale: (scale + 4).min(38) };
-        let argument = value.cast(&wide)?.expr;
-        Ok(numbers(aggregate(function, vec![argument], call.distinct, Vec::new()), average, result))
+fn qualified_rows(parts: &[String], scope: &Scope<'_>) -> String {
+    let table = scope
+        .columns
+        .iter()
+        .find(|column| parts.last().is_some_and(|name| tsql::same_name(&column.output.name, name)))
+        .and_then(|column| column.table.clone());
+    match table {
+        Some(table) => format!("{table}.{}", parts.join(".")),
+        None => parts.join("."),
     }
+}
+
+/// The column that stands for an aggregate above a grouping, and T-SQL's type of it.
+fn aggregate_column(
+    binder: &Binder<'_>,
+    call: &FunctionCall,
+    scope: &Scope<'_>,
+) -> Result<(Typed, SqlType), SqlError> {
+    let grouping = scope.grouping.ok_or_else(|| SqlError::internal("an aggregate without a grouping"))?;
+    let Aggregate { expr, value_type, result, collation } = binder.aggregate_of(call, grouping.below)?;
+    let mut aggregates = grouping.aggregates.borrow_mut();
+    let name = match aggregates.iter().find(|(_, known)| *known == expr) {
+        Some((name, _)) => name.clone(),
+        None => {
+            let name = binder.fresh();
+            aggregates.push((name.clone(), expr));
+            name
+        }
+    };
+    // What the engine returns, then T-SQL's type with its overflow check.
+    let nullable = !call.name.starts_with("COUNT");
+    Ok((Typed::new(reference(&name), value_type, nullable).with_collation(collation), result))
+}
+
+/// AVG is SUM over COUNT in T-SQL's types: whole numbers stay whole.
+fn average_of(
+    call: &FunctionCall,
+    value: Typed,
+    invalid: impl Fn() -> SqlError,
+) -> Result<Aggregate, SqlError> {
+    let numbers = |expr, value_type, result| Aggregate { expr, value_type, result, collation: None };
+    let function = engine_aggregates::average::avg_udaf();
+    let result = match &value.sql_type {
+        SqlType::Float | SqlType::Real => SqlType::Float,
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => SqlType::Int,
+        SqlType::BigInt => SqlType::BigInt,
+        SqlType::Money | SqlType::SmallMoney => SqlType::Money,
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            SqlType::Numeric { precision: 38, scale: (*scale).max(6) }
+        }
+        _ => return Err(invalid()),
+    };
+    if result == SqlType::Float {
+        let argument = value.cast(&SqlType::Float)?.expr;
+        let average = aggregate(function, vec![argument], call.distinct, Vec::new());
+        return Ok(numbers(average, SqlType::Float, result));
+    }
+    // The engine's decimal average has four digits more than its argument, up to 38 in all; whole numbers and
+    // decimals alike are averaged with six and then cut or kept.
+    let wide = SqlType::Numeric {
+        precision: 34,
+        scale: if is_integer(&result) { 0 } else { as_decimal(&result).map_or(6, |(_, scale)| scale.max(6)) },
+    };
+    let scale = as_decimal(&wide).map_or(0, |(_, scale)| scale);
+    let average = SqlType::Numeric { precision: 38, scale: (scale + 4).min(38) };
+    let argument = value.cast(&wide)?.expr;
+    Ok(numbers(aggregate(function, vec![argument], call.distinct, Vec::new()), average, result))
 }
 
 /// The decimal or whole type that a sum is made in, and T-SQL's type of it.

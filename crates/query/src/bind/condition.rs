@@ -79,14 +79,14 @@ impl Binder<'_> {
                 Ok(Expr::Exists(Exists { subquery, negated: false }))
             }
             Ast::InQuery { value, query, negated } => {
-                self.in_query(self.value(value, scope)?, query, *negated, scope)
+                in_query(self, self.value(value, scope)?, query, *negated, scope)
             }
             Ast::Quantified { value, comparison, all, query } => {
                 let value = self.value(value, scope)?;
                 match (comparison, all) {
-                    (Comparison::Equal, false) => self.in_query(value, query, false, scope),
-                    (Comparison::NotEqual, true) => self.in_query(value, query, true, scope),
-                    _ => self.quantified(value, *comparison, *all, query, scope),
+                    (Comparison::Equal, false) => in_query(self, value, query, false, scope),
+                    (Comparison::NotEqual, true) => in_query(self, value, query, true, scope),
+                    _ => quantified(self, value, *comparison, *all, query, scope),
                 }
             }
             other => {
@@ -101,87 +101,6 @@ impl Binder<'_> {
                 ))
             }
         }
-    }
-
-    fn in_query(
-        &self,
-        value: Typed,
-        query: &Query,
-        negated: bool,
-        scope: &Scope<'_>,
-    ) -> Result<Expr, SqlError> {
-        let (mut subquery, columns) = self.subquery(query, scope)?;
-        let [column] = columns.as_slice() else { return Err(one_column()) };
-        let common = common_type(&value.sql_type, &column.value.sql_type);
-        let inner = column.value.clone().cast(&common)?;
-        let name = self.fresh();
-        let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
-            .project([key(&inner).alias(name)])
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)?;
-        subquery = with_plan(plan);
-        let expr = Box::new(key(&value.cast(&common)?));
-        Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
-    }
-
-    /// A comparison with every or some row of a query, through the query's smallest and largest key.
-    fn quantified(
-        &self,
-        value: Typed,
-        comparison: Comparison,
-        all: bool,
-        query: &Query,
-        scope: &Scope<'_>,
-    ) -> Result<Expr, SqlError> {
-        use datafusion::functions_aggregate::count::count_udaf;
-        use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
-        if !all {
-            // Some row fits unless every row fails to.
-            let opposite = match comparison {
-                Comparison::Equal => Comparison::NotEqual,
-                Comparison::NotEqual => Comparison::Equal,
-                Comparison::Less => Comparison::GreaterOrEqual,
-                Comparison::LessOrEqual => Comparison::Greater,
-                Comparison::Greater => Comparison::LessOrEqual,
-                Comparison::GreaterOrEqual => Comparison::Less,
-            };
-            let every = self.quantified(value, opposite, true, query, scope)?;
-            return Ok(Expr::Not(Box::new(every)));
-        }
-        let (subquery, columns) = self.subquery(query, scope)?;
-        check_repeated(&value.expr)?;
-        let [column] = columns.as_slice() else { return Err(one_column()) };
-        let common = common_type(&value.sql_type, &column.value.sql_type);
-        let inner = key(&column.value.clone().cast(&common)?);
-        let value = key(&value.cast(&common)?);
-        let aggregated = |aggregate: Expr| -> Result<Expr, SqlError> {
-            let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
-                .aggregate(Vec::<Expr>::new(), [aggregate.alias(self.fresh())])
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(plan_error)?;
-            Ok(Expr::ScalarSubquery(with_plan(plan)))
-        };
-        let of = |function| super::aggregate::aggregate(function, vec![inner.clone()], false, Vec::new());
-        let smallest = || aggregated(of(min_udaf()));
-        let largest = || aggregated(of(max_udaf()));
-        let rows =
-            aggregated(super::aggregate::aggregate(count_udaf(), vec![lit(1_i64)], false, Vec::new()))?;
-        let known = aggregated(of(count_udaf()))?;
-        let holds = match comparison {
-            Comparison::Greater => value.gt(largest()?),
-            Comparison::GreaterOrEqual => value.gt_eq(largest()?),
-            Comparison::Less => value.lt(smallest()?),
-            Comparison::LessOrEqual => value.lt_eq(smallest()?),
-            Comparison::Equal => value.clone().eq(smallest()?).and(value.eq(largest()?)),
-            Comparison::NotEqual => return Err(SqlError::internal("<> ALL is NOT IN")),
-        };
-        // No row: true. A row that fails: false. Else a NULL among the rows leaves it unknown.
-        let unknown = lit(datafusion::common::ScalarValue::Boolean(None));
-        datafusion::logical_expr::when(rows.clone().eq(lit(0_i64)), lit(true))
-            .when(Expr::Not(Box::new(holds.clone())), lit(false))
-            .when(rows.not_eq(known), unknown)
-            .otherwise(holds)
-            .map_err(plan_error)
     }
 
     /// A query as part of an expression, and its columns.
@@ -212,6 +131,86 @@ impl Binder<'_> {
             .collect();
         Ok((with_plan(bound.plan), columns))
     }
+}
+
+fn in_query(
+    binder: &Binder<'_>,
+    value: Typed,
+    query: &Query,
+    negated: bool,
+    scope: &Scope<'_>,
+) -> Result<Expr, SqlError> {
+    let (mut subquery, columns) = binder.subquery(query, scope)?;
+    let [column] = columns.as_slice() else { return Err(one_column()) };
+    let common = common_type(&value.sql_type, &column.value.sql_type);
+    let inner = column.value.clone().cast(&common)?;
+    let name = binder.fresh();
+    let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
+        .project([key(&inner).alias(name)])
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)?;
+    subquery = with_plan(plan);
+    let expr = Box::new(key(&value.cast(&common)?));
+    Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
+}
+
+/// A comparison with every or some row of a query, through the query's smallest and largest key.
+fn quantified(
+    binder: &Binder<'_>,
+    value: Typed,
+    comparison: Comparison,
+    all: bool,
+    query: &Query,
+    scope: &Scope<'_>,
+) -> Result<Expr, SqlError> {
+    use datafusion::functions_aggregate::count::count_udaf;
+    use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+    if !all {
+        // Some row fits unless every row fails to.
+        let opposite = match comparison {
+            Comparison::Equal => Comparison::NotEqual,
+            Comparison::NotEqual => Comparison::Equal,
+            Comparison::Less => Comparison::GreaterOrEqual,
+            Comparison::LessOrEqual => Comparison::Greater,
+            Comparison::Greater => Comparison::LessOrEqual,
+            Comparison::GreaterOrEqual => Comparison::Less,
+        };
+        let every = quantified(binder, value, opposite, true, query, scope)?;
+        return Ok(Expr::Not(Box::new(every)));
+    }
+    let (subquery, columns) = binder.subquery(query, scope)?;
+    check_repeated(&value.expr)?;
+    let [column] = columns.as_slice() else { return Err(one_column()) };
+    let common = common_type(&value.sql_type, &column.value.sql_type);
+    let inner = key(&column.value.clone().cast(&common)?);
+    let value = key(&value.cast(&common)?);
+    let aggregated = |aggregate: Expr| -> Result<Expr, SqlError> {
+        let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
+            .aggregate(Vec::<Expr>::new(), [aggregate.alias(binder.fresh())])
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+        Ok(Expr::ScalarSubquery(with_plan(plan)))
+    };
+    let of = |function| super::aggregate::aggregate(function, vec![inner.clone()], false, Vec::new());
+    let smallest = || aggregated(of(min_udaf()));
+    let largest = || aggregated(of(max_udaf()));
+    let rows = aggregated(super::aggregate::aggregate(count_udaf(), vec![lit(1_i64)], false, Vec::new()))?;
+    let known = aggregated(of(count_udaf()))?;
+    let holds = match comparison {
+        Comparison::Greater => value.gt(largest()?),
+        Comparison::GreaterOrEqual => value.gt_eq(largest()?),
+        Comparison::Less => value.lt(smallest()?),
+        Comparison::LessOrEqual => value.lt_eq(smallest()?),
+        Comparison::Equal => value.clone().eq(smallest()?).and(value.eq(largest()?)),
+        Comparison::NotEqual => return Err(SqlError::internal("<> ALL is NOT IN")),
+    };
+    // No row: true. A row that fails: false. Else a NULL among the rows leaves it unknown.
+    let unknown = lit(datafusion::common::ScalarValue::Boolean(None));
+    datafusion::logical_expr::when(rows.clone().eq(lit(0_i64)), lit(true))
+        .when(Expr::Not(Box::new(holds.clone())), lit(false))
+        .when(rows.not_eq(known), unknown)
+        .otherwise(holds)
+        .map_err(plan_error)
 }
 
 /// EXISTS as a count, for places where only values can stand.

@@ -62,15 +62,15 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<Source, SqlError> {
         match source {
-            TableSource::Table { name, alias, hints } => self.named(name, alias.as_deref(), *hints),
+            TableSource::Table { name, alias, hints } => named_source(self, name, alias.as_deref(), *hints),
             TableSource::Derived { query, alias, columns } => {
                 refuse_order(query)?;
                 let bound = self.deeper(|| self.query(query, parent))?;
-                self.aliased(bound, alias, columns.as_deref())
+                aliased(bound, alias, columns.as_deref())
             }
             TableSource::Values { rows, alias, columns } => {
                 let bound = self.values(rows, columns, parent)?;
-                self.aliased(bound, alias, Some(columns))
+                aliased(bound, alias, Some(columns))
             }
             TableSource::BulkRowset { rowset, alias, columns } => {
                 let mut table = self.environment.bulk_rowset(rowset)?;
@@ -81,19 +81,19 @@ impl Binder<'_> {
             }
             TableSource::Pivot { source, aggregate, column, values, alias } => {
                 let bound = self.pivot(source, aggregate, column, values, parent)?;
-                self.aliased(bound, alias, None)
+                aliased(bound, alias, None)
             }
             TableSource::Unpivot { source, value, name, columns, alias } => {
                 let bound = self.unpivot(source, value, name, columns, parent)?;
-                self.aliased(bound, alias, None)
+                aliased(bound, alias, None)
             }
             TableSource::Function { name, arguments, shape, alias, columns } => {
-                self.table_function(name, arguments, shape, alias.as_deref(), columns.as_deref(), parent)
+                function_source(self, name, arguments, shape, alias.as_deref(), columns.as_deref(), parent)
             }
             TableSource::Join { kind, left, right, on } => {
                 let left = self.source(left, parent)?;
                 if matches!(kind, JoinKind::CrossApply | JoinKind::OuterApply) {
-                    return self.apply(left, right, *kind, parent);
+                    return applied(self, left, right, *kind, parent);
                 }
                 let right = self.source(right, parent)?;
                 let condition = match on {
@@ -106,165 +106,6 @@ impl Binder<'_> {
                 join(left, right, *kind, condition)
             }
         }
-    }
-
-    /// A join if the right side does not look at the left one; else the right side is run for each row.
-    fn apply(
-        &self,
-        left: Source,
-        right: &TableSource,
-        kind: JoinKind,
-        parent: Option<&Scope<'_>>,
-    ) -> Result<Source, SqlError> {
-        let scope = Scope::of(left.columns.clone(), parent);
-        let right = self.source(right, Some(&scope))?;
-        let outer = kind == JoinKind::OuterApply;
-        let used = outer_names(&right.plan).map_err(plan_error)?;
-        let looks_left = left.plan.schema().fields().iter().any(|field| used.contains(field.name()));
-        if !looks_left {
-            let kind = if outer { JoinKind::Left } else { JoinKind::Cross };
-            return join(left, right, kind, Some(truth(true)));
-        }
-        let apply_kind = if outer { ApplyKind::Outer } else { ApplyKind::Cross };
-        let table = ApplyTable::new(left.plan, right.plan, apply_kind).map_err(plan_error)?;
-        let plan = table.into_plan(&self.fresh()).map_err(plan_error)?;
-        let mut columns = left.columns;
-        columns.extend(right.columns.into_iter().map(|mut column| {
-            column.value.nullable |= outer;
-            column.output.nullable |= outer;
-            // What is constant on the right side is not so for a row that has none.
-            column.value.constant = column.value.constant.filter(|_| !outer);
-            column
-        }));
-        Ok(Source { plan, columns })
-    }
-
-    fn table_function(
-        &self,
-        name: &ObjectName,
-        arguments: &[Ast],
-        shape: &[JsonColumn],
-        alias: Option<&str>,
-        names: Option<&[String]>,
-        parent: Option<&Scope<'_>>,
-    ) -> Result<Source, SqlError> {
-        let scope = Scope::of(Vec::new(), parent);
-        let is_default = |argument: &Ast| matches!(argument, Ast::Variable(name) if name == DEFAULT_ARGUMENT);
-        let null = Ast::Literal(Literal::Null);
-        let mut values = Vec::with_capacity(arguments.len());
-        for argument in arguments {
-            values.push(self.value(if is_default(argument) { &null } else { argument }, &scope)?);
-        }
-        let mut function = match functions::table_function(name, &values, shape)? {
-            Some(function) => function,
-            None => self.environment.table_function(name)?,
-        };
-        for (index, _) in arguments.iter().enumerate().filter(|(_, argument)| is_default(argument)) {
-            if let Some((Some(default), value)) = function.defaults.get(index).zip(values.get_mut(index)) {
-                *value = self.value(default, &scope)?;
-            }
-        }
-        for (column, name) in function.columns.iter_mut().zip(names.into_iter().flatten()) {
-            column.name.clone_from(name);
-        }
-        let (mut exprs, mut types) = (Vec::new(), Vec::new());
-        if let Some((name, parameters)) = &function.parameters {
-            check_count(name, parameters.len(), arguments.len())?;
-        }
-        for (index, mut value) in values.into_iter().enumerate() {
-            if let Some((_, parameters)) = &function.parameters
-                && let Some(sql_type) = parameters.get(index)
-            {
-                value = value.cast(sql_type)?;
-            }
-            exprs.push(value.expr);
-            types.push(value.sql_type);
-        }
-        let columns = function.columns.clone();
-        let provider = Arc::new(FunctionTable::new(function, exprs, types));
-        self.scan(BoundTable { columns, provider }, alias.unwrap_or(&name.name), name.schema.clone())
-    }
-
-    fn named(&self, name: &ObjectName, alias: Option<&str>, hints: TableHints) -> Result<Source, SqlError> {
-        if name.schema.is_none()
-            && let Some(table) = self.work_table(&name.name)
-        {
-            return self.scan(table, alias.unwrap_or(&name.name), None);
-        }
-        let common = match (&name.schema, &name.database) {
-            (None, None) => self.common_table(&name.name),
-            _ => None,
-        };
-        if let Some((position, table)) = common {
-            // A common table sees only those before it; seeing itself would be recursion.
-            refuse_order(&table.query)?;
-            let hidden = self.common_tables.borrow_mut().split_off(position);
-            let outer = self.hints.replace(hints.with(self.hints.get()));
-            let bound = match recursion_of(&table) {
-                Some(parts) => self.deeper(|| self.recursive(&table, parts)),
-                None => self.deeper(|| self.query(&table.query, None)),
-            };
-            self.hints.set(outer);
-            self.common_tables.borrow_mut().extend(hidden);
-            let bound = bound.map_err(|error| {
-                let itself = error.number == 208 && error.message.contains(&format!("'{}'", table.name));
-                if itself { not_recursive(&table.name) } else { error }
-            })?;
-            return self.aliased(bound, alias.unwrap_or(&table.name), table.columns.as_deref());
-        }
-        let database =
-            self.database.borrow().clone().filter(|_| !(name.is_temporary() || name.is_variable()));
-        let own;
-        let name = match database {
-            Some(database) if name.database.is_none() => {
-                own = ObjectName { database: Some(database), ..name.clone() };
-                &own
-            }
-            _ => name,
-        };
-        let hints = hints.with(self.hints.get());
-        let table = match self.environment.table(name, hints) {
-            Ok(table) => table,
-            Err(error) if error.number == 208 => match self.environment.view_query(name)? {
-                Some(view) => {
-                    let outer = self.hints.replace(hints);
-                    let source = self.view(view, &name.name, alias);
-                    self.hints.set(outer);
-                    return source;
-                }
-                None => return Err(error),
-            },
-            Err(error) => return Err(error),
-        };
-        let schema = match alias {
-            Some(alias) => own_schema(name, alias, &table),
-            None => Some(name.schema.clone().unwrap_or_else(|| "dbo".into())),
-        };
-        self.scan(table, alias.unwrap_or(&name.name), schema)
-    }
-
-    /// A view is its query, which sees no name of the query around it.
-    fn view(&self, view: super::ViewQuery, name: &str, alias: Option<&str>) -> Result<Source, SqlError> {
-        let hidden = self.common_tables.take();
-        let recursions = self.recursions.take();
-        let database = self.database.replace(Some(view.database));
-        let bound = self.deeper(|| self.query(&view.query, None));
-        self.common_tables.replace(hidden);
-        self.recursions.replace(recursions);
-        self.database.replace(database);
-        let mut source = self.aliased(bound?, alias.unwrap_or(name), view.columns.as_deref())?;
-        if alias.is_none() {
-            for column in &mut source.columns {
-                column.schema = Some(view.schema.clone());
-            }
-        }
-        Ok(source)
-    }
-
-    fn common_table(&self, name: &str) -> Option<(usize, tsql::query::CommonTable)> {
-        let tables = self.common_tables.borrow();
-        let position = tables.iter().rposition(|table| same_name(&table.name, name))?;
-        Some((position, tables.get(position)?.clone()))
     }
 
     /// A table's rows under fresh names.
@@ -316,38 +157,205 @@ impl Binder<'_> {
         }
         self.select_over(source, items)
     }
+}
 
-    /// A query's rows under an alias.
-    fn aliased(&self, bound: BoundQuery, alias: &str, names: Option<&[String]>) -> Result<Source, SqlError> {
-        if let Some(names) = names
-            && names.len() != bound.columns.len()
-        {
-            let (number, than) =
-                if bound.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
-            let text = format!("'{alias}' has {than} columns than were specified in the column list.");
-            return Err(SqlError::new(number, 16, 1, text));
-        }
-        let plan_names: Vec<String> =
-            bound.plan.schema().fields().iter().map(|field| field.name().clone()).collect();
-        let mut columns = Vec::with_capacity(plan_names.len());
-        for (index, (mut output, plan_name)) in bound.columns.into_iter().zip(plan_names).enumerate() {
-            if let Some(name) = names.and_then(|names| names.get(index)) {
-                output.name = name.clone();
-            }
-            if output.name.is_empty() {
-                return Err(SqlError::new(
-                    8155,
-                    16,
-                    2,
-                    format!("No column name was specified for column {} of '{alias}'.", index + 1),
-                ));
-            }
-            let value = Typed::new(reference(&plan_name), output.sql_type.clone(), output.nullable)
-                .with_collation(output.collation);
-            columns.push(ScopeColumn { table: Some(alias.to_string()), schema: None, output, value });
-        }
-        Ok(Source { plan: bound.plan, columns })
+/// A join if the right side does not look at the left one; else the right side is run for each row.
+fn applied(
+    binder: &Binder<'_>,
+    left: Source,
+    right: &TableSource,
+    kind: JoinKind,
+    parent: Option<&Scope<'_>>,
+) -> Result<Source, SqlError> {
+    let scope = Scope::of(left.columns.clone(), parent);
+    let right = binder.source(right, Some(&scope))?;
+    let outer = kind == JoinKind::OuterApply;
+    let used = outer_names(&right.plan).map_err(plan_error)?;
+    let looks_left = left.plan.schema().fields().iter().any(|field| used.contains(field.name()));
+    if !looks_left {
+        let kind = if outer { JoinKind::Left } else { JoinKind::Cross };
+        return join(left, right, kind, Some(truth(true)));
     }
+    let apply_kind = if outer { ApplyKind::Outer } else { ApplyKind::Cross };
+    let table = ApplyTable::new(left.plan, right.plan, apply_kind).map_err(plan_error)?;
+    let plan = table.into_plan(&binder.fresh()).map_err(plan_error)?;
+    let mut columns = left.columns;
+    columns.extend(right.columns.into_iter().map(|mut column| {
+        column.value.nullable |= outer;
+        column.output.nullable |= outer;
+        // What is constant on the right side is not so for a row that has none.
+        column.value.constant = column.value.constant.filter(|_| !outer);
+        column
+    }));
+    Ok(Source { plan, columns })
+}
+
+fn function_source(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    arguments: &[Ast],
+    shape: &[JsonColumn],
+    alias: Option<&str>,
+    names: Option<&[String]>,
+    parent: Option<&Scope<'_>>,
+) -> Result<Source, SqlError> {
+    let scope = Scope::of(Vec::new(), parent);
+    let is_default = |argument: &Ast| matches!(argument, Ast::Variable(name) if name == DEFAULT_ARGUMENT);
+    let null = Ast::Literal(Literal::Null);
+    let mut values = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        values.push(binder.value(if is_default(argument) { &null } else { argument }, &scope)?);
+    }
+    let mut function = match functions::table_function(name, &values, shape)? {
+        Some(function) => function,
+        None => binder.environment.table_function(name)?,
+    };
+    for (index, _) in arguments.iter().enumerate().filter(|(_, argument)| is_default(argument)) {
+        if let Some((Some(default), value)) = function.defaults.get(index).zip(values.get_mut(index)) {
+            *value = binder.value(default, &scope)?;
+        }
+    }
+    for (column, name) in function.columns.iter_mut().zip(names.into_iter().flatten()) {
+        column.name.clone_from(name);
+    }
+    let (mut exprs, mut types) = (Vec::new(), Vec::new());
+    if let Some((name, parameters)) = &function.parameters {
+        check_count(name, parameters.len(), arguments.len())?;
+    }
+    for (index, mut value) in values.into_iter().enumerate() {
+        if let Some((_, parameters)) = &function.parameters
+            && let Some(sql_type) = parameters.get(index)
+        {
+            value = value.cast(sql_type)?;
+        }
+        exprs.push(value.expr);
+        types.push(value.sql_type);
+    }
+    let columns = function.columns.clone();
+    let provider = Arc::new(FunctionTable::new(function, exprs, types));
+    binder.scan(BoundTable { columns, provider }, alias.unwrap_or(&name.name), name.schema.clone())
+}
+
+fn named_source(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    alias: Option<&str>,
+    hints: TableHints,
+) -> Result<Source, SqlError> {
+    if name.schema.is_none()
+        && let Some(table) = binder.work_table(&name.name)
+    {
+        return binder.scan(table, alias.unwrap_or(&name.name), None);
+    }
+    let common = match (&name.schema, &name.database) {
+        (None, None) => find_common_table(binder, &name.name),
+        _ => None,
+    };
+    if let Some((position, table)) = common {
+        // A common table sees only those before it; seeing itself would be recursion.
+        refuse_order(&table.query)?;
+        let hidden = binder.common_tables.borrow_mut().split_off(position);
+        let outer = binder.hints.replace(hints.with(binder.hints.get()));
+        let bound = match recursion_of(&table) {
+            Some(parts) => binder.deeper(|| binder.recursive(&table, parts)),
+            None => binder.deeper(|| binder.query(&table.query, None)),
+        };
+        binder.hints.set(outer);
+        binder.common_tables.borrow_mut().extend(hidden);
+        let bound = bound.map_err(|error| {
+            let itself = error.number == 208 && error.message.contains(&format!("'{}'", table.name));
+            if itself { not_recursive(&table.name) } else { error }
+        })?;
+        return aliased(bound, alias.unwrap_or(&table.name), table.columns.as_deref());
+    }
+    let database = binder.database.borrow().clone().filter(|_| !(name.is_temporary() || name.is_variable()));
+    let own;
+    let name = match database {
+        Some(database) if name.database.is_none() => {
+            own = ObjectName { database: Some(database), ..name.clone() };
+            &own
+        }
+        _ => name,
+    };
+    let hints = hints.with(binder.hints.get());
+    let table = match binder.environment.table(name, hints) {
+        Ok(table) => table,
+        Err(error) if error.number == 208 => match binder.environment.view_query(name)? {
+            Some(view) => {
+                let outer = binder.hints.replace(hints);
+                let source = view_source(binder, view, &name.name, alias);
+                binder.hints.set(outer);
+                return source;
+            }
+            None => return Err(error),
+        },
+        Err(error) => return Err(error),
+    };
+    let schema = match alias {
+        Some(alias) => own_schema(name, alias, &table),
+        None => Some(name.schema.clone().unwrap_or_else(|| "dbo".into())),
+    };
+    binder.scan(table, alias.unwrap_or(&name.name), schema)
+}
+
+/// A view is its query, which sees no name of the query around it.
+fn view_source(
+    binder: &Binder<'_>,
+    view: super::ViewQuery,
+    name: &str,
+    alias: Option<&str>,
+) -> Result<Source, SqlError> {
+    let hidden = binder.common_tables.take();
+    let recursions = binder.recursions.take();
+    let database = binder.database.replace(Some(view.database));
+    let bound = binder.deeper(|| binder.query(&view.query, None));
+    binder.common_tables.replace(hidden);
+    binder.recursions.replace(recursions);
+    binder.database.replace(database);
+    let mut source = aliased(bound?, alias.unwrap_or(name), view.columns.as_deref())?;
+    if alias.is_none() {
+        for column in &mut source.columns {
+            column.schema = Some(view.schema.clone());
+        }
+    }
+    Ok(source)
+}
+
+fn find_common_table(binder: &Binder<'_>, name: &str) -> Option<(usize, tsql::query::CommonTable)> {
+    let tables = binder.common_tables.borrow();
+    let position = tables.iter().rposition(|table| same_name(&table.name, name))?;
+    Some((position, tables.get(position)?.clone()))
+}
+
+/// A query's rows under an alias.
+fn aliased(bound: BoundQuery, alias: &str, names: Option<&[String]>) -> Result<Source, SqlError> {
+    if let Some(names) = names
+        && names.len() != bound.columns.len()
+    {
+        let (number, than) = if bound.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
+        let text = format!("'{alias}' has {than} columns than were specified in the column list.");
+        return Err(SqlError::new(number, 16, 1, text));
+    }
+    let plan_names: Vec<String> =
+        bound.plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let mut columns = Vec::with_capacity(plan_names.len());
+    for (index, (mut output, plan_name)) in bound.columns.into_iter().zip(plan_names).enumerate() {
+        if let Some(name) = names.and_then(|names| names.get(index)) {
+            output.name = name.clone();
+        }
+        if output.name.is_empty() {
+            return Err(SqlError::new(
+                8155,
+                16,
+                2,
+                format!("No column name was specified for column {} of '{alias}'.", index + 1),
+            ));
+        }
+        let value = Typed::new(reference(&plan_name), output.sql_type.clone(), output.nullable)
+            .with_collation(output.collation);
+        columns.push(ScopeColumn { table: Some(alias.to_string()), schema: None, output, value });
+    }
+    Ok(Source { plan: bound.plan, columns })
 }
 
 /// Errors: 313 and 8144 for a call of a user's function with another number of arguments than it has parameters.

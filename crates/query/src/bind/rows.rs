@@ -60,16 +60,16 @@ impl Binder<'_> {
             Some(batch) => {
                 let schema = batch.schema();
                 let provider = MemoryTable::provider(&schema, vec![batch]).map_err(plan_error)?;
-                self.listed(provider, &schema)?
+                listed_table(self, provider, &schema)?
             }
             None if by_column.iter().flat_map(|(values, _)| values).all(stands_alone) => {
                 let schema = schema_of(&by_column);
                 let exprs =
                     by_column.into_iter().map(|(values, _)| values.into_iter().map(|value| value.expr));
                 let table = RowList::new(Arc::clone(&schema), exprs.map(Iterator::collect).collect());
-                self.listed(Arc::new(table), &schema)?
+                listed_table(self, Arc::new(table), &schema)?
             }
-            None => self.joined_rows(&by_column, rows.len())?,
+            None => joined_rows(self, &by_column, rows.len())?,
         };
         Ok(BoundQuery { plan, columns })
     }
@@ -84,36 +84,40 @@ impl Binder<'_> {
             }
         }
     }
+}
 
-    /// A table's columns under fresh names.
-    fn listed(
-        &self,
-        provider: Arc<dyn datafusion::catalog::TableProvider>,
-        schema: &Schema,
-    ) -> Result<LogicalPlan, SqlError> {
-        let exprs = schema.fields().iter().map(|field| reference(field.name()).alias(self.fresh()));
-        LogicalPlanBuilder::scan(self.fresh(), provider_as_source(provider), None)
-            .and_then(|scan| scan.project(exprs.collect::<Vec<_>>()))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)
+/// A table's columns under fresh names.
+fn listed_table(
+    binder: &Binder<'_>,
+    provider: Arc<dyn datafusion::catalog::TableProvider>,
+    schema: &Schema,
+) -> Result<LogicalPlan, SqlError> {
+    let exprs = schema.fields().iter().map(|field| reference(field.name()).alias(binder.fresh()));
+    LogicalPlanBuilder::scan(binder.fresh(), provider_as_source(provider), None)
+        .and_then(|scan| scan.project(exprs.collect::<Vec<_>>()))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)
+}
+
+/// Rows with subqueries, or that look at the query around them: one SELECT a row.
+fn joined_rows(
+    binder: &Binder<'_>,
+    by_column: &[(Vec<Typed>, SqlType)],
+    rows: usize,
+) -> Result<LogicalPlan, SqlError> {
+    let names: Vec<String> = by_column.iter().map(|_| binder.fresh()).collect();
+    let mut inputs = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let exprs = by_column
+            .iter()
+            .zip(&names)
+            .filter_map(|((values, _), name)| Some(values.get(row)?.expr.clone().alias(name)));
+        let one = LogicalPlanBuilder::empty(true).project(exprs.collect::<Vec<_>>());
+        inputs.push(Arc::new(one.and_then(LogicalPlanBuilder::build).map_err(plan_error)?));
     }
-
-    /// Rows with subqueries, or that look at the query around them: one SELECT a row.
-    fn joined_rows(&self, by_column: &[(Vec<Typed>, SqlType)], rows: usize) -> Result<LogicalPlan, SqlError> {
-        let names: Vec<String> = by_column.iter().map(|_| self.fresh()).collect();
-        let mut inputs = Vec::with_capacity(rows);
-        for row in 0..rows {
-            let exprs = by_column
-                .iter()
-                .zip(&names)
-                .filter_map(|((values, _), name)| Some(values.get(row)?.expr.clone().alias(name)));
-            let one = LogicalPlanBuilder::empty(true).project(exprs.collect::<Vec<_>>());
-            inputs.push(Arc::new(one.and_then(LogicalPlanBuilder::build).map_err(plan_error)?));
-        }
-        match inputs.len() {
-            1 => Ok(inputs.pop().map_or_else(LogicalPlan::default, Arc::unwrap_or_clone)),
-            _ => Union::try_new_with_loose_types(inputs).map(LogicalPlan::Union).map_err(plan_error),
-        }
+    match inputs.len() {
+        1 => Ok(inputs.pop().map_or_else(LogicalPlan::default, Arc::unwrap_or_clone)),
+        _ => Union::try_new_with_loose_types(inputs).map(LogicalPlan::Union).map_err(plan_error),
     }
 }
 

@@ -78,140 +78,20 @@ impl Binder<'_> {
         if query.max_recursion.is_some() {
             self.max_recursion.set(query.max_recursion);
         }
-        let result = self.query_inside(query, parent);
+        let result = query_within(self, query, parent);
         self.common_tables.borrow_mut().truncate(before);
         result
-    }
-
-    fn query_inside(&self, query: &Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
-        let bound = match &query.body {
-            QueryBody::Select(select) => return self.select(select, query, parent),
-            body => self.body(body, parent)?,
-        };
-        // Above a set operator only output columns can be ordered by: by name, or as the first SELECT writes them.
-        let mut sorts = Vec::new();
-        for item in &query.order_by {
-            let position = self.output_position(item, &bound.columns, &[])?;
-            let position = position.or_else(|| position_in_list(&item.expr, &query.body)).ok_or_else(|| {
-                SqlError::new(
-                    104,
-                    16,
-                    1,
-                    "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.",
-                )
-            })?;
-            sorts.push(self.sort_of(&output_values(&bound), position, item)?);
-        }
-        let Some(clause) = query.for_clause.as_deref() else {
-            let plan = self.ordered(bound.plan, sorts, None, query)?;
-            return Ok(BoundQuery { plan, columns: bound.columns });
-        };
-        let texts = bound
-            .columns
-            .iter()
-            .map(|column| TextColumn {
-                name: column.name.clone(),
-                sql_type: column.sql_type.clone(),
-                table: None,
-                nested: false,
-            })
-            .collect();
-        let plan = self.ordered(bound.plan, sorts.clone(), None, query)?;
-        let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
-        self.as_text(clause, plan, &names, texts, sorts)
     }
 
     pub(super) fn body(&self, body: &QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery, SqlError> {
         match body {
             QueryBody::Select(select) => {
                 let plain = Query::of(QueryBody::Select(select.clone()));
-                self.select(select, &plain, parent)
+                bound_select(self, select, &plain, parent)
             }
             QueryBody::Nested(query) => self.deeper(|| self.query(query, parent)),
             QueryBody::Set { .. } => self.deeper(|| self.combined(body, parent)),
         }
-    }
-
-    fn select(
-        &self,
-        select: &Select,
-        query: &Query,
-        parent: Option<&Scope<'_>>,
-    ) -> Result<BoundQuery, SqlError> {
-        self.count_select()?;
-        let source = self.from(&select.from, parent)?;
-        let (plain_windows, wanted) = (Windows::default(), Cell::new(false));
-        let mut scope = Scope::of(source.columns, parent);
-        let mut plan = source.plan;
-        scope.inner_aggregates = InnerAggregates::Refused;
-        if let Some(filter) = &select.filter {
-            let filter = self.condition(filter, &scope)?;
-            plan = LogicalPlanBuilder::from(plan)
-                .filter(filter)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(plan_error)?;
-        }
-        let aggregated = !select.group_by.is_empty()
-            || select.grouping_sets.is_some()
-            || select.having.is_some()
-            || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_own_aggregate(expr, &scope)))
-            || query.order_by.iter().any(|item| has_own_aggregate(&item.expr, &scope));
-        if !aggregated {
-            scope.windows = Some(&plain_windows);
-            scope.inner_aggregates = InnerAggregates::Group(&wanted);
-            let bound = self.list_and_order(select, query, &scope);
-            // Unless an aggregate in a subquery makes it a grouped query.
-            if !wanted.get() {
-                let (items, hidden) = bound?;
-                return self.finish(select, query, plan, items, hidden, &plain_windows);
-            }
-            scope.windows = None;
-        }
-        let windows = Windows::default();
-        let sets = select.grouping_sets.as_deref().filter(|_| !select.group_by.is_empty());
-        let mut keys = self.group_keys(&select.group_by, &scope)?;
-        for (_, above) in keys.iter_mut().filter(|_| sets.is_some()) {
-            above.nullable = true;
-        }
-        let set_column = sets.map(|_| self.fresh());
-        let grouping = Grouping { below: &scope, keys, aggregates: RefCell::new(Vec::new()), set_column };
-        let mut above = Scope::of(Vec::new(), parent);
-        above.columns = above_columns(&scope, &grouping);
-        above.grouping = Some(&grouping);
-        let having = match &select.having {
-            Some(having) => Some(self.condition(having, &above)?),
-            None => None,
-        };
-        above.windows = Some(&windows);
-        let items = self.items(&select.items, &above)?;
-        let hidden = self.order_values(query, &items, &above)?;
-        let plan = self.grouped_plan(plan, &grouping, sets)?;
-        let mut builder = LogicalPlanBuilder::from(plan);
-        if let Some(having) = having {
-            builder = builder.filter(having).map_err(plan_error)?;
-        }
-        let plan = builder.build().map_err(plan_error)?;
-        self.finish(select, query, plan, items, hidden, &windows)
-    }
-
-    /// The grouped expressions, and what will stand for each.
-    fn group_keys(&self, group_by: &[Ast], scope: &Scope<'_>) -> Result<Vec<(Typed, Typed)>, SqlError> {
-        let mut keys = Vec::with_capacity(group_by.len());
-        for expr in group_by {
-            if matches!(expr, Ast::Literal(_) | Ast::Variable(_)) {
-                return Err(SqlError::new(
-                    164,
-                    15,
-                    1,
-                    "Each GROUP BY expression must contain at least one column that is not an outer reference.",
-                ));
-            }
-            let below = self.value(expr, scope)?;
-            let name = self.fresh();
-            let above = Typed { expr: reference(&name), constant: None, ..below.clone() };
-            keys.push((below, above));
-        }
-        Ok(keys)
     }
 
     /// A select list over one source, without anything else.
@@ -223,339 +103,7 @@ impl Binder<'_> {
         let scope = Scope::of(source.columns, None);
         let select = Select { items: items.to_vec(), ..Select::default() };
         let query = Query::select(Select::default());
-        self.project(&select, &query, source.plan, &scope, &Windows::default())
-    }
-
-    fn project(
-        &self,
-        select: &Select,
-        query: &Query,
-        plan: LogicalPlan,
-        scope: &Scope<'_>,
-        windows: &Windows,
-    ) -> Result<BoundQuery, SqlError> {
-        let (items, hidden) = self.list_and_order(select, query, scope)?;
-        self.finish(select, query, plan, items, hidden, windows)
-    }
-
-    /// The select list, and what ORDER BY has beside it.
-    fn list_and_order(
-        &self,
-        select: &Select,
-        query: &Query,
-        scope: &Scope<'_>,
-    ) -> Result<(Vec<Item>, Order), SqlError> {
-        let items = self.items(&select.items, scope)?;
-        let hidden = self.order_values(query, &items, scope)?;
-        Ok((items, hidden))
-    }
-
-    fn items(&self, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {
-        let mut bound = Vec::with_capacity(items.len());
-        for item in items {
-            match item {
-                SelectItem::Wildcard(qualifier) => {
-                    if !qualifier.is_empty() && !scope.has_table(qualifier) {
-                        return Err(SqlError::new(
-                            107,
-                            15,
-                            1,
-                            format!(
-                                "The column prefix '{}' does not match with a table name or alias name used in the query.",
-                                qualifier.join(".")
-                            ),
-                        ));
-                    }
-                    if scope.columns.is_empty() && scope.grouping.is_none() {
-                        return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
-                    }
-                    for column in scope.columns.iter().filter(|column| column.is_of(qualifier)) {
-                        bound.push(Item {
-                            value: column.value.clone(),
-                            output: column.output.clone(),
-                            written: None,
-                            table: column.table.clone(),
-                        });
-                    }
-                    if let Some(grouping) = scope.grouping
-                        && let Some(column) = grouping.below.columns.iter().find(|column| {
-                            !grouping.keys.iter().any(|(below, _)| below.expr == column.value.expr)
-                        })
-                    {
-                        let table = column.table.clone().unwrap_or_default();
-                        return Err(SqlError::not_grouped(&format!("{table}.{}", column.output.name)));
-                    }
-                }
-                SelectItem::Value { expr, alias } => bound.push(self.item(expr, alias.as_deref(), scope)?),
-                SelectItem::Assign { expr, .. } => bound.push(self.item(expr, None, scope)?),
-            }
-        }
-        Ok(bound)
-    }
-
-    fn item(&self, expr: &Ast, alias: Option<&str>, scope: &Scope<'_>) -> Result<Item, SqlError> {
-        let value = self.value(expr, scope)?;
-        let name = alias.map_or_else(|| natural_name(expr), str::to_string);
-        let base = match expr {
-            Ast::Column(parts) => scope.resolve(parts).ok().map(|(_, output)| output),
-            _ => None,
-        };
-        let output = match base {
-            // `$IDENTITY` and `$ROWGUID` stand for the column's own name.
-            Some(base) if alias.is_none() && name.starts_with('$') && base.name != name => {
-                OutputColumn { nullable: value.nullable, ..base }
-            }
-            Some(base) => OutputColumn { name, nullable: value.nullable, ..base },
-            None => OutputColumn {
-                collation: value.collation,
-                ..OutputColumn::expression(name, value.sql_type.clone(), value.nullable)
-            },
-        };
-        let table = match expr {
-            Ast::Column(parts) => scope.table_of(parts),
-            _ => None,
-        };
-        Ok(Item { value, output, written: Some(expr.clone()), table })
-    }
-
-    /// The ORDER BY items: a position in the select list, or a value of its own.
-    fn order_values(
-        &self,
-        query: &Query,
-        items: &[Item],
-        scope: &Scope<'_>,
-    ) -> Result<Vec<Result<usize, Typed>>, SqlError> {
-        let outputs: Vec<OutputColumn> = items.iter().map(|item| item.output.clone()).collect();
-        query
-            .order_by
-            .iter()
-            .map(|item| match self.output_position(item, &outputs, items)? {
-                Some(position) => Ok(Ok(position)),
-                None => Ok(Err(self.value(&item.expr, scope)?)),
-            })
-            .collect()
-    }
-
-    /// The output column that an ORDER BY item names: by position, by alias, or by being written the same.
-    fn output_position(
-        &self,
-        item: &OrderItem,
-        outputs: &[OutputColumn],
-        items: &[Item],
-    ) -> Result<Option<usize>, SqlError> {
-        match &item.expr {
-            Ast::Literal(Literal::Integer(digits)) => {
-                let position = digits.parse::<usize>().unwrap_or(0);
-                if (1..=outputs.len()).contains(&position) {
-                    return Ok(Some(position - 1));
-                }
-                Err(SqlError::new(
-                    108,
-                    16,
-                    1,
-                    format!(
-                        "The ORDER BY position number {digits} is out of range of the number of items in the select list."
-                    ),
-                ))
-            }
-            Ast::Column(parts) if parts.len() == 1 => {
-                let name = parts.first().map_or("", String::as_str);
-                let mut matches =
-                    outputs.iter().enumerate().filter(|(_, output)| same_name(&output.name, name));
-                let found = matches.next();
-                if let Some((first, _)) = found
-                    && matches.any(|(other, _)| match (items.get(first), items.get(other)) {
-                        (Some(one), Some(two)) => one.value.expr != two.value.expr,
-                        _ => true,
-                    })
-                {
-                    return Err(SqlError::ambiguous_column(name));
-                }
-                Ok(found.map(|(position, _)| position))
-            }
-            other => Ok(items.iter().position(|item| item.written.as_ref() == Some(other))),
-        }
-    }
-
-    fn finish(
-        &self,
-        select: &Select,
-        query: &Query,
-        plan: LogicalPlan,
-        items: Vec<Item>,
-        order: Vec<Result<usize, Typed>>,
-        windows: &Windows,
-    ) -> Result<BoundQuery, SqlError> {
-        let mut builder = windows.input(plan)?;
-        let window_exprs = windows.exprs.borrow();
-        for (name, expr) in window_exprs.iter() {
-            builder = builder.window([expr.clone().alias(name)]).map_err(plan_error)?;
-        }
-        let mut names = Vec::with_capacity(items.len());
-        let mut exprs = Vec::with_capacity(items.len());
-        for item in &items {
-            let name = self.fresh();
-            exprs.push(item.value.expr.clone().alias(&name));
-            names.push(name);
-        }
-        let text_columns = query.for_clause.as_deref().map(|clause| text_columns(clause, &items));
-        let columns: Vec<OutputColumn> = items.into_iter().map(|item| item.output).collect();
-        let mut sort_values = Vec::with_capacity(order.len());
-        for target in order {
-            sort_values.push(match target {
-                Ok(position) => Ok(position),
-                Err(_) if select.distinct => {
-                    return Err(SqlError::new(
-                        145,
-                        15,
-                        1,
-                        "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.",
-                    ));
-                }
-                Err(value) => {
-                    let name = self.fresh();
-                    exprs.push(value.expr.clone().alias(&name));
-                    Err(Typed { expr: reference(&name), constant: None, ..value })
-                }
-            });
-        }
-        let visible = names.len();
-        let wide = exprs.len() > visible;
-        let plan = builder.project(exprs).and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
-        let mut bound = BoundQuery { plan, columns };
-        if select.distinct {
-            bound = self.distinct(bound)?;
-        }
-        let values = output_values(&bound);
-        let mut sorts = Vec::with_capacity(sort_values.len());
-        for (target, item) in sort_values.into_iter().zip(&query.order_by) {
-            sorts.push(match target {
-                Ok(position) => self.sort_of(&values, position, item)?,
-                Err(value) => sort(&value, item)?,
-            });
-        }
-        let top = match &select.top {
-            Some(top) if top.percent || top.with_ties => {
-                bound.plan = self.limited(bound.plan, &sorts, top)?;
-                None
-            }
-            Some(top) => Some(self.row_count(&top.count, 1060, TOP_COUNT)?),
-            None => None,
-        };
-        let order = if text_columns.is_some() { sorts.clone() } else { Vec::new() };
-        bound.plan = self.ordered(bound.plan, sorts, top, query)?;
-        if let (Some(clause), Some(columns)) = (query.for_clause.as_deref(), text_columns) {
-            // DISTINCT may have made other names.
-            let names: Vec<String> =
-                bound.plan.schema().fields().iter().take(visible).map(|field| field.name().clone()).collect();
-            return self.as_text(clause, bound.plan, &names, columns, order);
-        }
-        if wide {
-            bound.plan = LogicalPlanBuilder::from(bound.plan)
-                .project(names.iter().map(|name| reference(name)))
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(plan_error)?;
-        }
-        Ok(bound)
-    }
-
-    fn sort_of(
-        &self,
-        values: &[(Typed, OutputColumn)],
-        position: usize,
-        item: &OrderItem,
-    ) -> Result<Sort, SqlError> {
-        let (value, _) =
-            values.get(position).ok_or_else(|| SqlError::internal("an ORDER BY item without a column"))?;
-        sort(value, item)
-    }
-
-    /// ORDER BY, then TOP or OFFSET and FETCH.
-    fn ordered(
-        &self,
-        plan: LogicalPlan,
-        sorts: Vec<Sort>,
-        top: Option<usize>,
-        query: &Query,
-    ) -> Result<LogicalPlan, SqlError> {
-        let mut builder = LogicalPlanBuilder::from(plan);
-        if !sorts.is_empty() {
-            builder = builder.sort(sorts).map_err(plan_error)?;
-        }
-        if let Some(top) = top {
-            builder = builder.limit(0, Some(top)).map_err(plan_error)?;
-        }
-        if let Some(offset) = &query.offset {
-            let text = "The offset specified in a OFFSET clause must be an integer.";
-            let skip = self.row_count(offset, 10743, text)?;
-            let fetch = match &query.fetch {
-                Some(fetch) => Some(self.row_count(fetch, 10743, text)?),
-                None => None,
-            };
-            builder = builder.limit(skip, fetch).map_err(plan_error)?;
-        }
-        builder.build().map_err(plan_error)
-    }
-
-    /// TOP … PERCENT and TOP … WITH TIES: each row gets its place, and the number of rows, beside it.
-    ///
-    /// Errors: 1031 for a percentage beyond 100, 1062 for WITH TIES without an order.
-    fn limited(&self, plan: LogicalPlan, sorts: &[Sort], top: &Top) -> Result<LogicalPlan, SqlError> {
-        if top.with_ties && sorts.is_empty() {
-            let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
-            return Err(SqlError::new(1062, 15, 1, text));
-        }
-        let columns = plan.schema().columns();
-        let (place, count) = (self.fresh(), self.fresh());
-        let function = if top.with_ties {
-            datafusion::functions_window::rank::rank_udwf()
-        } else {
-            datafusion::functions_window::row_number::row_number_udwf()
-        };
-        let places = window(WindowFunctionDefinition::WindowUDF(function), Vec::new(), sorts.to_vec());
-        let counts = window(
-            WindowFunctionDefinition::AggregateUDF(datafusion::functions_aggregate::count::count_udaf()),
-            vec![lit(1_i64)],
-            Vec::new(),
-        );
-        let limit = if top.percent {
-            let percent = self.value(&top.count, &Scope::empty())?.cast(&SqlType::Float)?;
-            let Some(Datum::Float(percent)) = constant_of(&percent)? else {
-                return Err(SqlError::unsupported("A TOP … PERCENT that a query computes"));
-            };
-            if !(0.0..=100.0).contains(&percent) {
-                return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
-            }
-            let count = Typed::new(reference(&count), SqlType::BigInt, false);
-            let name = format!("top_percent_{percent}");
-            call(&name, vec![count], SqlType::BigInt, move |arguments| {
-                let rows = arguments.first().and_then(Datum::as_int).unwrap_or(0);
-                Ok(Datum::Int((rows as f64 * percent / 100.0).ceil() as i64))
-            })
-            .expr
-        } else {
-            lit(self.row_count(&top.count, 1060, TOP_COUNT)? as i64)
-        };
-        let place_value =
-            datafusion::logical_expr::cast(reference(&place), arrow::datatypes::DataType::Int64);
-        LogicalPlanBuilder::from(plan)
-            .window([places.alias(&place)])
-            .and_then(|builder| builder.window([counts.alias(&count)]))
-            .and_then(|builder| builder.filter(place_value.lt_eq(limit)))
-            .and_then(|builder| builder.project(columns.into_iter().map(Expr::Column)))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)
-    }
-
-    fn row_count(&self, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
-        let value = self.value(expr, &Scope::empty())?.cast(&SqlType::BigInt)?;
-        match constant_of(&value)? {
-            Some(Datum::Int(rows)) => usize::try_from(rows).map_err(|_| {
-                SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")
-            }),
-            Some(_) => Err(SqlError::new(number, 15, 1, text)),
-            None => Err(SqlError::unsupported("A TOP or OFFSET that a query computes")),
-        }
+        projected(self, &select, &query, source.plan, &scope, &Windows::default())
     }
 
     /// One row of each kind, by key.
@@ -630,6 +178,469 @@ impl Binder<'_> {
         let plan =
             LogicalPlanBuilder::from(bound.plan).filter(lit(false)).and_then(LogicalPlanBuilder::build);
         Ok(BoundQuery { plan: plan.map_err(plan_error)?, columns: bound.columns })
+    }
+}
+
+fn query_within(
+    binder: &Binder<'_>,
+    query: &Query,
+    parent: Option<&Scope<'_>>,
+) -> Result<BoundQuery, SqlError> {
+    let bound = match &query.body {
+        QueryBody::Select(select) => return bound_select(binder, select, query, parent),
+        body => binder.body(body, parent)?,
+    };
+    // Above a set operator only output columns can be ordered by: by name, or as the first SELECT writes them.
+    let mut sorts = Vec::new();
+    for item in &query.order_by {
+        let position = output_position(item, &bound.columns, &[])?;
+        let position = position.or_else(|| position_in_list(&item.expr, &query.body)).ok_or_else(|| {
+            SqlError::new(
+                104,
+                16,
+                1,
+                "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.",
+            )
+        })?;
+        sorts.push(sort_of(&output_values(&bound), position, item)?);
+    }
+    let Some(clause) = query.for_clause.as_deref() else {
+        let plan = ordered(binder, bound.plan, sorts, None, query)?;
+        return Ok(BoundQuery { plan, columns: bound.columns });
+    };
+    let texts = bound
+        .columns
+        .iter()
+        .map(|column| TextColumn {
+            name: column.name.clone(),
+            sql_type: column.sql_type.clone(),
+            table: None,
+            nested: false,
+        })
+        .collect();
+    let plan = ordered(binder, bound.plan, sorts.clone(), None, query)?;
+    let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+    binder.as_text(clause, plan, &names, texts, sorts)
+}
+
+fn bound_select(
+    binder: &Binder<'_>,
+    select: &Select,
+    query: &Query,
+    parent: Option<&Scope<'_>>,
+) -> Result<BoundQuery, SqlError> {
+    binder.count_select()?;
+    let source = binder.from(&select.from, parent)?;
+    let (plain_windows, wanted) = (Windows::default(), Cell::new(false));
+    let mut scope = Scope::of(source.columns, parent);
+    let mut plan = source.plan;
+    scope.inner_aggregates = InnerAggregates::Refused;
+    if let Some(filter) = &select.filter {
+        let filter = binder.condition(filter, &scope)?;
+        plan = LogicalPlanBuilder::from(plan)
+            .filter(filter)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+    }
+    let aggregated = !select.group_by.is_empty()
+        || select.grouping_sets.is_some()
+        || select.having.is_some()
+        || select.items.iter().any(|item| matches!(item, SelectItem::Value { expr, .. } | SelectItem::Assign { expr, .. } if has_own_aggregate(expr, &scope)))
+        || query.order_by.iter().any(|item| has_own_aggregate(&item.expr, &scope));
+    if !aggregated {
+        scope.windows = Some(&plain_windows);
+        scope.inner_aggregates = InnerAggregates::Group(&wanted);
+        let bound = list_and_order(binder, select, query, &scope);
+        // Unless an aggregate in a subquery makes it a grouped query.
+        if !wanted.get() {
+            let (items, hidden) = bound?;
+            return finished(binder, select, query, plan, items, hidden, &plain_windows);
+        }
+        scope.windows = None;
+    }
+    let windows = Windows::default();
+    let sets = select.grouping_sets.as_deref().filter(|_| !select.group_by.is_empty());
+    let mut keys = group_keys(binder, &select.group_by, &scope)?;
+    for (_, above) in keys.iter_mut().filter(|_| sets.is_some()) {
+        above.nullable = true;
+    }
+    let set_column = sets.map(|_| binder.fresh());
+    let grouping = Grouping { below: &scope, keys, aggregates: RefCell::new(Vec::new()), set_column };
+    let mut above = Scope::of(Vec::new(), parent);
+    above.columns = above_columns(&scope, &grouping);
+    above.grouping = Some(&grouping);
+    let having = match &select.having {
+        Some(having) => Some(binder.condition(having, &above)?),
+        None => None,
+    };
+    above.windows = Some(&windows);
+    let items = bound_items(binder, &select.items, &above)?;
+    let hidden = order_values(binder, query, &items, &above)?;
+    let plan = binder.grouped_plan(plan, &grouping, sets)?;
+    let mut builder = LogicalPlanBuilder::from(plan);
+    if let Some(having) = having {
+        builder = builder.filter(having).map_err(plan_error)?;
+    }
+    let plan = builder.build().map_err(plan_error)?;
+    finished(binder, select, query, plan, items, hidden, &windows)
+}
+
+/// The grouped expressions, and what will stand for each.
+fn group_keys(
+    binder: &Binder<'_>,
+    group_by: &[Ast],
+    scope: &Scope<'_>,
+) -> Result<Vec<(Typed, Typed)>, SqlError> {
+    let mut keys = Vec::with_capacity(group_by.len());
+    for expr in group_by {
+        if matches!(expr, Ast::Literal(_) | Ast::Variable(_)) {
+            return Err(SqlError::new(
+                164,
+                15,
+                1,
+                "Each GROUP BY expression must contain at least one column that is not an outer reference.",
+            ));
+        }
+        let below = binder.value(expr, scope)?;
+        let name = binder.fresh();
+        let above = Typed { expr: reference(&name), constant: None, ..below.clone() };
+        keys.push((below, above));
+    }
+    Ok(keys)
+}
+
+fn projected(
+    binder: &Binder<'_>,
+    select: &Select,
+    query: &Query,
+    plan: LogicalPlan,
+    scope: &Scope<'_>,
+    windows: &Windows,
+) -> Result<BoundQuery, SqlError> {
+    let (items, hidden) = list_and_order(binder, select, query, scope)?;
+    finished(binder, select, query, plan, items, hidden, windows)
+}
+
+/// The select list, and what ORDER BY has beside it.
+fn list_and_order(
+    binder: &Binder<'_>,
+    select: &Select,
+    query: &Query,
+    scope: &Scope<'_>,
+) -> Result<(Vec<Item>, Order), SqlError> {
+    let items = bound_items(binder, &select.items, scope)?;
+    let hidden = order_values(binder, query, &items, scope)?;
+    Ok((items, hidden))
+}
+
+fn bound_items(binder: &Binder<'_>, items: &[SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>, SqlError> {
+    let mut bound = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            SelectItem::Wildcard(qualifier) => {
+                if !qualifier.is_empty() && !scope.has_table(qualifier) {
+                    return Err(SqlError::new(
+                        107,
+                        15,
+                        1,
+                        format!(
+                            "The column prefix '{}' does not match with a table name or alias name used in the query.",
+                            qualifier.join(".")
+                        ),
+                    ));
+                }
+                if scope.columns.is_empty() && scope.grouping.is_none() {
+                    return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
+                }
+                for column in scope.columns.iter().filter(|column| column.is_of(qualifier)) {
+                    bound.push(Item {
+                        value: column.value.clone(),
+                        output: column.output.clone(),
+                        written: None,
+                        table: column.table.clone(),
+                    });
+                }
+                if let Some(grouping) = scope.grouping
+                    && let Some(column) = grouping.below.columns.iter().find(|column| {
+                        !grouping.keys.iter().any(|(below, _)| below.expr == column.value.expr)
+                    })
+                {
+                    let table = column.table.clone().unwrap_or_default();
+                    return Err(SqlError::not_grouped(&format!("{table}.{}", column.output.name)));
+                }
+            }
+            SelectItem::Value { expr, alias } => {
+                bound.push(bound_item(binder, expr, alias.as_deref(), scope)?)
+            }
+            SelectItem::Assign { expr, .. } => bound.push(bound_item(binder, expr, None, scope)?),
+        }
+    }
+    Ok(bound)
+}
+
+fn bound_item(
+    binder: &Binder<'_>,
+    expr: &Ast,
+    alias: Option<&str>,
+    scope: &Scope<'_>,
+) -> Result<Item, SqlError> {
+    let value = binder.value(expr, scope)?;
+    let name = alias.map_or_else(|| natural_name(expr), str::to_string);
+    let base = match expr {
+        Ast::Column(parts) => scope.resolve(parts).ok().map(|(_, output)| output),
+        _ => None,
+    };
+    let output = match base {
+        // `$IDENTITY` and `$ROWGUID` stand for the column's own name.
+        Some(base) if alias.is_none() && name.starts_with('$') && base.name != name => {
+            OutputColumn { nullable: value.nullable, ..base }
+        }
+        Some(base) => OutputColumn { name, nullable: value.nullable, ..base },
+        None => OutputColumn {
+            collation: value.collation,
+            ..OutputColumn::expression(name, value.sql_type.clone(), value.nullable)
+        },
+    };
+    let table = match expr {
+        Ast::Column(parts) => scope.table_of(parts),
+        _ => None,
+    };
+    Ok(Item { value, output, written: Some(expr.clone()), table })
+}
+
+/// The ORDER BY items: a position in the select list, or a value of its own.
+fn order_values(
+    binder: &Binder<'_>,
+    query: &Query,
+    items: &[Item],
+    scope: &Scope<'_>,
+) -> Result<Vec<Result<usize, Typed>>, SqlError> {
+    let outputs: Vec<OutputColumn> = items.iter().map(|item| item.output.clone()).collect();
+    query
+        .order_by
+        .iter()
+        .map(|item| match output_position(item, &outputs, items)? {
+            Some(position) => Ok(Ok(position)),
+            None => Ok(Err(binder.value(&item.expr, scope)?)),
+        })
+        .collect()
+}
+
+/// The output column that an ORDER BY item names: by position, by alias, or by being written the same.
+fn output_position(
+    item: &OrderItem,
+    outputs: &[OutputColumn],
+    items: &[Item],
+) -> Result<Option<usize>, SqlError> {
+    match &item.expr {
+        Ast::Literal(Literal::Integer(digits)) => {
+            let position = digits.parse::<usize>().unwrap_or(0);
+            if (1..=outputs.len()).contains(&position) {
+                return Ok(Some(position - 1));
+            }
+            Err(SqlError::new(
+                108,
+                16,
+                1,
+                format!(
+                    "The ORDER BY position number {digits} is out of range of the number of items in the select list."
+                ),
+            ))
+        }
+        Ast::Column(parts) if parts.len() == 1 => {
+            let name = parts.first().map_or("", String::as_str);
+            let mut matches = outputs.iter().enumerate().filter(|(_, output)| same_name(&output.name, name));
+            let found = matches.next();
+            if let Some((first, _)) = found
+                && matches.any(|(other, _)| match (items.get(first), items.get(other)) {
+                    (Some(one), Some(two)) => one.value.expr != two.value.expr,
+                    _ => true,
+                })
+            {
+                return Err(SqlError::ambiguous_column(name));
+            }
+            Ok(found.map(|(position, _)| position))
+        }
+        other => Ok(items.iter().position(|item| item.written.as_ref() == Some(other))),
+    }
+}
+
+fn finished(
+    binder: &Binder<'_>,
+    select: &Select,
+    query: &Query,
+    plan: LogicalPlan,
+    items: Vec<Item>,
+    order: Vec<Result<usize, Typed>>,
+    windows: &Windows,
+) -> Result<BoundQuery, SqlError> {
+    let mut builder = windows.input(plan)?;
+    let window_exprs = windows.exprs.borrow();
+    for (name, expr) in window_exprs.iter() {
+        builder = builder.window([expr.clone().alias(name)]).map_err(plan_error)?;
+    }
+    let mut names = Vec::with_capacity(items.len());
+    let mut exprs = Vec::with_capacity(items.len());
+    for item in &items {
+        let name = binder.fresh();
+        exprs.push(item.value.expr.clone().alias(&name));
+        names.push(name);
+    }
+    let text_columns = query.for_clause.as_deref().map(|clause| text_columns(clause, &items));
+    let columns: Vec<OutputColumn> = items.into_iter().map(|item| item.output).collect();
+    let mut sort_values = Vec::with_capacity(order.len());
+    for target in order {
+        sort_values.push(match target {
+            Ok(position) => Ok(position),
+            Err(_) if select.distinct => {
+                return Err(SqlError::new(
+                    145,
+                    15,
+                    1,
+                    "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.",
+                ));
+            }
+            Err(value) => {
+                let name = binder.fresh();
+                exprs.push(value.expr.clone().alias(&name));
+                Err(Typed { expr: reference(&name), constant: None, ..value })
+            }
+        });
+    }
+    let visible = names.len();
+    let wide = exprs.len() > visible;
+    let plan = builder.project(exprs).and_then(LogicalPlanBuilder::build).map_err(plan_error)?;
+    let mut bound = BoundQuery { plan, columns };
+    if select.distinct {
+        bound = binder.distinct(bound)?;
+    }
+    let values = output_values(&bound);
+    let mut sorts = Vec::with_capacity(sort_values.len());
+    for (target, item) in sort_values.into_iter().zip(&query.order_by) {
+        sorts.push(match target {
+            Ok(position) => sort_of(&values, position, item)?,
+            Err(value) => sort(&value, item)?,
+        });
+    }
+    let top = match &select.top {
+        Some(top) if top.percent || top.with_ties => {
+            bound.plan = limited(binder, bound.plan, &sorts, top)?;
+            None
+        }
+        Some(top) => Some(constant_rows(binder, &top.count, 1060, TOP_COUNT)?),
+        None => None,
+    };
+    let order = if text_columns.is_some() { sorts.clone() } else { Vec::new() };
+    bound.plan = ordered(binder, bound.plan, sorts, top, query)?;
+    if let (Some(clause), Some(columns)) = (query.for_clause.as_deref(), text_columns) {
+        // DISTINCT may have made other names.
+        let names: Vec<String> =
+            bound.plan.schema().fields().iter().take(visible).map(|field| field.name().clone()).collect();
+        return binder.as_text(clause, bound.plan, &names, columns, order);
+    }
+    if wide {
+        bound.plan = LogicalPlanBuilder::from(bound.plan)
+            .project(names.iter().map(|name| reference(name)))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(plan_error)?;
+    }
+    Ok(bound)
+}
+
+fn sort_of(values: &[(Typed, OutputColumn)], position: usize, item: &OrderItem) -> Result<Sort, SqlError> {
+    let (value, _) =
+        values.get(position).ok_or_else(|| SqlError::internal("an ORDER BY item without a column"))?;
+    sort(value, item)
+}
+
+/// ORDER BY, then TOP or OFFSET and FETCH.
+fn ordered(
+    binder: &Binder<'_>,
+    plan: LogicalPlan,
+    sorts: Vec<Sort>,
+    top: Option<usize>,
+    query: &Query,
+) -> Result<LogicalPlan, SqlError> {
+    let mut builder = LogicalPlanBuilder::from(plan);
+    if !sorts.is_empty() {
+        builder = builder.sort(sorts).map_err(plan_error)?;
+    }
+    if let Some(top) = top {
+        builder = builder.limit(0, Some(top)).map_err(plan_error)?;
+    }
+    if let Some(offset) = &query.offset {
+        let text = "The offset specified in a OFFSET clause must be an integer.";
+        let skip = constant_rows(binder, offset, 10743, text)?;
+        let fetch = match &query.fetch {
+            Some(fetch) => Some(constant_rows(binder, fetch, 10743, text)?),
+            None => None,
+        };
+        builder = builder.limit(skip, fetch).map_err(plan_error)?;
+    }
+    builder.build().map_err(plan_error)
+}
+
+/// TOP … PERCENT and TOP … WITH TIES: each row gets its place, and the number of rows, beside it.
+///
+/// Errors: 1031 for a percentage beyond 100, 1062 for WITH TIES without an order.
+fn limited(
+    binder: &Binder<'_>,
+    plan: LogicalPlan,
+    sorts: &[Sort],
+    top: &Top,
+) -> Result<LogicalPlan, SqlError> {
+    if top.with_ties && sorts.is_empty() {
+        let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
+        return Err(SqlError::new(1062, 15, 1, text));
+    }
+    let columns = plan.schema().columns();
+    let (place, count) = (binder.fresh(), binder.fresh());
+    let function = if top.with_ties {
+        datafusion::functions_window::rank::rank_udwf()
+    } else {
+        datafusion::functions_window::row_number::row_number_udwf()
+    };
+    let places = window(WindowFunctionDefinition::WindowUDF(function), Vec::new(), sorts.to_vec());
+    let counts = window(
+        WindowFunctionDefinition::AggregateUDF(datafusion::functions_aggregate::count::count_udaf()),
+        vec![lit(1_i64)],
+        Vec::new(),
+    );
+    let limit = if top.percent {
+        let percent = binder.value(&top.count, &Scope::empty())?.cast(&SqlType::Float)?;
+        let Some(Datum::Float(percent)) = constant_of(&percent)? else {
+            return Err(SqlError::unsupported("A TOP … PERCENT that a query computes"));
+        };
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100."));
+        }
+        let count = Typed::new(reference(&count), SqlType::BigInt, false);
+        let name = format!("top_percent_{percent}");
+        call(&name, vec![count], SqlType::BigInt, move |arguments| {
+            let rows = arguments.first().and_then(Datum::as_int).unwrap_or(0);
+            Ok(Datum::Int((rows as f64 * percent / 100.0).ceil() as i64))
+        })
+        .expr
+    } else {
+        lit(constant_rows(binder, &top.count, 1060, TOP_COUNT)? as i64)
+    };
+    let place_value = datafusion::logical_expr::cast(reference(&place), arrow::datatypes::DataType::Int64);
+    LogicalPlanBuilder::from(plan)
+        .window([places.alias(&place)])
+        .and_then(|builder| builder.window([counts.alias(&count)]))
+        .and_then(|builder| builder.filter(place_value.lt_eq(limit)))
+        .and_then(|builder| builder.project(columns.into_iter().map(Expr::Column)))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)
+}
+
+fn constant_rows(binder: &Binder<'_>, expr: &Ast, number: i32, text: &str) -> Result<usize, SqlError> {
+    let value = binder.value(expr, &Scope::empty())?.cast(&SqlType::BigInt)?;
+    match constant_of(&value)? {
+        Some(Datum::Int(rows)) => usize::try_from(rows)
+            .map_err(|_| SqlError::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")),
+        Some(_) => Err(SqlError::new(number, 15, 1, text)),
+        None => Err(SqlError::unsupported("A TOP or OFFSET that a query computes")),
     }
 }
 

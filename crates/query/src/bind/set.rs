@@ -35,7 +35,7 @@ impl Binder<'_> {
             let right = self.body(right, parent)?;
             if operator != SetOperator::Union {
                 nested += 1;
-                left = self.by_presence_of(left, right, operator == SetOperator::Intersect)?;
+                left = by_presence_of(self, left, right, operator == SetOperator::Intersect)?;
             } else {
                 let mut parts = vec![left, right];
                 // Whether rows that are alike go is decided once for all UNIONs that follow each other.
@@ -44,7 +44,7 @@ impl Binder<'_> {
                 {
                     parts.push(self.body(next, parent)?);
                 }
-                let joined = self.side_by_side(parts)?;
+                let joined = side_by_side(self, parts)?;
                 nested += usize::from(!all);
                 left = if all { joined } else { self.distinct(joined)? };
             }
@@ -54,121 +54,117 @@ impl Binder<'_> {
         }
         Ok(left)
     }
+}
 
-    /// UNION ALL.
-    fn side_by_side(&self, parts: Vec<BoundQuery>) -> Result<BoundQuery, SqlError> {
-        let columns = self.common_columns(&parts)?;
-        let names: Vec<String> = columns.iter().map(|_| self.fresh()).collect();
-        let mut inputs = Vec::with_capacity(parts.len());
-        for part in parts {
-            inputs.push(std::sync::Arc::new(as_common(part, &columns, &names)?));
+/// UNION ALL.
+fn side_by_side(binder: &Binder<'_>, parts: Vec<BoundQuery>) -> Result<BoundQuery, SqlError> {
+    let columns = common_columns(&parts)?;
+    let names: Vec<String> = columns.iter().map(|_| binder.fresh()).collect();
+    let mut inputs = Vec::with_capacity(parts.len());
+    for part in parts {
+        inputs.push(std::sync::Arc::new(as_common(part, &columns, &names)?));
+    }
+    let union = Union::try_new_with_loose_types(inputs).map_err(plan_error)?;
+    Ok(BoundQuery { plan: LogicalPlan::Union(union), columns })
+}
+
+fn by_presence_of(
+    binder: &Binder<'_>,
+    left: BoundQuery,
+    right: BoundQuery,
+    wanted: bool,
+) -> Result<BoundQuery, SqlError> {
+    let parts = [left, right];
+    let columns = common_columns(&parts)?;
+    let names: Vec<String> = columns.iter().map(|_| binder.fresh()).collect();
+    let [left, right] = parts;
+    let (left, right) = (as_common(left, &columns, &names)?, as_common(right, &columns, &names)?);
+    by_presence(binder, left, right, columns, wanted)
+}
+
+/// The columns of all parts together: names of the first, types that hold the values of all. Errors: 205.
+fn common_columns(parts: &[BoundQuery]) -> Result<Vec<OutputColumn>, SqlError> {
+    let mut columns: Vec<(OutputColumn, bool)> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let values = output_values(part);
+        if index == 0 {
+            columns = values
+                .iter()
+                .map(|value| {
+                    let (typed, output) = value;
+                    let mut column =
+                        OutputColumn::expression(output.name.clone(), typed.sql_type.clone(), typed.nullable);
+                    column.collation = typed.collation;
+                    (column, is_null_literal(value))
+                })
+                .collect();
+            continue;
         }
-        let union = Union::try_new_with_loose_types(inputs).map_err(plan_error)?;
-        Ok(BoundQuery { plan: LogicalPlan::Union(union), columns })
-    }
-
-    fn by_presence_of(
-        &self,
-        left: BoundQuery,
-        right: BoundQuery,
-        wanted: bool,
-    ) -> Result<BoundQuery, SqlError> {
-        let parts = [left, right];
-        let columns = self.common_columns(&parts)?;
-        let names: Vec<String> = columns.iter().map(|_| self.fresh()).collect();
-        let [left, right] = parts;
-        let (left, right) = (as_common(left, &columns, &names)?, as_common(right, &columns, &names)?);
-        self.by_presence(left, right, columns, wanted)
-    }
-
-    /// The columns of all parts together: names of the first, types that hold the values of all. Errors: 205.
-    fn common_columns(&self, parts: &[BoundQuery]) -> Result<Vec<OutputColumn>, SqlError> {
-        let mut columns: Vec<(OutputColumn, bool)> = Vec::new();
-        for (index, part) in parts.iter().enumerate() {
-            let values = output_values(part);
-            if index == 0 {
-                columns = values
-                    .iter()
-                    .map(|value| {
-                        let (typed, output) = value;
-                        let mut column = OutputColumn::expression(
-                            output.name.clone(),
-                            typed.sql_type.clone(),
-                            typed.nullable,
-                        );
-                        column.collation = typed.collation;
-                        (column, is_null_literal(value))
-                    })
-                    .collect();
-                continue;
-            }
-            if values.len() != columns.len() {
-                return Err(SqlError::new(
-                    205,
-                    16,
-                    1,
-                    "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.",
-                ));
-            }
-            for ((column, null), value) in columns.iter_mut().zip(&values) {
-                let own_null = is_null_literal(value);
-                column.sql_type = match (*null, own_null) {
-                    (true, false) => value.0.sql_type.clone(),
-                    (false, true) => column.sql_type.clone(),
-                    _ => common_type(&column.sql_type, &value.0.sql_type),
-                };
-                *null &= own_null;
-                column.nullable |= value.0.nullable;
-                column.collation = column.collation.or(value.0.collation);
-            }
+        if values.len() != columns.len() {
+            return Err(SqlError::new(
+                205,
+                16,
+                1,
+                "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.",
+            ));
         }
-        Ok(columns.into_iter().map(|(column, _)| column).collect())
+        for ((column, null), value) in columns.iter_mut().zip(&values) {
+            let own_null = is_null_literal(value);
+            column.sql_type = match (*null, own_null) {
+                (true, false) => value.0.sql_type.clone(),
+                (false, true) => column.sql_type.clone(),
+                _ => common_type(&column.sql_type, &value.0.sql_type),
+            };
+            *null &= own_null;
+            column.nullable |= value.0.nullable;
+            column.collation = column.collation.or(value.0.collation);
+        }
     }
+    Ok(columns.into_iter().map(|(column, _)| column).collect())
+}
 
-    /// EXCEPT and INTERSECT: the distinct rows of the left side that the right side has not, or has. Rows are the same if
-    /// their keys are, NULL being equal to NULL.
-    fn by_presence(
-        &self,
-        left: LogicalPlan,
-        right: LogicalPlan,
-        columns: Vec<OutputColumn>,
-        wanted: bool,
-    ) -> Result<BoundQuery, SqlError> {
-        let left = self.distinct(BoundQuery { plan: left, columns: columns.clone() })?;
-        let keys = |plan: LogicalPlan| -> Result<(LogicalPlan, Vec<String>), SqlError> {
-            let bound = BoundQuery { plan, columns: columns.clone() };
-            let (mut exprs, mut names) = (Vec::new(), Vec::new());
-            for (value, _) in output_values(&bound) {
-                names.push(self.fresh());
-                exprs.push(key(&value).alias(names.last().map_or("", String::as_str)));
-            }
-            let own = bound.plan.schema().columns().into_iter().map(Expr::Column);
-            let exprs: Vec<Expr> = own.chain(exprs).collect();
-            let plan =
-                LogicalPlanBuilder::from(bound.plan).project(exprs).and_then(LogicalPlanBuilder::build);
-            Ok((plan.map_err(plan_error)?, names))
-        };
-        let names = left.plan.schema().columns();
-        let (left_plan, left_keys) = keys(left.plan)?;
-        // The right side keeps its keys only: its columns have the left one's names.
-        let (right_plan, right_keys) = keys(right)?;
-        let right_plan = LogicalPlanBuilder::from(right_plan)
-            .project(right_keys.iter().map(|name| reference(name)))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)?;
-        let on: (Vec<Column>, Vec<Column>) = left_keys
-            .iter()
-            .zip(&right_keys)
-            .map(|(left, right)| (Column::new_unqualified(left), Column::new_unqualified(right)))
-            .unzip();
-        let kind = if wanted { JoinType::LeftSemi } else { JoinType::LeftAnti };
-        let plan = LogicalPlanBuilder::from(left_plan)
-            .join_detailed(right_plan, kind, on, None, NullEquality::NullEqualsNull)
-            .and_then(|builder| builder.project(names.into_iter().map(Expr::Column)))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)?;
-        Ok(BoundQuery { plan, columns })
-    }
+/// EXCEPT and INTERSECT: the distinct rows of the left side that the right side has not, or has. Rows are the same if
+/// their keys are, NULL being equal to NULL.
+fn by_presence(
+    binder: &Binder<'_>,
+    left: LogicalPlan,
+    right: LogicalPlan,
+    columns: Vec<OutputColumn>,
+    wanted: bool,
+) -> Result<BoundQuery, SqlError> {
+    let left = binder.distinct(BoundQuery { plan: left, columns: columns.clone() })?;
+    let keys = |plan: LogicalPlan| -> Result<(LogicalPlan, Vec<String>), SqlError> {
+        let bound = BoundQuery { plan, columns: columns.clone() };
+        let (mut exprs, mut names) = (Vec::new(), Vec::new());
+        for (value, _) in output_values(&bound) {
+            names.push(binder.fresh());
+            exprs.push(key(&value).alias(names.last().map_or("", String::as_str)));
+        }
+        let own = bound.plan.schema().columns().into_iter().map(Expr::Column);
+        let exprs: Vec<Expr> = own.chain(exprs).collect();
+        let plan = LogicalPlanBuilder::from(bound.plan).project(exprs).and_then(LogicalPlanBuilder::build);
+        Ok((plan.map_err(plan_error)?, names))
+    };
+    let names = left.plan.schema().columns();
+    let (left_plan, left_keys) = keys(left.plan)?;
+    // The right side keeps its keys only: its columns have the left one's names.
+    let (right_plan, right_keys) = keys(right)?;
+    let right_plan = LogicalPlanBuilder::from(right_plan)
+        .project(right_keys.iter().map(|name| reference(name)))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)?;
+    let on: (Vec<Column>, Vec<Column>) = left_keys
+        .iter()
+        .zip(&right_keys)
+        .map(|(left, right)| (Column::new_unqualified(left), Column::new_unqualified(right)))
+        .unzip();
+    let kind = if wanted { JoinType::LeftSemi } else { JoinType::LeftAnti };
+    let plan = LogicalPlanBuilder::from(left_plan)
+        .join_detailed(right_plan, kind, on, None, NullEquality::NullEqualsNull)
+        .and_then(|builder| builder.project(names.into_iter().map(Expr::Column)))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)?;
+    Ok(BoundQuery { plan, columns })
 }
 
 /// A query whose columns have the types and the names of others.

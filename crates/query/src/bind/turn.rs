@@ -26,7 +26,7 @@ impl Binder<'_> {
             return Err(SqlError::syntax("("));
         };
         let Some(value) = path.last() else { return Err(SqlError::syntax("(")) };
-        let names = self.column_names(source, parent)?;
+        let names = column_names(self, source, parent)?;
         let known = |name: &str| names.iter().any(|own| same_name(own, name));
         for wanted in [column, value.as_str()] {
             if !known(wanted) {
@@ -118,15 +118,15 @@ impl Binder<'_> {
         let select = Select { items, from: vec![from], filter, ..Select::default() };
         self.deeper(|| self.query(&Query::select(select), parent))
     }
+}
 
-    fn column_names(
-        &self,
-        source: &TableSource,
-        parent: Option<&Scope<'_>>,
-    ) -> Result<Vec<String>, SqlError> {
-        let source = self.source(source, parent)?;
-        Ok(source.columns.into_iter().map(|column| column.output.name).collect())
-    }
+fn column_names(
+    binder: &Binder<'_>,
+    source: &TableSource,
+    parent: Option<&Scope<'_>>,
+) -> Result<Vec<String>, SqlError> {
+    let source = binder.source(source, parent)?;
+    Ok(source.columns.into_iter().map(|column| column.output.name).collect())
 }
 
 fn named(name: &str) -> Ast {

@@ -46,7 +46,7 @@ impl Binder<'_> {
             }
             Ast::Column(parts) => match scope.resolve(parts) {
                 Ok((value, _)) => Ok(value),
-                Err(error) => self.property(parts, scope).unwrap_or(Err(error)),
+                Err(error) => property_value(parts, scope).unwrap_or(Err(error)),
             },
             Ast::Unary(operator, inner) => {
                 let value = self.value(inner, scope)?;
@@ -73,7 +73,7 @@ impl Binder<'_> {
                 Ok(if constant { folded(value) } else { value })
             }
             Ast::Case { operand, branches, otherwise } => {
-                self.case(operand.as_deref(), branches, otherwise.as_deref(), scope)
+                case_value(self, operand.as_deref(), branches, otherwise.as_deref(), scope)
             }
             Ast::Cast { value, sql_type, style, lenient } => {
                 let style = match style {
@@ -93,7 +93,7 @@ impl Binder<'_> {
                 };
                 value.collate(collation)
             }
-            Ast::Subquery(query) => self.scalar_subquery(query, scope),
+            Ast::Subquery(query) => scalar_subquery(self, query, scope),
             Ast::NextValue(name) => {
                 let function = self.environment.next_value(name)?;
                 let kernel = function.kernel;
@@ -105,7 +105,7 @@ impl Binder<'_> {
                 );
                 Ok(call_with(scalar.volatile(), Vec::new()))
             }
-            Ast::Function(call) => self.function(call, scope),
+            Ast::Function(call) => function_call(self, call, scope),
             // A condition where a value must be.
             Ast::Compare(..)
             | Ast::And(..)
@@ -121,64 +121,6 @@ impl Binder<'_> {
         }
     }
 
-    fn case(
-        &self,
-        operand: Option<&Ast>,
-        branches: &[(Ast, Ast)],
-        otherwise: Option<&Ast>,
-        scope: &Scope<'_>,
-    ) -> Result<Typed, SqlError> {
-        let mut conditions = Vec::with_capacity(branches.len());
-        let mut results = Vec::with_capacity(branches.len() + 1);
-        let operand = match operand {
-            Some(operand) => {
-                let operand = self.value(operand, scope)?;
-                check_repeated(&operand.expr)?;
-                Some(operand)
-            }
-            None => None,
-        };
-        // A branch before is taken always.
-        let mut decided = false;
-        for (when, then) in branches {
-            self.look()?;
-            conditions.push(match &operand {
-                None => self.within(true, || self.condition(when, scope))?,
-                Some(operand) => {
-                    let when = self.value(when, scope)?;
-                    super::condition::compare(operand.clone(), Comparison::Equal, when)?
-                }
-            });
-            let known = scope.grouping.and(conditions.last().and_then(truth_of));
-            results.push(match known.filter(|_| !decided) {
-                Some(true) => {
-                    let value = self.value(then, scope)?;
-                    decided = true;
-                    value
-                }
-                Some(false) => self.never_computed(then, scope)?,
-                None if decided => self.never_computed(then, scope)?,
-                None => self.value(then, scope)?,
-            });
-        }
-        if results.iter().all(|result| result.untyped_null)
-            && otherwise.is_none_or(|o| *o == Ast::Literal(Literal::Null))
-        {
-            return Err(SqlError::new(
-                8133,
-                16,
-                1,
-                "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.",
-            ));
-        }
-        results.push(match otherwise {
-            Some(otherwise) if decided => self.never_computed(otherwise, scope)?,
-            Some(otherwise) => self.value(otherwise, scope)?,
-            None => Typed::null(),
-        });
-        choose(conditions, results)
-    }
-
     /// Two values that NULL on one side makes NULL together: the other one is not computed then.
     pub(super) fn operands(
         &self,
@@ -188,21 +130,9 @@ impl Binder<'_> {
     ) -> Result<(Typed, Typed), SqlError> {
         match (self.value(left, scope), self.value(right, scope)) {
             (Ok(left), Ok(right)) => Ok((left, right)),
-            (Ok(known), Err(_)) if is_null(&known) => Ok((known, self.never_computed(right, scope)?)),
-            (Err(_), Ok(known)) if is_null(&known) => Ok((self.never_computed(left, scope)?, known)),
+            (Ok(known), Err(_)) if is_null(&known) => Ok((known, never_computed(self, right, scope)?)),
+            (Err(_), Ok(known)) if is_null(&known) => Ok((never_computed(self, left, scope)?, known)),
             (Err(error), _) | (_, Err(error)) => Err(error),
-        }
-    }
-
-    /// A value of which only the type counts: it need not be grouped by.
-    fn never_computed(&self, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-        let bound = self.value(expr, scope);
-        match (bound, scope.grouping) {
-            (Err(error), Some(grouping)) if error.number == 8120 => {
-                let value = self.value(expr, grouping.below)?;
-                Typed::constant(Datum::Null, value.sql_type)
-            }
-            (bound, _) => bound,
         }
     }
 
@@ -214,223 +144,297 @@ impl Binder<'_> {
             None => Err(SqlError::unsupported("A style or position that is not a constant")),
         }
     }
+}
 
-    /// A query as a value: NULL for no row, error 512 for several.
-    fn scalar_subquery(&self, query: &Query, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-        let (subquery, columns) = self.subquery(query, scope)?;
-        let [column] = columns.as_slice() else { return Err(one_column()) };
-        let value = column.value.clone();
-        let plan = subquery.subquery.as_ref().clone();
-        if super::aggregate::is_single_row(&plan) {
-            let mut typed = Typed { expr: Expr::ScalarSubquery(with_plan(plan)), ..value };
-            typed.nullable = true;
-            return Ok(typed);
+fn case_value(
+    binder: &Binder<'_>,
+    operand: Option<&Ast>,
+    branches: &[(Ast, Ast)],
+    otherwise: Option<&Ast>,
+    scope: &Scope<'_>,
+) -> Result<Typed, SqlError> {
+    let mut conditions = Vec::with_capacity(branches.len());
+    let mut results = Vec::with_capacity(branches.len() + 1);
+    let operand = match operand {
+        Some(operand) => {
+            let operand = binder.value(operand, scope)?;
+            check_repeated(&operand.expr)?;
+            Some(operand)
         }
-        // One row whatever the query gives: its first value and how many there were.
-        let (first, count, result) = (self.fresh(), self.fresh(), self.fresh());
-        let aggregate = |udaf, args| {
-            Expr::AggregateFunction(AggregateFunction {
-                func: udaf,
-                params: AggregateFunctionParams {
-                    args,
-                    distinct: false,
-                    filter: None,
-                    order_by: Vec::new(),
-                    null_treatment: None,
-                },
-            })
-        };
-        let aggregates = [
-            aggregate(first_value_udaf(), vec![value.expr.clone()]).alias(&first),
-            aggregate(count_udaf(), vec![lit(1_i64)]).alias(&count),
-        ];
-        let first = Typed::new(reference(&first), value.sql_type.clone(), true);
-        let count = Typed::new(reference(&count), SqlType::BigInt, true);
-        let single =
-            call("single_value", vec![first, count], value.sql_type.clone(), |arguments| match arguments {
-                [_, Datum::Int(rows)] if *rows > 1 => Err(SqlError::subquery_rows()),
-                [value, _] => Ok(value.clone()),
-                _ => Ok(Datum::Null),
-            });
-        let plan = LogicalPlanBuilder::from(plan)
-            .aggregate(Vec::<Expr>::new(), aggregates)
-            .and_then(|builder| builder.project([single.expr.alias(&result)]))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(plan_error)?;
-        Ok(Typed::new(Expr::ScalarSubquery(with_plan(plan)), value.sql_type, true)
-            .with_collation(value.collation))
+        None => None,
+    };
+    // A branch before is taken always.
+    let mut decided = false;
+    for (when, then) in branches {
+        binder.look()?;
+        conditions.push(match &operand {
+            None => binder.within(true, || binder.condition(when, scope))?,
+            Some(operand) => {
+                let when = binder.value(when, scope)?;
+                super::condition::compare(operand.clone(), Comparison::Equal, when)?
+            }
+        });
+        let known = scope.grouping.and(conditions.last().and_then(truth_of));
+        results.push(match known.filter(|_| !decided) {
+            Some(true) => {
+                let value = binder.value(then, scope)?;
+                decided = true;
+                value
+            }
+            Some(false) => never_computed(binder, then, scope)?,
+            None if decided => never_computed(binder, then, scope)?,
+            None => binder.value(then, scope)?,
+        });
     }
-
-    fn function(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-        if let Some(schema) = &call.schema {
-            return self.own_function(schema, call, scope);
-        }
-        if call.over.is_some() {
-            return self.window_call(call, scope);
-        }
-        if matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") {
-            return self.grouping_call(call, scope);
-        }
-        if super::aggregate::is_aggregate(&call.name) {
-            return self.aggregate_call(call, scope);
-        }
-        match call.name.as_str() {
-            "COALESCE" => {
-                let mut values: Vec<Typed> = Vec::with_capacity(call.arguments.len());
-                for argument in &call.arguments {
-                    let decided =
-                        values.iter().any(|value| value.constant.as_ref().is_some_and(|c| !c.is_null()));
-                    values.push(match decided {
-                        true => self.never_computed(argument, scope)?,
-                        false => self.value(argument, scope)?,
-                    });
-                }
-                coalesce(values)
-            }
-            "ISNULL" => {
-                let [value, other] = self.arguments(call, scope)?;
-                // The type is the first one's, unlike COALESCE.
-                let sql_type =
-                    if value.untyped_null { other.sql_type.clone() } else { value.sql_type.clone() };
-                let (value, other) = (value.cast(&sql_type)?, other.cast(&sql_type)?);
-                check_repeated(&value.expr)?;
-                let nullable = value.nullable && other.nullable;
-                let condition = value.expr.clone().is_not_null();
-                let mut typed = choose(vec![condition], vec![value, other])?;
-                typed.nullable = nullable;
-                Ok(typed)
-            }
-            "NULLIF" => {
-                let [value, other] = self.arguments(call, scope)?;
-                check_repeated(&value.expr)?;
-                let equal = super::condition::compare(value.clone(), Comparison::Equal, other)?;
-                let sql_type = value.sql_type.clone();
-                choose(vec![equal], vec![Typed::null().cast(&sql_type)?, value])
-            }
-            "IIF" => {
-                let [condition, then, otherwise] = call.arguments.as_slice() else {
-                    return Err(SqlError::argument_count("IIF", 3));
-                };
-                let condition = self.within(true, || self.condition(condition, scope))?;
-                choose(vec![condition], vec![self.value(then, scope)?, self.value(otherwise, scope)?])
-            }
-            "CHOOSE" => {
-                let mut values = self.values_of(&call.arguments, scope)?.into_iter();
-                let index = values
-                    .next()
-                    .ok_or_else(|| SqlError::argument_count("CHOOSE", 2))?
-                    .cast(&SqlType::Int)?;
-                check_repeated(&index.expr)?;
-                let mut conditions = Vec::new();
-                let mut results: Vec<Typed> = values.collect();
-                for position in 1..=results.len() {
-                    conditions.push(index.expr.clone().eq(lit(position as i32)));
-                }
-                results.push(Typed::null());
-                choose(conditions, results)
-            }
-            "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME" | "DATETRUNC" => {
-                let mut arguments = call.arguments.iter();
-                let part = match arguments.next() {
-                    Some(Ast::Column(parts)) if parts.len() == 1 => {
-                        parts.first().cloned().unwrap_or_default()
-                    }
-                    _ => {
-                        return Err(SqlError::new(
-                            1023,
-                            15,
-                            1,
-                            format!("Invalid parameter 1 specified for {}.", call.name.to_lowercase()),
-                        ));
-                    }
-                };
-                let values =
-                    arguments.map(|argument| self.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
-                functions::date_call(&call.name, &part, values, self.facts.date_first())
-            }
-            // The kind of JSON is a bare word.
-            "ISJSON" if matches!(call.arguments.get(1), Some(Ast::Column(parts)) if parts.len() == 1) => {
-                let mut values = self.values_of(call.arguments.get(..1).unwrap_or_default(), scope)?;
-                if let Some(Ast::Column(parts)) = call.arguments.get(1) {
-                    values.push(literal(&Literal::Text { value: parts.concat(), unicode: false })?);
-                }
-                functions::call_function("ISJSON", values, &self.facts)
-            }
-            name if name.starts_with('.') => {
-                let mut values = self.values_of(&call.arguments, scope)?.into_iter();
-                let value = values.next().ok_or_else(|| SqlError::internal("a method of nothing"))?;
-                functions::value_method(value, name.trim_start_matches('.'), values.collect())
-            }
-            name if name.ends_with("::") => {
-                let Some((Ast::Literal(Literal::Text { value: method, .. }), arguments)) =
-                    call.arguments.split_first()
-                else {
-                    return Err(SqlError::syntax("::"));
-                };
-                let values = self.values_of(arguments, scope)?;
-                functions::static_method(name.trim_end_matches(':'), method, values)
-            }
-            name if super::window::is_percentile(name) => {
-                let text = format!("The function '{name}' must have an OVER clause.");
-                Err(SqlError::new(10753, 15, 1, text))
-            }
-            name => {
-                let values = self.values_of(&call.arguments, scope)?;
-                if name.starts_with("JSON_") {
-                    let nested: Vec<bool> = call.arguments.iter().map(is_json).collect();
-                    if let Some(typed) = functions::construct(name, values.clone(), &nested)? {
-                        return Ok(typed);
-                    }
-                }
-                functions::call_function(name, values, &self.facts)
-            }
-        }
+    if results.iter().all(|result| result.untyped_null)
+        && otherwise.is_none_or(|o| *o == Ast::Literal(Literal::Null))
+    {
+        return Err(SqlError::new(
+            8133,
+            16,
+            1,
+            "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.",
+        ));
     }
+    results.push(match otherwise {
+        Some(otherwise) if decided => never_computed(binder, otherwise, scope)?,
+        Some(otherwise) => binder.value(otherwise, scope)?,
+        None => Typed::null(),
+    });
+    choose(conditions, results)
+}
 
-    /// `column.Property` of a CLR type; None if the last part is no property.
-    fn property(&self, parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, SqlError>> {
-        let (property, column) = parts.split_last()?;
-        if column.is_empty() || !functions::is_value_method(property) {
-            return None;
+/// A value of which only the type counts: it need not be grouped by.
+fn never_computed(binder: &Binder<'_>, expr: &Ast, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+    let bound = binder.value(expr, scope);
+    match (bound, scope.grouping) {
+        (Err(error), Some(grouping)) if error.number == 8120 => {
+            let value = binder.value(expr, grouping.below)?;
+            Typed::constant(Datum::Null, value.sql_type)
         }
-        let (value, _) = scope.resolve(column).ok()?;
-        Some(functions::value_method(value, property, Vec::new()))
+        (bound, _) => bound,
     }
+}
 
-    /// A call of a function of the user's own.
-    fn own_function(&self, schema: &str, call_: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
-        let database = self.database.borrow().clone();
-        let function = self.environment.scalar_function(database.as_deref(), schema, &call_.name)?;
-        super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
-        let mut arguments = Vec::with_capacity(call_.arguments.len());
-        for (argument, sql_type) in call_.arguments.iter().zip(&function.parameters) {
-            arguments.push(self.value(argument, scope)?.cast(sql_type)?);
-        }
-        let kernel = function.kernel;
-        let scalar = Scalar::by_value(
-            &format!("function {}", function.name),
-            function.parameters,
-            function.returns,
-            move |arguments| kernel(arguments),
-        );
-        let mut typed = call_with(scalar, arguments);
+/// A query as a value: NULL for no row, error 512 for several.
+fn scalar_subquery(binder: &Binder<'_>, query: &Query, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+    let (subquery, columns) = binder.subquery(query, scope)?;
+    let [column] = columns.as_slice() else { return Err(one_column()) };
+    let value = column.value.clone();
+    let plan = subquery.subquery.as_ref().clone();
+    if super::aggregate::is_single_row(&plan) {
+        let mut typed = Typed { expr: Expr::ScalarSubquery(with_plan(plan)), ..value };
         typed.nullable = true;
-        Ok(typed)
+        return Ok(typed);
     }
+    // One row whatever the query gives: its first value and how many there were.
+    let (first, count, result) = (binder.fresh(), binder.fresh(), binder.fresh());
+    let aggregate = |udaf, args| {
+        Expr::AggregateFunction(AggregateFunction {
+            func: udaf,
+            params: AggregateFunctionParams {
+                args,
+                distinct: false,
+                filter: None,
+                order_by: Vec::new(),
+                null_treatment: None,
+            },
+        })
+    };
+    let aggregates = [
+        aggregate(first_value_udaf(), vec![value.expr.clone()]).alias(&first),
+        aggregate(count_udaf(), vec![lit(1_i64)]).alias(&count),
+    ];
+    let first = Typed::new(reference(&first), value.sql_type.clone(), true);
+    let count = Typed::new(reference(&count), SqlType::BigInt, true);
+    let single =
+        call("single_value", vec![first, count], value.sql_type.clone(), |arguments| match arguments {
+            [_, Datum::Int(rows)] if *rows > 1 => Err(SqlError::subquery_rows()),
+            [value, _] => Ok(value.clone()),
+            _ => Ok(Datum::Null),
+        });
+    let plan = LogicalPlanBuilder::from(plan)
+        .aggregate(Vec::<Expr>::new(), aggregates)
+        .and_then(|builder| builder.project([single.expr.alias(&result)]))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(plan_error)?;
+    Ok(Typed::new(Expr::ScalarSubquery(with_plan(plan)), value.sql_type, true)
+        .with_collation(value.collation))
+}
 
-    fn values_of(&self, expressions: &[Ast], scope: &Scope<'_>) -> Result<Vec<Typed>, SqlError> {
-        expressions.iter().map(|expr| self.value(expr, scope)).collect()
+fn function_call(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Typed, SqlError> {
+    if let Some(schema) = &call.schema {
+        return user_function(binder, schema, call, scope);
     }
+    if call.over.is_some() {
+        return binder.window_call(call, scope);
+    }
+    if matches!(call.name.as_str(), "GROUPING" | "GROUPING_ID") {
+        return binder.grouping_call(call, scope);
+    }
+    if super::aggregate::is_aggregate(&call.name) {
+        return binder.aggregate_call(call, scope);
+    }
+    match call.name.as_str() {
+        "COALESCE" => {
+            let mut values: Vec<Typed> = Vec::with_capacity(call.arguments.len());
+            for argument in &call.arguments {
+                let decided =
+                    values.iter().any(|value| value.constant.as_ref().is_some_and(|c| !c.is_null()));
+                values.push(match decided {
+                    true => never_computed(binder, argument, scope)?,
+                    false => binder.value(argument, scope)?,
+                });
+            }
+            coalesce(values)
+        }
+        "ISNULL" => {
+            let [value, other] = bound_arguments(binder, call, scope)?;
+            // The type is the first one's, unlike COALESCE.
+            let sql_type = if value.untyped_null { other.sql_type.clone() } else { value.sql_type.clone() };
+            let (value, other) = (value.cast(&sql_type)?, other.cast(&sql_type)?);
+            check_repeated(&value.expr)?;
+            let nullable = value.nullable && other.nullable;
+            let condition = value.expr.clone().is_not_null();
+            let mut typed = choose(vec![condition], vec![value, other])?;
+            typed.nullable = nullable;
+            Ok(typed)
+        }
+        "NULLIF" => {
+            let [value, other] = bound_arguments(binder, call, scope)?;
+            check_repeated(&value.expr)?;
+            let equal = super::condition::compare(value.clone(), Comparison::Equal, other)?;
+            let sql_type = value.sql_type.clone();
+            choose(vec![equal], vec![Typed::null().cast(&sql_type)?, value])
+        }
+        "IIF" => {
+            let [condition, then, otherwise] = call.arguments.as_slice() else {
+                return Err(SqlError::argument_count("IIF", 3));
+            };
+            let condition = binder.within(true, || binder.condition(condition, scope))?;
+            choose(vec![condition], vec![binder.value(then, scope)?, binder.value(otherwise, scope)?])
+        }
+        "CHOOSE" => {
+            let mut values = argument_values(binder, &call.arguments, scope)?.into_iter();
+            let index =
+                values.next().ok_or_else(|| SqlError::argument_count("CHOOSE", 2))?.cast(&SqlType::Int)?;
+            check_repeated(&index.expr)?;
+            let mut conditions = Vec::new();
+            let mut results: Vec<Typed> = values.collect();
+            for position in 1..=results.len() {
+                conditions.push(index.expr.clone().eq(lit(position as i32)));
+            }
+            results.push(Typed::null());
+            choose(conditions, results)
+        }
+        "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME" | "DATETRUNC" => {
+            let mut arguments = call.arguments.iter();
+            let part = match arguments.next() {
+                Some(Ast::Column(parts)) if parts.len() == 1 => parts.first().cloned().unwrap_or_default(),
+                _ => {
+                    return Err(SqlError::new(
+                        1023,
+                        15,
+                        1,
+                        format!("Invalid parameter 1 specified for {}.", call.name.to_lowercase()),
+                    ));
+                }
+            };
+            let values =
+                arguments.map(|argument| binder.value(argument, scope)).collect::<Result<Vec<_>, _>>()?;
+            functions::date_call(&call.name, &part, values, binder.facts.date_first())
+        }
+        // The kind of JSON is a bare word.
+        "ISJSON" if matches!(call.arguments.get(1), Some(Ast::Column(parts)) if parts.len() == 1) => {
+            let mut values = argument_values(binder, call.arguments.get(..1).unwrap_or_default(), scope)?;
+            if let Some(Ast::Column(parts)) = call.arguments.get(1) {
+                values.push(literal(&Literal::Text { value: parts.concat(), unicode: false })?);
+            }
+            functions::call_function("ISJSON", values, &binder.facts)
+        }
+        name if name.starts_with('.') => {
+            let mut values = argument_values(binder, &call.arguments, scope)?.into_iter();
+            let value = values.next().ok_or_else(|| SqlError::internal("a method of nothing"))?;
+            functions::value_method(value, name.trim_start_matches('.'), values.collect())
+        }
+        name if name.ends_with("::") => {
+            let Some((Ast::Literal(Literal::Text { value: method, .. }), arguments)) =
+                call.arguments.split_first()
+            else {
+                return Err(SqlError::syntax("::"));
+            };
+            let values = argument_values(binder, arguments, scope)?;
+            functions::static_method(name.trim_end_matches(':'), method, values)
+        }
+        name if super::window::is_percentile(name) => {
+            let text = format!("The function '{name}' must have an OVER clause.");
+            Err(SqlError::new(10753, 15, 1, text))
+        }
+        name => {
+            let values = argument_values(binder, &call.arguments, scope)?;
+            if name.starts_with("JSON_") {
+                let nested: Vec<bool> = call.arguments.iter().map(is_json).collect();
+                if let Some(typed) = functions::construct(name, values.clone(), &nested)? {
+                    return Ok(typed);
+                }
+            }
+            functions::call_function(name, values, &binder.facts)
+        }
+    }
+}
 
-    fn arguments<const N: usize>(
-        &self,
-        call: &FunctionCall,
-        scope: &Scope<'_>,
-    ) -> Result<[Typed; N], SqlError> {
-        self.values_of(&call.arguments, scope)?
-            .try_into()
-            .map_err(|_| SqlError::argument_count(&call.name.to_lowercase(), N))
+/// `column.Property` of a CLR type; None if the last part is no property.
+fn property_value(parts: &[String], scope: &Scope<'_>) -> Option<Result<Typed, SqlError>> {
+    let (property, column) = parts.split_last()?;
+    if column.is_empty() || !functions::is_value_method(property) {
+        return None;
     }
+    let (value, _) = scope.resolve(column).ok()?;
+    Some(functions::value_method(value, property, Vec::new()))
+}
+
+/// A call of a function of the user's own.
+fn user_function(
+    binder: &Binder<'_>,
+    schema: &str,
+    call_: &FunctionCall,
+    scope: &Scope<'_>,
+) -> Result<Typed, SqlError> {
+    let database = binder.database.borrow().clone();
+    let function = binder.environment.scalar_function(database.as_deref(), schema, &call_.name)?;
+    super::from::check_count(&function.name, function.parameters.len(), call_.arguments.len())?;
+    let mut arguments = Vec::with_capacity(call_.arguments.len());
+    for (argument, sql_type) in call_.arguments.iter().zip(&function.parameters) {
+        arguments.push(binder.value(argument, scope)?.cast(sql_type)?);
+    }
+    let kernel = function.kernel;
+    let scalar = Scalar::by_value(
+        &format!("function {}", function.name),
+        function.parameters,
+        function.returns,
+        move |arguments| kernel(arguments),
+    );
+    let mut typed = call_with(scalar, arguments);
+    typed.nullable = true;
+    Ok(typed)
+}
+
+fn argument_values(
+    binder: &Binder<'_>,
+    expressions: &[Ast],
+    scope: &Scope<'_>,
+) -> Result<Vec<Typed>, SqlError> {
+    expressions.iter().map(|expr| binder.value(expr, scope)).collect()
+}
+
+fn bound_arguments<const N: usize>(
+    binder: &Binder<'_>,
+    call: &FunctionCall,
+    scope: &Scope<'_>,
+) -> Result<[Typed; N], SqlError> {
+    argument_values(binder, &call.arguments, scope)?
+        .try_into()
+        .map_err(|_| SqlError::argument_count(&call.name.to_lowercase(), N))
 }
 
 /// A constant, as written.

@@ -81,7 +81,7 @@ impl Binder<'_> {
             return Err(SqlError::new(10759, 15, 1, text));
         }
         let inner = Scope { windows: None, ..scope.clone() };
-        self.window_over(call, over, &inner, windows).map_err(|error| match error.number {
+        window_over(self, call, over, &inner, windows).map_err(|error| match error.number {
             4108 => SqlError::new(
                 4109,
                 15,
@@ -91,184 +91,176 @@ impl Binder<'_> {
             _ => error,
         })
     }
+}
 
-    /// `scope` has no windows: none stands inside of another.
-    fn window_over(
-        &self,
-        call: &FunctionCall,
-        over: &Window,
-        scope: &Scope<'_>,
-        windows: &Windows,
-    ) -> Result<Typed, SqlError> {
-        let Called { function, arguments, value_type, result, collation } =
-            self.window_function(call, scope)?;
-        let ranking = !is_aggregate(&call.name)
-            && !is_percentile(&call.name)
-            && !matches!(call.name.as_str(), "FIRST_VALUE" | "LAST_VALUE");
-        if ranking && over.order_by.is_empty() {
-            return Err(SqlError::new(
-                4112,
-                15,
-                1,
-                format!("The function '{}' must have an OVER clause with ORDER BY.", call.name),
-            ));
-        }
-        if is_percentile(&call.name) && (!over.order_by.is_empty() || over.frame.is_some()) {
-            let text = format!("The function '{}' may not have ORDER BY in OVER clause.", call.name);
-            return Err(SqlError::new(10755, 15, 1, text));
-        }
-        let mut partition_by = Vec::new();
-        for expr in &over.partition_by {
-            partition_by.push(self.readable(key(&self.value(expr, scope)?), windows));
-        }
-        let mut order_by = Vec::new();
-        for item in &over.order_by {
-            if let Ast::Literal(literal) = &item.expr {
-                return Err(constant_order(literal));
-            }
-            let value = self.value(&item.expr, scope)?;
-            if !is_constant_query(&item.expr) {
-                let key = self.readable(rankable(&value), windows);
-                order_by.push(Sort::new(key, !item.descending, !item.descending));
-            }
-        }
-        let window_frame = frame(over, !order_by.is_empty())?;
-        let expr = Expr::WindowFunction(Box::new(WindowFunction {
-            fun: function,
-            params: WindowFunctionParams {
-                args: arguments,
-                partition_by,
-                order_by,
-                window_frame,
-                filter: None,
-                null_treatment: None,
-                distinct: false,
-            },
-        }));
-        let name = self.fresh();
-        windows.exprs.borrow_mut().push((name.clone(), expr));
-        checked_float(Typed::new(reference(&name), value_type, true)).with_collation(collation).cast(&result)
+/// `scope` has no windows: none stands inside of another.
+fn window_over(
+    binder: &Binder<'_>,
+    call: &FunctionCall,
+    over: &Window,
+    scope: &Scope<'_>,
+    windows: &Windows,
+) -> Result<Typed, SqlError> {
+    let Called { function, arguments, value_type, result, collation } = window_function(binder, call, scope)?;
+    let ranking = !is_aggregate(&call.name)
+        && !is_percentile(&call.name)
+        && !matches!(call.name.as_str(), "FIRST_VALUE" | "LAST_VALUE");
+    if ranking && over.order_by.is_empty() {
+        return Err(SqlError::new(
+            4112,
+            15,
+            1,
+            format!("The function '{}' must have an OVER clause with ORDER BY.", call.name),
+        ));
     }
-
-    /// A key that reads a column.
-    fn readable(&self, key: Expr, windows: &Windows) -> Expr {
-        if !key.column_refs().is_empty() {
-            return key;
-        }
-        let name = self.fresh();
-        windows.below.borrow_mut().push((name.clone(), key));
-        reference(&name)
+    if is_percentile(&call.name) && (!over.order_by.is_empty() || over.frame.is_some()) {
+        let text = format!("The function '{}' may not have ORDER BY in OVER clause.", call.name);
+        return Err(SqlError::new(10755, 15, 1, text));
     }
+    let mut partition_by = Vec::new();
+    for expr in &over.partition_by {
+        partition_by.push(readable_value(binder, key(&binder.value(expr, scope)?), windows));
+    }
+    let mut order_by = Vec::new();
+    for item in &over.order_by {
+        if let Ast::Literal(literal) = &item.expr {
+            return Err(constant_order(literal));
+        }
+        let value = binder.value(&item.expr, scope)?;
+        if !is_constant_query(&item.expr) {
+            let key = readable_value(binder, rankable(&value), windows);
+            order_by.push(Sort::new(key, !item.descending, !item.descending));
+        }
+    }
+    let window_frame = frame(over, !order_by.is_empty())?;
+    let expr = Expr::WindowFunction(Box::new(WindowFunction {
+        fun: function,
+        params: WindowFunctionParams {
+            args: arguments,
+            partition_by,
+            order_by,
+            window_frame,
+            filter: None,
+            null_treatment: None,
+            distinct: false,
+        },
+    }));
+    let name = binder.fresh();
+    windows.exprs.borrow_mut().push((name.clone(), expr));
+    checked_float(Typed::new(reference(&name), value_type, true)).with_collation(collation).cast(&result)
+}
 
-    fn window_function(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
-        let of_value = |function, arguments, value: &Typed| Called {
-            function: WindowFunctionDefinition::WindowUDF(function),
-            arguments,
-            value_type: value.sql_type.clone(),
-            result: value.sql_type.clone(),
-            collation: value.collation,
-        };
-        // The engine counts ranks in an unsigned 64-bit type, which only rowversion has in T-SQL; the cast makes bigint.
-        let counted = |function, arguments, value_type, result| Called {
-            function: WindowFunctionDefinition::WindowUDF(function),
-            arguments,
-            value_type,
-            result,
-            collation: None,
-        };
-        let rank = |function| counted(function, Vec::new(), SqlType::RowVersion, SqlType::BigInt);
-        Ok(match call.name.as_str() {
-            "ROW_NUMBER" => rank(functions_window::row_number::row_number_udwf()),
-            "RANK" => rank(functions_window::rank::rank_udwf()),
-            "DENSE_RANK" => rank(functions_window::rank::dense_rank_udwf()),
-            "NTILE" => {
-                let buckets = call.arguments.first().ok_or_else(|| SqlError::argument_count("ntile", 1))?;
-                let buckets = self.constant_int(buckets, scope)?;
-                if buckets < 1 {
-                    let text =
-                        "The function 'ntile' takes only a positive int or bigint expression as its input.";
-                    return Err(SqlError::new(4116, 16, 1, text));
-                }
-                let arguments = vec![lit(i64::from(buckets))];
-                counted(
-                    functions_window::ntile::ntile_udwf(),
-                    arguments,
-                    SqlType::RowVersion,
-                    SqlType::BigInt,
-                )
+/// A key that reads a column.
+fn readable_value(binder: &Binder<'_>, key: Expr, windows: &Windows) -> Expr {
+    if !key.column_refs().is_empty() {
+        return key;
+    }
+    let name = binder.fresh();
+    windows.below.borrow_mut().push((name.clone(), key));
+    reference(&name)
+}
+
+fn window_function(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
+    let of_value = |function, arguments, value: &Typed| Called {
+        function: WindowFunctionDefinition::WindowUDF(function),
+        arguments,
+        value_type: value.sql_type.clone(),
+        result: value.sql_type.clone(),
+        collation: value.collation,
+    };
+    // The engine counts ranks in an unsigned 64-bit type, which only rowversion has in T-SQL; the cast makes bigint.
+    let counted = |function, arguments, value_type, result| Called {
+        function: WindowFunctionDefinition::WindowUDF(function),
+        arguments,
+        value_type,
+        result,
+        collation: None,
+    };
+    let rank = |function| counted(function, Vec::new(), SqlType::RowVersion, SqlType::BigInt);
+    Ok(match call.name.as_str() {
+        "ROW_NUMBER" => rank(functions_window::row_number::row_number_udwf()),
+        "RANK" => rank(functions_window::rank::rank_udwf()),
+        "DENSE_RANK" => rank(functions_window::rank::dense_rank_udwf()),
+        "NTILE" => {
+            let buckets = call.arguments.first().ok_or_else(|| SqlError::argument_count("ntile", 1))?;
+            let buckets = binder.constant_int(buckets, scope)?;
+            if buckets < 1 {
+                let text =
+                    "The function 'ntile' takes only a positive int or bigint expression as its input.";
+                return Err(SqlError::new(4116, 16, 1, text));
             }
-            "PERCENT_RANK" | "CUME_DIST" => {
-                let function = match call.name.as_str() {
-                    "PERCENT_RANK" => functions_window::rank::percent_rank_udwf(),
-                    _ => functions_window::cume_dist::cume_dist_udwf(),
-                };
-                counted(function, Vec::new(), SqlType::Float, SqlType::Float)
-            }
-            "LAG" | "LEAD" => {
-                let mut arguments = call.arguments.iter();
-                let value = self.value(
-                    arguments.next().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?,
-                    scope,
-                )?;
-                let offset = match arguments.next() {
-                    Some(offset) => self.constant_int(offset, scope)?,
-                    None => 1,
-                };
-                let default = match arguments.next() {
-                    Some(default) => {
-                        let default = self.value(default, scope)?.cast(&value.sql_type)?;
-                        if !matches!(default.expr, Expr::Literal(..)) {
-                            let what = format!("A default of {} that is not a constant", call.name);
-                            return Err(SqlError::unsupported(&what));
-                        }
-                        default.expr
+            let arguments = vec![lit(i64::from(buckets))];
+            counted(functions_window::ntile::ntile_udwf(), arguments, SqlType::RowVersion, SqlType::BigInt)
+        }
+        "PERCENT_RANK" | "CUME_DIST" => {
+            let function = match call.name.as_str() {
+                "PERCENT_RANK" => functions_window::rank::percent_rank_udwf(),
+                _ => functions_window::cume_dist::cume_dist_udwf(),
+            };
+            counted(function, Vec::new(), SqlType::Float, SqlType::Float)
+        }
+        "LAG" | "LEAD" => {
+            let mut arguments = call.arguments.iter();
+            let value = binder.value(
+                arguments.next().ok_or_else(|| SqlError::argument_count(&call.name.to_lowercase(), 1))?,
+                scope,
+            )?;
+            let offset = match arguments.next() {
+                Some(offset) => binder.constant_int(offset, scope)?,
+                None => 1,
+            };
+            let default = match arguments.next() {
+                Some(default) => {
+                    let default = binder.value(default, scope)?.cast(&value.sql_type)?;
+                    if !matches!(default.expr, Expr::Literal(..)) {
+                        let what = format!("A default of {} that is not a constant", call.name);
+                        return Err(SqlError::unsupported(&what));
                     }
-                    None => Typed::null().cast(&value.sql_type)?.expr,
-                };
-                let function = match call.name.as_str() {
-                    "LAG" => functions_window::lead_lag::lag_udwf(),
-                    _ => functions_window::lead_lag::lead_udwf(),
-                };
-                let arguments = vec![value.expr.clone(), lit(i64::from(offset)), default];
-                of_value(function, arguments, &value)
-            }
-            "FIRST_VALUE" | "LAST_VALUE" => {
-                let value =
-                    call.arguments.first().ok_or_else(|| SqlError::argument_count("first_value", 1))?;
-                let value = self.value(value, scope)?;
-                let function = match call.name.as_str() {
-                    "FIRST_VALUE" => functions_window::nth_value::first_value_udwf(),
-                    _ => functions_window::nth_value::last_value_udwf(),
-                };
-                of_value(function, vec![value.expr.clone()], &value)
-            }
-            "STRING_AGG" | "APPROX_COUNT_DISTINCT" => {
-                let text = format!(
-                    "The function '{}' is not a valid windowing function, and cannot be used with the OVER clause.",
-                    call.name
-                );
-                return Err(SqlError::new(4113, 16, 1, text));
-            }
-            "PERCENTILE_CONT" | "PERCENTILE_DISC" => self.percentile(call, scope)?,
-            name if is_aggregate(name) => {
-                let inner = FunctionCall { over: None, ..call.clone() };
-                let first =
-                    inner.arguments.first().map(|argument| self.value(argument, scope)).transpose()?;
-                let Aggregate { expr, value_type, result, collation } = self.aggregate_of(&inner, scope)?;
-                if let Some(value) = first.filter(|value| matches!(name, "MIN" | "MAX") && is_lossy(value)) {
-                    let function = WindowFunctionDefinition::AggregateUDF(extreme(name == "MAX"));
-                    let arguments = vec![value.expr.clone(), key(&value)];
-                    return Ok(Called { function, arguments, value_type, result, collation });
+                    default.expr
                 }
-                let Expr::AggregateFunction(aggregate) = expr else {
-                    return Err(SqlError::internal("an aggregate that is none"));
-                };
-                let function = WindowFunctionDefinition::AggregateUDF(aggregate.func);
-                Called { function, arguments: aggregate.params.args, value_type, result, collation }
+                None => Typed::null().cast(&value.sql_type)?.expr,
+            };
+            let function = match call.name.as_str() {
+                "LAG" => functions_window::lead_lag::lag_udwf(),
+                _ => functions_window::lead_lag::lead_udwf(),
+            };
+            let arguments = vec![value.expr.clone(), lit(i64::from(offset)), default];
+            of_value(function, arguments, &value)
+        }
+        "FIRST_VALUE" | "LAST_VALUE" => {
+            let value = call.arguments.first().ok_or_else(|| SqlError::argument_count("first_value", 1))?;
+            let value = binder.value(value, scope)?;
+            let function = match call.name.as_str() {
+                "FIRST_VALUE" => functions_window::nth_value::first_value_udwf(),
+                _ => functions_window::nth_value::last_value_udwf(),
+            };
+            of_value(function, vec![value.expr.clone()], &value)
+        }
+        "STRING_AGG" | "APPROX_COUNT_DISTINCT" => {
+            let text = format!(
+                "The function '{}' is not a valid windowing function, and cannot be used with the OVER clause.",
+                call.name
+            );
+            return Err(SqlError::new(4113, 16, 1, text));
+        }
+        "PERCENTILE_CONT" | "PERCENTILE_DISC" => percentile_value(binder, call, scope)?,
+        name if is_aggregate(name) => {
+            let inner = FunctionCall { over: None, ..call.clone() };
+            let first = inner.arguments.first().map(|argument| binder.value(argument, scope)).transpose()?;
+            let Aggregate { expr, value_type, result, collation } = binder.aggregate_of(&inner, scope)?;
+            if let Some(value) = first.filter(|value| matches!(name, "MIN" | "MAX") && is_lossy(value)) {
+                let function = WindowFunctionDefinition::AggregateUDF(extreme(name == "MAX"));
+                let arguments = vec![value.expr.clone(), key(&value)];
+                return Ok(Called { function, arguments, value_type, result, collation });
             }
-            name => return Err(SqlError::unknown_function(name)),
-        })
-    }
+            let Expr::AggregateFunction(aggregate) = expr else {
+                return Err(SqlError::internal("an aggregate that is none"));
+            };
+            let function = WindowFunctionDefinition::AggregateUDF(aggregate.func);
+            Called { function, arguments: aggregate.params.args, value_type, result, collation }
+        }
+        name => return Err(SqlError::unknown_function(name)),
+    })
 }
 
 /// Whether a name is that of a function with WITHIN GROUP and OVER.
@@ -276,29 +268,27 @@ pub(super) fn is_percentile(name: &str) -> bool {
     matches!(name, "PERCENTILE_CONT" | "PERCENTILE_DISC")
 }
 
-impl Binder<'_> {
-    /// PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
-    fn percentile(&self, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
-        let name = call.name.to_lowercase();
-        let [fraction] = call.arguments.as_slice() else { return Err(SqlError::argument_count(&name, 1)) };
-        let [item] = call.within_group.as_slice() else {
-            let text = format!("The function '{}' must have a WITHIN GROUP clause.", call.name);
-            return Err(SqlError::new(10754, 15, 1, text));
-        };
-        let fraction = match self.value(fraction, scope)?.cast(&SqlType::Float)?.constant {
-            Some(Datum::Float(fraction)) if (0.0..=1.0).contains(&fraction) => fraction,
-            _ => return Err(SqlError::unsupported("A percentile that is not a constant from 0 to 1")),
-        };
-        let value = self.value(&item.expr, scope)?;
-        let continuous = call.name == "PERCENTILE_CONT";
-        let value = if continuous { value.cast(&SqlType::Float)? } else { value };
-        let function = percentile(continuous, fraction, item.descending);
-        let sql_type = value.sql_type.clone();
-        let arguments = vec![value.expr.clone(), key(&value)];
-        let function = WindowFunctionDefinition::AggregateUDF(function);
-        let (result, collation) = (sql_type.clone(), value.collation);
-        Ok(Called { function, arguments, value_type: sql_type, result, collation })
-    }
+/// PERCENTILE_CONT and PERCENTILE_DISC. Errors: 10754 without WITHIN GROUP, 40515 for a fraction that is no constant.
+fn percentile_value(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) -> Result<Called, SqlError> {
+    let name = call.name.to_lowercase();
+    let [fraction] = call.arguments.as_slice() else { return Err(SqlError::argument_count(&name, 1)) };
+    let [item] = call.within_group.as_slice() else {
+        let text = format!("The function '{}' must have a WITHIN GROUP clause.", call.name);
+        return Err(SqlError::new(10754, 15, 1, text));
+    };
+    let fraction = match binder.value(fraction, scope)?.cast(&SqlType::Float)?.constant {
+        Some(Datum::Float(fraction)) if (0.0..=1.0).contains(&fraction) => fraction,
+        _ => return Err(SqlError::unsupported("A percentile that is not a constant from 0 to 1")),
+    };
+    let value = binder.value(&item.expr, scope)?;
+    let continuous = call.name == "PERCENTILE_CONT";
+    let value = if continuous { value.cast(&SqlType::Float)? } else { value };
+    let function = percentile(continuous, fraction, item.descending);
+    let sql_type = value.sql_type.clone();
+    let arguments = vec![value.expr.clone(), key(&value)];
+    let function = WindowFunctionDefinition::AggregateUDF(function);
+    let (result, collation) = (sql_type.clone(), value.collation);
+    Ok(Called { function, arguments, value_type: sql_type, result, collation })
 }
 
 /// The key of a value that windows are ordered by: bytes as their digits, because the engine has no ranges of bytes.
