@@ -1,7 +1,7 @@
 //! The columns of outer rows in queries that are planned once and run for each of those rows.
 //!
-//! Until it is planned such a query has a placeholder for each outer column, which the engine takes for a constant that is not known yet;
-//! in the plan that runs, a function stands there that reads the row of the moment.
+//! Until it is planned, such a query has a placeholder for each outer column, which the engine takes for a constant
+//! that is not known yet. In the plan that runs, a function in its place reads the current outer row.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

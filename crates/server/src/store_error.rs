@@ -34,7 +34,8 @@ pub(crate) fn store_error(error: StoreError) -> SqlError {
     }
 }
 
-/// The same of a change to a table: duplicates (2627, 2601) and rows out of order (4819) in SQL Server's words.
+/// The SQL error of a failed change to a table: duplicates (2627, 2601) and rows out of order (4819) in SQL Server's
+/// words.
 pub(crate) fn keyed_error(definition: &TableDefinition, error: StoreError) -> SqlError {
     match &error {
         StoreError::Engine(EngineError::DuplicateKey { index, values, .. }) => {

@@ -471,7 +471,7 @@ fn find<const N: usize>(
     .map(Some)
 }
 
-/// A function of one value that may find nothing: NULL then.
+/// A function of one value. It is NULL where `look` finds nothing.
 pub(super) fn lookup(
     name: &str,
     arguments: &[Typed],
@@ -483,7 +483,7 @@ pub(super) fn lookup(
     find(name, arguments, [argument], result, facts, Box::new(move |facts, [value]| look(facts, value)))
 }
 
-/// The same of two values.
+/// A function of two values. It is NULL where `look` finds nothing.
 pub(super) fn pair(
     name: &str,
     arguments: &[Typed],

@@ -131,13 +131,13 @@ impl Instance {
         self.next_temporary.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The same instance with files for BULK INSERT and OPENROWSET(BULK …).
+    /// Gives the instance files for BULK INSERT and OPENROWSET(BULK …).
     pub fn with_files(mut self, files: FileAccess) -> Instance {
         self.files = files;
         self
     }
 
-    /// The same whose statements hold no more than `memory`; what does not fit goes to files below a directory.
+    /// Limits what statements hold to `memory`; what does not fit goes to files below a directory.
     pub(crate) fn with_memory(
         mut self,
         memory: &Arc<MemoryBudget>,

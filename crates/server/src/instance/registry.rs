@@ -1,4 +1,4 @@
-//! The sessions that are open, for `sys.dm_exec_sessions` and for whoever wants to know that none is left.
+//! The sessions that are open, for `sys.dm_exec_sessions` and for the wait for the last one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) struct Activity {
     pub transactions: AtomicU32,
 }
 
-/// All of them. Ids may repeat once 65,000 logins have passed; a place is told apart by a number of its own.
+/// All open sessions. Their ids may repeat after 65,000 logins, so each entry has a number of its own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sessions {
     open: Arc<Mutex<BTreeMap<u64, Entry>>>,

@@ -76,7 +76,7 @@ pub struct Session {
     pub(crate) trigger_stack: Vec<i32>,
     /// A bulk load that fires triggers when it ends.
     pub(crate) bulk_fires: Option<BulkFires>,
-    /// Whoever hears the answers takes rows as they lie in pages.
+    /// Whether the receiver of the answers takes borrowed page rows.
     pub(crate) takes_page_rows: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Rows as they lie in pages, for results whose values are the same bytes there and on the wire.
+//! Borrowed page rows, for results whose values are the same bytes in pages and on the wire.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct PageRows {
 /// What a scan has found.
 #[derive(Debug)]
 pub enum ScannedRows {
-    /// Rows as they lie.
+    /// Borrowed page rows.
     Lying(PageRows),
     /// A batch.
     Batch(RecordBatch),
@@ -109,5 +109,5 @@ impl ScannedRows {
     }
 }
 
-/// What a scan gives that hands out rows as they lie.
+/// What a scan of borrowed page rows returns.
 pub(super) type NextRows = Option<Result<ScannedRows, StoreError>>;

@@ -28,7 +28,7 @@ pub struct Scan {
     rows: u64,
     bytes: u64,
     table: Arc<Table>,
-    /// Columns of a result that takes rows as they lie.
+    /// Columns of a result that takes borrowed page rows.
     cells: Option<Arc<[PageCell]>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum OpenRows<'a> {
 const ORDERED_EXTENTS_MAX: u64 = 128;
 /// So many rows at least are followed from an index to the table, one by one.
 const FOLLOWED_ROWS: u64 = 64;
-/// The same as a part of the table's rows: one of so many.
+/// Rows that are followed from an index, as a part of the table's: at least one of so many.
 const FOLLOWED_PART: u64 = 32;
 
 impl OpenRows<'_> {
@@ -184,8 +184,8 @@ impl Scan {
         )
     }
 
-    /// Makes [`next_rows`](Self::next_rows) hand out rows as they lie in pages, if their values are the same bytes on the wire as columns
-    /// `result`. False: the scan gives batches alone.
+    /// Switches [`next_rows`](Self::next_rows) to borrowed page rows, if their values are the same bytes on the wire
+    /// as columns `result`. Returns false if the scan can give batches only.
     pub fn hand_out_as_it_lies(&mut self, result: &[tds::Column]) -> bool {
         let layout = &self.table.layout;
         let all: Vec<usize> = (0..layout.visible().len()).collect();
@@ -196,7 +196,8 @@ impl Scan {
         self.cells.is_some()
     }
 
-    /// The next rows: as they lie where [that](Self::hand_out_as_it_lies) is possible, a batch of the Exact form otherwise.
+    /// The next rows: borrowed page rows where [that](Self::hand_out_as_it_lies) is possible, a batch of the Exact
+    /// form otherwise.
     pub fn next_rows(&mut self) -> NextRows {
         let (Some(cells), FoundRows::Extents(scan)) = (&self.cells, &mut self.rows_read) else {
             return Some(self.next()?.map(ScannedRows::Batch));

@@ -21,7 +21,7 @@ pub(crate) fn of(work: &Work) -> Arc<Directory> {
     }
 }
 
-/// The same to change, held alone to the end of the transaction.
+/// Databases and schemas for a change, locked alone to the end of the transaction.
 pub(crate) fn to_change(work: &Work) -> Result<Directory, SqlError> {
     let timeout = work.lock_timeout;
     work.write(Place::Shared, |transaction| match transaction.table(DIRECTORY_KEY) {

@@ -16,7 +16,7 @@ pub(crate) fn enter(work: &mut Work) {
     work.scopes.push(Arc::default());
 }
 
-/// It ends: its table variables go, and a procedure's temporary tables.
+/// A batch or procedure ends: drops its table variables, and a procedure's temporary tables.
 pub(crate) fn leave(work: &mut Work) -> Result<(), SqlError> {
     let Some(scope) = work.scopes.pop() else { return Ok(()) };
     variables::drop_variables(work, scope.own_tables());

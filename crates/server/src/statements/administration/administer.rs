@@ -107,7 +107,7 @@ async fn alter_database(
     Ok(())
 }
 
-/// The reason is told first; the statement's own error follows it.
+/// Sends the reason first, then the statement's own error.
 async fn alter_failed(
     session: &mut Session,
     reason: SqlError,

@@ -56,11 +56,11 @@ pub(crate) fn writer_with(
         let environment = SessionEnvironment::new(session, frame);
         WritePlan::new(Arc::clone(&table.definition), &Binder::new(&environment))?
     };
-    // Whoever changes rows has locked what he changes.
+    // A statement that changes rows has locked them.
     let alone = options.table_lock
         || locks::writes_alone(table)
         || isolation::locks_ranges(session) && locks::loads_alone(table);
-    // Referenced tables first: whoever deletes from one goes on to this table.
+    // Referenced tables come first: a DELETE from one goes on to this table.
     let mut references =
         if options.check_constraints { references::references_of(session, table)? } else { Vec::new() };
     locks::lock(&session.work, table, if alone { LockMode::Exclusive } else { LockMode::Append })?;

@@ -154,7 +154,7 @@ async fn stay_or_leave(session: &mut Session, table: &OpenTable) {
     }
 }
 
-/// The same INSERT into the table behind a view or synonym; None if it names a table.
+/// The INSERT turned to the table behind a view or synonym; `None` if it names a table.
 fn insert_through(session: &Session, insert: &Insert) -> Result<Option<Insert>, SqlError> {
     if insert.table.is_variable() || session.work.find(&insert.table, &session.database)?.is_some() {
         return Ok(None);

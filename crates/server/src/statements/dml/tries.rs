@@ -13,14 +13,14 @@ use crate::statements::dml::target::{Candidates, Target};
 use crate::statements::evaluation::isolation::locks_ranges;
 use crate::storage::{LockMode, RowLocator};
 
-/// How often a statement has been begun anew.
+/// How often a statement has been started over.
 pub(crate) struct Tries {
     /// Where it begins.
     pub mark: Mark,
     count: u32,
     /// Locks the table alone from now on.
     alone: bool,
-    /// The victim of a deadlock that is a transaction of its own may begin anew.
+    /// A deadlock's victim that is a transaction of its own may start over.
     survives_deadlocks: bool,
     /// Does not wait for pages, on its connection's thread.
     hurries: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Tries {
 
 /// After so many tries beside others a statement locks the table.
 const TRIES_BESIDE_OTHERS: u32 = 3;
-/// After so many a deadlock is told to the client.
+/// After so many tries the client gets the deadlock's error.
 const TRIES_MAX: u32 = 6;
 
 /// Begins a statement.

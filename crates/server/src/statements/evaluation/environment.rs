@@ -75,7 +75,7 @@ impl Environment for SessionEnvironment<'_> {
         if let Some(mut table) = self.session.work.find(name, &self.session.database)? {
             let reads = isolation::start_reading(self.session, &table, hints)?;
             if hints.changes_reading() || isolation::locks_what_it_reads(self.session) {
-                // It may have waited for whoever has changed the table itself.
+                // The lock may have waited for a change of the table itself.
                 table = resolve::opened(self.session, name)?;
             }
             return Ok(bound_table(self.session, &table, reads));

@@ -73,7 +73,8 @@ pub(crate) async fn run(
     Ok(Flow::Next)
 }
 
-/// After a name that is no column: what the queries that follow name wrongly is told, too, since the whole batch is to be put right.
+/// After a name that is no column, reports such names in the later queries of the batch too, so that all can be
+/// corrected at once.
 async fn name_other_columns(session: &mut Session, rest: &[Statement], frame: &Frame, output: &mut Output) {
     for statement in rest {
         let StatementKind::Query(query) = &statement.kind else { continue };
@@ -109,7 +110,8 @@ async fn guarded(
     if error.is_cancelled() || output.stopped() {
         return Ok(Flow::Stop);
     }
-    // What ends a transaction by itself, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that to whoever calls it.
+    // What ends a transaction by itself, and any error under XACT_ABORT, loses the transaction. RAISERROR leaves that
+    // to its caller.
     let aborts =
         session.settings.abort_transaction && !matches!(statement.kind, StatementKind::RaisError { .. });
     let is_tried = frame.tries > 0 && error.class < 20;

@@ -37,8 +37,8 @@ pub async fn execute(
     running.all(run_request(session, request, Output::new(events, cancellation))).await;
 }
 
-/// The same for a [light](Session::is_light) request, which begins on its connection's thread: the first events go to
-/// `early`, and if the future gives way once it is to be moved to the threads for work.
+/// Runs a [light](Session::is_light) request, which begins on its connection's thread. The first events go to
+/// `early`. Once the future yields, it must be moved to the threads for work.
 pub(crate) async fn execute_early(
     session: &mut Session,
     request: Request,

@@ -90,7 +90,7 @@ impl Count {
     fn of<'f>(findings: impl Iterator<Item = &'f Finding>) -> Count {
         let mut count = Count::default();
         for finding in findings {
-            // What a page says of another's space is told, but is no error.
+            // A page's wrong entry about another's space is reported, but is no error.
             match finding.kind {
                 FindingKind::FreeSpace => {}
                 kind if kind.is_allocation() => count.allocation += 1,
@@ -158,7 +158,7 @@ async fn tell(
     output: &mut Output,
 ) -> Result<(), SqlError> {
     let errors = messages.iter().filter(|message| message.class > 10).count();
-    // PHYSICAL_ONLY implies it. Sums are told if there is anything to sum up.
+    // PHYSICAL_ONLY implies it. Sums are reported if there is anything to sum up.
     if dbcc.has("NO_INFOMSGS") || dbcc.has("PHYSICAL_ONLY") {
         messages.retain(|message| message.class > 10 || (errors > 0 && is_sum(message.number)));
     }
