@@ -5,7 +5,7 @@ pub(crate) mod room;
 mod data_file;
 mod marks;
 mod removal;
-mod space;
+mod state;
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::page::unit::{ExtentUse, Owner, Run, Unit, runs};
 use crate::page::{EXTENT_BYTES, EXTENT_PAGES, ExtentId, PAGE_BYTES, Page, PageId, PageType, UnitId};
 pub use data_file::DataFileSpace;
 use marks::Marks;
-use space::{FIRST_EXTENTS, FileSpace, LEAST_EXTENTS, State};
+use state::{FIRST_EXTENTS, FileSpace, LEAST_EXTENTS, State};
 
 /// What came of making a file longer.
 enum Growth {
@@ -454,7 +454,7 @@ impl Allocator {
                 size_pages: pages(size),
                 free_pages: pages(file.free_count),
                 mixed_pages: pages(mixed),
-                growth_pages: pages(space::growth(size, 1, definition.growth)),
+                growth_pages: pages(state::growth(size, 1, definition.growth)),
                 limit_pages: definition.limit_bytes.map(|limit| limit / PAGE_BYTES as u64),
                 growth: definition.growth,
             })
@@ -566,7 +566,7 @@ impl Allocator {
         let Some(definition) = self.pager.files.definition(space.number) else {
             return Ok(Growth::Refused("there is no such file"));
         };
-        let step = space::growth(old, wanted, definition.growth);
+        let step = state::growth(old, wanted, definition.growth);
         if step == 0 {
             return Ok(Growth::Refused("its files do not grow"));
         }

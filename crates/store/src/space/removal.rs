@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::space::{FIRST_EXTENTS, FileSpace};
+use super::state::{FIRST_EXTENTS, FileSpace};
 use super::{Allocator, State, file_size, size_record};
 use crate::error::EngineError;
 use crate::log::Change;
