@@ -80,7 +80,8 @@ impl Instance {
             sequence.next = next;
         }
         let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
-        transaction.set_properties(info.id, &properties).map_err(store_error)?;
+        let mut table = transaction.open(info.id).map_err(store_error)?;
+        table.set_properties(&properties).map_err(store_error)?;
         transaction.commit().map_err(store_error)?;
         Ok(())
     }

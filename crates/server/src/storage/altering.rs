@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::storage::columns::TableForm;
-use crate::storage::database_transaction::DatabaseTransaction;
-use crate::storage::error::StoreError;
-use crate::storage::table_info::TableId;
-use crate::storage::trees::TableTrees;
+use super::error::StoreError;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use store::{Altering, ColumnSource, NewColumn};
+
+use super::transaction_table::TransactionTable;
+use crate::storage::columns::TableForm;
+use crate::storage::trees::TableTrees;
 
 /// A table whose columns are being altered: its rows as they were come out, and go in as they are to be. Needs no transaction meanwhile.
 #[derive(Debug)]
@@ -40,21 +40,20 @@ impl Iterator for AlteredTable {
     }
 }
 
-impl DatabaseTransaction {
+impl TransactionTable<'_> {
     /// Begins to give a table the columns of `schema` and the text `properties`; its rows are written by who asked, who ends it with
     /// [`finish_altering`](Self::finish_altering). None: no rows need to be made, and all is done. `sources` say where the values of each
     /// column come from; values are in the Exact form. After an error the statement is to be undone.
     pub fn start_altering(
         &mut self,
-        table: TableId,
         schema: SchemaRef,
         properties: &str,
         mut sources: Vec<ColumnSource>,
     ) -> Result<Option<AlteredTable>, StoreError> {
-        self.settle()?;
-        let old = self.alone(table)?;
+        self.part.settle()?;
+        let old = self.alone()?;
         self.insert_waiting(&old)?;
-        let before = self.forms().of(&old);
+        let before = self.part.forms().of(&old);
         let (after, columns) = TableForm::new(schema)?;
         for (position, source) in sources.iter_mut().enumerate() {
             if let ColumnSource::Value(value) = source {
@@ -64,38 +63,33 @@ impl DatabaseTransaction {
         let made = sources.iter().any(|source| matches!(source, ColumnSource::Made(_)));
         let columns = columns.into_iter().zip(sources);
         let columns: Vec<NewColumn> = columns.map(|(column, source)| NewColumn { column, source }).collect();
-        self.open()?.open(&old).alter(&old.name, properties)?;
+        self.part.open()?.open(&old).alter(&old.name, properties)?;
         if !made {
-            self.open()?.open(&old).alter_columns(&columns)?;
-            return self.put_trees(table, properties).map(|()| None);
+            self.part.open()?.open(&old).alter_columns(&columns)?;
+            return self.put_trees(properties).map(|()| None);
         }
-        match self.open()?.open(&old).start_altering(&columns)? {
+        match self.part.open()?.open(&old).start_altering(&columns)? {
             Some(altering) => Ok(Some(AlteredTable { altering, before, after })),
-            None => self.put_trees(table, properties).map(|()| None),
+            None => self.put_trees(properties).map(|()| None),
         }
     }
 
     /// Ends it: the rows are those of the table, and its trees are those that `properties` say.
-    pub fn finish_altering(
-        &mut self,
-        table: TableId,
-        altered: AlteredTable,
-        properties: &str,
-    ) -> Result<(), StoreError> {
-        let present = self.existing(table)?;
-        let done = self.open()?.open(&present).finish_altering(altered.altering);
-        done.map_err(|error| self.refused(&present, error))?;
-        self.put_trees(table, properties)
+    pub fn finish_altering(&mut self, altered: AlteredTable, properties: &str) -> Result<(), StoreError> {
+        let present = self.existing()?;
+        let done = self.part.open()?.open(&present).finish_altering(altered.altering);
+        done.map_err(|error| self.part.refused(&present, error))?;
+        self.put_trees(properties)
     }
 
     /// Gives a table the trees that its definition says, as far as it has others.
-    fn put_trees(&mut self, table: TableId, properties: &str) -> Result<(), StoreError> {
-        let table = self.existing(table)?;
+    fn put_trees(&mut self, properties: &str) -> Result<(), StoreError> {
+        let table = self.existing()?;
         let present = TableTrees::present(&table);
         match TableTrees::of_properties(properties).filter(|wanted| *wanted != present) {
             Some(wanted) => {
-                let done = wanted.put(&present, &mut self.open()?.open(&table));
-                done.map_err(|error| self.in_exact_form(&table, &wanted, error))
+                let done = wanted.put(&present, &mut self.part.open()?.open(&table));
+                done.map_err(|error| self.part.in_exact_form(&table, &wanted, error))
             }
             None => Ok(()),
         }

@@ -5,21 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::storage::altering::AlteredTable;
+use super::error::StoreError;
+use super::table_info::{TableId, TableInfo};
+use arrow::datatypes::SchemaRef;
+use parking_lot::Mutex;
+use store::{EngineError, commit_together};
+
+use super::transaction_table::TransactionTable;
 use crate::storage::database::{Database, DatabaseSnapshot};
 use crate::storage::database_transaction::{DatabaseSavepoint, DatabaseTransaction};
 use crate::storage::databases::{Databases, number_of};
-use crate::storage::error::StoreError;
-use crate::storage::isolation::{ReadLock, Reads};
 use crate::storage::logging::LoadLogging;
-use crate::storage::scan::{LocatedScan, Scan};
-use crate::storage::side_writer::SideWriter;
-use crate::storage::table_info::{LockMode, TableId, TableInfo};
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
-use parking_lot::Mutex;
-use store::{ColumnSource, EngineError, RowLocator, StrungForm, StrungRows, commit_together};
-
+use crate::storage::scan::Scan;
 use query::KeyRange;
 
 /// The databases as of one commit of each: the last one when it was first asked for.
@@ -157,7 +154,11 @@ impl Transaction {
         }
     }
 
-    /// The part in the database of a table.
+    /// A table, in whose database the transaction begins a part with the first use.
+    pub fn open(&mut self, table: TableId) -> Result<TransactionTable<'_>, StoreError> {
+        Ok(TransactionTable { part: self.of(table)?, id: table })
+    }
+
     fn of(&mut self, table: TableId) -> Result<&mut DatabaseTransaction, StoreError> {
         let number = number_of(table);
         if !self.parts.contains_key(&number) {
@@ -179,21 +180,6 @@ impl Transaction {
     /// A statement begins: it reads what is committed from now on, but under SNAPSHOT.
     pub fn renew_reads(&mut self) {
         self.parts.values_mut().for_each(|part| part.transaction.renew_reads());
-    }
-
-    /// Locks a table against what others do while a statement, or the transaction, reads it.
-    pub fn lock_for_reading(
-        &mut self,
-        table: TableId,
-        lock: ReadLock,
-        timeout: Duration,
-    ) -> Result<(), StoreError> {
-        self.of(table)?.lock_for_reading(table, lock, timeout)
-    }
-
-    /// Takes a lock on a table, or strengthens one.
-    pub fn lock(&mut self, table: TableId, mode: LockMode, timeout: Duration) -> Result<(), StoreError> {
-        self.of(table)?.lock(table, mode, timeout)
     }
 
     /// All tables as this transaction sees them, database by database, in the order of their creation.
@@ -232,81 +218,6 @@ impl Transaction {
         }
     }
 
-    /// Reads a table as this transaction sees it now, or a range of a key of it.
-    pub fn scan(
-        &mut self,
-        table: TableId,
-        projection: Option<Vec<usize>>,
-        range: Option<&KeyRange>,
-        reads: Reads,
-    ) -> Result<Scan, StoreError> {
-        self.of(table)?.scan(table, projection, range, reads)
-    }
-
-    /// The same without the rows of writers that have not ended.
-    pub fn scan_stored(
-        &mut self,
-        table: TableId,
-        projection: Option<Vec<usize>>,
-        range: Option<&KeyRange>,
-    ) -> Result<Scan, StoreError> {
-        self.of(table)?.scan_stored(table, projection, range)
-    }
-
-    /// The rows of a table with what leads to each, for a statement that changes some. The table must be locked alone.
-    pub fn located_scan(
-        &mut self,
-        table: TableId,
-        projection: Option<Vec<usize>>,
-        range: Option<&KeyRange>,
-        reads: Reads,
-    ) -> Result<LocatedScan, StoreError> {
-        self.of(table)?.located_scan(table, projection, range, reads)
-    }
-
-    /// The rows that these lead to, in that order; all columns.
-    pub fn rows_at(&mut self, table: TableId, locators: &[RowLocator]) -> Result<RecordBatch, StoreError> {
-        self.of(table)?.rows_at(table, locators)
-    }
-
-    /// Locks the pages of rows that have been read with what leads to them.
-    ///
-    /// # Errors
-    /// [`EngineError::RowsChanged`]: another transaction has changed some since, and committed.
-    pub fn claim(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
-        self.of(table)?.claim(table, locators)
-    }
-
-    /// Keeps others from changing a table, and from keeping others from it.
-    pub fn lock_against_changes(&mut self, table: TableId, timeout: Duration) -> Result<(), StoreError> {
-        self.of(table)?.lock_against_changes(table, timeout)
-    }
-
-    /// Waits until nobody else has the row in hand that a range of a whole key is for.
-    pub fn await_row(&mut self, table: TableId, range: &KeyRange) -> Result<(), StoreError> {
-        self.of(table)?.await_row(table, range)
-    }
-
-    /// Removes rows, and their entries from the indexes.
-    pub fn delete_located(&mut self, table: TableId, locators: &[RowLocator]) -> Result<(), StoreError> {
-        self.of(table)?.delete_located(table, locators)
-    }
-
-    /// Puts `rows` in the places of others: where they lie if they fit there, and under their new keys.
-    pub fn update_located(
-        &mut self,
-        table: TableId,
-        locators: &[RowLocator],
-        rows: &RecordBatch,
-    ) -> Result<(), StoreError> {
-        self.of(table)?.update_located(table, locators, rows)
-    }
-
-    /// Writes a table, or one of its indexes, anew: full pages, or as full as its fill factor says.
-    pub fn rebuild(&mut self, table: TableId, index: Option<&str>) -> Result<(), StoreError> {
-        self.of(table)?.rebuild(table, index)
-    }
-
     /// Creates a table of the Exact form, in the database that its name says.
     pub fn create_table(
         &mut self,
@@ -319,85 +230,9 @@ impl Transaction {
         self.part(&database)?.create_table(name, schema, properties)
     }
 
-    /// Replaces the text kept with the table. If it is a table's definition, the table gets the trees that it says, and those that it does
-    /// not say go.
-    pub fn set_properties(&mut self, table: TableId, properties: &str) -> Result<(), StoreError> {
-        self.of(table)?.set_properties(table, properties)
-    }
-
-    /// Begins to give a table other columns ([`DatabaseTransaction::start_altering`]).
-    pub fn start_altering(
-        &mut self,
-        table: TableId,
-        schema: SchemaRef,
-        properties: &str,
-        sources: Vec<ColumnSource>,
-    ) -> Result<Option<AlteredTable>, StoreError> {
-        self.of(table)?.start_altering(table, schema, properties, sources)
-    }
-
-    /// Ends it.
-    pub fn finish_altering(
-        &mut self,
-        table: TableId,
-        altered: AlteredTable,
-        properties: &str,
-    ) -> Result<(), StoreError> {
-        self.of(table)?.finish_altering(table, altered, properties)
-    }
-
-    /// Gives a table another name in the same database.
-    pub fn rename_table(&mut self, table: TableId, name: &str) -> Result<(), StoreError> {
-        self.of(table)?.rename_table(table, name)
-    }
-
-    /// Removes a table and its rows.
-    pub fn drop_table(&mut self, table: TableId) -> Result<(), StoreError> {
-        self.of(table)?.drop_table(table)
-    }
-
-    /// Removes all rows of a table.
-    pub fn truncate(&mut self, table: TableId) -> Result<(), StoreError> {
-        self.of(table)?.truncate(table)
-    }
-
-    /// Adds rows to a table.
-    pub fn append(&mut self, table: TableId, batch: &RecordBatch) -> Result<(), StoreError> {
-        self.of(table)?.append(table, batch)
-    }
-
-    /// Adds the first rows of `bytes` from where they lie, if there are enough of them for extents of their own and the table takes them so.
-    pub fn append_strung(
-        &mut self,
-        table: TableId,
-        form: StrungForm<'_>,
-        bytes: &[u8],
-    ) -> Result<StrungRows, StoreError> {
-        self.of(table)?.append_strung(table, form, bytes)
-    }
-
-    /// Writers for `count` threads, which fill a heap without indexes side by side until the statement ends.
-    pub fn side_writers(&mut self, table: TableId, count: usize) -> Result<Vec<SideWriter>, StoreError> {
-        self.of(table)?.side_writers(table, count)
-    }
-
     /// How much of the rows that were added to a table since this was last asked went to the log; None: none were.
     pub fn take_logging(&mut self, table: TableId) -> Option<LoadLogging> {
         self.parts.get_mut(&number_of(table))?.transaction.take_logging(table)
-    }
-
-    /// The table is locked as a whole because that was asked for (TABLOCK), not because its keys need it.
-    pub fn note_table_lock(&mut self, table: TableId) {
-        if let Ok(part) = self.of(table) {
-            part.note_table_lock(table);
-        }
-    }
-
-    /// The rows that are appended until [`settle`](Self::settle) come in the order of the clustered key; one that does not is refused.
-    pub fn expect_sorted(&mut self, table: TableId) {
-        if let Ok(part) = self.of(table) {
-            part.expect_sorted(table);
-        }
     }
 
     /// Ends the adding of rows by one statement. Errors: keys that are there already, rows that are not in the order that was promised.

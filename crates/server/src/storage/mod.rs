@@ -20,6 +20,7 @@ mod scan;
 mod side_writer;
 mod table_info;
 mod text_order;
+mod transaction_table;
 mod trees;
 mod value_form;
 
@@ -45,5 +46,6 @@ pub use side_writer::SideWriter;
 pub use store::{ColumnSource, RowLocator};
 pub use store::{StrungForm, StrungRows, ValueForm};
 pub use table_info::{LockMode, TableId, TableInfo};
+pub use transaction_table::TransactionTable;
 pub(crate) use trees::{holds_filter, key_trees};
 pub(crate) use value_form::value_form;

@@ -113,7 +113,7 @@ impl TableWriter {
         };
         if options.table_lock || fresh {
             access.write(|transaction| {
-                transaction.note_table_lock(table.id);
+                transaction.open(table.id)?.note_table_lock();
                 Ok(())
             })?;
         }
@@ -189,7 +189,9 @@ impl TableWriter {
         let (id, definition) = (self.table.id, Arc::clone(&self.plan.definition));
         match &self.side {
             Some(side) => waiting(|| side.append(batch)).map_err(store_error)?,
-            None => self.access.write_keyed(&definition, |transaction| transaction.append(id, batch))?,
+            None => {
+                self.access.write_keyed(&definition, |transaction| transaction.open(id)?.append(batch))?
+            }
         }
         self.rows += batch.num_rows() as u64;
         Ok(())
@@ -225,7 +227,7 @@ impl TableWriter {
     pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, SqlError> {
         let id = self.table.id;
         let definition = &self.plan.definition;
-        let append = |transaction: &mut Transaction| transaction.append_strung(id, form, bytes);
+        let append = |transaction: &mut Transaction| transaction.open(id)?.append_strung(form, bytes);
         let taken = self.access.write_keyed(definition, append)?;
         self.rows += taken.rows;
         Ok(taken)
@@ -300,7 +302,7 @@ impl TableWriter {
     /// The rows to come are in the order of the clustered key.
     pub fn expect_sorted(&self) -> Result<(), SqlError> {
         self.access.write(|transaction| {
-            transaction.expect_sorted(self.table.id);
+            transaction.open(self.table.id)?.expect_sorted();
             Ok(())
         })
     }

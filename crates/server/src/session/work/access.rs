@@ -57,7 +57,7 @@ impl WorkAccess {
 
     /// Reads a table within the transaction as it is now.
     pub fn scan(&self, table: TableId, columns: Option<Vec<usize>>) -> Result<Scan, SqlError> {
-        self.write(|transaction| transaction.scan(table, columns, None, Reads::Latest))
+        self.write(|transaction| transaction.open(table)?.scan(columns, None, Reads::Latest))
     }
 
     /// The same without the rows of loads that have not ended: they go on.
@@ -67,7 +67,7 @@ impl WorkAccess {
         columns: Option<Vec<usize>>,
         range: Option<&KeyRange>,
     ) -> Result<Scan, SqlError> {
-        self.write(|transaction| transaction.scan_stored(table, columns, range))
+        self.write(|transaction| transaction.open(table)?.scan_stored(columns, range))
     }
 
     /// Notes that the statement has left out rows (3604).
@@ -78,14 +78,14 @@ impl WorkAccess {
     /// Whether a whole key of a table has a row. Whoever is adding one is waited for.
     pub fn has_row(&self, table: TableId, range: &KeyRange) -> Result<bool, SqlError> {
         let found = |transaction: &mut Transaction| {
-            let mut rows = transaction.scan(table, Some(Vec::new()), Some(range), Reads::Latest)?;
+            let mut rows = transaction.open(table)?.scan(Some(Vec::new()), Some(range), Reads::Latest)?;
             Ok(rows.next().transpose()?.is_some_and(|batch| batch.num_rows() > 0))
         };
         self.write(|transaction| {
             if found(transaction)? {
                 return Ok(true);
             }
-            transaction.await_row(table, range)?;
+            transaction.open(table)?.await_row(range)?;
             found(transaction)
         })
     }

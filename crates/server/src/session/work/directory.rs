@@ -25,7 +25,7 @@ pub(crate) fn of(work: &Work) -> Arc<Directory> {
 pub(crate) fn to_change(work: &Work) -> Result<Directory, SqlError> {
     let timeout = work.lock_timeout;
     work.write(Place::Shared, |transaction| match transaction.table(DIRECTORY_KEY) {
-        Some(info) => transaction.lock(info.id, LockMode::Exclusive, timeout),
+        Some(info) => transaction.open(info.id)?.lock(LockMode::Exclusive, timeout),
         None => Ok(()),
     })?;
     Ok(of(work).as_ref().clone())
@@ -37,7 +37,7 @@ pub(crate) fn set(work: &Work, directory: &Directory) -> Result<(), SqlError> {
     work.write(Place::Shared, |transaction| {
         let id = transaction.table(DIRECTORY_KEY).map(|info| info.id);
         match id {
-            Some(id) => transaction.set_properties(id, &text),
+            Some(id) => transaction.open(id)?.set_properties(&text),
             None => Ok(()),
         }
     })

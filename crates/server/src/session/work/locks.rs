@@ -20,26 +20,27 @@ pub(crate) fn loads_alone(table: &OpenTable) -> bool {
 
 /// Locks a table to the end of the transaction if that needs no waiting.
 pub(crate) fn try_lock(work: &Work, table: &OpenTable, mode: LockMode) -> bool {
-    let locked = work.write(table.place, |transaction| transaction.lock(table.id, mode, Duration::ZERO));
+    let locked =
+        work.write(table.place, |transaction| transaction.open(table.id)?.lock(mode, Duration::ZERO));
     locked.is_ok()
 }
 
 /// Locks a table to the end of the transaction.
 pub(crate) fn lock(work: &Work, table: &OpenTable, mode: LockMode) -> Result<(), SqlError> {
     let timeout = work.lock_timeout;
-    work.write(table.place, |transaction| transaction.lock(table.id, mode, timeout))
+    work.write(table.place, |transaction| transaction.open(table.id)?.lock(mode, timeout))
 }
 
 /// Keeps others from changing a table, to the end of the transaction.
 pub(crate) fn lock_against_changes(work: &Work, table: &OpenTable) -> Result<(), SqlError> {
     let timeout = work.lock_timeout;
-    work.write(table.place, |transaction| transaction.lock_against_changes(table.id, timeout))
+    work.write(table.place, |transaction| transaction.open(table.id)?.lock_against_changes(timeout))
 }
 
 /// Locks the pages of rows that a statement is about to change. Errors: [rows have changed](SqlError::is_rows_changed) since they were
 /// read.
 pub(crate) fn claim(work: &Work, table: &OpenTable, locators: &[RowLocator]) -> Result<(), SqlError> {
-    work.write(table.place, |transaction| transaction.claim(table.id, locators))
+    work.write(table.place, |transaction| transaction.open(table.id)?.claim(locators))
 }
 
 /// Whether waits for locks of pages fail at once, for a request that is on its connection's thread.

@@ -81,7 +81,7 @@ pub(crate) fn lock_for_reading(
     let placement = pair.placement.clone();
     open_to_read(work, &mut pair);
     let Some(transaction) = &mut pair.shared else { return Ok(()) };
-    placement.waiting(|| transaction.lock_for_reading(table.id, lock, timeout)).map_err(store_error)
+    placement.waiting(|| transaction.open(table.id)?.lock_for_reading(lock, timeout)).map_err(store_error)
 }
 
 /// Gives a statement that only reads a transaction: only that knows which locks are those of others.
@@ -117,10 +117,10 @@ pub(crate) fn opener(
             && let Some(outer) = &outer
             && let Some(transaction) = &mut outer.lock().shared
         {
-            return transaction.scan(id, projection, range, reads);
+            return transaction.open(id)?.scan(projection, range, reads);
         }
         match (pair.at_mut(place), &own) {
-            (Some(transaction), _) => transaction.scan(id, projection, range, reads),
+            (Some(transaction), _) => transaction.open(id)?.scan(projection, range, reads),
             (None, Some(snapshot)) => snapshot.scan(id, projection, range),
             (None, None) => shared.of(&store).scan(id, projection, range),
         }
@@ -136,7 +136,7 @@ pub(crate) fn located_opener(
 {
     let (pair, place, id) = (work.pair(), table.place, table.id);
     move |projection, range| match pair.lock().at_mut(place) {
-        Some(transaction) => transaction.located_scan(id, projection, range, reads),
+        Some(transaction) => transaction.open(id)?.located_scan(projection, range, reads),
         None => Err(StoreError::NoSuchTable { table: id }),
     }
 }
@@ -147,7 +147,7 @@ pub(crate) fn rows_at(
     table: &OpenTable,
     locators: &[RowLocator],
 ) -> Result<RecordBatch, SqlError> {
-    work.write(table.place, |transaction| transaction.rows_at(table.id, locators))
+    work.write(table.place, |transaction| transaction.open(table.id)?.rows_at(locators))
 }
 
 /// A table as it is now, after waiting for its lock. Errors: 208 if it is gone.

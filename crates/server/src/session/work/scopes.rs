@@ -29,7 +29,7 @@ pub(crate) fn leave(work: &mut Work) -> Result<(), SqlError> {
         match table.filter(|table| table.definition.object_id == *object_id) {
             Some(table) => {
                 work.instance.forget_table(table.id);
-                work.write(table.place, |transaction| transaction.drop_table(table.id))
+                work.write(table.place, |transaction| transaction.open(table.id)?.drop_table())
             }
             None => Ok(()),
         }

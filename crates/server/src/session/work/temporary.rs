@@ -152,7 +152,7 @@ pub(crate) fn drop_objects(
     let mut transaction: Transaction = instance.store().begin();
     transaction.set_lock_timeout(timeout);
     for id in ids {
-        match transaction.drop_table(*id) {
+        match transaction.open(*id).and_then(|mut table| table.drop_table()) {
             Ok(()) | Err(StoreError::NoSuchTable { .. }) => instance.forget_table(*id),
             Err(error) => return Err(error),
         }

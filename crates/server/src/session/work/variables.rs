@@ -108,7 +108,7 @@ pub(crate) fn make_variable(
     let mut transaction = work.new_transaction();
     let id = transaction.create_table(&key, definition.arrow_schema(), &properties).map_err(store_error)?;
     for batch in rows {
-        transaction.append(id, batch).map_err(store_error)?;
+        transaction.open(id).and_then(|mut table| table.append(batch)).map_err(store_error)?;
     }
     transaction.commit().map_err(store_error)?;
     work.temporary.add_variable(id);

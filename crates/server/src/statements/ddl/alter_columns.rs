@@ -247,7 +247,7 @@ fn write_altered(
     let access = session.work.access(table.place);
     let sources = rows.sources.clone();
     let started = access.write_keyed(definition, |transaction| {
-        transaction.start_altering(table.id, definition.arrow_schema(), &properties, sources)
+        transaction.open(table.id)?.start_altering(definition.arrow_schema(), &properties, sources)
     })?;
     if let Some(mut altered) = started {
         while let Some(batch) = altered.next() {
@@ -255,7 +255,7 @@ fn write_altered(
             waiting::waiting(|| altered.append(&batch)).map_err(store_error)?;
         }
         access.write_keyed(definition, |transaction| {
-            transaction.finish_altering(table.id, altered, &properties)
+            transaction.open(table.id)?.finish_altering(altered, &properties)
         })?;
     }
     rows.writer.finish()

@@ -103,7 +103,7 @@ fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> 
         }
         let definition = &table.definition;
         drop_triggers(session, &definition.schema, &definition.database, &definition.triggers)?;
-        session.work.write(table.place, |transaction| transaction.drop_table(table.id))?;
+        session.work.write(table.place, |transaction| transaction.open(table.id)?.drop_table())?;
         session.instance.forget_table(table.id);
     }
     Ok(())
@@ -134,7 +134,7 @@ fn truncate(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
             ),
         ));
     }
-    session.work.write(table.place, |transaction| transaction.truncate(table.id))?;
+    session.work.write(table.place, |transaction| transaction.open(table.id)?.truncate())?;
     if table.definition.identity().is_some_and(|(_, identity)| identity.reseeded.is_some()) {
         let mut definition = table.definition.as_ref().clone();
         for identity in definition.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {

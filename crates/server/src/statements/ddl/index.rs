@@ -262,7 +262,7 @@ pub(crate) fn rebuild_table(
         options.change(settings);
     }
     if definition == *table.definition {
-        return session.work.write(table.place, |transaction| transaction.rebuild(table.id, None));
+        return session.work.write(table.place, |transaction| transaction.open(table.id)?.rebuild(None));
     }
     redefine::redefine(session, table, &definition)
 }
@@ -284,8 +284,8 @@ fn write_anew(
     }
     let whole = held.iter().any(|(_, clustered)| *clustered);
     session.work.write(table.place, |transaction| match whole {
-        true => transaction.rebuild(table.id, None),
-        false => held.iter().try_for_each(|(name, _)| transaction.rebuild(table.id, Some(name))),
+        true => transaction.open(table.id)?.rebuild(None),
+        false => held.iter().try_for_each(|(name, _)| transaction.open(table.id)?.rebuild(Some(name))),
     })
 }
 

@@ -137,7 +137,7 @@ pub(crate) fn drop_modules(
                     &module.definition.database,
                     &module.definition.triggers,
                 )?;
-                session.work.write(place_of(name), |transaction| transaction.drop_table(id))?;
+                session.work.write(place_of(name), |transaction| transaction.open(id)?.drop_table())?;
             }
             Some((_, module)) => {
                 let other = spelling(module.definition.kind.word());
@@ -218,7 +218,7 @@ pub(crate) fn keep_module(
     place: Place,
 ) -> Result<(), SqlError> {
     let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
-    session.work.write(place, |transaction| transaction.set_properties(id, &properties))
+    session.work.write(place, |transaction| transaction.open(id)?.set_properties(&properties))
 }
 
 /// The columns of a view or table-valued function, found by binding it.

@@ -25,7 +25,7 @@ pub(crate) fn redefine(
 ) -> Result<(), SqlError> {
     let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
     let access = session.work.access(table.place);
-    access.write_keyed(definition, |transaction| transaction.set_properties(table.id, &properties))
+    access.write_keyed(definition, |transaction| transaction.open(table.id)?.set_properties(&properties))
 }
 
 /// Checks that the rows satisfy the constraints of a changed definition.

@@ -91,7 +91,7 @@ fn rename_object(
         let mut definition = module.definition.clone();
         // The text stays as it was written, as in SQL Server.
         definition.name = new.to_string();
-        session.work.write(place_of(&renamed), |transaction| transaction.rename_table(id, &key))?;
+        session.work.write(place_of(&renamed), |transaction| transaction.open(id)?.rename_table(&key))?;
         return module::keep_module(session, id, &definition, place_of(&renamed));
     }
     if let Some(table) = session.work.find(name, &session.database)? {
@@ -132,7 +132,7 @@ fn rename_table(
     for key in definition.foreign_keys.iter_mut().filter(|key| refers(key)) {
         key.table = new.to_string();
     }
-    session.work.write(table.place, |transaction| transaction.rename_table(table.id, &key))?;
+    session.work.write(table.place, |transaction| transaction.open(table.id)?.rename_table(&key))?;
     redefine::redefine(session, table, &definition)?;
     for other in tables.iter().filter(|other| other.id != table.id) {
         if other.definition.foreign_keys.iter().any(refers) {

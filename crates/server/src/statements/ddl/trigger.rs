@@ -194,7 +194,7 @@ pub(crate) fn drop_triggers(
             name: trigger.name.clone(),
         };
         if let Some((id, _)) = session.work.find_module(&name, database)? {
-            session.work.write(Place::Shared, |transaction| transaction.drop_table(id))?;
+            session.work.write(Place::Shared, |transaction| transaction.open(id)?.drop_table())?;
         }
     }
     Ok(())

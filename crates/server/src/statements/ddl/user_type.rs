@@ -82,7 +82,7 @@ pub(crate) fn drop_type(session: &mut Session, name: &ObjectName, if_exists: boo
     }
     let key = UserType::key(&found.database, &found.schema, &found.name);
     session.work.write(Place::Shared, |transaction| match transaction.table(&key) {
-        Some(info) => transaction.drop_table(info.id),
+        Some(info) => transaction.open(info.id)?.drop_table(),
         None => Ok(()),
     })
 }

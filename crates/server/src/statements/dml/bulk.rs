@@ -174,8 +174,9 @@ pub(crate) fn distrust(session: &mut Session, table: &OpenTable) -> Result<bool,
     if changed {
         let properties = definition.to_properties().map_err(|error| SqlError::internal(error))?;
         let mark = session.work.start_statement()?;
-        let result =
-            session.work.write(table.place, |transaction| transaction.set_properties(table.id, &properties));
+        let result = session
+            .work
+            .write(table.place, |transaction| transaction.open(table.id)?.set_properties(&properties));
         session.work.end_statement(&mark, result.is_ok())?;
         result?;
     }

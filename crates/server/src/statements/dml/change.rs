@@ -87,12 +87,12 @@ impl RowChanges {
         let changed = of(&mut self.changed.iter().copied());
         access.write_keyed(&self.table.definition, |transaction| {
             if !gone.is_empty() {
-                transaction.delete_located(id, &gone)?;
+                transaction.open(id)?.delete_located(&gone)?;
             }
             if let Some(new) = &self.new {
-                transaction.update_located(id, &changed, new)?;
+                transaction.open(id)?.update_located(&changed, new)?;
             }
-            self.inserted.iter().try_for_each(|batch| transaction.append(id, batch))
+            self.inserted.iter().try_for_each(|batch| transaction.open(id)?.append(batch))
         })
     }
 }

@@ -122,7 +122,8 @@ pub(crate) async fn write_side_by_side(
     placing: &Placing,
 ) -> Result<u64, SqlError> {
     let count = streams.len();
-    let sides = session.work.write(table.place, |transaction| transaction.side_writers(table.id, count))?;
+    let sides =
+        session.work.write(table.place, |transaction| transaction.open(table.id)?.side_writers(count))?;
     let mut tasks = JoinSet::new();
     for (mut stream, side) in streams.into_iter().zip(sides) {
         let writer = writer.beside(side);
