@@ -168,10 +168,7 @@ def imports_of(modules: dict[Path, str]) -> dict[Path, set[Path]]:
         onward = handed_on[module].get(rest[0]) if rest else None
         return origin(onward + rest[1:], hops + 1) if onward and hops < 5 else module
 
-    return {
-        module: {origin(path) for path in paths} - {module}
-        for module, paths in private.items()
-    }
+    return {module: {origin(path) for path in paths} - {module} for module, paths in private.items()}
 
 
 def within(module: Path, path: Path, modules: dict[Path, str]) -> Path | None:
@@ -224,13 +221,9 @@ def circle_offences(found: dict[str, dict[Path, str]]) -> list[str]:
         limit = KNOWN_CIRCLES.get(crate, CIRCLE_LIMIT)
         if len(circle) > limit:
             names = ", ".join("::".join(module) or "lib" for module in sorted(circle))
-            offences.append(
-                f"crates/{crate}: {len(circle)} files import one another, {limit} may: {names}"
-            )
+            offences.append(f"crates/{crate}: {len(circle)} files import one another, {limit} may: {names}")
         if crate in KNOWN_CIRCLES and len(circle) < limit:
-            offences.append(
-                f"crates/{crate}: its circle has {len(circle)} files now; write that down here"
-            )
+            offences.append(f"crates/{crate}: its circle has {len(circle)} files now; write that down here")
     return offences
 
 
@@ -245,15 +238,11 @@ def layer_offences(found: dict[str, dict[Path, str]]) -> list[str]:
                 offences.append(f"crates/{crate}: {module[0]} is not among its layers")
                 continue
             paths = re.findall(r"\bcrate::(\w+)", modules[module])
-            used = {path[0] for path in imports[module] if path} | {
-                path for path in paths if path in height
-            }
+            used = {path[0] for path in imports[module] if path} | {path for path in paths if path in height}
             for layer in sorted(used):
                 upwards = height.get(layer, 0) > height[module[0]]
                 if upwards and (crate, module[0], layer) not in KNOWN_ARROWS:
-                    offences.append(
-                        f"crates/{crate}: {'::'.join(module)} uses {layer}, a layer above it"
-                    )
+                    offences.append(f"crates/{crate}: {'::'.join(module)} uses {layer}, a layer above it")
     return offences
 
 
@@ -267,9 +256,7 @@ def method_offences(found: dict[str, dict[Path, str]]) -> list[str]:
     for (crate, name), count in methods.items():
         limit = KNOWN_METHODS.get((crate, name), METHODS_LIMIT)
         if count > limit and (crate, name) not in WITHOUT_LIMIT:
-            offences.append(
-                f"crates/{crate}: {name} has {count} methods, {limit} are allowed"
-            )
+            offences.append(f"crates/{crate}: {name} has {count} methods, {limit} are allowed")
     for (crate, name), limit in KNOWN_METHODS.items():
         if methods[crate, name] < limit:
             offences.append(
@@ -290,9 +277,7 @@ def name_offences() -> list[str]:
     words = set(
         re.findall(
             r"\w+",
-            "\n".join(
-                path.read_text(encoding="utf-8") for path in sources if path.is_file()
-            ),
+            "\n".join(path.read_text(encoding="utf-8") for path in sources if path.is_file()),
         )
     )
     # The last word of a name may be a file's.
@@ -302,20 +287,13 @@ def name_offences() -> list[str]:
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             for name in DOCUMENTED.findall(line):
                 if name.split("::")[-1] not in words:
-                    offences.append(
-                        f"{page.relative_to(ROOT)}:{number}: nothing is called `{name}`"
-                    )
+                    offences.append(f"{page.relative_to(ROOT)}:{number}: nothing is called `{name}`")
     return offences
 
 
 def main() -> int:
     found = crates()
-    offences = (
-        circle_offences(found)
-        + layer_offences(found)
-        + method_offences(found)
-        + name_offences()
-    )
+    offences = circle_offences(found) + layer_offences(found) + method_offences(found) + name_offences()
     print("\n".join(offences) or "structure: all hold")
     return 1 if offences else 0
 
