@@ -11,3 +11,7 @@ pub(crate) mod procedures;
 pub use dml::bulk::{BulkWriter, begin_bulk};
 pub use interpreter::execute::execute;
 pub use interpreter::open_session;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
