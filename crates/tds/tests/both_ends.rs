@@ -333,7 +333,7 @@ fn an_attention_in_each_state_after_login() {
     assert_eq!(server.next(&attention).unwrap().event, Event::Attention);
     assert!(server.answered(false));
     // Into a request that is not whole: that is forgotten.
-    let batch = SqlBatch::new(&"x".repeat(600), TdsVersion::V7_4, 0).encode().unwrap();
+    let batch = SqlBatch::new("x".repeat(600), TdsVersion::V7_4, 0).encode().unwrap();
     let packets = frame_message(PacketType::SqlBatch, 512, 0, Status::NORMAL, &batch);
     let cut = [&packets[..512], &attention].concat();
     let mut server = server_after("login");

@@ -23,7 +23,7 @@ use super::super::types::is_numeric;
 use super::super::{Datum, arithmetic, functions};
 use super::condition::{one_column, with_plan};
 use super::for_clause::is_json;
-use super::scope::reference;
+use super::scope::{ScopeColumn, reference};
 use super::{Binder, Scope, plan_error};
 use tsql::SqlError;
 use tsql::expression::{BinaryOperator, Comparison, Expr as Ast, FunctionCall, Literal, UnaryOperator};
@@ -370,6 +370,10 @@ fn function_call(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) ->
             let text = format!("The function '{name}' must have an OVER clause.");
             Err(SqlError::new(10753, 15, 1, text))
         }
+        "CHECKSUM" | "BINARY_CHECKSUM" if call.star => {
+            functions::call_function(&call.name, all_columns(binder, scope)?, &binder.facts)
+        }
+        _ if call.star => Err(SqlError::syntax("*")),
         name => {
             let values = argument_values(binder, &call.arguments, scope)?;
             if name.starts_with("JSON_") {
@@ -381,6 +385,19 @@ fn function_call(binder: &Binder<'_>, call: &FunctionCall, scope: &Scope<'_>) ->
             functions::call_function(name, values, &binder.facts)
         }
     }
+}
+
+/// The value of `*` as an argument: every column in scope. Errors: 8120 if rows are grouped by others.
+fn all_columns(binder: &Binder<'_>, scope: &Scope<'_>) -> Result<Vec<Typed>, SqlError> {
+    let value = |column: &ScopeColumn| match scope.grouping {
+        None => Ok(column.value.clone()),
+        Some(_) => {
+            let name = column.table.iter().chain([&column.output.name]).cloned().collect();
+            binder.value(&Ast::Column(name), scope)
+        }
+    };
+    let columns = scope.grouping.map_or(&scope.columns, |grouping| &grouping.below.columns);
+    columns.iter().map(value).collect()
 }
 
 /// `column.Property` of a CLR type; None if the last part is no property.

@@ -185,10 +185,13 @@ pub(super) fn bind(name: &str, arguments: &[Typed], facts: &Arc<Facts>) -> Resul
         }
         "CHECKSUM" | "BINARY_CHECKSUM" => {
             let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
+            let ignores_case = name == "CHECKSUM";
             let function = Scalar::by_value(name, types.clone(), SqlType::Int, move |values| {
                 let mut sum = 0_u32;
                 for (value, sql_type) in values.iter().zip(&types) {
-                    for byte in convert::display(value, sql_type).to_lowercase().bytes() {
+                    let text = convert::display(value, sql_type);
+                    let text = if ignores_case { text.to_lowercase() } else { text };
+                    for byte in text.bytes() {
                         sum = sum.rotate_left(4) ^ u32::from(byte);
                     }
                 }

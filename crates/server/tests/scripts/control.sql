@@ -201,3 +201,15 @@ error 40515
 GRANT SELECT ON nosuch
 ----
 error 102
+
+SET NONSENSE ON
+----
+error 195
+
+SET STATISTICS TIME ON
+----
+error 40515
+
+SET STATISTICS IO, TIME OFF SELECT 1
+----
+1

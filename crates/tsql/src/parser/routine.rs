@@ -43,11 +43,13 @@ impl Parser<'_> {
             return Ok(StatementKind::SetOption(SetOption::IdentityInsert { table, on }));
         }
         let mut names = vec![self.option_name()?];
-        if names.first().is_some_and(|name| name == "STATISTICS") {
+        let of_statistics = names.first().is_some_and(|name| name == "STATISTICS");
+        if of_statistics {
             names = vec![format!("STATISTICS {}", self.option_name()?)];
         }
         while self.accept_symbol(",") {
-            names.push(self.option_name()?);
+            let name = self.option_name()?;
+            names.push(if of_statistics { format!("STATISTICS {name}") } else { name });
         }
         if self.is_word("ON") || self.is_word("OFF") {
             let on = self.switch()?;
