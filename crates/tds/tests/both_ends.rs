@@ -601,3 +601,20 @@ proptest! {
         prop_assert_eq!(answer_steps(&bytes, &[split, bytes.len()]), answer_steps(&bytes, &[bytes.len()]));
     }
 }
+
+/// A packet of some type that is a whole message of one byte.
+fn packet_of(packet_type: u8) -> Vec<u8> {
+    vec![packet_type, 1, 0, 9, 0, 0, 1, 0, 0xFF]
+}
+
+#[test]
+fn only_the_first_answer_may_be_of_the_type_of_prelogin() {
+    let mut payload = Vec::new();
+    for first in [0x04, 0x12] {
+        let mut packets = client::AnswerPackets::default();
+        assert_eq!(packets.unpack(&packet_of(first), &mut payload), Ok((9, Some(true))));
+        assert_eq!(packets.unpack(&packet_of(0x04), &mut payload), Ok((9, Some(true))));
+        assert!(packets.unpack(&packet_of(0x12), &mut payload).is_err());
+    }
+    assert!(client::AnswerPackets::default().unpack(&packet_of(0x01), &mut payload).is_err());
+}

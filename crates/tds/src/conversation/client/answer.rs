@@ -18,11 +18,14 @@ pub struct AnswerPackets {
     reader: MessageReader,
     /// Length of the last packet that did not end its message.
     packet_size_bytes: Option<usize>,
+    /// The first message, the answer to PRELOGIN, has ended.
+    answered: bool,
 }
 
 impl Default for AnswerPackets {
     fn default() -> Self {
-        Self { reader: MessageReader::new(PACKET_SIZE_MAX_BYTES, usize::MAX), packet_size_bytes: None }
+        let reader = MessageReader::new(PACKET_SIZE_MAX_BYTES, usize::MAX);
+        Self { reader, packet_size_bytes: None, answered: false }
     }
 }
 
@@ -42,7 +45,9 @@ impl AnswerPackets {
                 Event::Packet(packet) => packet,
             };
             let packet_type = packet.header.packet_type;
-            if packet_type != PacketType::TabularResult {
+            // MS-TDS 2.2.3.1.1 has type 4 for every answer; some servers answer PRELOGIN with its own type.
+            let first = !self.answered && packet_type == PacketType::Prelogin;
+            if packet_type != PacketType::TabularResult && !first {
                 return Err(ConversationError::Unexpected { packet_type, when: "from a server" });
             }
             let carried = rest.get(packet.payload.clone()).ok_or_else(ConversationError::missing)?;
@@ -50,6 +55,7 @@ impl AnswerPackets {
             consumed += packet.consumed();
             progress = Some(packet.ends_message());
             if packet.ends_message() {
+                self.answered = true;
                 return Ok((consumed, progress));
             }
             self.packet_size_bytes = Some(packet.consumed());
