@@ -42,6 +42,8 @@ test: lint unit package conformance ## Run every check and test
 lint: toolchain clients ## Format, clippy, licences, house rules
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	@# The fuzz targets are built by themselves: their lock file must follow the workspace's.
+	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml > /dev/null
 	cargo fmt --manifest-path clients/race/rust/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --manifest-path clients/rust/Cargo.toml --locked --target-dir $(BULKWIRE_CLIENT_CACHE)/rust -- -D warnings
