@@ -4,20 +4,18 @@
 //! all tables but the last. Columns that are never read take no memory that could be counted, so it would grow
 //! without end.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, replace_children_if_necessary,
-};
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use futures::TryStreamExt;
+
+use super::one_input::{OneInputExec, Step};
 
 /// Returns the plan with a table, not a product, on the left of each join without a condition, where there is one.
 /// Rows that are only counted there become their count. It has not been optimised.
@@ -39,7 +37,7 @@ pub(super) fn with_small_sides(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn E
         let children = node.children();
         match children.as_slice() {
             [left, right] if buffers_left(&node) && left.schema().fields().is_empty() => {
-                let counted = Arc::new(RowCountExec::new(Arc::clone(left)));
+                let counted = Arc::new(OneInputExec::new(Arc::clone(left), RowCount));
                 let children = vec![counted as Arc<dyn ExecutionPlan>, Arc::clone(right)];
                 Ok(Transformed::yes(replace_children_if_necessary(node, children)?))
             }
@@ -65,62 +63,21 @@ fn is_product(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
 }
 
 /// Counts the rows of an input without columns: one batch instead of many.
-struct RowCountExec {
-    input: Arc<dyn ExecutionPlan>,
-}
+#[derive(Clone, Copy)]
+struct RowCount;
 
-impl RowCountExec {
-    fn new(input: Arc<dyn ExecutionPlan>) -> RowCountExec {
-        RowCountExec { input }
-    }
-}
+impl Step for RowCount {
+    const NAME: &'static str = "RowCountExec";
+    const KEEPS_ORDER: bool = false;
 
-impl fmt::Debug for RowCountExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RowCountExec")
-    }
-}
-
-impl DisplayAs for RowCountExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RowCountExec")
-    }
-}
-
-impl ExecutionPlan for RowCountExec {
-    fn name(&self) -> &str {
-        "RowCountExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn run(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children
-            .into_iter()
-            .next()
-            .ok_or_else(|| DataFusionError::Internal("a count of rows without an input".to_string()))?;
-        Ok(Arc::new(RowCountExec::new(input)))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let schema = self.input.schema();
-        let batches = self.input.execute(partition, context)?;
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = input.schema();
+        let batches = input.execute(partition, context)?;
         let counted = {
             let schema = Arc::clone(&schema);
             async move {

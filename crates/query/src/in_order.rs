@@ -3,20 +3,18 @@
 //! SQL promises no order without ORDER BY. But tests expect an order that does not change from run to run, and
 //! identities are given in the order in which rows arrive.
 
-use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::{StreamExt, TryStreamExt};
+
+use super::one_input::{OneInputExec, Step};
 
 /// The plan, of one partition, with every place where partitions meet unordered in the order of the partitions.
 pub(super) fn in_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -27,14 +25,14 @@ pub(super) fn in_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execution
         return Ok(plan);
     }
     let coalesced = CoalescePartitionsExec::new(Arc::clone(&plan));
-    Ok(Arc::new(InOrderExec { properties: Arc::clone(coalesced.properties()), input: plan }))
+    Ok(Arc::new(OneInputExec::with_properties(plan, Arc::clone(coalesced.properties()), InOrder)))
 }
 
 fn replaced(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let coalesce = plan.downcast_ref::<CoalescePartitionsExec>()?;
     let input = Arc::clone(coalesce.input());
     let merged: Arc<dyn ExecutionPlan> =
-        Arc::new(InOrderExec { input, properties: Arc::clone(coalesce.properties()) });
+        Arc::new(OneInputExec::with_properties(input, Arc::clone(coalesce.properties()), InOrder));
     Some(match coalesce.fetch() {
         None => merged,
         fetch => Arc::new(GlobalLimitExec::new(merged, 0, fetch)),
@@ -42,56 +40,20 @@ fn replaced(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
 }
 
 /// Reads its input's partitions one after another.
-struct InOrderExec {
-    input: Arc<dyn ExecutionPlan>,
-    properties: Arc<PlanProperties>,
-}
+#[derive(Clone, Copy)]
+struct InOrder;
 
-impl fmt::Debug for InOrderExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InOrderExec")
-    }
-}
+impl Step for InOrder {
+    const NAME: &'static str = "InOrderExec";
+    const KEEPS_ORDER: bool = false;
 
-impl DisplayAs for InOrderExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InOrderExec")
-    }
-}
-
-impl ExecutionPlan for InOrderExec {
-    fn name(&self) -> &str {
-        "InOrderExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn run(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children
-            .into_iter()
-            .next()
-            .ok_or_else(|| DataFusionError::Internal("partitions in order without an input".to_string()))?;
-        Ok(Arc::new(Self { input, properties: Arc::clone(&self.properties) }))
-    }
-
-    fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = Arc::clone(&self.input);
+        input: &Arc<dyn ExecutionPlan>,
+        _: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = Arc::clone(input);
         let partitions = input.output_partitioning().partition_count();
         let schema = input.schema();
         let streams = futures::stream::iter(0..partitions);

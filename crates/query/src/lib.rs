@@ -28,6 +28,7 @@ pub mod key_range;
 mod like;
 pub mod memory;
 mod merge_joins;
+mod one_input;
 mod output_column;
 mod parallel;
 mod parameters;

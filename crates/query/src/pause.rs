@@ -1,7 +1,6 @@
 //! Pauses in queries that compute: joins and sorts can work for minutes without ever waiting, which would keep a
 //! cancellation unnoticed and other sessions waiting for the thread.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::ExecutionPlan;
 use futures::Stream;
 
 use super::attentive::attentive;
+use super::one_input::{OneInputExec, Step};
 use crate::running::{self, Running};
 use tsql::SqlError;
 
@@ -27,7 +26,8 @@ pub(super) const WORK_SPAN: Duration = Duration::from_millis(5);
 /// The plan with a pause behind every operator. Whichever thread runs a part of it works for `running`.
 pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>, running: &Running) -> Result<Arc<dyn ExecutionPlan>> {
     let paused = |plan| -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
-        Ok(Transformed::yes(Arc::new(PauseExec { input: attentive(plan)?, running: running.clone() })))
+        let pause = Pause { running: running.clone() };
+        Ok(Transformed::yes(Arc::new(OneInputExec::new(attentive(plan)?, pause))))
     };
     plan.transform_up(paused).map(|transformed| transformed.data)
 }
@@ -40,61 +40,23 @@ pub(super) fn with_current_pauses(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dy
     }
 }
 
-/// Hands on its input's batches.
-struct PauseExec {
-    input: Arc<dyn ExecutionPlan>,
+/// Hands on its input's batches, and pauses between them.
+#[derive(Clone)]
+struct Pause {
     running: Running,
 }
 
-impl fmt::Debug for PauseExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PauseExec")
-    }
-}
+impl Step for Pause {
+    const NAME: &'static str = "PauseExec";
+    const KEEPS_ORDER: bool = true;
 
-impl DisplayAs for PauseExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PauseExec")
-    }
-}
-
-impl ExecutionPlan for PauseExec {
-    fn name(&self) -> &str {
-        "PauseExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn run(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children
-            .into_iter()
-            .next()
-            .ok_or_else(|| DataFusionError::Internal("a pause without an input".to_string()))?;
-        Ok(Arc::new(PauseExec { input, running: self.running.clone() }))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.input.execute(partition, context)?;
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = input.execute(partition, context)?;
         Ok(Box::pin(PauseStream { input, running: self.running.clone(), paused: Instant::now() }))
     }
 }
