@@ -235,6 +235,47 @@ fn what_a_table_adds_to_rows_it_adds() {
 }
 
 #[test]
+fn a_load_tells_how_many_rows_it_copied_and_why_it_decoded_the_others() {
+    let server = pages();
+    let mut client = connect(&server);
+    assert_no_error(&client.batch(
+        "CREATE TABLE plain (a nvarchar(20) NULL);
+         CREATE TABLE keyed (a nvarchar(20) NOT NULL); CREATE INDEX i ON keyed (a);
+         CREATE TABLE checked (a nvarchar(20) NULL CHECK (LEN(a) < 40))",
+    ));
+    let last = "FROM sys.dm_bulkwire_loads WHERE load_id = (SELECT MAX(load_id) FROM sys.dm_bulkwire_loads)";
+    let told = |client: &mut Client, copied: i32, reason: &str| {
+        let rows = scalar(client, &format!("SELECT CAST(copied_row_count AS int) {last}"));
+        assert_eq!(rows, copied, "{reason}");
+        let same = format!("SELECT COUNT(*) {last} AND ISNULL(decode_reason, 'NULL') = '{reason}'");
+        assert_eq!(scalar(client, &same), 1, "{reason}");
+    };
+    let declared = "a nvarchar(20)";
+    let rows = |text: &str, count: usize| [one_column(NVARCHAR20), nvarchar_row(text).repeat(count)].concat();
+    let many = rows("abc", 20_000);
+    assert_eq!(rows_loaded(&load(&mut client, "plain", declared, &many)), Some(20_000));
+    told(&mut client, 20_000, "NULL");
+    assert_eq!(rows_loaded(&load(&mut client, "plain", declared, &rows("abc", 5))), Some(5));
+    told(&mut client, 0, "FEW_ROWS");
+    // A surrogate pair is looked at as text.
+    let mixed = [many.clone(), nvarchar_row("\u{1F600}")].concat();
+    assert_eq!(rows_loaded(&load(&mut client, "plain", declared, &mixed)), Some(20_001));
+    told(&mut client, 20_000, "VALUES");
+    assert_eq!(rows_loaded(&load(&mut client, "keyed", declared, &many)), Some(20_000));
+    told(&mut client, 0, "INDEXES");
+    assert_eq!(rows_loaded(&load(&mut client, "checked", declared, &many)), Some(20_000));
+    told(&mut client, 20_000, "NULL");
+    assert_no_error(&client.batch("INSERT BULK checked (a nvarchar(20)) WITH (CHECK_CONSTRAINTS)"));
+    client.socket.write_all(&packets(PacketType::BulkLoad, &many)).unwrap();
+    assert_eq!(rows_loaded(&client.answer()), Some(20_000));
+    told(&mut client, 0, "CHECK_CONSTRAINTS");
+    // Rows of a query come in no bytes.
+    assert_no_error(&client.batch("SELECT * INTO other FROM plain"));
+    assert_eq!(scalar(&mut client, &format!("SELECT COUNT(*) {last} AND copied_row_count IS NULL")), 1);
+    server.stop();
+}
+
+#[test]
 fn rows_of_a_transaction_are_read_as_it_has_them() {
     let server = pages();
     let mut client = connect(&server);

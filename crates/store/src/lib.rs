@@ -86,7 +86,8 @@ pub use record::compress::{Compression, CompressionCounts};
 pub use record::kind::Kind;
 pub use record::layout::Column;
 pub use record::{
-    LengthPrefix, LyingRows, LyingValue, StrungForm, StrungRows, ValueContent, ValueForm, ValuePlace,
+    CopyRefusal, LengthPrefix, LyingRows, LyingValue, ValueContent, ValueForm, ValuePlace, WireForm,
+    WireRowCopier, WireRows,
 };
 pub use scan::ordered::{KeySpan, OrderedScan};
 pub use scan::read_table::ReadTable;

@@ -3,21 +3,17 @@
 use query::convert::length_limit;
 use query::is_finite;
 use rows::{Decoder, Form};
-use tds::row_span::ROW;
 use tds::{Column, ColumnFlags, Length, LengthClass, RowSpan, SqlType};
 use tsql::SqlError;
 
 use crate::bulk_error;
 use crate::connection::bulk_receiver::{RowSink, after};
 use crate::statements::dml::bulk::BulkWriter;
-use crate::storage::{StrungForm, ValueForm};
 
-/// Appends rows to the target: from where they lie in their packets if it takes them so, or else decoded into batches of the lossless form.
+/// Appends rows to the target: as they came if it can copy them, or else decoded into batches of the lossless form.
 pub(super) struct StoreSink {
     writer: Result<BulkWriter, SqlError>,
     decoder: Option<Decoder>,
-    /// For each column of the stream its position in the table and what its values look like, if they can be copied.
-    forms: Option<Vec<(usize, ValueForm)>>,
     columns: Vec<Column>,
 }
 
@@ -25,7 +21,7 @@ impl StoreSink {
     /// A sink for `writer`; an error that is known already is reported when the first bytes come, because the client is
     /// sending them whatever the server thinks.
     pub fn new(writer: Result<BulkWriter, SqlError>) -> StoreSink {
-        StoreSink { writer, decoder: None, forms: None, columns: Vec::new() }
+        StoreSink { writer, decoder: None, columns: Vec::new() }
     }
 
     fn flush(&mut self) -> Result<(), SqlError> {
@@ -40,17 +36,16 @@ impl StoreSink {
         writer.append(batch)
     }
 
-    /// Appends the first rows from where they lie; none: they have to be decoded.
-    fn append_strung(&mut self, bytes: &[u8]) -> Result<RowSpan, SqlError> {
-        let (Some(forms), Ok(writer), Some(decoder)) = (&self.forms, &mut self.writer, &mut self.decoder)
-        else {
+    /// Copies the first rows; none: they have to be decoded.
+    fn append_copied(&mut self, bytes: &[u8]) -> Result<RowSpan, SqlError> {
+        let (Ok(writer), Some(decoder)) = (&mut self.writer, &mut self.decoder) else {
             return Ok(RowSpan::default());
         };
         // Rows stay in their order. Those that were not taken have the rest of their batch for company.
         if decoder.rows_buffered() > 0 {
             return Ok(RowSpan::default());
         }
-        let taken = writer.append_strung(StrungForm { marker: ROW, values: forms }, bytes)?;
+        let taken = writer.append_wire_rows(bytes)?;
         decoder.pass_rows(taken.rows);
         Ok(RowSpan { rows: taken.rows, bytes: taken.bytes })
     }
@@ -85,8 +80,7 @@ impl RowSink for StoreSink {
         let columns = &columns.map(|(at, column)| roomy(column, declared.get(at))).collect::<Vec<_>>();
         let batch_rows = match &mut self.writer {
             Ok(writer) => {
-                writer.columns(columns)?;
-                self.forms = writer.value_forms(columns);
+                writer.wire_columns(columns)?;
                 writer.batch_rows()
             }
             Err(error) => return Err(error.clone()),
@@ -103,13 +97,13 @@ impl RowSink for StoreSink {
     }
 
     fn find_rows(&mut self, bytes: &[u8]) -> Result<RowSpan, SqlError> {
-        self.append_strung(bytes)
+        self.append_copied(bytes)
     }
 
     fn rows(&mut self, rows: &[u8], _count: u64) -> Result<(), SqlError> {
         let mut rest = rows;
         while !rest.is_empty() {
-            let taken = self.append_strung(rest)?;
+            let taken = self.append_copied(rest)?;
             if taken.rows > 0 {
                 rest = after(rest, taken.bytes)?;
                 continue;

@@ -45,6 +45,17 @@ pub(crate) struct Writing {
     pub serial: Option<SerialReason>,
     /// How much of them went to the log; None: the table's store has no minimal logging.
     pub logging: Option<LoadLogging>,
+    /// What became of rows that came as bytes; None: they came from a query or a file.
+    pub wire: Option<WireNote>,
+}
+
+/// What became of the rows of an INSERT BULK.
+#[derive(Clone, Debug)]
+pub(crate) struct WireNote {
+    /// Rows that were copied into pages.
+    pub copied: u64,
+    /// Why the others were decoded; None: there were no others.
+    pub reason: Option<&'static str>,
 }
 
 impl Writing {
@@ -111,7 +122,7 @@ impl LoadClock {
 impl FinishedLoad {
     /// What SET STATISTICS BULK ON says.
     pub fn message(&self) -> String {
-        let Writing { rows, degree, serial, logging } = &self.writing;
+        let Writing { rows, degree, serial, logging, .. } = &self.writing;
         let mut text = format!("Load of {rows} rows into '{}' by {degree} task", self.table);
         text.push_str(if *degree == 1 { "" } else { "s" });
         if let Some(serial) = serial {

@@ -14,4 +14,4 @@ pub use interpreter::open_session;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-mod tests;
+pub(crate) mod tests;

@@ -22,15 +22,15 @@ use crate::storage::Databases;
 const EVENTS_MAX: usize = 256;
 
 /// A session over databases in memory, and where its answers go.
-struct Bench {
-    session: Session,
-    frame: Frame,
+pub(crate) struct Bench {
+    pub session: Session,
+    pub frame: Frame,
     output: Output,
     events: mpsc::Receiver<Response>,
 }
 
 impl Bench {
-    fn new() -> Bench {
+    pub fn new() -> Bench {
         let instance = Arc::new(Instance::new(Databases::in_memory(None).unwrap()).unwrap());
         let login = LoginSettings {
             database: String::new(),
@@ -49,7 +49,7 @@ impl Bench {
     }
 
     /// Runs statements as a batch does.
-    async fn run(&mut self, text: &str) -> Result<Flow, SqlError> {
+    pub async fn run(&mut self, text: &str) -> Result<Flow, SqlError> {
         let statements = parse_batch(text, true).unwrap();
         dispatch::run(&mut self.session, &statements, &mut self.frame, &mut self.output).await
     }
@@ -70,7 +70,7 @@ impl Bench {
             .collect()
     }
 
-    async fn value(&mut self, text: &str) -> Datum {
+    pub async fn value(&mut self, text: &str) -> Datum {
         let expr = parse_expression(text).unwrap();
         evaluate::value(&mut self.session, &expr, &self.frame).await.unwrap().0
     }

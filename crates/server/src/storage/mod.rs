@@ -22,7 +22,6 @@ mod table_info;
 mod text_order;
 mod transaction_table;
 mod trees;
-mod value_form;
 
 pub use altering::AlteredTable;
 pub use isolation::{ReadLock, Reads};
@@ -44,8 +43,7 @@ pub use page_rows::{CellPrefix, PageCell, PageRows, ScannedRows};
 pub use scan::{LocatedScan, Scan};
 pub use side_writer::SideWriter;
 pub use store::{ColumnSource, RowLocator};
-pub use store::{StrungForm, StrungRows, ValueForm};
+pub use store::{CopyRefusal, LengthPrefix, ValueContent, ValueForm, WireForm, WireRowCopier, WireRows};
 pub use table_info::{LockMode, TableId, TableInfo};
 pub use transaction_table::TransactionTable;
 pub(crate) use trees::{holds_filter, key_trees};
-pub(crate) use value_form::value_form;

@@ -7,7 +7,10 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use query::KeyRange;
 use store::catalogue::Table;
-use store::{BulkOptions, BulkWriter, EngineError, RebuildOptions, RowLocator, StrungForm, StrungRows};
+use store::{
+    BulkOptions, BulkWriter, CopyRefusal, EngineError, RebuildOptions, RowLocator, WireForm, WireRowCopier,
+    WireRows,
+};
 
 use super::database::object_of;
 use super::database_transaction::DatabaseTransaction;
@@ -287,15 +290,25 @@ impl TransactionTable<'_> {
         self.append_at_once(&known, |writer| writer.append(&batch))
     }
 
-    /// Adds the first rows of `bytes` from where they lie, if there are enough of them for extents of their own and the table takes them so.
-    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, StoreError> {
+    /// What copies wire rows of a form into the table's pages, or why nothing can.
+    pub fn wire_row_copier(
+        &self,
+        form: WireForm<'_>,
+    ) -> Result<Result<WireRowCopier, CopyRefusal>, StoreError> {
+        Ok(self.existing()?.wire_row_copier(form))
+    }
+
+    /// Copies the first wire rows of `bytes`. None: they are too few bytes for extents of their own.
+    pub fn append_wire_rows(
+        &mut self,
+        copier: &WireRowCopier,
+        bytes: &[u8],
+    ) -> Result<Option<WireRows>, StoreError> {
         let known = self.existing()?;
-        let bare = known.clustered.is_none() && known.indexes.is_empty();
-        let few = bytes.len() < WAITING_BYTES_MAX && !self.part.writers.contains_key(&known.object);
-        if !bare || few {
-            return Ok(StrungRows::default());
+        if bytes.len() < WAITING_BYTES_MAX && !self.part.writers.contains_key(&known.object) {
+            return Ok(None);
         }
-        self.append_at_once(&known, |writer| writer.append_strung(form, bytes))
+        self.append_at_once(&known, |writer| writer.append_wire_rows(copier, bytes)).map(Some)
     }
 
     /// Adds rows through the statement's writer, which begins with those that wait.

@@ -23,7 +23,9 @@ const LOADS: &str = "
     recovery_model_desc nvarchar(60)
     is_data_minimally_logged bit
     is_index_minimally_logged bit
-    failed_conditions nvarchar(200)";
+    failed_conditions nvarchar(200)
+    copied_row_count bigint
+    decode_reason nvarchar(60)";
 
 pub(super) const ENTRIES: &[Entry] = &[Entry::new("dm_bulkwire_loads", LOADS, loads)];
 
@@ -45,6 +47,10 @@ fn loads(context: &Context<'_>, view: &mut View) {
             ("degree_of_parallelism", int(writing.degree as i64)),
             ("non_parallel_reason", writing.serial.map_or(Datum::Null, |reason| text(reason.name()))),
         ]);
+        if let Some(wire) = &writing.wire {
+            view.set("copied_row_count", int(i64::try_from(wire.copied).unwrap_or(i64::MAX)));
+            view.set("decode_reason", wire.reason.map_or(Datum::Null, text));
+        }
         if let Some(logging) = &writing.logging {
             let model = match logging.recovery_model {
                 RecoveryModel::Full => "FULL",

@@ -2,13 +2,16 @@
 
 mod column;
 mod duplicates;
+mod intake;
 mod keys;
 mod order;
 mod plan;
 mod reference;
+mod value_form;
 mod wide_keys;
 mod writer;
 
+pub(crate) use intake::{DecodeReason, Intake, LoadFacts};
 pub(crate) use keys::shown;
 pub(crate) use order::OrderCheck;
 pub(crate) use plan::{WritePlan, scope_of};

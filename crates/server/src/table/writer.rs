@@ -16,12 +16,12 @@ use tsql::SqlError;
 use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, UniqueKey};
 use crate::instance::Instance;
 use crate::session::work::{OpenTable, SharedPair, WorkAccess};
-use crate::storage::value_form;
-use crate::storage::{LoadLogging, Scan, SideWriter, StrungForm, StrungRows, Transaction, ValueForm};
+use crate::storage::{LoadLogging, Scan, SideWriter, Transaction, WireRowCopier, WireRows};
 use crate::store_error::store_error;
 use crate::table::WritePlan;
 use crate::table::column::to_column;
 use crate::table::duplicates::IgnoredKeys;
+use crate::table::intake::{Intake, LoadFacts, RowWork};
 use crate::table::keys::SeenKeys;
 use crate::table::plan::column_name;
 use crate::table::reference::{PendingKeys, Reference};
@@ -197,39 +197,33 @@ impl TableWriter {
         Ok(())
     }
 
-    /// For each of the stream's `columns`, which fill the columns at `positions`, that position, and what its values look like among its bytes; None:
-    /// rows have to be completed, converted or looked at before they are stored.
-    pub fn value_forms(
-        &self,
-        columns: &[tds::Column],
-        positions: &[usize],
-    ) -> Option<Vec<(usize, ValueForm)>> {
-        let definitions = &self.plan.definition.columns;
-        let checked = self.options.check_constraints && !self.plan.checks.is_empty();
-        let looked_at = checked || !self.references.is_empty() || !self.wide.is_empty();
-        let partial = columns.len() != definitions.len();
-        if looked_at || partial || self.side.is_some() {
-            return None;
-        }
-        let forms = positions.iter().zip(columns).map(|(position, from)| {
-            let column = definitions.get(*position)?;
-            if column.identity.is_some() || column.computed.is_some() || column.trims_padding() {
-                return None;
-            }
-            let default = self.plan.defaults.get(*position).is_some_and(Option::is_some);
-            let required = !column.nullable || (default && self.options.default_for_null);
-            Some((*position, value_form(from, &column.sql_type, column.collation(), required)?))
-        });
-        forms.collect()
+    /// Decides how the rows of a load get into the table's pages.
+    pub fn intake(&self, load: LoadFacts<'_>) -> Result<Intake, SqlError> {
+        let work = RowWork {
+            definition: &self.plan.definition,
+            checks: self.options.check_constraints && !self.plan.checks.is_empty(),
+            looks_up: !self.references.is_empty(),
+            measures_keys: !self.wide.is_empty(),
+            default_for_null: self.options.default_for_null,
+        };
+        let id = self.table.id;
+        Intake::decide(load, work, |form| {
+            self.access.write(|transaction| transaction.open(id)?.wire_row_copier(form))
+        })
     }
 
-    /// Appends the first rows of `bytes` from where they lie. Rows that follow those are to be [written](Self::write).
-    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, SqlError> {
+    /// Copies the first wire rows of `bytes`; the row after them is to be [written](Self::write). None: `bytes` are too few for extents of
+    /// their own.
+    pub fn append_wire_rows(
+        &mut self,
+        copier: &WireRowCopier,
+        bytes: &[u8],
+    ) -> Result<Option<WireRows>, SqlError> {
         let id = self.table.id;
         let definition = &self.plan.definition;
-        let append = |transaction: &mut Transaction| transaction.open(id)?.append_strung(form, bytes);
+        let append = |transaction: &mut Transaction| transaction.open(id)?.append_wire_rows(copier, bytes);
         let taken = self.access.write_keyed(definition, append)?;
-        self.rows += taken.rows;
+        self.rows += taken.map_or(0, |taken| taken.rows);
         Ok(taken)
     }
 
@@ -490,3 +484,7 @@ pub(crate) fn furthest_identity(scan: Scan, table: &TableDefinition) -> Result<O
     }
     Ok(last)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;

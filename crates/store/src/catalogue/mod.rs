@@ -11,6 +11,7 @@ use crate::page::unit::{CATALOGUE, ExtentUse, Owner, TakenPage, Unit, UnitKind};
 use crate::page::{RowId, UnitId};
 use crate::record::kind::Kind;
 use crate::record::layout::{Column, Layout};
+use crate::record::{CopyRefusal, WireForm, WireRowCopier};
 use crate::tree::index::{Index, Tree};
 use table_map::{References, TableMap};
 
@@ -49,6 +50,17 @@ impl Table {
     /// Extents that belong to it.
     pub fn extents(&self) -> u64 {
         self.all_units().map(|unit| unit.extents.len() as u64).sum()
+    }
+
+    /// What copies wire rows of a form into its pages.
+    ///
+    /// # Errors
+    /// Why rows of this form must be decoded instead.
+    pub fn wire_row_copier(&self, form: WireForm<'_>) -> Result<WireRowCopier, CopyRefusal> {
+        if self.clustered.is_some() || !self.indexes.is_empty() {
+            return Err(CopyRefusal::Keys);
+        }
+        WireRowCopier::new(&self.layout, form)
     }
 
     /// The nonclustered index of this name.

@@ -14,7 +14,7 @@ use crate::figures::count;
 use crate::page::unit::UnitKind;
 use crate::page::unit::{ExtentUse, Run};
 use crate::page::{self, EXTENT_PAGES, ExtentId, PageId, RowId};
-use crate::record::{BoundBatch, Records, RowStringer, StrungForm, StrungRows};
+use crate::record::{BoundBatch, Records, WireRowCopier, WireRows};
 
 /// Extents of rows that are written at once: 1 MB.
 const BLOCK_EXTENTS: u32 = 16;
@@ -93,16 +93,20 @@ impl HeapLoad {
         Ok(())
     }
 
-    /// Adds rows from where they lie one behind the other, up to one that cannot be copied as it is, or is not whole.
-    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, EngineError> {
-        let mut found = StrungRows::default();
-        let table = Arc::clone(&self.table);
-        let stringer = RowStringer::new(&table.layout, form).filter(|_| self.waiting.is_none());
-        let Some(stringer) = stringer else { return Ok(found) };
+    /// Copies wire rows that follow each other in `bytes`. It stops before a row that is incomplete or cannot be copied unchanged.
+    pub fn append_wire_rows(
+        &mut self,
+        copier: &WireRowCopier,
+        bytes: &[u8],
+    ) -> Result<WireRows, EngineError> {
+        let mut found = WireRows::default();
+        if self.waiting.is_some() || !copier.is_for(&self.table.layout) {
+            return Ok(found);
+        }
         let mut records = std::mem::take(&mut self.records);
         loop {
             let rest = bytes.get(found.bytes..).unwrap_or_default();
-            found.bytes += stringer.make(rest, &mut records);
+            found.bytes += copier.make(rest, &mut records);
             let lengths = &records.lengths;
             if lengths.is_empty() {
                 break;

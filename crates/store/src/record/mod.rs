@@ -17,18 +17,18 @@ mod expand;
 mod gather;
 mod lying;
 mod scatter;
-mod strung;
 mod value_checks;
 mod value_form;
 mod values;
+mod wire_rows;
 
 pub use batch::{BatchBuilder, ExpectedSizes};
 pub(crate) use convert::{decimal, put_decimal};
 pub use gather::RowGatherer;
 pub use lying::{LyingRows, LyingValue, ValuePlace};
 pub use scatter::BoundBatch;
-pub use strung::{Records, RowStringer, StrungForm, StrungRows};
 pub use value_form::{LengthPrefix, ValueContent, ValueForm};
+pub use wire_rows::{CopyRefusal, Records, WireForm, WireRowCopier, WireRows};
 
 use crate::error::EngineError;
 use crate::page::RowId;

@@ -19,7 +19,7 @@ use crate::heap::index_load::IndexLoad;
 use crate::heap::rows;
 use crate::lock::LockMode;
 use crate::page::{ExtentId, RowId};
-use crate::record::{StrungForm, StrungRows};
+use crate::record::{WireRowCopier, WireRows};
 use crate::sort::{Sorted, Sorter};
 use crate::tree::index::Tree;
 
@@ -217,12 +217,16 @@ impl BulkWriter {
 
     /// Adds the first wire rows of `bytes` by copying their values into pages. It stops in front of a row that is
     /// incomplete or cannot be copied unchanged. Such a row must come in a [batch](Self::append), which also reports
-    /// what is wrong with it. Heaps without indexes and compression take rows so, all other tables none. After an
-    /// error the writer is of no more use.
-    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, EngineError> {
+    /// what is wrong with it. A copier for another definition of the table takes no rows. After an error the writer is
+    /// of no more use.
+    pub fn append_wire_rows(
+        &mut self,
+        copier: &WireRowCopier,
+        bytes: &[u8],
+    ) -> Result<WireRows, EngineError> {
         match &mut self.target {
-            Some(Target::Heap(load)) => load.append_strung(form, bytes),
-            Some(Target::Tree(_)) | None => Ok(StrungRows::default()),
+            Some(Target::Heap(load)) => load.append_wire_rows(copier, bytes),
+            Some(Target::Tree(_)) | None => Ok(WireRows::default()),
         }
     }
 

@@ -10,7 +10,7 @@ use tsql::SqlError;
 use tsql::ast::{BulkHints, InsertBulk};
 
 use crate::catalogue::TableDefinition;
-use crate::instance::loads::{LoadClock, Writing};
+use crate::instance::loads::{LoadClock, WireNote, Writing};
 use crate::session::Session;
 use crate::session::bulk_target::BulkTarget;
 use crate::session::fired::{BulkFires, Event};
@@ -25,8 +25,10 @@ use crate::statements::dml::fire::fires;
 use crate::statements::dml::load_note;
 use crate::statements::dml::references;
 use crate::statements::evaluation::environment::SessionEnvironment;
-use crate::storage::{LockMode, StrungForm, StrungRows, ValueForm};
-use crate::table::{InputRows, OrderCheck, TableWriter, WriteOptions, WritePlan};
+use crate::storage::{LockMode, WireRows};
+use crate::table::{
+    DecodeReason, InputRows, Intake, LoadFacts, OrderCheck, TableWriter, WriteOptions, WritePlan,
+};
 
 /// Takes the rows of one bulk load. Dropped without [`finish`](Self::finish) it leaves no row.
 pub struct BulkWriter {
@@ -35,6 +37,12 @@ pub struct BulkWriter {
     /// Positions in the table of the declared columns.
     positions: Vec<usize>,
     width: usize,
+    /// How rows that come as bytes get into pages; None: none come so.
+    intake: Option<Intake>,
+    /// Rows that were copied.
+    copied: u64,
+    /// All bytes so far were too few to be copied.
+    is_small: bool,
     /// What ORDER promises.
     order: Option<OrderCheck>,
     definition: Arc<TableDefinition>,
@@ -151,6 +159,9 @@ pub(crate) fn begin_load(
         work,
         positions: target.columns.iter().map(|(_, position)| *position).collect(),
         width: table.definition.columns.len(),
+        intake: None,
+        copied: 0,
+        is_small: true,
         order: OrderCheck::new(&table.definition, &target.hints.order),
         definition: table.definition,
         types: Vec::new(),
@@ -254,18 +265,42 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// For each of `columns`, which were [announced](Self::columns), its position in the table and what its values look like among the stream's
-    /// bytes; None: rows can only be [appended](Self::append) as batches.
-    pub fn value_forms(&self, columns: &[tds::Column]) -> Option<Vec<(usize, ValueForm)>> {
-        if self.order.is_some() || self.kept.is_some() {
-            return None;
-        }
-        self.writer.as_ref()?.value_forms(columns, &self.positions)
+    /// Takes the columns of a stream whose rows come as bytes, and decides how they get into pages.
+    ///
+    /// Errors: 4816, as of [`columns`](Self::columns).
+    pub(crate) fn wire_columns(&mut self, columns: &[tds::Column]) -> Result<(), SqlError> {
+        self.columns(columns)?;
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let load = LoadFacts {
+            columns,
+            positions: &self.positions,
+            checks_order: self.order.is_some(),
+            fires_triggers: self.kept.is_some(),
+        };
+        self.intake = Some(writer.intake(load)?);
+        Ok(())
     }
 
-    /// Appends the first rows of `bytes` from where they lie. Those that follow are to come as a batch.
-    pub fn append_strung(&mut self, form: StrungForm<'_>, bytes: &[u8]) -> Result<StrungRows, SqlError> {
-        self.writer.as_mut().map_or(Ok(StrungRows::default()), |writer| writer.append_strung(form, bytes))
+    /// Copies the first rows of `bytes`; those that follow are to come as a batch. None are copied if rows are decoded.
+    pub(crate) fn append_wire_rows(&mut self, bytes: &[u8]) -> Result<WireRows, SqlError> {
+        let (Some(writer), Some(Intake::Copy(copier))) = (&mut self.writer, &self.intake) else {
+            return Ok(WireRows::default());
+        };
+        let Some(taken) = writer.append_wire_rows(copier, bytes)? else { return Ok(WireRows::default()) };
+        self.is_small = false;
+        self.copied += taken.rows;
+        Ok(taken)
+    }
+
+    /// How many of `rows` were copied, and why the others were not. None: they did not come as bytes.
+    fn wire_note(&self, rows: u64) -> Option<WireNote> {
+        let reason = match self.intake.as_ref()? {
+            Intake::Decode(reason) => Some(*reason),
+            Intake::Copy(_) if self.copied == rows => None,
+            Intake::Copy(_) if self.is_small => Some(DecodeReason::FewRows),
+            Intake::Copy(_) => Some(DecodeReason::Values),
+        };
+        Some(WireNote { copied: self.copied, reason: reason.map(DecodeReason::name) })
     }
 
     /// Appends rows in the Exact form of the stream's columns.
@@ -300,7 +335,8 @@ impl BulkWriter {
         self.finished = true;
         let rows = writer.rows;
         let serial = Some(SerialReason::OneSource);
-        let writing = Writing { rows, degree: 1, serial, logging: writer.take_logging()? };
+        let wire = self.wire_note(rows);
+        let writing = Writing { rows, degree: 1, serial, logging: writer.take_logging()?, wire };
         self.work.end(true)?;
         self.work.remember(self.clock.finished(&self.definition, writing));
         Ok(rows)

@@ -232,7 +232,9 @@ pub(crate) async fn insert_rows(
     };
     let (rows, identity) = (writer.rows, writer.last_identity);
     let writing = match how.filter(|_| table.place != Place::Variable) {
-        Some((degree, serial)) => Some(Writing { rows, degree, serial, logging: writer.take_logging()? }),
+        Some((degree, serial)) => {
+            Some(Writing { rows, degree, serial, logging: writer.take_logging()?, wire: None })
+        }
         None => None,
     };
     Ok(Inserted { rows, identity, shown, writing })

@@ -338,7 +338,7 @@ async fn create_from(
             (degree, None)
         }
     };
-    let writing = Writing { rows: writer.rows, degree, serial, logging: writer.take_logging()? };
+    let writing = Writing { rows: writer.rows, degree, serial, logging: writer.take_logging()?, wire: None };
     Ok((table, writing))
 }
 

@@ -56,10 +56,10 @@ impl Rows {
 
 /// The records of rows, and the bytes that were taken of them.
 fn made(layout: &Layout, values: &[(usize, ValueForm)], bytes: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
-    let stringer = RowStringer::new(layout, StrungForm { marker: MARKER, values })?;
+    let copier = WireRowCopier::new(&Arc::new(layout.clone()), WireForm { marker: MARKER, values }).ok()?;
     let (mut all, mut records, mut at) = (Vec::new(), Records::default(), 0);
     loop {
-        let taken = stringer.make(&bytes[at..], &mut records);
+        let taken = copier.make(&bytes[at..], &mut records);
         let mut rest = records.bytes.as_slice();
         for length in &records.lengths {
             let (record, after) = rest.split_at((*length).into());

@@ -1,25 +1,29 @@
-//! Which columns of a bulk load hold the bytes that pages have, so that rows go from packets to pages without becoming anything between.
+//! Which columns of a bulk load hold the bytes that pages have.
 
-use store::{LengthPrefix, ValueContent, ValueForm};
 use tds::{Collation, Length, LengthClass, SqlType};
 
-/// How values of a column that comes as `from` lie among its bytes, if they are those that a page has for a column of type `to`. `required`: a
-/// NULL is not to be taken as it is.
-pub(crate) fn value_form(
+use crate::storage::{LengthPrefix, ValueContent, ValueForm};
+use crate::table::intake::DecodeReason;
+
+/// The form of values that come as `from`, if a page holds the same bytes for a column of type `to`. `required`: rows
+/// with a NULL are decoded.
+pub(super) fn value_form(
     from: &tds::Column,
     to: &SqlType,
     collation: Option<Collation>,
     required: bool,
-) -> Option<ValueForm> {
+) -> Result<ValueForm, DecodeReason> {
     let info = &from.type_info;
     if !matches!(info.form, tds::Form::Fixed | tds::Form::Nullable) {
-        return None;
+        return Err(DecodeReason::LargeValues);
     }
     let prefix = match info.length_class() {
         LengthClass::Fixed(_) => LengthPrefix::None,
         LengthClass::ByteLen => LengthPrefix::Byte,
         LengthClass::UShortLen => LengthPrefix::Short,
-        LengthClass::Plp | LengthClass::LongLen | LengthClass::Variant => return None,
+        LengthClass::Plp | LengthClass::LongLen | LengthClass::Variant => {
+            return Err(DecodeReason::LargeValues);
+        }
     };
     let is_ascii_superset = |collation: Option<Collation>| {
         collation.is_none_or(|own| own.is_utf8() || own.code_page().is_ascii_superset())
@@ -30,7 +34,7 @@ pub(crate) fn value_form(
         | (SqlType::SmallDateTime, SqlType::SmallDateTime) => ValueContent::SwappedHalves,
         (own, to) if is_bounded_text(own) && is_bounded_text(to) => {
             let fits = is_ascii_superset(info.collation) && is_ascii_superset(collation);
-            fits.then_some(ValueContent::Ascii)?
+            fits.then_some(ValueContent::Ascii).ok_or(DecodeReason::Conversion)?
         }
         (own, to) if is_bounded_unicode(own) && is_bounded_unicode(to) => ValueContent::Stored,
         (own, to) if is_bounded_binary(own) && is_bounded_binary(to) => ValueContent::Stored,
@@ -40,10 +44,10 @@ pub(crate) fn value_form(
             | SqlType::Numeric { precision: to_precision, scale: to_scale },
         ) if (precision, scale) == (to_precision, to_scale) => ValueContent::Stored,
         (own, to) if own == to && is_same_in_pages(own) => ValueContent::Stored,
-        _ => return None,
+        _ => return Err(DecodeReason::Conversion),
     };
-    let limit_bytes = usize::try_from(info.max_length).ok()?;
-    Some(ValueForm { prefix, content, limit_bytes, required })
+    let limit_bytes = usize::try_from(info.max_length).map_err(|_| DecodeReason::Conversion)?;
+    Ok(ValueForm { prefix, content, limit_bytes, required })
 }
 
 fn is_same_in_pages(sql_type: &SqlType) -> bool {

@@ -1,5 +1,7 @@
 //! Turns wire rows, which follow each other in the caller's bytes, into records. It reads each value once.
 
+use std::sync::Arc;
+
 use super::kind::Kind;
 use super::layout::{Layout, Position, RecordForm};
 use super::scatter::{IN_ROW_LIMIT_BYTES, put_short, status, template};
@@ -8,17 +10,32 @@ use super::{HAS_VARIABLE, LengthPrefix, ValueContent, ValueForm, convert};
 
 /// The form of wire rows: a marker byte, then the values, each behind its length.
 #[derive(Debug, Clone, Copy)]
-pub struct StrungForm<'a> {
+pub struct WireForm<'a> {
     /// The byte that every row begins with.
     pub marker: u8,
     /// For each value the column of the table that it is for, and what it looks like. Every column has one.
     pub values: &'a [(usize, ValueForm)],
 }
 
-/// Makes records of rows of one form.
+/// Why a table takes no wire rows of a form. Their rows must be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyRefusal {
+    /// Rows go into trees, and their keys must be known.
+    Keys,
+    /// Pages hold compressed records.
+    Compression,
+    /// The form does not name every column once.
+    Columns,
+    /// Values of variable length come in another order than the table's columns.
+    ColumnOrder,
+    /// The column at this position is stored in another form.
+    Values(usize),
+}
+
+/// Makes records of wire rows of one form, for one table.
 #[derive(Debug)]
-pub struct RowStringer<'a> {
-    layout: &'a Layout,
+pub struct WireRowCopier {
+    layout: Arc<Layout>,
     marker: u8,
     steps: Vec<Step>,
     /// What a record starts from, as if no variable column were null.
@@ -30,7 +47,7 @@ pub struct RowStringer<'a> {
 
 /// Rows that were taken from the head of some bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StrungRows {
+pub struct WireRows {
     /// How many.
     pub rows: u64,
     /// The bytes that they took.
@@ -90,25 +107,30 @@ const RECORDS_BYTES: usize = 16 << 10;
 /// Room for one more.
 const RECORD_ROOM_BYTES: usize = 9 << 10;
 
-impl<'a> RowStringer<'a> {
-    /// None: rows of this form are not taken by a table of this layout.
-    pub fn new(layout: &'a Layout, form: StrungForm<'_>) -> Option<Self> {
-        let plain = layout.form == RecordForm::Row && layout.hidden == 0 && !layout.is_compressed();
-        if !plain || form.values.len() != layout.columns.len() {
-            return None;
+impl WireRowCopier {
+    /// For the records of a layout.
+    pub(crate) fn new(layout: &Arc<Layout>, form: WireForm<'_>) -> Result<Self, CopyRefusal> {
+        if layout.is_compressed() {
+            return Err(CopyRefusal::Compression);
+        }
+        if layout.form != RecordForm::Row || layout.hidden > 0 {
+            return Err(CopyRefusal::Keys);
+        }
+        if form.values.len() != layout.columns.len() {
+            return Err(CopyRefusal::Columns);
         }
         let mut seen = vec![false; layout.columns.len()];
         let mut next_variable = 0;
         let mut steps = Vec::with_capacity(form.values.len());
         for (column, form) in form.values {
-            if std::mem::replace(seen.get_mut(*column)?, true) {
-                return None;
+            if seen.get_mut(*column).is_none_or(|seen| std::mem::replace(seen, true)) {
+                return Err(CopyRefusal::Columns);
             }
-            let step = Step::new(layout, *column, *form)?;
+            let step = Step::new(layout, *column, *form).ok_or(CopyRefusal::Values(*column))?;
             if let Action::Variable { index, .. } = step.action {
                 // Variable values stand in a record as they come.
                 if index != next_variable {
-                    return None;
+                    return Err(CopyRefusal::ColumnOrder);
                 }
                 next_variable += 1;
             }
@@ -117,11 +139,19 @@ impl<'a> RowStringer<'a> {
         let mut template = template(layout);
         let array = template.len();
         if layout.variable_count > 0 {
-            *template.first_mut()? = status(layout) | HAS_VARIABLE;
+            if let Some(first) = template.first_mut() {
+                *first = status(layout) | HAS_VARIABLE;
+            }
             template.extend_from_slice(&(layout.variable_count as u16).to_le_bytes());
         }
         let limit_bytes = IN_ROW_LIMIT_BYTES.min(layout.row_limit_bytes);
-        Some(Self { layout, marker: form.marker, steps, template, array, limit_bytes })
+        let layout = Arc::clone(layout);
+        Ok(Self { layout, marker: form.marker, steps, template, array, limit_bytes })
+    }
+
+    /// Whether it makes records of this layout: a table that was altered has another.
+    pub(crate) fn is_for(&self, layout: &Arc<Layout>) -> bool {
+        Arc::ptr_eq(&self.layout, layout) || self.layout == *layout
     }
 
     /// Makes records of the first rows of `bytes`, as many as stay in cache together, and returns the bytes that the
@@ -225,7 +255,7 @@ impl<'a> RowStringer<'a> {
     fn leave_out(&self, missing: usize, end: usize, record: &mut [u8]) -> Option<usize> {
         let count = self.layout.variable_count - missing;
         if count == 0 {
-            *record.first_mut()? = status(self.layout);
+            *record.first_mut()? = status(&self.layout);
             return Some(self.array);
         }
         *record.get_mut(self.array..)?.first_chunk_mut()? = (count as u16).to_le_bytes();
