@@ -57,6 +57,7 @@ LAYERS = {
         "memory",
         "waiting",
         "bulk_error",
+        "faults",
         "transport",
         "catalogue",
         "storage",

@@ -170,6 +170,7 @@ class Server:
         memory_limit: int | None,
         init: list[str | os.PathLike[str]],
         bulk_directories: list[str | os.PathLike[str]],
+        faults: str | os.PathLike[str] | None,
     ) -> Server: ...
     @property
     def host(self) -> str: ...

@@ -32,6 +32,7 @@ class Server:
         memory_limit: memory of the server in bytes; half of the machine's (or of its control group's) without it.
         init: T-SQL scripts (batches separated by GO) to run before the first connection.
         bulk_directories: directories below which BULK INSERT and OPENROWSET(BULK …) may read files.
+        faults: a file of faults to inject, for tests of code that retries ("Test your retry code" in docs/serve.md).
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Server:
         memory_limit: int | None = None,
         init: Sequence[str | os.PathLike[str]] = (),
         bulk_directories: Sequence[str | os.PathLike[str]] = (),
+        faults: str | os.PathLike[str] | None = None,
     ) -> None:
         self.user = user
         self.password = secrets.token_urlsafe(16) if password is None else password
@@ -68,6 +70,7 @@ class Server:
             memory_limit=memory_limit,
             init=list(init),
             bulk_directories=list(bulk_directories),
+            faults=faults,
         )
 
         # TDS 8 knows no trust without a certificate: the URL names a copy of it.

@@ -21,7 +21,7 @@ pub(crate) struct Server {
 #[pymethods]
 impl Server {
     #[staticmethod]
-    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, memory_limit, init, bulk_directories))]
+    #[pyo3(signature = (*, data, address, port, user, password, encryption, sync, discard, log_requests, max_connections, memory_limit, init, bulk_directories, faults))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of Python's Server()")]
     fn start(
         py: Python<'_>,
@@ -38,6 +38,7 @@ impl Server {
         memory_limit: Option<u64>,
         init: Vec<PathBuf>,
         bulk_directories: Vec<PathBuf>,
+        faults: Option<PathBuf>,
     ) -> PyResult<Self> {
         let address: IpAddr = address
             .parse()
@@ -62,6 +63,7 @@ impl Server {
             encryption: policy,
             discard,
             log_requests,
+            faults,
             init,
             bulk_directories,
             limits: Limits {

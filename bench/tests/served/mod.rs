@@ -30,6 +30,7 @@ impl Served {
                 bulk_directories: files.map(Path::to_owned).into_iter().collect(),
                 discard: false,
                 log_requests: false,
+                faults: None,
                 limits: Limits::default(),
             })
             .unwrap(),

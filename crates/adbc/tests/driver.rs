@@ -31,6 +31,7 @@ fn server() -> RunningServer {
         bulk_directories: Vec::new(),
         discard: false,
         log_requests: false,
+        faults: None,
         limits: Limits::default(),
     })
     .unwrap()

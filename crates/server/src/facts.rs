@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use query::Datum;
 use query::facts::now;
+use store::WaitCount;
 use tds::SqlType;
 use tsql::ObjectName;
 use tsql::SqlError;
@@ -83,6 +84,8 @@ pub struct Facts {
     pub(crate) kept_texts: Box<dyn Fn() -> Vec<KeptText> + Send + Sync>,
     /// Loads that ended last.
     pub(crate) loads: Box<dyn Fn() -> Vec<FinishedLoad> + Send + Sync>,
+    /// Waits that belong to no database.
+    pub(crate) waits: Box<dyn Fn() -> Vec<WaitCount> + Send + Sync>,
     /// Ticks of 100 ns since 0001-01-01 UTC when the statement began.
     pub now: i64,
     /// Identity value of the last INSERT of this scope.
@@ -156,6 +159,7 @@ impl Facts {
             max_dop: 0,
             kept_texts: Box::new(Vec::new),
             loads: Box::new(Vec::new),
+            waits: Box::new(Vec::new),
             now: now(),
             scope_identity: None,
             row_count: 0,

@@ -20,6 +20,7 @@ mod bulk_file;
 pub mod catalogue;
 mod connection;
 mod facts;
+mod faults;
 mod functions;
 mod init_script;
 pub mod instance;
@@ -39,6 +40,7 @@ mod transport;
 mod waiting;
 
 pub use bulk_file::FileAccess;
+pub use faults::{FaultFileError, FaultPlan};
 pub use init_script::InitError;
 pub use listener::{RunningServer, Server, StartError};
 pub use options::{DataLocation, EncryptionPolicy, Limits, Password, ServerOptions};

@@ -26,6 +26,7 @@ use tsql::SqlError;
 
 use crate::bulk_file::FileAccess;
 use crate::connection;
+use crate::faults::{FaultFileError, FaultPlan, Faults};
 use crate::init_script;
 use crate::init_script::InitError;
 use crate::instance::Instance;
@@ -62,6 +63,9 @@ pub enum StartError {
     /// What queries do not have room for in memory cannot go to files.
     #[error("cannot make a directory for temporary files: {0}")]
     SpillDirectory(io::Error),
+    /// The file of faults cannot be used.
+    #[error(transparent)]
+    Faults(#[from] FaultFileError),
     /// A directory for bulk files is none.
     #[error("cannot use a directory for bulk files: {0}")]
     BulkDirectory(io::Error),
@@ -75,6 +79,7 @@ pub(crate) struct Front {
     pub options: ServerOptions,
     pub identity: Option<TlsIdentity>,
     pub guesses: Guesses,
+    pub faults: Option<Arc<Faults>>,
     next_spid: AtomicU16,
 }
 
@@ -137,6 +142,8 @@ impl Server {
         let identity = options.certificate.as_ref().map(TlsIdentity::new).transpose()?;
         let files =
             FileAccess::new(options.bulk_directories.iter().cloned()).map_err(StartError::BulkDirectory)?;
+        let plan = options.faults.as_deref().map(FaultPlan::read).transpose()?;
+        let faults = plan.map(|plan| Arc::new(Faults::new(plan)));
         let runtime = server_runtime("bulkwire-server", BLOCKING_THREADS_MIN).map_err(StartError::Runtime)?;
         let threads = options.limits.connections.max(BLOCKING_THREADS_MIN);
         let work = server_runtime("bulkwire-work", threads).map_err(StartError::Runtime)?;
@@ -148,7 +155,8 @@ impl Server {
         let local = listener.local_addr().map_err(|source| StartError::Listen { address, source })?;
         info!(address = %local, "listening");
         let guesses = Guesses::new(options.limits.failed_login_delay);
-        let front = Arc::new(Front { options, identity, guesses, next_spid: AtomicU16::new(FIRST_SPID) });
+        let next_spid = AtomicU16::new(FIRST_SPID);
+        let front = Arc::new(Front { options, identity, guesses, faults, next_spid });
         let options = &front.options;
         let recovering = Recovering::begin(&runtime, &listener, &front, local);
         let shares = Shares::of(options.limits.memory_bytes.unwrap_or_else(default_limit));

@@ -30,6 +30,8 @@ pub struct ServerOptions {
     pub log_requests: bool,
     /// Directories below which BULK INSERT and OPENROWSET(BULK …) may read files; none: no file is touched.
     pub bulk_directories: Vec<PathBuf>,
+    /// A file of faults to inject, so that clients can test what they do about them.
+    pub faults: Option<PathBuf>,
     /// Bounds on what a client can make the server hold.
     pub limits: Limits,
 }

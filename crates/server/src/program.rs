@@ -66,6 +66,9 @@ struct Arguments {
     /// Read bulk loads and count their rows, but keep nothing: for measuring clients
     #[arg(long)]
     discard: bool,
+    /// Inject the faults that a file of rules names (delays, caps, cuts, lost answers, errors): for testing what clients do about them
+    #[arg(long, value_name = "FILE.json")]
+    faults: Option<PathBuf>,
     /// Print every request on standard error
     #[arg(long)]
     log_requests: bool,
@@ -191,6 +194,7 @@ fn options(arguments: Arguments, password: String) -> ServerOptions {
         discard: arguments.discard,
         bulk_directories: arguments.bulk_directory,
         log_requests: arguments.log_requests,
+        faults: arguments.faults,
         limits: Limits {
             connections: arguments.max_connections,
             memory_bytes: arguments.memory_limit,

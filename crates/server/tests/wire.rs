@@ -203,6 +203,7 @@ fn server_for(messages: &[Captured]) -> (RunningServer, Login7) {
         bulk_directories: Vec::new(),
         discard: false,
         log_requests: false,
+        faults: None,
         limits: Limits { failed_login_delay: Duration::ZERO, ..Limits::default() },
     });
     (server.unwrap(), login)

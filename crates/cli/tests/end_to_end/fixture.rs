@@ -43,6 +43,7 @@ impl Fixture {
             bulk_directories: Vec::new(),
             discard: false,
             log_requests: false,
+            faults: None,
             limits: Limits::default(),
         };
         change(&mut options);

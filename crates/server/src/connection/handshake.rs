@@ -18,6 +18,8 @@ use tracing::{Span, info, warn};
 use tsql::SqlError;
 
 use crate::connection::ConnectionError;
+use crate::connection::faulty;
+use crate::connection::faulty::{Course, FaultyLine, Loss};
 use crate::connection::login_reply;
 use crate::connection::packet_reader::PacketReader;
 use crate::connection::request_log;
@@ -28,7 +30,7 @@ use crate::listener::Front;
 use crate::options::EncryptionPolicy;
 use crate::session::Session;
 use crate::statements::open_session;
-use crate::transport::Transport;
+use crate::transport::{Line, Transport};
 
 /// Version that the server gives itself in PRELOGIN and LOGINACK: drivers derive features from it, and 16 is what
 /// SQL Server 2022 sends.
@@ -43,6 +45,7 @@ pub(crate) struct Connection {
     pub version: TdsVersion,
     pub packet_size_bytes: usize,
     pub spid: u16,
+    pub faults: Option<FaultyLine>,
 }
 
 /// Opens a connection; `None` if the client left before it asked for anything. Without an instance every login is refused.
@@ -52,20 +55,27 @@ pub(super) async fn open(
     instance: Option<&Arc<Instance>>,
     spid: u16,
 ) -> Result<Option<Connection>, ConnectionError> {
-    let peer = Peer { address: socket.peer_addr()?.ip(), spid };
+    let address = socket.peer_addr()?.ip();
     let mut conversation = Conversation::new(offer(shared), shared.options.limits.message_bytes);
     let mut first = [0];
     // TLS that comes first reads its own bytes: they are looked at, and left where they are.
     let seen = socket.peek(&mut first).await?;
     let first = first.get(..seen).unwrap_or_default();
+    let (line, faults) = match &shared.faults {
+        None => (Line::Socket(socket), None),
+        Some(faults) => {
+            let (line, faults) = FaultyLine::open(socket, faults, spid);
+            (line, Some(faults))
+        }
+    };
     let transport = match (conversation.next(first)?.event, &shared.identity) {
         (Event::TlsFirst, Some(identity)) => {
-            let transport = Transport::accept_strict(socket, identity).await?;
+            let transport = Transport::accept_strict(line, identity).await?;
             conversation.tls_established();
             transport
         }
         _ if seen == 0 => return Ok(None),
-        _ => Transport::Clear(socket),
+        _ => Transport::Clear(line),
     };
     let mut reader = PacketReader::new(transport, conversation);
     let Some((Event::Prelogin, _)) = reader.event().await? else { return Ok(None) };
@@ -74,8 +84,8 @@ pub(super) async fn open(
     transport.write_all(&answer.packets).await?;
     transport.flush().await?;
     let transport = match (answer.next?, transport, &shared.identity) {
-        (AfterPrelogin::Tls { login_only }, Transport::Clear(socket), Some(identity)) => {
-            let transport = Transport::accept_wrapped(socket, identity, login_only).await?;
+        (AfterPrelogin::Tls { login_only }, Transport::Clear(line), Some(identity)) => {
+            let transport = Transport::accept_wrapped(line, identity, login_only).await?;
             conversation.tls_established();
             transport
         }
@@ -90,7 +100,8 @@ pub(super) async fn open(
     if shared.options.log_requests {
         request_log::login(spid, &login, transport.is_encrypted());
     }
-    log_in(transport, conversation, *login, shared, instance, peer).await.map(Some)
+    let peer = Peer { address, spid, faults };
+    log_in(transport, conversation, *login, shared, instance, peer).await
 }
 
 /// What is offered to clients before they log in.
@@ -108,6 +119,7 @@ fn offer(shared: &Front) -> Offer {
 struct Peer {
     address: IpAddr,
     spid: u16,
+    faults: Option<FaultyLine>,
 }
 
 /// Checks who it is, and answers LOGIN7.
@@ -117,12 +129,28 @@ async fn log_in(
     login: Login7,
     shared: &Front,
     instance: Option<&Arc<Instance>>,
-    Peer { address, spid }: Peer,
-) -> Result<Connection, ConnectionError> {
+    Peer { address, spid, mut faults }: Peer,
+) -> Result<Option<Connection>, ConnectionError> {
     let is_encrypted = transport.is_encrypted();
     let packet_size = granted_packet_size(login.packet_size_bytes, is_encrypted);
     let version = spoken_version(&login)?;
     let mut writer = ResponseWriter::new(&mut transport, PACKET_SIZE_INITIAL_BYTES, spid);
+    if let Some(faults) = &mut faults
+        && let Course::NotDone(loss) | Course::Unanswered(loss) =
+            faults.login(&login.app_name, &login.user_name).await
+    {
+        match loss {
+            Loss::Cut(ending) => faults.cut(ending),
+            Loss::Silence => faulty::pass_over(&mut transport).await,
+            Loss::Error(failure) => {
+                let error = failure.error(spid, &login.database);
+                login_reply::failed(&mut writer, version, &login.user_name, error)?;
+                writer.finish().await?;
+                transport.shutdown().await?;
+            }
+        }
+        return Ok(None);
+    }
     let right = match shared.guesses.turn(address, Instant::now()) {
         Some(wait) => {
             if !wait.is_zero() {
@@ -178,12 +206,6 @@ async fn log_in(
     span.record("database", session.database());
     span.record("application", login.app_name.as_str());
     info!(library = login.client_interface_name, is_encrypted, packet_size, "login");
-    Ok(Connection {
-        transport,
-        conversation,
-        session,
-        version,
-        packet_size_bytes: packet_size as usize,
-        spid,
-    })
+    let packet_size_bytes = packet_size as usize;
+    Ok(Some(Connection { transport, conversation, session, version, packet_size_bytes, spid, faults }))
 }

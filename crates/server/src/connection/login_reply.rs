@@ -80,6 +80,23 @@ pub(super) fn refused<W: AsyncWrite + Unpin>(
     writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
 }
 
+/// The answer to a login that fails for a reason of the server's. 18456 follows the errors that it follows on a real server.
+pub(super) fn failed<W: AsyncWrite + Unpin>(
+    writer: &mut ResponseWriter<W>,
+    version: TdsVersion,
+    user: &str,
+    error: SqlError,
+) -> Result<(), ConnectionError> {
+    if matches!(error.number, 4060 | 18456) {
+        return refused(writer, version, user, Some(error).filter(|error| error.number != 18456));
+    }
+    let tokens = [
+        Token::Error(server_message(error)),
+        Token::Done(Done { status: DoneStatus::ERROR, command: 0, row_count: 0 }),
+    ];
+    writer.tokens(|w| tokens.iter().for_each(|token| token.encode(w, version)))
+}
+
 /// The program's version as LOGINACK spells it: major, minor, build in big-endian order.
 fn login_ack_version() -> [u8; 4] {
     let [high, low] = PROGRAM_VERSION.build.to_be_bytes();

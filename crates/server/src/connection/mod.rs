@@ -3,6 +3,8 @@
 mod bulk_receiver;
 mod discard;
 mod execution;
+mod fault_sink;
+mod faulty;
 mod handshake;
 mod login_reply;
 mod packet_reader;

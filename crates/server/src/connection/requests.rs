@@ -22,10 +22,12 @@ use crate::connection::bulk_receiver;
 use crate::connection::bulk_receiver::{BulkOutcome, Load, Received, RowSink};
 use crate::connection::discard::DiscardSink;
 use crate::connection::execution;
+use crate::connection::fault_sink::Faulty;
+use crate::connection::faulty::{Course, FaultyLine, Loss};
 use crate::connection::handshake::Connection;
 use crate::connection::packet_reader::PacketReader;
 use crate::connection::request_log;
-use crate::connection::response_writer::ResponseWriter;
+use crate::connection::response_writer::{Fate, ResponseWriter};
 use crate::connection::responses::{ResponseEncoder, env_change};
 use crate::connection::store_sink::StoreSink;
 use crate::connection::trace;
@@ -50,7 +52,8 @@ const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the client leaves or an error ends the connection.
 pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Result<(), ConnectionError> {
-    let Connection { transport, conversation, session, version, packet_size_bytes, spid } = connection;
+    let Connection { transport, conversation, session, version, packet_size_bytes, spid, faults } =
+        connection;
     let (read, write) = tokio::io::split(transport);
     let killed = session.killed();
     let mut requests = Requests {
@@ -63,6 +66,7 @@ pub(super) async fn serve(connection: Connection, shared: &Arc<Shared>) -> Resul
         bulk: None,
         killed,
         secret: false,
+        faults,
     };
     while requests.exchange().await? {}
     Ok(())
@@ -81,6 +85,8 @@ struct Requests {
     killed: Killed,
     /// The request that is logged mentions secrets.
     secret: bool,
+    /// Injected ones.
+    faults: Option<FaultyLine>,
 }
 
 impl Requests {
@@ -150,7 +156,61 @@ impl Requests {
             )),
         };
         let changes = self.reset(message.reset())?;
-        self.answer(request, changes).instrument(span).await
+        let Some(faults) = &mut self.faults else {
+            return self.answer(request, changes).instrument(span).await;
+        };
+        match faults.request(&request).await {
+            Course::NotDone(loss) => self.lose(loss).await,
+            Course::Goes(delay) => {
+                self.writer.set_fate(if delay.is_zero() { Fate::Sent } else { Fate::Delayed(delay) });
+                self.answer(request, changes).instrument(span).await
+            }
+            Course::Unanswered(loss) => {
+                self.writer.set_fate(Fate::Dropped);
+                let open = self.answer(request, changes).instrument(span).await?;
+                self.lose_answer(loss, open).await
+            }
+        }
+    }
+
+    /// A request's answer is lost, after all was done.
+    async fn lose_answer(&mut self, loss: Loss, open: bool) -> Result<bool, ConnectionError> {
+        self.writer.set_fate(Fate::Sent);
+        self.bulk = None;
+        let stays = self.lose(loss).await?;
+        Ok(stays && open)
+    }
+
+    /// What comes instead of an answer.
+    async fn lose(&mut self, loss: Loss) -> Result<bool, ConnectionError> {
+        match loss {
+            Loss::Error(failure) => {
+                let database = self.session.as_ref().map_or("", Session::database);
+                let error = failure.error(self.spid, database);
+                let fatal = error.class >= 20;
+                let change = self.session.as_mut().and_then(|session| session.note_failure(&error));
+                self.change(change)?;
+                self.fail(error).await?;
+                if !fatal {
+                    self.acknowledge(false).await?;
+                }
+                Ok(!fatal)
+            }
+            Loss::Cut(ending) => {
+                if let Some(faults) = &self.faults {
+                    faults.cut(ending);
+                }
+                Ok(false)
+            }
+            Loss::Silence => {
+                tokio::select! {
+                    biased;
+                    () = self.killed.wait() => return self.end_killed().await,
+                    () = async { while self.reader.pass_over().await {} } => {}
+                }
+                Ok(false)
+            }
+        }
     }
 
     /// The session was killed while it waited for its client: it is undone at once, and the client finds the reason when it comes
@@ -305,13 +365,42 @@ impl Requests {
         let mut session = self.session()?;
         let cancellation = Cancellation::new();
         session.watch(&cancellation);
+        let (course, fault_sink) = match &mut self.faults {
+            Some(faults) => faults.bulk().await,
+            None => (Course::Goes(Duration::ZERO), None),
+        };
+        let (refusal, loss) = match course {
+            Course::Goes(delay) => {
+                self.writer.set_fate(if delay.is_zero() { Fate::Sent } else { Fate::Delayed(delay) });
+                (None, None)
+            }
+            Course::NotDone(Loss::Error(failure)) => {
+                (Some(failure.error(self.spid, session.database())), None)
+            }
+            Course::NotDone(loss) => {
+                self.session = Some(session);
+                return self.lose(loss).await;
+            }
+            Course::Unanswered(loss) => {
+                self.writer.set_fate(Fate::Dropped);
+                (None, Some(loss))
+            }
+        };
+        let faulty = fault_sink.map(|faults| {
+            let (instance, database) = (Arc::clone(&self.shared.instance), session.database().to_owned());
+            (faults, cancellation.clone(), instance, self.spid, database)
+        });
         let (give_back, returned) = oneshot::channel();
         let discard = self.shared.options.discard;
         let sink = move || -> Box<dyn RowSink> {
-            let sink: Box<dyn RowSink> = match discard {
-                true => Box::new(DiscardSink::default()),
-                false => Box::new(StoreSink::new(bulk::begin_bulk(&mut session, target))),
+            let mut sink: Box<dyn RowSink> = match (refusal, discard) {
+                (Some(error), _) => Box::new(StoreSink::new(Err(error))),
+                (None, true) => Box::new(DiscardSink::default()),
+                (None, false) => Box::new(StoreSink::new(bulk::begin_bulk(&mut session, target))),
             };
+            if let Some((faults, cancellation, instance, spid, database)) = faulty {
+                sink = Box::new(Faulty { faults, inner: sink, cancellation, instance, spid, database });
+            }
             // Nobody takes it back if the connection has ended meanwhile.
             let _ = give_back.send(session);
             sink
@@ -335,7 +424,10 @@ impl Requests {
         let Ok(mut session) = returned.await else { return Err(self.lost("no session").await) };
         let open = self.bulk_done(received, &mut session).await;
         self.session = Some(session);
-        open
+        match loss {
+            Some(loss) => self.lose_answer(loss, open?).await,
+            None => open,
+        }
     }
 
     /// Answers a bulk message.

@@ -1,9 +1,12 @@
 //! Tokens out: gathered, cut into packets, written in large pieces.
 
+use std::time::Duration;
 use tds::codec::Writer;
 use tds::packet::PacketType;
 use tds::packet_framer::PacketFramer;
+
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::sleep;
 
 use crate::connection::ConnectionError;
 
@@ -21,6 +24,17 @@ pub(crate) struct ResponseWriter<W> {
     /// Token bytes not yet framed.
     tokens: Vec<u8>,
     packets: Vec<u8>,
+    fate: Fate,
+}
+
+/// What becomes of responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Sent,
+    /// The end of the next one comes so much later.
+    Delayed(Duration),
+    /// They are lost.
+    Dropped,
 }
 
 impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
@@ -32,7 +46,13 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
             framer: PacketFramer::new(PacketType::TabularResult, packet_size_bytes, spid),
             tokens: Vec::new(),
             packets: Vec::new(),
+            fate: Fate::Sent,
         }
+    }
+
+    /// From now on something else becomes of responses.
+    pub fn set_fate(&mut self, fate: Fate) {
+        self.fate = fate;
     }
 
     /// Appends what `write` writes.
@@ -61,8 +81,15 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         }
         self.framer.frame_into(&self.tokens, false, &mut self.packets);
         self.tokens.clear();
-        self.io.write_all(&self.packets).await?;
+        self.write().await?;
         self.packets.clear();
+        Ok(())
+    }
+
+    async fn write(&mut self) -> Result<(), ConnectionError> {
+        if self.fate != Fate::Dropped {
+            self.io.write_all(&self.packets).await?;
+        }
         Ok(())
     }
 
@@ -70,7 +97,11 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
     pub async fn finish(&mut self) -> Result<(), ConnectionError> {
         self.framer.frame_into(&self.tokens, true, &mut self.packets);
         self.tokens.clear();
-        self.io.write_all(&self.packets).await?;
+        if let Fate::Delayed(time) = self.fate {
+            self.fate = Fate::Sent;
+            sleep(time).await;
+        }
+        self.write().await?;
         self.io.flush().await?;
         self.packets.clear();
         self.tokens.shrink_to(KEPT_BYTES);

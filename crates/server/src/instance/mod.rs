@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use query::Engine;
-use store::ServiceTier;
+use store::{ServiceTier, Waits};
 use tsql::SqlError;
 use tsql::ast::StatementKind;
 
@@ -66,6 +66,8 @@ pub struct Instance {
     files: FileAccess,
     max_dop: AtomicU16,
     loads: RecentLoads,
+    /// Waits that belong to no database.
+    waits: Waits,
 }
 
 impl std::fmt::Debug for Instance {
@@ -98,6 +100,7 @@ impl Instance {
             files: FileAccess::default(),
             max_dop: AtomicU16::new(0),
             loads: RecentLoads::default(),
+            waits: Waits::default(),
         };
         instance.restore_service();
         let mut last = OBJECT_ID_FIRST;
@@ -124,6 +127,11 @@ impl Instance {
                 store.engine().set_resource_limits(Some(tier.limits()));
             }
         }
+    }
+
+    /// Waits that belong to no database.
+    pub(crate) fn waits(&self) -> &Waits {
+        &self.waits
     }
 
     /// A number that no other session's temporary objects have.

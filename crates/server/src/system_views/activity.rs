@@ -117,9 +117,10 @@ fn milliseconds(time: Duration) -> Datum {
 }
 
 fn wait_stats(context: &Context<'_>, view: &mut View) {
-    // Those of all databases.
+    // Those of all databases, and those of none.
     let mut sums: BTreeMap<&str, (u64, [Duration; 3])> = BTreeMap::new();
-    for wait in context.facts.all_figures().flat_map(|figures| figures.engine().waits()) {
+    let waits = context.facts.all_figures().flat_map(|figures| figures.engine().waits());
+    for wait in waits.chain((context.facts.waits)()) {
         let (count, [total, longest, signal]) = sums.entry(wait.wait.name()).or_default();
         *count += wait.count;
         *total += wait.total;

@@ -7,6 +7,8 @@
 
 mod certificate;
 mod handshake_shim;
+mod line;
+mod relay;
 
 use std::io;
 use std::pin::Pin;
@@ -14,19 +16,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 pub use certificate::{CertificateError, CertificateSource, TlsIdentity};
 use handshake_shim::HandshakeShim;
+pub(crate) use line::Line;
+pub(crate) use relay::LineControl;
 
 /// The byte stream under a connection, whatever protects it.
-pub enum Transport {
+pub(crate) enum Transport {
     /// No TLS: `Encrypt=off` on both sides, or after a login-only handshake.
-    Clear(TcpStream),
+    Clear(Line),
     /// TLS records on the socket; TDS packets inside.
-    Tls(Box<TlsStream<HandshakeShim<TcpStream>>>),
+    Tls(Box<TlsStream<HandshakeShim<Line>>>),
 }
 
 impl Transport {
@@ -34,7 +37,7 @@ impl Transport {
     /// server's session ticket would come after the client has left the wrapped mode.
     /// `login_only`: TLS will be left after LOGIN7.
     pub async fn accept_wrapped(
-        socket: TcpStream,
+        socket: Line,
         identity: &TlsIdentity,
         login_only: bool,
     ) -> io::Result<Transport> {
@@ -45,7 +48,7 @@ impl Transport {
     }
 
     /// Wraps the socket in TLS from the first byte, with ALPN `tds/8.0` (TDS 8.0, strict).
-    pub async fn accept_strict(socket: TcpStream, identity: &TlsIdentity) -> io::Result<Transport> {
+    pub async fn accept_strict(socket: Line, identity: &TlsIdentity) -> io::Result<Transport> {
         let acceptor = TlsAcceptor::from(Arc::clone(identity.strict()));
         let stream = acceptor.accept(HandshakeShim::bare(socket)).await?;
         Ok(Transport::Tls(Box::new(stream)))

@@ -53,6 +53,7 @@ pub fn options(listen: SocketAddr, data: DataLocation) -> ServerOptions {
         bulk_directories: Vec::new(),
         discard: false,
         log_requests: false,
+        faults: None,
         limits: limits(),
     }
 }

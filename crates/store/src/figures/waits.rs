@@ -32,11 +32,13 @@ pub enum WaitType {
     ResourceGovernorIdle,
     /// For the taker of a backup.
     BackupIo,
+    /// For the rate of rows that the session is held to.
+    SessionRowRate,
     /// For a lock in this mode.
     Lock(LockMode),
 }
 
-const PLAIN: [WaitType; 12] = [
+const PLAIN: [WaitType; 13] = [
     WaitType::WriteLog,
     WaitType::LogBuffer,
     WaitType::PageIoLatchShared,
@@ -49,6 +51,7 @@ const PLAIN: [WaitType; 12] = [
     WaitType::LogRateGovernor,
     WaitType::ResourceGovernorIdle,
     WaitType::BackupIo,
+    WaitType::SessionRowRate,
 ];
 const TYPES: usize = PLAIN.len() + LockMode::ALL.len();
 
@@ -73,6 +76,7 @@ impl WaitType {
             Self::LogRateGovernor => "LOG_RATE_GOVERNOR",
             Self::ResourceGovernorIdle => "RESOURCE_GOVERNOR_IDLE",
             Self::BackupIo => "BACKUPIO",
+            Self::SessionRowRate => "BULKWIRE_ROW_RATE",
             Self::Lock(mode) => mode.wait_name(),
         }
     }

@@ -187,6 +187,8 @@ pub(crate) fn facts_of(session: &Session, frame: &Frame) -> Facts {
     facts.kept_texts = Box::new(move || texts.statements.texts());
     let loading = Arc::clone(&session.instance);
     facts.loads = Box::new(move || loading.loads().all());
+    let waiting = Arc::clone(&session.instance);
+    facts.waits = Box::new(move || waiting.waits().counts());
     facts.scope_identity = session.last.scope_identity;
     facts.row_count = session.last.rows;
     facts.transaction_count = i64::from(session.work.depth());

@@ -1,0 +1,64 @@
+//! A rate that a session's bulk loads are held to.
+
+use std::time::{Duration, Instant};
+
+use crate::faults::rule::Cap;
+
+/// Time unused that a session may catch up on.
+const CREDIT: Duration = Duration::from_millis(50);
+
+/// The longest wait for one chunk of rows.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// How long a load has to wait, and for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PaceWait {
+    /// The rate is one of rows, not of bytes.
+    pub of_rows: bool,
+    pub until: Instant,
+}
+
+/// How far a session is ahead of its rate.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    cap: Cap,
+    /// When what was taken so far is paid for.
+    paid_at: Instant,
+}
+
+impl Pace {
+    pub(super) fn new(cap: Cap, now: Instant) -> Pace {
+        Pace { cap, paid_at: now }
+    }
+
+    /// Takes rows, and says when it may go on.
+    pub fn take(&mut self, rows: u64, bytes: u64, now: Instant) -> PaceWait {
+        let (amount, rate, of_rows) = match self.cap {
+            Cap::Rows(rate) => (rows, rate, true),
+            Cap::Bytes(rate) => (bytes, rate, false),
+        };
+        let cost = Duration::try_from_secs_f64(amount as f64 / rate.max(1) as f64).unwrap_or(Duration::MAX);
+        let begin = now.checked_sub(CREDIT).map_or(self.paid_at, |credit| credit.max(self.paid_at));
+        self.paid_at = begin.checked_add(cost.min(LONGEST)).unwrap_or(begin);
+        PaceWait { of_rows, until: self.paid_at }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_is_paid_for_in_time() {
+        let start = Instant::now();
+        let mut pace = Pace::new(Cap::Rows(1000), start);
+        assert_eq!(pace.take(500, 0, start).until, start + Duration::from_millis(500));
+        assert_eq!(pace.take(500, 0, start).until, start + Duration::from_secs(1));
+        // Idle time is forgotten but for the credit.
+        let later = start + Duration::from_secs(10);
+        let wait = pace.take(100, 0, later);
+        assert_eq!((wait.until, wait.of_rows), (later + Duration::from_millis(50), true));
+        let mut bytes = Pace::new(Cap::Bytes(1 << 20), start);
+        assert_eq!(bytes.take(1, 1 << 20, start).until, start + Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,227 @@
+//! What a rule can say.
+
+use std::time::Duration;
+
+/// One rule of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rule {
+    /// Whom it is for.
+    pub who: Who,
+    /// How often it happens.
+    pub often: Often,
+    /// What happens.
+    pub fault: Fault,
+}
+
+/// Which connections a rule is for; what is not named does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Who {
+    /// Name of the program, as LOGIN7 gives it.
+    pub application: Option<String>,
+    /// Name of the login.
+    pub login: Option<String>,
+    /// Number of the connection, from 1.
+    pub connection: Option<u64>,
+    /// Each n-th connection.
+    pub every: Option<u64>,
+}
+
+/// How often a rule happens among what it fits.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Often {
+    /// The n-th that fits on a connection, from 1.
+    pub nth: Option<u64>,
+    /// Probability.
+    pub chance: Option<f64>,
+    /// At most so many times on all connections.
+    pub times: Option<u64>,
+    /// At most so many times on one connection.
+    pub times_per_connection: Option<u64>,
+}
+
+/// What a rule does.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Fault {
+    /// Delays and bandwidth of the connection.
+    Link(LinkShape),
+    /// Holds the session's bulk loads to a rate.
+    Cap(Cap),
+    /// Something at a byte of the connection.
+    Byte { direction: Option<Direction>, at: ByteRange, act: PointAct },
+    /// Something at a request.
+    Request { target: Target, moment: Moment, happening: Happening },
+    /// A cut at a random one of the next bytes after a request has come.
+    Within { target: Target, bytes: u64, ending: Ending },
+}
+
+/// A byte, or a random one of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ByteRange {
+    pub first: u64,
+    pub last: u64,
+}
+
+/// Which requests a rule fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub on: RequestKind,
+    /// What the text contains, in lower case.
+    pub text: Option<String>,
+}
+
+/// A connection's line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LinkShape {
+    /// From one end to the other.
+    pub delay: Duration,
+    /// In each direction.
+    pub bytes_per_second: Option<u64>,
+    /// Bytes that each direction holds at most.
+    pub window_bytes: u32,
+}
+
+/// A rate of a session's bulk loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cap {
+    Rows(u64),
+    Bytes(u64),
+}
+
+/// Which way bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    ToServer,
+    ToClient,
+}
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// In order, as a program that exits does.
+    Close,
+    /// By a reset.
+    Reset,
+}
+
+/// When something happens to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// It has come, and nothing is done of it.
+    Before,
+    /// So many rows of a bulk load have been taken.
+    AfterRows(u64),
+    /// It has been executed, and its answer is not sent.
+    After,
+}
+
+/// What happens to a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Happening {
+    /// It fails.
+    Error(Failure),
+    /// The connection ends.
+    Cut(Ending),
+    /// No answer ever comes; the connection stays open.
+    Silence,
+    /// It takes longer.
+    Stall(Duration),
+}
+
+/// An error that a rule names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub number: i32,
+    pub message: Option<String>,
+    pub class: Option<u8>,
+    pub state: Option<u8>,
+}
+
+/// What a place in the stream of bytes does to the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PointAct {
+    Cut(Ending),
+    /// Bytes wait; without a time for ever.
+    Stall(Option<Duration>),
+}
+
+/// A place in the stream of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub direction: Direction,
+    /// So many bytes still pass.
+    pub at_byte: u64,
+    pub act: PointAct,
+}
+
+/// What a client asks for, as rules tell requests apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestKind {
+    Login,
+    /// Text of T-SQL.
+    Batch,
+    /// Procedure calls.
+    Rpc,
+    /// Any end of a transaction that keeps it.
+    Commit,
+    /// The rows of a bulk load.
+    Bulk,
+    /// Any of them but a login.
+    Any,
+}
+
+impl RequestKind {
+    /// As the file and the log spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Login => "login",
+            Self::Batch => "batch",
+            Self::Rpc => "rpc",
+            Self::Commit => "commit",
+            Self::Bulk => "bulk",
+            Self::Any => "request",
+        }
+    }
+}
+
+impl Direction {
+    /// As the file and the log spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToServer => "to_server",
+            Self::ToClient => "to_client",
+        }
+    }
+}
+
+impl Ending {
+    /// As the log tells it.
+    pub fn participle(self) -> &'static str {
+        match self {
+            Self::Close => "closed",
+            Self::Reset => "reset",
+        }
+    }
+}
+
+impl Moment {
+    /// As the log tells it.
+    pub fn name(self) -> String {
+        match self {
+            Self::Before => "before".to_owned(),
+            Self::AfterRows(rows) => format!("after {rows} rows of"),
+            Self::After => "after".to_owned(),
+        }
+    }
+}
+
+impl Happening {
+    /// As the log tells it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Error(failure) => format!("error {}", failure.number),
+            Self::Cut(ending) => format!("connection {}", ending.participle()),
+            Self::Silence => "silence".to_owned(),
+            Self::Stall(time) => format!("stall of {} s", time.as_secs_f64()),
+        }
+    }
+}
