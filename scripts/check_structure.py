@@ -62,13 +62,14 @@ LAYERS = {
         "catalogue",
         "storage",
         "store_error",
+        "transactions",
         "bulk_file",
         "instance",
         "facts",
         "system_views",
         "functions",
-        "session",
         "table",
+        "session",
         "statements",
         "init_script",
         "options",
@@ -84,8 +85,6 @@ KNOWN_ARROWS = {
     ("server", "bulk_file", "system_views"),
     ("server", "catalogue", "storage"),
     ("server", "connection", "listener"),
-    ("server", "instance", "table"),
-    ("server", "store_error", "table"),
 }
 
 # Comments, then texts (raw, plain, characters): what is in them is no code.

@@ -10,6 +10,7 @@
 //! | `system_views` | the `sys` and `INFORMATION_SCHEMA` views |
 //! | `functions` | functions that know the session, the server or the catalogue, by `facts` |
 //! | `table` | rows into tables: conversion, defaults, identities, keys, checks |
+//! | `transactions` | what a session has open, and access to it from other threads |
 //! | [`storage`] | where rows live: databases of pages and transactions over them |
 //!
 //! This is an independent implementation for tests, local work and experiments. It is not SQL Server; what it does
@@ -36,6 +37,7 @@ pub mod storage;
 mod store_error;
 mod system_views;
 mod table;
+mod transactions;
 mod transport;
 mod waiting;
 

@@ -5,8 +5,7 @@ use store::LockError;
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
-use crate::storage::{StoreError, shown_value};
-use crate::table::shown;
+use crate::storage::{StoreError, shown_row, shown_value};
 
 /// The store's error as T-SQL's.
 pub(crate) fn store_error(error: StoreError) -> SqlError {
@@ -48,7 +47,7 @@ pub(crate) fn keyed_error(definition: &TableDefinition, error: StoreError) -> Sq
                 Ok(values) => values,
                 Err(error) => return store_error(error),
             };
-            match shown(&values, &columns, 0) {
+            match shown_row(&values, &columns, 0) {
                 Ok(value) => {
                     SqlError::duplicate_key(key.kind, &key.name, &definition.qualified_name(), &value)
                 }

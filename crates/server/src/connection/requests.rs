@@ -34,7 +34,7 @@ use crate::connection::trace;
 use crate::instance::registry::Killed;
 use crate::listener::Shared;
 use crate::session::bulk_target::BulkTarget;
-use crate::session::placement::EarlyEvents;
+use crate::session::early_events::EarlyEvents;
 use crate::session::request::Request;
 use crate::session::response::{Response, SessionChange};
 use crate::session::{Cancellation, Session};

@@ -1,6 +1,7 @@
 //! What all sessions share: the store, the engine, the catalogue's cache, counters.
 
 pub(crate) mod application_locks;
+pub(crate) mod identities;
 pub(crate) mod isolation_level;
 pub(crate) mod kept_texts;
 pub(crate) mod light_text;
@@ -33,7 +34,6 @@ use crate::instance::sequences::Reserve;
 use crate::memory;
 use crate::memory::{MemoryBudget, Shares};
 use crate::storage::{Databases, TableId, TableInfo, same_text};
-use crate::table;
 
 /// First `object_id`; SQL Server's are of this size too.
 const OBJECT_ID_FIRST: i32 = 581_577_110;
@@ -306,7 +306,7 @@ impl Instance {
             let definition = self.definition(&info).ok()?.filter(|own| own.object_id == object_id)?;
             let (position, identity) = definition.identity()?;
             let rows = snapshot.scan(info.id, Some(vec![position]), None).ok()?;
-            identity.furthest(table::furthest_identity(rows, &definition).ok()?)
+            identity.furthest(identities::furthest_identity(rows, &definition).ok()?)
         })
     }
 

@@ -6,11 +6,11 @@
 pub(crate) mod api_cursors;
 pub(crate) mod bulk_target;
 pub(crate) mod cursor;
+pub(crate) mod early_events;
 pub(crate) mod fired;
 pub(crate) mod frame;
 pub(crate) mod interpreter;
 pub(crate) mod output;
-pub(crate) mod placement;
 pub(crate) mod prepared;
 pub(crate) mod request;
 pub mod response;
@@ -40,12 +40,12 @@ use crate::session::api_cursors::ApiCursors;
 use crate::session::cursor::Cursors;
 use crate::session::fired::{BulkFires, Fired};
 use crate::session::interpreter::Interpreter;
-use crate::session::placement::Placement;
 use crate::session::prepared::Prepared;
 use crate::session::response::SessionChange;
 use crate::session::settings::Settings;
 use crate::session::work::Work;
 use crate::session::work::scopes;
+use crate::waiting::Placement;
 
 /// One connection's state: database, options, transaction, temporary tables, prepared statements.
 pub struct Session {

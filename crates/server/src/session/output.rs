@@ -6,8 +6,9 @@ use tokio::sync::mpsc;
 use tsql::SqlError;
 
 use crate::memory::Reservation;
-use crate::session::placement::{EarlyEvents, Placement};
+use crate::session::early_events::EarlyEvents;
 use crate::session::response::{DoneKind, Response, StatementDone};
+use crate::waiting::Placement;
 
 /// Where a request's events go.
 pub(crate) struct Output {

@@ -8,9 +8,9 @@ use query::seek_any;
 use tsql::SqlError;
 
 use crate::catalogue::{TableDefinition, UniqueKey};
-use crate::session::work::WorkAccess;
 use crate::store_error::store_error;
 use crate::table::keys::SeenKeys;
+use crate::transactions::TransactionAccess;
 
 /// Rows that are looked up at once.
 const LOOKUP_ROWS: usize = 1024;
@@ -43,7 +43,7 @@ impl IgnoredKeys {
     pub fn fresh(
         &mut self,
         table: &TableDefinition,
-        access: &WorkAccess,
+        access: &TransactionAccess,
         id: crate::storage::TableId,
         columns: &[ArrayRef],
         rows: usize,

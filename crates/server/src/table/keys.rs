@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryBuilder, StringBuilder};
 use arrow::row::{RowConverter, SortField};
-use query::convert::display;
-use query::{Datum, is_case_sensitive, text_key};
+use query::{is_case_sensitive, text_key};
 use tds::SqlType;
 use tsql::SqlError;
 
 use crate::catalogue::{ColumnDefinition, TableDefinition, UniqueKey};
+use crate::storage::shown_row;
 
 /// Keys that rows have.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl SeenKeys {
                     let arrays: Vec<ArrayRef> =
                         key.columns.iter().filter_map(|column| columns(*column)).collect();
                     let columns = key.columns.iter().filter_map(|column| table.columns.get(*column));
-                    let value = shown(&arrays, &columns.collect::<Vec<_>>(), row)?;
+                    let value = shown_row(&arrays, &columns.collect::<Vec<_>>(), row)?;
                     return Err(SqlError::duplicate_key(
                         key.kind,
                         &key.name,
@@ -165,21 +165,4 @@ pub(super) fn comparable(array: &ArrayRef, column: &ColumnDefinition) -> ArrayRe
         }
         _ => Arc::clone(array),
     }
-}
-
-/// A row's values as messages list them.
-pub(crate) fn shown(
-    arrays: &[ArrayRef],
-    columns: &[&ColumnDefinition],
-    row: usize,
-) -> Result<String, SqlError> {
-    let values = arrays
-        .iter()
-        .zip(columns)
-        .map(|(array, column)| {
-            let value = Datum::read(array.as_ref(), &column.sql_type, row)?;
-            Ok(if value.is_null() { "<NULL>".to_string() } else { display(&value, &column.sql_type) })
-        })
-        .collect::<Result<Vec<_>, SqlError>>()?;
-    Ok(values.join(", "))
 }

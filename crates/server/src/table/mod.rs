@@ -12,8 +12,7 @@ mod wide_keys;
 mod writer;
 
 pub(crate) use intake::{DecodeReason, Intake, LoadFacts};
-pub(crate) use keys::shown;
 pub(crate) use order::OrderCheck;
 pub(crate) use plan::{WritePlan, scope_of};
 pub(crate) use reference::{Reference, encode, single};
-pub(crate) use writer::{InputRows, TableWriter, WriteOptions, furthest_identity};
+pub(crate) use writer::{InputRows, TableWriter, WriteOptions};

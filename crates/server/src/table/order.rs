@@ -7,7 +7,8 @@ use tds::SqlType;
 use tsql::SqlError;
 
 use crate::catalogue::{TableDefinition, same_name};
-use crate::table::keys::{comparable, shown};
+use crate::storage::shown_row;
+use crate::table::keys::comparable;
 
 /// Compares each row's key with the one before.
 #[derive(Debug)]
@@ -77,10 +78,10 @@ impl OrderCheck {
             };
             if late {
                 let first = match (row.checked_sub(1), &self.last) {
-                    (Some(before), _) => shown(&arrays, &definitions, before)?,
+                    (Some(before), _) => shown_row(&arrays, &definitions, before)?,
                     (None, last) => last.as_ref().map(|(_, text)| text.clone()).unwrap_or_default(),
                 };
-                let second = shown(&arrays, &definitions, row)?;
+                let second = shown_row(&arrays, &definitions, row)?;
                 return Err(SqlError::new(
                     4819,
                     16,
@@ -92,7 +93,7 @@ impl OrderCheck {
             }
         }
         if let Some(last) = batch.num_rows().checked_sub(1) {
-            self.last = Some((rows.row(last).as_ref().to_vec(), shown(&arrays, &definitions, last)?));
+            self.last = Some((rows.row(last).as_ref().to_vec(), shown_row(&arrays, &definitions, last)?));
         }
         Ok(())
     }

@@ -8,9 +8,9 @@ use query::seek_values;
 use tsql::SqlError;
 
 use crate::catalogue::{ForeignKey, TableDefinition};
-use crate::session::work::{OpenTable, WorkAccess};
 use crate::store_error::store_error;
 use crate::table::keys::comparable;
+use crate::transactions::{OpenTable, TransactionAccess};
 
 /// A FOREIGN KEY and the table that it refers to.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ impl PendingKeys {
     }
 
     /// Whether any key is missing from the table, by its trees; None: they are no way to find out, or not a good one.
-    fn missing_in_trees(&self, access: &WorkAccess) -> Result<Option<bool>, SqlError> {
+    fn missing_in_trees(&self, access: &TransactionAccess) -> Result<Option<bool>, SqlError> {
         let Reference { parent, referenced, .. } = &self.reference;
         let few = self.keys.len() == self.values.len() && self.keys.len() as u64 <= parent.rows / 8 + 64;
         if !few {
@@ -85,7 +85,7 @@ impl PendingKeys {
     /// Looks all keys up.
     ///
     /// Errors: 547 for a key that is not there.
-    pub fn settle(mut self, statement: &str, access: &WorkAccess) -> Result<(), SqlError> {
+    pub fn settle(mut self, statement: &str, access: &TransactionAccess) -> Result<(), SqlError> {
         if self.keys.is_empty() {
             return Ok(());
         }

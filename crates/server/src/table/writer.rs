@@ -13,10 +13,10 @@ use query::{Datum, Typed};
 use tds::SqlType;
 use tsql::SqlError;
 
-use crate::catalogue::{ColumnDefinition, Identity, TableDefinition, UniqueKey};
+use crate::catalogue::{ColumnDefinition, Identity, UniqueKey};
 use crate::instance::Instance;
-use crate::session::work::{OpenTable, SharedPair, WorkAccess};
-use crate::storage::{LoadLogging, Scan, SideWriter, Transaction, WireRowCopier, WireRows};
+use crate::instance::identities::furthest_identity;
+use crate::storage::{LoadLogging, SideWriter, Transaction, WireRowCopier, WireRows};
 use crate::store_error::store_error;
 use crate::table::WritePlan;
 use crate::table::column::to_column;
@@ -26,6 +26,7 @@ use crate::table::keys::SeenKeys;
 use crate::table::plan::column_name;
 use crate::table::reference::{PendingKeys, Reference};
 use crate::table::wide_keys::WideKeys;
+use crate::transactions::{OpenTable, SharedTransactions, TransactionAccess};
 use crate::waiting::waiting;
 
 /// Rows to be written: for each column of the table its values and their type, or nothing.
@@ -73,7 +74,7 @@ pub(crate) struct WriteOptions {
 /// Writes to one table within one statement.
 pub(crate) struct TableWriter {
     instance: Arc<Instance>,
-    access: WorkAccess,
+    access: TransactionAccess,
     table: OpenTable,
     plan: WritePlan,
     options: WriteOptions,
@@ -95,14 +96,14 @@ impl TableWriter {
     /// `references` are the FOREIGN KEYs to enforce.
     pub fn new(
         instance: Arc<Instance>,
-        pair: SharedPair,
+        transactions: SharedTransactions,
         table: OpenTable,
         plan: WritePlan,
         options: WriteOptions,
         fresh: bool,
         references: Vec<Reference>,
     ) -> Result<TableWriter, SqlError> {
-        let access = WorkAccess::new(pair, table.place);
+        let access = TransactionAccess::new(transactions, table.place);
         // Rows that take the places of others are never left out.
         let enforced = |key: &UniqueKey| fresh || !key.ignores_duplicates;
         let mut ignored = plan.definition.unique_keys();
@@ -160,7 +161,7 @@ impl TableWriter {
     }
 
     fn read_keys(
-        access: &WorkAccess,
+        access: &TransactionAccess,
         table: &OpenTable,
         plan: &WritePlan,
         unique: Vec<crate::catalogue::UniqueKey>,
@@ -453,7 +454,7 @@ fn named(columns: &[ArrayRef], rows: usize) -> Result<RecordBatch, SqlError> {
 
 /// The last identity value of a table, found by reading it: once for a table and a run of the server.
 fn last_stored(
-    access: &WorkAccess,
+    access: &TransactionAccess,
     table: &OpenTable,
     plan: &WritePlan,
     identity: Identity,
@@ -461,28 +462,6 @@ fn last_stored(
     let Some((position, _)) = plan.definition.identity() else { return Ok(None) };
     let scan = access.scan(table.id, Some(vec![position]))?;
     Ok(identity.furthest(furthest_identity(scan, &plan.definition)?))
-}
-
-/// The furthest identity value among rows of which only the identity column is read.
-pub(crate) fn furthest_identity(scan: Scan, table: &TableDefinition) -> Result<Option<i64>, SqlError> {
-    let Some((position, identity)) = table.identity() else { return Ok(None) };
-    let Some(column) = table.columns.get(position) else { return Ok(None) };
-    let mut last: Option<i64> = None;
-    for batch in scan {
-        let batch = batch.map_err(store_error)?;
-        let Some(array) = batch.columns().first() else { continue };
-        for row in 0..array.len() {
-            let value = match Datum::read(array.as_ref(), &column.sql_type, row)? {
-                Datum::Int(value) => value,
-                Datum::Decimal(units) => i64::try_from(units).unwrap_or(i64::MAX),
-                _ => continue,
-            };
-            if last.is_none_or(|last| identity.is_behind(value, last)) {
-                last = Some(value);
-            }
-        }
-    }
-    Ok(last)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::storage::LockMode;
 
 /// Databases and schemas as the transaction sees them.
 pub(crate) fn of(work: &Work) -> Arc<Directory> {
-    match &work.pair.lock().shared {
+    match &work.transactions.lock().session {
         Some(transaction) => {
             let text = transaction.table(DIRECTORY_KEY).map(|info| info.properties).unwrap_or_default();
             work.instance.directory_of(text)

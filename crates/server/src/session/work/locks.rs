@@ -46,7 +46,7 @@ pub(crate) fn claim(work: &Work, table: &OpenTable, locators: &[RowLocator]) -> 
 /// Whether waits for locks of pages fail at once, for a request that is on its connection's thread.
 pub(crate) fn hurry(work: &Work, hurries: bool) {
     let timeout = if hurries { Duration::ZERO } else { work.lock_timeout };
-    if let Some(transaction) = &mut work.pair.lock().shared {
+    if let Some(transaction) = &mut work.transactions.lock().session {
         transaction.set_lock_timeout(timeout);
     }
 }
@@ -54,9 +54,9 @@ pub(crate) fn hurry(work: &Work, hurries: bool) {
 /// Undoes what a statement has done, which is then done once more. Its locks are kept.
 pub(crate) fn undo_statement(work: &mut Work, mark: &Mark) -> Result<(), SqlError> {
     {
-        let mut pair = work.pair.lock();
-        pair.ignored = false;
-        drop(pair.variables.take());
+        let mut open = work.transactions.lock();
+        open.ignored = false;
+        drop(open.variables.take());
     }
     work.open_variables();
     work.return_to(mark)

@@ -1,6 +1,6 @@
-//! A session's transaction over the server's databases, and that of its table variables.
+//! A session's work: its transactions over the server's databases, and the tables that it sees.
 
-pub(crate) mod access;
+pub(crate) mod bulk_work;
 pub(crate) mod directory;
 pub(crate) mod locks;
 pub(crate) mod query_scan;
@@ -13,94 +13,32 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tsql::ObjectName;
 use tsql::SqlError;
 
-pub(crate) use access::{BulkWork, WorkAccess};
+pub(crate) use crate::transactions::{Mark, OpenTable, Place};
+pub(crate) use bulk_work::BulkWork;
 pub(crate) use query_scan::{ChangeScan, QueryScan};
 pub(crate) use variables::{VariableAccess, VariableTable};
 
 use crate::catalogue::{Module, TableDefinition, UserType, store_key};
 use crate::instance::Instance;
-use crate::session::placement::Placement;
-use crate::storage::{Savepoint, StoreError, TableId, TableInfo, Transaction};
+use crate::storage::{StoreError, TableId, TableInfo, Transaction};
 use crate::store_error::{store_error, uncommittable};
-use crate::waiting::waiting;
-use access::return_to;
+use crate::transactions::{SharedTransactions, TransactionAccess};
+use crate::waiting::{Placement, waiting};
 use reads::StatementReads;
 use temporary::{TemporaryObjects, global_key, own_key, place_of_key};
 use variables::TableScope;
-
-/// Whose a table is, and which transaction changes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Everybody's.
-    Shared,
-    /// A `#` object of the session, in tempdb.
-    Temporary,
-    /// A table variable, in tempdb, which no ROLLBACK undoes.
-    Variable,
-}
-
-/// A table as the session sees it now.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenTable {
-    /// Where it is.
-    pub place: Place,
-    /// The store's id.
-    pub id: TableId,
-    /// What is declared.
-    pub definition: Arc<TableDefinition>,
-    /// Rows in it.
-    pub rows: u64,
-}
-
-/// The session's open transaction, and that of the statement for table variables.
-#[derive(Default)]
-pub(crate) struct Pair {
-    shared: Option<Transaction>,
-    variables: Option<Transaction>,
-    /// Where the request runs.
-    placement: Placement,
-    /// A statement has left out rows whose keys were there already.
-    ignored: bool,
-    /// The transaction is there for the locks of a statement that reads.
-    opened_to_read: bool,
-}
-
-impl Pair {
-    /// Whether locks of what is read last longer than the reading.
-    fn holds_locks(&self) -> bool {
-        self.shared.is_some() && !self.opened_to_read
-    }
-
-    fn at(&self, place: Place) -> Option<&Transaction> {
-        match place {
-            Place::Shared | Place::Temporary => self.shared.as_ref(),
-            Place::Variable => self.variables.as_ref(),
-        }
-    }
-
-    fn at_mut(&mut self, place: Place) -> Option<&mut Transaction> {
-        match place {
-            Place::Shared | Place::Temporary => self.shared.as_mut(),
-            Place::Variable => self.variables.as_mut(),
-        }
-    }
-}
-
-/// What a scan and a bulk writer share with the session.
-pub(crate) type SharedPair = Arc<Mutex<Pair>>;
 
 /// The session's work.
 pub(crate) struct Work {
     instance: Arc<Instance>,
     /// What batches and procedures that run have declared, the innermost last.
     scopes: Vec<Arc<TableScope>>,
-    pair: SharedPair,
+    transactions: SharedTransactions,
     /// For the body of a function: the transactions of the statement that calls it, which it reads within.
-    outer: Option<SharedPair>,
+    outer: Option<SharedTransactions>,
     /// What the statement reads outside of a transaction.
     reads: Arc<StatementReads>,
     /// They are those of the statement that calls a function.
@@ -126,9 +64,6 @@ pub(crate) struct Work {
     temporary: TemporaryObjects,
 }
 
-/// A point of the session's transaction to go back to; `None`: there was none.
-pub(crate) struct Mark(Option<Savepoint>);
-
 impl Work {
     /// No transaction.
     pub fn new(instance: Arc<Instance>) -> Work {
@@ -136,7 +71,7 @@ impl Work {
             temporary: TemporaryObjects::new(Arc::clone(&instance)),
             instance,
             scopes: Vec::new(),
-            pair: SharedPair::default(),
+            transactions: SharedTransactions::default(),
             outer: None,
             reads: Arc::default(),
             reads_fixed: false,
@@ -162,7 +97,7 @@ impl Work {
     /// For the body of a function that a statement calls: it sees what the statement sees, and changes nothing but table
     /// variables of its own.
     pub fn for_function(&self) -> Work {
-        let outer = self.outer.clone().unwrap_or_else(|| self.pair());
+        let outer = self.outer.clone().unwrap_or_else(|| self.transactions());
         Work {
             outer: Some(outer),
             reads: Arc::clone(&self.reads),
@@ -191,15 +126,15 @@ impl Work {
     /// How long locks are waited for.
     pub fn set_lock_timeout(&mut self, timeout: Duration) {
         self.lock_timeout = timeout;
-        let mut pair = self.pair.lock();
-        if let Some(transaction) = &mut pair.shared {
+        let mut open = self.transactions.lock();
+        if let Some(transaction) = &mut open.session {
             transaction.set_lock_timeout(timeout);
         }
     }
 
     /// Waits for locks end when `interrupt` is set.
     pub fn set_interrupt(&mut self, interrupt: Arc<AtomicBool>) {
-        if let Some(transaction) = &mut self.pair.lock().shared {
+        if let Some(transaction) = &mut self.transactions.lock().session {
             transaction.set_interrupt(Arc::clone(&interrupt));
         }
         self.interrupt = interrupt;
@@ -207,12 +142,12 @@ impl Work {
 
     /// Where the request runs from now on.
     pub fn place(&mut self, placement: Placement) {
-        self.pair.lock().placement = placement;
+        self.transactions.lock().placement = placement;
     }
 
     /// The transactions, for a scan that outlives the borrow.
-    pub fn pair(&self) -> SharedPair {
-        Arc::clone(&self.pair)
+    pub fn transactions(&self) -> SharedTransactions {
+        Arc::clone(&self.transactions)
     }
 
     /// BEGIN TRANSACTION, under SNAPSHOT or not; the descriptor if it is the outermost.
@@ -322,12 +257,17 @@ impl Work {
         if alone {
             self.open();
         }
-        Ok(BulkWork { instance: Arc::clone(&self.instance), pair: self.pair(), alone, mark: self.mark()? })
+        Ok(BulkWork {
+            instance: Arc::clone(&self.instance),
+            transactions: self.transactions(),
+            alone,
+            mark: self.mark()?,
+        })
     }
 
     /// Before a statement that writes: outside of a transaction it gets one of its own.
     pub fn start_statement(&mut self) -> Result<Mark, SqlError> {
-        self.pair.lock().ignored = false;
+        self.transactions.lock().ignored = false;
         if self.depth == 0 {
             self.in_statement = true;
             self.open();
@@ -343,9 +283,9 @@ impl Work {
 
     /// Table variables have a transaction for each statement.
     fn open_variables(&mut self) {
-        let mut pair = self.pair.lock();
-        if pair.variables.is_none() && self.temporary.has_variables() {
-            pair.variables = Some(self.new_transaction());
+        let mut open = self.transactions.lock();
+        if open.variables.is_none() && self.temporary.has_variables() {
+            open.variables = Some(self.new_transaction());
         }
     }
 
@@ -364,7 +304,7 @@ impl Work {
             self.in_statement = false;
             return self.close(succeeded);
         }
-        if let Some(variables) = self.pair.lock().variables.take() {
+        if let Some(variables) = self.transactions.lock().variables.take() {
             if succeeded {
                 variables.commit().map_err(store_error)?;
             } else {
@@ -378,22 +318,20 @@ impl Work {
     }
 
     fn open(&mut self) {
-        let mut pair = self.pair.lock();
+        let mut open = self.transactions.lock();
         if self.outer.is_none() {
             let mut transaction = self.new_transaction();
             transaction.keep_reads(self.is_snapshot);
-            pair.shared = Some(transaction);
-            pair.opened_to_read = false;
+            open.session = Some(transaction);
+            open.opened_to_read = false;
         }
     }
 
     fn close(&mut self, commit: bool) -> Result<(), SqlError> {
         self.is_snapshot = false;
-        let (shared, variables, placement) = {
-            let mut pair = self.pair.lock();
-            (pair.shared.take(), pair.variables.take(), pair.placement.clone())
-        };
-        let commits = || commit_both(shared, variables);
+        let open = self.transactions.lock().take();
+        let placement = open.placement.clone();
+        let commits = || open.commit();
         // Without files a commit is quick wherever it runs; otherwise dropping the transactions undoes them.
         match (commit, self.instance.is_on_disk()) {
             (true, true) => waiting(commits).map_err(store_error)?,
@@ -405,16 +343,15 @@ impl Work {
 
     /// Whether the statement has left out rows whose keys were there already. Asked once.
     pub fn take_ignored(&self) -> bool {
-        std::mem::take(&mut self.pair.lock().ignored)
+        std::mem::take(&mut self.transactions.lock().ignored)
     }
 
     fn mark(&self) -> Result<Mark, SqlError> {
-        let mut pair = self.pair.lock();
-        pair.shared.as_mut().map(Transaction::savepoint).transpose().map(Mark).map_err(store_error)
+        self.transactions.lock().mark().map_err(store_error)
     }
 
     fn return_to(&self, mark: &Mark) -> Result<(), SqlError> {
-        return_to(&self.pair, mark)
+        self.transactions.lock().return_to(mark)
     }
 
     /// The store's name of an object. `database` is the current one.
@@ -433,7 +370,7 @@ impl Work {
             instance: Arc::clone(&self.instance),
             number: self.temporary.number(),
             scope: self.scopes.last().cloned().unwrap_or_default(),
-            pair: self.pair(),
+            transactions: self.transactions(),
             outer: self.outer.clone(),
             reads: Arc::clone(&self.reads),
         }
@@ -449,8 +386,8 @@ impl Work {
     }
 
     /// The transaction over one of the stores, for whoever outlives the borrow.
-    pub fn access(&self, place: Place) -> WorkAccess {
-        WorkAccess::new(self.pair(), place)
+    pub fn access(&self, place: Place) -> TransactionAccess {
+        TransactionAccess::new(self.transactions(), place)
     }
 }
 
@@ -461,8 +398,8 @@ pub(crate) struct WorkView {
     /// That of the session's names in tempdb.
     number: u64,
     scope: Arc<TableScope>,
-    pair: SharedPair,
-    outer: Option<SharedPair>,
+    transactions: SharedTransactions,
+    outer: Option<SharedTransactions>,
     reads: Arc<StatementReads>,
 }
 
@@ -515,11 +452,11 @@ impl WorkView {
     }
 
     fn infos(&self) -> Vec<TableInfo> {
-        if let Some(transaction) = &self.pair.lock().shared {
+        if let Some(transaction) = &self.transactions.lock().session {
             return transaction.tables();
         }
         if let Some(outer) = &self.outer
-            && let Some(transaction) = &outer.lock().shared
+            && let Some(transaction) = &outer.lock().session
         {
             return transaction.tables();
         }
@@ -529,7 +466,7 @@ impl WorkView {
     /// The tables of the server's store that may have a FOREIGN KEY to a table.
     pub fn referring(&self, parent: &TableDefinition) -> Result<Vec<OpenTable>, SqlError> {
         let key = store_key(&parent.database, &parent.schema, &parent.name);
-        let infos = match &self.pair.lock().shared {
+        let infos = match &self.transactions.lock().session {
             Some(transaction) => transaction.referring(&key),
             None => self.committed_referring(&key),
         };
@@ -538,15 +475,15 @@ impl WorkView {
 
     /// What a store says of a name.
     fn info(&self, place: Place, key: &str) -> Option<TableInfo> {
-        let pair = self.pair.lock();
+        let open = self.transactions.lock();
         if place == Place::Shared
-            && pair.shared.is_none()
+            && open.session.is_none()
             && let Some(outer) = &self.outer
-            && let Some(transaction) = &outer.lock().shared
+            && let Some(transaction) = &outer.lock().session
         {
             return transaction.table(key);
         }
-        match (pair.at(place), place) {
+        match (open.at(place), place) {
             (Some(transaction), _) => transaction.table(key),
             (None, Place::Shared | Place::Temporary) => self.committed_info(key),
             // Other statements of a function's body may have changed it since the calling one began to read.
@@ -587,11 +524,4 @@ fn key_of(name: &ObjectName, database: &str, number: u64) -> String {
     }
     let database = name.database.as_deref().unwrap_or(database);
     store_key(database, name.schema.as_deref().unwrap_or("dbo"), &name.name)
-}
-
-/// Commits the session's transaction and that of its table variables. What may fail for want of space in the latter comes first.
-fn commit_both(shared: Option<Transaction>, variables: Option<Transaction>) -> Result<(), StoreError> {
-    let mut variables = variables;
-    variables.as_mut().map_or(Ok(()), Transaction::insert_all_waiting)?;
-    shared.into_iter().chain(variables).try_for_each(Transaction::commit)
 }

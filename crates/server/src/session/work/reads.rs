@@ -6,12 +6,13 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use tsql::SqlError;
 
-use crate::session::work::{OpenTable, Pair, Place, Work, WorkView};
+use crate::session::work::{OpenTable, Place, Work, WorkView};
 use crate::storage::RowLocator;
 use crate::storage::{
     Databases, KeyRange, LocatedScan, ReadLock, Reads, Scan, Snapshot, StoreError, TableInfo,
 };
 use crate::store_error::store_error;
+use crate::transactions::OpenTransactions;
 
 /// What a statement outside of a transaction reads: what was committed when it first looked.
 #[derive(Debug, Default)]
@@ -32,17 +33,17 @@ pub(crate) fn renew_reads(work: &mut Work, keeps: bool) {
     if work.reads.0.get().is_some() {
         work.reads = Arc::default();
     }
-    let mut pair = work.pair.lock();
-    if pair.opened_to_read {
-        pair.opened_to_read = false;
+    let mut open = work.transactions.lock();
+    if open.opened_to_read {
+        open.opened_to_read = false;
         // It has changed nothing; its locks go.
-        drop(pair.shared.take());
+        drop(open.session.take());
     }
-    if let Some(variables) = &mut pair.variables {
+    if let Some(variables) = &mut open.variables {
         variables.renew_reads();
     }
     let is_snapshot = work.is_snapshot;
-    match &mut pair.shared {
+    match &mut open.session {
         Some(transaction) if is_snapshot => transaction.keep_reads(keeps),
         Some(transaction) => transaction.renew_reads(),
         None => {}
@@ -62,7 +63,7 @@ pub(crate) fn is_snapshot(work: &Work) -> bool {
 /// Whether statements run within a transaction, be it that of one statement that changes something.
 pub(crate) fn is_in_transaction(work: &Work) -> bool {
     let within = work.outer.as_ref().is_some_and(|outer| outer.lock().holds_locks());
-    within || work.pair.lock().holds_locks()
+    within || work.transactions.lock().holds_locks()
 }
 
 /// Locks a table that is read: to the end of the transaction, or of the statement if there is none. Errors: 1222, 1205.
@@ -73,31 +74,31 @@ pub(crate) fn lock_for_reading(
     no_wait: bool,
 ) -> Result<(), SqlError> {
     let timeout = if no_wait { Duration::ZERO } else { work.lock_timeout };
-    let pair = match &work.outer {
-        Some(outer) if outer.lock().shared.is_some() => outer,
-        _ => &work.pair,
+    let open = match &work.outer {
+        Some(outer) if outer.lock().session.is_some() => outer,
+        _ => &work.transactions,
     };
-    let mut pair = pair.lock();
-    let placement = pair.placement.clone();
-    open_to_read(work, &mut pair);
-    let Some(transaction) = &mut pair.shared else { return Ok(()) };
+    let mut open = open.lock();
+    let placement = open.placement.clone();
+    open_to_read(work, &mut open);
+    let Some(transaction) = &mut open.session else { return Ok(()) };
     placement.waiting(|| transaction.open(table.id)?.lock_for_reading(lock, timeout)).map_err(store_error)
 }
 
 /// Gives a statement that only reads a transaction: only that knows which locks are those of others.
 pub(crate) fn read_within_transaction(work: &Work) {
-    let has_outer = work.outer.as_ref().is_some_and(|outer| outer.lock().shared.is_some());
+    let has_outer = work.outer.as_ref().is_some_and(|outer| outer.lock().session.is_some());
     if !has_outer {
-        open_to_read(work, &mut work.pair.lock());
+        open_to_read(work, &mut work.transactions.lock());
     }
 }
 
-pub(crate) fn open_to_read(work: &Work, pair: &mut Pair) {
-    if pair.shared.is_some() {
+pub(crate) fn open_to_read(work: &Work, open: &mut OpenTransactions) {
+    if open.session.is_some() {
         return;
     }
-    pair.shared = Some(work.new_transaction());
-    pair.opened_to_read = true;
+    open.session = Some(work.new_transaction());
+    open.opened_to_read = true;
 }
 
 /// Opens scans of a table: within the transaction, or of what the statement reads.
@@ -106,20 +107,20 @@ pub(crate) fn opener(
     table: &OpenTable,
     reads: Reads,
 ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<Scan, StoreError> + Send + Sync + 'static {
-    let (pair, place, id) = (work.pair(), table.place, table.id);
+    let (open, place, id) = (work.transactions(), table.place, table.id);
     let outer = work.outer.clone().filter(|_| place == Place::Shared);
     let (store, shared) = (work.instance.store().clone(), Arc::clone(&work.reads));
     // A function's body reads its variables as they are, not as the calling statement found them.
     let own: Option<Snapshot> = (place == Place::Variable).then(|| store.snapshot());
     move |projection, range| {
-        let mut pair = pair.lock();
-        if pair.at(place).is_none()
+        let mut open = open.lock();
+        if open.at(place).is_none()
             && let Some(outer) = &outer
-            && let Some(transaction) = &mut outer.lock().shared
+            && let Some(transaction) = &mut outer.lock().session
         {
             return transaction.open(id)?.scan(projection, range, reads);
         }
-        match (pair.at_mut(place), &own) {
+        match (open.at_mut(place), &own) {
             (Some(transaction), _) => transaction.open(id)?.scan(projection, range, reads),
             (None, Some(snapshot)) => snapshot.scan(id, projection, range),
             (None, None) => shared.of(&store).scan(id, projection, range),
@@ -134,8 +135,8 @@ pub(crate) fn located_opener(
     reads: Reads,
 ) -> impl Fn(Option<Vec<usize>>, Option<&KeyRange>) -> Result<LocatedScan, StoreError> + Send + Sync + 'static
 {
-    let (pair, place, id) = (work.pair(), table.place, table.id);
-    move |projection, range| match pair.lock().at_mut(place) {
+    let (open, place, id) = (work.transactions(), table.place, table.id);
+    move |projection, range| match open.lock().at_mut(place) {
         Some(transaction) => transaction.open(id)?.located_scan(projection, range, reads),
         None => Err(StoreError::NoSuchTable { table: id }),
     }

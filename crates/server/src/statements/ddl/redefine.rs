@@ -70,7 +70,7 @@ pub(crate) fn writer_as_given(
     let references = references::references_of(session, table)?;
     TableWriter::new(
         Arc::clone(&session.instance),
-        session.work.pair(),
+        session.work.transactions(),
         table.clone(),
         plan,
         options,

@@ -222,7 +222,7 @@ fn bulk_table_writer(
     }
     TableWriter::new(
         Arc::clone(&session.instance),
-        session.work.pair(),
+        session.work.transactions(),
         now,
         plan,
         options,

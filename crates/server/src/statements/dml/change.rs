@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::session::frame::Frame;
 use crate::session::work::locks;
 use crate::session::work::reads;
-use crate::session::work::{OpenTable, Place, WorkAccess};
+use crate::session::work::{OpenTable, Place};
 use crate::statements::dml::destination;
 use crate::statements::dml::fire::note_changes;
 use crate::statements::dml::references;
@@ -26,6 +26,7 @@ use crate::statements::dml::target::Candidates;
 use crate::storage::{KeyRange, LockMode, Reads, RowLocator};
 use crate::store_error::store_error;
 use crate::table::{InputRows, TableWriter, WriteOptions, encode, single};
+use crate::transactions::TransactionAccess;
 
 /// Referential actions within referential actions beyond which a statement is refused. Their graph has no cycles, so
 /// only a database of more tables in one chain gets there.
@@ -76,7 +77,7 @@ impl RowChanges {
     /// Puts the changes into the table: rows change where they lie.
     ///
     /// Errors: 2627, 2601.
-    fn write(&self, access: &WorkAccess) -> Result<(), SqlError> {
+    fn write(&self, access: &TransactionAccess) -> Result<(), SqlError> {
         let id = self.table.id;
         let locators = &self.candidates.locators;
         let of = |rows: &mut dyn Iterator<Item = usize>| -> Vec<RowLocator> {

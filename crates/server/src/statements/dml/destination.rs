@@ -71,7 +71,7 @@ pub(crate) fn writer_with(
     }
     TableWriter::new(
         Arc::clone(&session.instance),
-        session.work.pair(),
+        session.work.transactions(),
         now,
         plan,
         options,

@@ -16,7 +16,6 @@ use crate::facts::UpdatedColumns;
 use crate::session::fired::{Event, Fired, Rows};
 use crate::session::frame::{Flow, Frame};
 use crate::session::output::Output;
-use crate::session::placement::Placement;
 use crate::session::response::{DoneKind, Response};
 use crate::session::work::variables;
 use crate::session::work::{Place, VariableAccess, VariableTable};
@@ -24,6 +23,7 @@ use crate::session::{LastStatement, Session};
 use crate::statements::dml::change::RowChanges;
 use crate::statements::evaluation::answer;
 use crate::statements::evaluation::scope;
+use crate::waiting::Placement;
 
 /// 3616: a trigger has caught an error, which has made the transaction uncommittable all the same.
 pub(crate) const ERROR_IN_TRIGGER: i32 = 3616;

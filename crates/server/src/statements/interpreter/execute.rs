@@ -7,9 +7,9 @@ use tsql::SqlError;
 use tsql::ast::{Statement, StatementKind};
 
 use crate::session::Session;
+use crate::session::early_events::EarlyEvents;
 use crate::session::frame::Frame;
 use crate::session::output::Output;
-use crate::session::placement::{EarlyEvents, Placement};
 use crate::session::request::Request;
 use crate::session::response::{DoneKind, Response, StatementDone};
 use crate::session::work::scopes;
@@ -20,6 +20,7 @@ use crate::statements::interpreter::show_plan;
 use crate::statements::interpreter::transaction;
 use crate::statements::interpreter::uncommittable;
 use crate::statements::procedures::remote;
+use crate::waiting::Placement;
 
 /// Runs a request and sends its events in order; returns when the last has been sent.
 ///

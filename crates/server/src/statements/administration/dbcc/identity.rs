@@ -4,6 +4,7 @@ use tsql::SqlError;
 use tsql::administration::Dbcc;
 
 use crate::catalogue::Identity;
+use crate::instance::identities::furthest_identity;
 use crate::session::Session;
 use crate::session::output::Output;
 use crate::session::work::OpenTable;
@@ -14,7 +15,6 @@ use crate::statements::ddl::redefine;
 use crate::statements::evaluation::answer;
 use crate::storage::Reads;
 use crate::store_error::store_error;
-use crate::table::furthest_identity;
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq)]

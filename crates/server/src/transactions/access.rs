@@ -1,28 +1,23 @@
-//! The session's transactions for those who write on other threads.
-
-use std::sync::Arc;
+//! A session's transactions, for writers on other threads.
 
 use tsql::SqlError;
 
 use crate::catalogue::TableDefinition;
-use crate::instance::Instance;
-use crate::instance::loads::FinishedLoad;
-use crate::session::work::{Mark, Pair, Place, SharedPair, commit_both};
 use crate::storage::{KeyRange, Reads, Scan, StoreError, TableId, Transaction};
 use crate::store_error::{keyed_error, store_error};
-use crate::waiting::waiting;
+use crate::transactions::{Place, SharedTransactions};
 
-/// A way to the session's transaction for a writer that lives on a thread of its own.
+/// Access to one of a session's transactions that outlives the borrow of the session.
 #[derive(Clone)]
-pub(crate) struct WorkAccess {
-    pair: SharedPair,
+pub(crate) struct TransactionAccess {
+    transactions: SharedTransactions,
     place: Place,
 }
 
-impl WorkAccess {
+impl TransactionAccess {
     /// Access to the transaction that changes tables of a place.
-    pub fn new(pair: SharedPair, place: Place) -> WorkAccess {
-        WorkAccess { pair, place }
+    pub fn new(transactions: SharedTransactions, place: Place) -> TransactionAccess {
+        TransactionAccess { transactions, place }
     }
 
     /// Does something within the transaction.
@@ -47,9 +42,9 @@ impl WorkAccess {
         change: impl FnOnce(&mut Transaction) -> Result<T, StoreError>,
         told: impl FnOnce(StoreError) -> SqlError,
     ) -> Result<T, SqlError> {
-        let mut pair = self.pair.lock();
-        let placement = pair.placement.clone();
-        let Some(transaction) = pair.at_mut(self.place) else {
+        let mut open = self.transactions.lock();
+        let placement = open.placement.clone();
+        let Some(transaction) = open.at_mut(self.place) else {
             return Err(SqlError::internal("a change outside of a transaction"));
         };
         placement.waiting(|| change(transaction)).map_err(told)
@@ -72,7 +67,7 @@ impl WorkAccess {
 
     /// Notes that the statement has left out rows (3604).
     pub fn note_ignored(&self) {
-        self.pair.lock().ignored = true;
+        self.transactions.lock().ignored = true;
     }
 
     /// Whether a whole key of a table has a row. Whoever is adding one is waited for.
@@ -89,45 +84,4 @@ impl WorkAccess {
             found(transaction)
         })
     }
-}
-
-/// The transaction's side of a bulk load.
-pub(crate) struct BulkWork {
-    pub(crate) instance: Arc<Instance>,
-    pub(crate) pair: SharedPair,
-    /// The load is a transaction of its own.
-    pub(crate) alone: bool,
-    pub(crate) mark: Mark,
-}
-
-impl BulkWork {
-    /// Remembers the load, which has ended well.
-    pub fn remember(&self, load: FinishedLoad) {
-        self.instance.loads().add(load);
-    }
-
-    /// Commits or undoes the load.
-    pub fn end(&mut self, succeeded: bool) -> Result<(), SqlError> {
-        if !self.alone {
-            return if succeeded { Ok(()) } else { return_to(&self.pair, &self.mark) };
-        }
-        let Pair { shared, variables, .. } = {
-            let mut pair = self.pair.lock();
-            let ignored = pair.ignored;
-            std::mem::replace(&mut *pair, Pair { ignored, ..Pair::default() })
-        };
-        if succeeded {
-            waiting(|| commit_both(shared, variables)).map_err(store_error)?;
-        }
-        Ok(())
-    }
-}
-
-/// Undoes what the session's transaction did since the mark.
-pub(crate) fn return_to(pair: &SharedPair, mark: &Mark) -> Result<(), SqlError> {
-    let mut pair = pair.lock();
-    if let (Some(transaction), Some(savepoint)) = (&mut pair.shared, &mark.0) {
-        transaction.rollback_to(savepoint).map_err(|error| SqlError::internal(error))?;
-    }
-    Ok(())
 }
