@@ -4,7 +4,7 @@ use std::{fmt, io, panic::Location};
 
 use tds::{DecodeError, EncodeError, ServerMessage, conversation::ConversationError};
 
-use crate::{config::ConfigError, login::LoginError, tcp::ConnectError, tls::TlsError};
+use crate::{config::ConfigError, login::LoginError, stage::StageError, tcp::ConnectError, tls::TlsError};
 
 /// Every error of this crate that is not bound to a batch of a load (those are [`LoadError`](crate::LoadError)s).
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +99,9 @@ pub enum Error {
         /// How many rows have it.
         count: String,
     },
+    /// A mode or a strategy that cannot be had.
+    #[error(transparent)]
+    Stage(Box<StageError>),
     /// A name that is no table name.
     #[error("\"{name}\" is not a table name: {reason}")]
     TableName {
@@ -186,6 +189,7 @@ boxed! {
     Mapping(rows::mapping::MappingError),
     Decoder(rows::DecoderError),
     RowDecode(rows::RowDecodeError),
+    Stage(StageError),
 }
 
 impl Error {

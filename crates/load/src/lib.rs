@@ -11,6 +11,7 @@
 //! | [`LoadPlan`] | every choice of a load, with its reason |
 //! | [`BulkLoad`], [`load`](load()) | the load itself, in one thread or three |
 //! | [`load_tolerant`] | a load that goes on without the rows that cannot be loaded |
+//! | [`stage`] | tables in which rows wait, to come into the target all at once |
 //! | [`export`](export()) | results to a sink |
 //!
 //! ```no_run
@@ -34,11 +35,13 @@
 
 pub mod config;
 pub mod report;
+pub mod stage;
 pub mod tcp;
 pub mod tls;
 
 mod bulk;
 mod bulk_insert;
+mod catalogue_row;
 mod client;
 mod create_table;
 mod describe;
@@ -81,5 +84,6 @@ pub use report::{ExportReport, LoadReport, Phases};
 pub use result::{BATCH_ROWS, ResultStream};
 pub use shared_client::{LentClient, Query, RowStream, SharedClient, Unavailable, Waited};
 pub use source::{Origin, Origins, SourceBatch, UnreadRow};
+pub use stage::{Mode, Published, Stage, StageError, StagePlan, Strategy, TableShape};
 pub use table_name::{TableName, literal, quoted};
 pub use upsert::{UpsertReport, upsert};

@@ -18,5 +18,6 @@ mod queries;
 mod refusals;
 mod rejected_rows;
 mod serve;
+mod stages;
 mod types;
 mod watchdog;

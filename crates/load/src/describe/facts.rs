@@ -1,12 +1,16 @@
 //! Reads the results of the catalogue queries.
 
-use tds::{Column, ColumnFlags, SqlType, Value};
+use tds::{Column, ColumnFlags, SqlType};
 
 use super::{
     ColumnDescription, ConstraintDescription, DatabaseDescription, IndexDescription, RecoveryModel, Storage,
     TriggerDescription,
 };
-use crate::{client::ValueTable, error::Error};
+use crate::{
+    catalogue_row::{CatalogueRow, rows},
+    client::ValueTable,
+    error::Error,
+};
 
 /// `sys.indexes.type` of a clustered B-tree.
 pub(super) const KIND_CLUSTERED: u8 = 1;
@@ -56,7 +60,7 @@ impl Facts {
             () if index_rows.iter().any(|(_, index)| index.kind == KIND_CLUSTERED) => Storage::Clustered,
             () => Storage::Heap,
         };
-        let constraint = |row: Row<'_>, is_foreign_key| ConstraintDescription {
+        let constraint = |row: CatalogueRow<'_>, is_foreign_key| ConstraintDescription {
             name: row.text("name"),
             is_foreign_key,
             is_disabled: row.flag("is_disabled"),
@@ -115,7 +119,7 @@ pub(super) fn column(column: Column, catalogue: &[CatalogueColumn]) -> ColumnDes
     described
 }
 
-fn catalogue_column(row: &Row<'_>) -> CatalogueColumn {
+fn catalogue_column(row: &CatalogueRow<'_>) -> CatalogueColumn {
     CatalogueColumn {
         name: row.text("name"),
         type_name: row.text("type_name"),
@@ -127,7 +131,7 @@ fn catalogue_column(row: &Row<'_>) -> CatalogueColumn {
     }
 }
 
-fn index(row: &Row<'_>, keys: &ValueTable) -> (i64, IndexDescription) {
+fn index(row: &CatalogueRow<'_>, keys: &ValueTable) -> (i64, IndexDescription) {
     let id = row.integer("index_id").unwrap_or_default();
     let key = rows(keys)
         .filter(|key| key.integer("index_id") == Some(id))
@@ -145,7 +149,7 @@ fn index(row: &Row<'_>, keys: &ValueTable) -> (i64, IndexDescription) {
     (id, index)
 }
 
-fn database(row: &Row<'_>) -> DatabaseDescription {
+fn database(row: &CatalogueRow<'_>) -> DatabaseDescription {
     DatabaseDescription {
         name: row.text("name"),
         recovery_model: match row.integer("recovery_model") {
@@ -156,46 +160,5 @@ fn database(row: &Row<'_>) -> DatabaseDescription {
         },
         collation: Some(row.text("collation_name")).filter(|name| !name.is_empty()),
         compatibility_level: row.integer("compatibility_level").and_then(|level| u8::try_from(level).ok()),
-    }
-}
-
-/// One row with its column names.
-struct Row<'a> {
-    columns: &'a [String],
-    values: &'a [Value],
-}
-
-fn rows(table: &ValueTable) -> impl Iterator<Item = Row<'_>> {
-    table.rows.iter().map(|values| Row { columns: &table.columns, values })
-}
-
-impl Row<'_> {
-    fn value(&self, column: &str) -> &Value {
-        let index = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column));
-        index.and_then(|index| self.values.get(index)).unwrap_or(&Value::Null)
-    }
-
-    /// Text; empty for NULL.
-    fn text(&self, column: &str) -> String {
-        match self.value(column) {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
-        }
-    }
-
-    fn integer(&self, column: &str) -> Option<i64> {
-        match self.value(column) {
-            Value::Bit(value) => Some(i64::from(*value)),
-            Value::TinyInt(value) => Some(i64::from(*value)),
-            Value::SmallInt(value) => Some(i64::from(*value)),
-            Value::Int(value) => Some(i64::from(*value)),
-            Value::BigInt(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    fn flag(&self, column: &str) -> bool {
-        self.integer(column).unwrap_or_default() != 0
     }
 }

@@ -1,0 +1,304 @@
+//! Stages: what they are like, and how they come into their tables.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
+use load::stage::{How, ObstacleKind, Script, StageError};
+use load::{
+    Client, Config, Error, LoadOptions, LoadPlan, Mode, Published, Stage, StagePlan, Strategy, TableName,
+    TableShape,
+};
+use tds::Value;
+
+use crate::fixture::{Fixture, PASSWORD};
+
+/// A table with one of everything that a stage can have.
+const RICH: &str = "
+CREATE TYPE dbo.label FROM nvarchar(30) NOT NULL;
+GO
+CREATE TABLE dbo.parent (p int NOT NULL CONSTRAINT pk_parent PRIMARY KEY);
+CREATE TABLE dbo.rich (
+    id int IDENTITY(5, 2) NOT NULL,
+    name nvarchar(20) COLLATE Latin1_General_BIN2 NOT NULL CONSTRAINT df_name DEFAULT N'x',
+    price decimal(9, 2) NULL DEFAULT 0,
+    tag dbo.label,
+    twice AS (price * 2) PERSISTED,
+    more AS price + 1,
+    code uniqueidentifier ROWGUIDCOL DEFAULT newid(),
+    version rowversion,
+    p int NULL CONSTRAINT fk_parent REFERENCES dbo.parent(p) ON DELETE CASCADE,
+    at datetime2(3) NULL, zone datetimeoffset(7) NULL, day date NULL, hour time(0) NULL,
+    raw varbinary(max) NULL, fixed binary(3) NULL, doc xml NULL, wide varchar(max) NULL, r real NULL, f float NULL,
+    m money NULL, bits bit NOT NULL,
+    CONSTRAINT pk_rich PRIMARY KEY CLUSTERED (id DESC) WITH (FILLFACTOR = 80, DATA_COMPRESSION = PAGE),
+    CONSTRAINT uq_rich UNIQUE (name, code),
+    CONSTRAINT ck_rich CHECK (price > -5)
+);
+ALTER TABLE dbo.rich WITH NOCHECK ADD CONSTRAINT ck_loose CHECK (r > 0);
+ALTER TABLE dbo.rich ADD CONSTRAINT ck_off CHECK (f > 0);
+ALTER TABLE dbo.rich NOCHECK CONSTRAINT ck_off;
+CREATE INDEX ix_rich ON dbo.rich (name, day DESC) INCLUDE (price) WHERE price > 0 WITH (FILLFACTOR = 70, DATA_COMPRESSION = ROW);
+CREATE UNIQUE INDEX ux_rich ON dbo.rich (code) WITH (IGNORE_DUP_KEY = ON);
+GO
+CREATE TABLE dbo.heap (a int NULL, b char(4) NULL) WITH (DATA_COMPRESSION = ROW);
+";
+
+fn client(fixture: &Fixture) -> Client {
+    Client::connect(&config(fixture)).unwrap()
+}
+
+fn config(fixture: &Fixture) -> Config {
+    let url = fixture.url("Encrypt=Off").replace("sa@", &format!("sa:{PASSWORD}@"));
+    Config::parse_with(&url, &|_| None).unwrap()
+}
+
+fn table(name: &str) -> TableName {
+    name.parse().unwrap()
+}
+
+fn batch(rows: std::ops::Range<i32>, text: &str) -> RecordBatch {
+    let ids: ArrayRef = Arc::new(Int32Array::from_iter_values(rows.clone()));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(rows.map(|_| text)));
+    let fields = vec![Field::new("id", DataType::Int32, false), Field::new("v", DataType::Utf8, true)];
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![ids, texts]).unwrap()
+}
+
+/// Chooses, makes and fills a stage.
+fn staged(
+    client: &mut Client,
+    target: &str,
+    mode: Mode,
+    strategy: Strategy,
+    rows: &RecordBatch,
+) -> Result<Stage, Error> {
+    let described = client.describe(&table(target))?;
+    let options = LoadOptions::default();
+    let plan = StagePlan::choose(client, &described, &rows.schema(), mode, strategy, &options)?;
+    let stage = plan.stage(&described, "0badcafe-1").expect("a route by a stage");
+    stage.create(client)?;
+    let described = stage.describe(client)?;
+    let plan = LoadPlan::new(client, &described, &rows.schema(), &options)?;
+    let source = std::iter::once(Ok::<_, std::io::Error>(rows.clone()));
+    load::load(client, &plan, source, &mut |_| {}).map_err(|error| error.source)?;
+    Ok(stage)
+}
+
+fn publish(client: &mut Client, stage: &Stage) -> Result<Published, Error> {
+    stage.build(client)?;
+    stage.publish(client, &mut |_| Ok(()))
+}
+
+fn count(client: &mut Client, sql: &str) -> i64 {
+    match &client.query_values(sql).unwrap()[0].rows[0][0] {
+        Value::Int(count) => i64::from(*count),
+        Value::BigInt(count) => *count,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The shape with its names as the original has them.
+fn renamed(mut shape: TableShape, name: &TableName, suffix: &str) -> TableShape {
+    let strip = |name: &mut String| {
+        if let Some(kept) = name.strip_suffix(suffix) {
+            *name = kept.to_owned();
+        }
+    };
+    shape.name = name.clone();
+    shape.columns.iter_mut().filter_map(|c| c.default.as_mut()).for_each(|d| strip(&mut d.name));
+    shape.indexes.iter_mut().for_each(|index| strip(&mut index.name));
+    shape.checks.iter_mut().for_each(|check| strip(&mut check.name));
+    shape.foreign_keys.iter_mut().for_each(|key| strip(&mut key.name));
+    shape
+}
+
+#[test]
+fn a_table_made_from_a_shape_has_that_shape() {
+    let fixture = Fixture::new();
+    fixture.file("rich.sql", RICH);
+    fixture.ok(&["query", "-f", "rich.sql"]);
+    let mut client = client(&fixture);
+    for name in ["dbo.rich", "dbo.heap", "dbo.parent"] {
+        let mut shape = TableShape::read(&mut client, &table(name)).unwrap();
+        // Others refer to the parent, and not to its copy.
+        shape.obstacles.retain(|obstacle| obstacle.kind != ObstacleKind::ReferringKey);
+        assert_eq!(shape.obstacles, [], "{name}");
+        let suffix = "__again";
+        let copy = TableName { name: format!("{}{suffix}", shape.name.name), ..shape.name.clone() };
+        let script = Script { shape: &shape, table: &copy, suffix };
+        let statements: Vec<String> =
+            [vec![script.create()], script.indexes(), script.constraints()].concat();
+        for statement in &statements {
+            client.execute(statement).unwrap_or_else(|error| panic!("{error}\n{statement}"));
+        }
+        // A second run builds nothing.
+        for statement in &statements[1..] {
+            client.execute(statement).unwrap_or_else(|error| panic!("{error}\n{statement}"));
+        }
+        let read = TableShape::read(&mut client, &copy).unwrap();
+        assert_eq!(renamed(read, &shape.name, suffix), shape, "{name}");
+    }
+}
+
+#[test]
+fn readers_of_a_replaced_table_see_the_old_rows_or_the_new() {
+    let fixture = Fixture::new();
+    fixture.sql(
+        "CREATE TABLE dbo.t (id int NOT NULL CONSTRAINT pk_t PRIMARY KEY, v nvarchar(10) NULL CONSTRAINT df_t DEFAULT N'-', \
+         CONSTRAINT ck_t CHECK (id >= 0)); CREATE INDEX ix_t ON dbo.t (v)",
+    );
+    let mut client = client(&fixture);
+    let shape = TableShape::read(&mut client, &table("dbo.t")).unwrap();
+    let first = batch(0..1_000, "old");
+    let stage = staged(&mut client, "dbo.t", Mode::Append, Strategy::Swap, &first).unwrap();
+    assert_eq!(publish(&mut client, &stage).unwrap().inserted, 1_000);
+    assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t WHERE v = N'old'"), 1_000);
+
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut client = self::client(&fixture);
+            let mut seen = Vec::new();
+            while !done.load(Ordering::SeqCst) || seen.len() < 3 {
+                let rows = client
+                    .query_values("SELECT COUNT(*), COUNT(CASE WHEN v = N'old' THEN 1 END) FROM dbo.t")
+                    .unwrap();
+                let row = &rows[0].rows[0];
+                assert!(
+                    matches!(
+                        row[..],
+                        [Value::Int(1_000), Value::Int(1_000)]
+                            | [Value::Int(3_000), Value::Int(0)]
+                            | [Value::Int(500), Value::Int(0)]
+                    ),
+                    "{row:?}"
+                );
+                seen.push(row.clone());
+            }
+        });
+        for (rows, strategy) in
+            [(3_000, Strategy::Auto), (500, Strategy::Swap), (3_000, Strategy::HeapThenKey)]
+        {
+            let rows = batch(0..rows, "new");
+            let stage = staged(&mut client, "dbo.t", Mode::Replace, strategy, &rows).unwrap();
+            let published = publish(&mut client, &stage).unwrap();
+            assert_eq!(published.inserted, rows.num_rows() as u64);
+            assert!(!stage.exists(&mut client).unwrap());
+        }
+        done.store(true, Ordering::SeqCst);
+        reader.join().unwrap();
+    });
+    // Names and all else are as before.
+    assert_eq!(TableShape::read(&mut client, &table("dbo.t")).unwrap(), shape);
+    assert_eq!(Stage::find_all(&mut client).unwrap(), []);
+}
+
+#[test]
+fn a_load_that_dies_before_it_publishes_leaves_its_target_alone_and_a_stage_to_be_found() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL)");
+    fixture.sql("INSERT INTO dbo.t VALUES (1, N'old')");
+    let mut dying = client(&fixture);
+    let stage = staged(&mut dying, "dbo.t", Mode::Replace, Strategy::Auto, &batch(0..10, "new")).unwrap();
+    stage.build(&mut dying).unwrap();
+    // In the transaction itself, behind every statement of it but COMMIT.
+    let failed = stage.publish(&mut dying, &mut |_| Err(Error::Cancelled)).unwrap_err();
+    assert!(matches!(failed, Error::Cancelled), "{failed}");
+    drop(dying);
+    let mut other = client(&fixture);
+    assert_eq!(count(&mut other, "SELECT COUNT(*) FROM dbo.t WHERE v = N'old'"), 1);
+    let found = Stage::find_all(&mut other).unwrap();
+    let [found] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(found.name, table("dbo.t__bulkwire_0badcafe"));
+    assert_eq!((found.load_id.as_str(), found.target.as_str()), ("0badcafe-1", "[dbo].[t]"));
+    assert_eq!((found.mode.as_str(), found.strategy.as_str(), found.rows), ("replace", "heap-then-key", 10));
+    found.drop(&mut other).unwrap();
+    assert!(!stage.exists(&mut other).unwrap());
+}
+
+#[test]
+fn a_ledger_row_is_written_in_the_transaction_of_the_publication() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL); CREATE TABLE dbo.ledger (n int)");
+    let mut client = client(&fixture);
+    let stage = staged(&mut client, "dbo.t", Mode::Replace, Strategy::Auto, &batch(0..10, "new")).unwrap();
+    stage.build(&mut client).unwrap();
+    let mut open = Vec::new();
+    let published = stage.publish(&mut client, &mut |client| {
+        open.push(client.in_transaction());
+        client.execute("INSERT INTO dbo.ledger VALUES (10)").map(|_| ())
+    });
+    assert!(matches!(published.unwrap().how, How::Switched | How::Renamed { .. }));
+    assert_eq!(open, [true]);
+    assert_eq!(count(&mut client, "SELECT SUM(n) FROM dbo.ledger"), 10);
+}
+
+#[test]
+fn an_identity_goes_on_where_the_stage_ended() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE dbo.t (n int IDENTITY(10, 5) NOT NULL, id int NOT NULL, v nvarchar(10) NULL)");
+    let mut client = client(&fixture);
+    for rows in [4, 2] {
+        let rows = batch(0..rows, "new");
+        let stage = staged(&mut client, "dbo.t", Mode::Replace, Strategy::Auto, &rows).unwrap();
+        publish(&mut client, &stage).unwrap();
+        assert_eq!(count(&mut client, "SELECT MIN(n) FROM dbo.t"), 10);
+        let last = 10 + 5 * (rows.num_rows() as i64 - 1);
+        assert_eq!(count(&mut client, "SELECT MAX(n) FROM dbo.t"), last);
+        client.execute("INSERT INTO dbo.t (id, v) VALUES (-1, N'later')").unwrap();
+        assert!((last + 5..=last + 10).contains(&count(&mut client, "SELECT MAX(n) FROM dbo.t")));
+    }
+}
+
+fn obstacles(error: &Error) -> Vec<ObstacleKind> {
+    let (Error::Stage(error), mut kinds) = (error, Vec::new()) else { panic!("{error}") };
+    if let StageError::Obstacles { obstacles, .. } | StageError::NoWayToPublish { obstacles, .. } = &**error {
+        kinds = obstacles.iter().map(|obstacle| obstacle.kind).collect();
+    }
+    kinds
+}
+
+#[test]
+fn what_a_stage_cannot_keep_is_refused_by_name() {
+    let fixture = Fixture::new();
+    fixture.sql(
+        "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL); \
+         CREATE TABLE dbo.child (id int NOT NULL CONSTRAINT fk_child REFERENCES dbo.t (id))",
+    );
+    let mut client = client(&fixture);
+    let rows = batch(0..2, "new");
+    let failed = staged(&mut client, "dbo.t", Mode::Replace, Strategy::Auto, &rows).unwrap_err();
+    assert_eq!(obstacles(&failed), [ObstacleKind::ReferringKey]);
+    assert_eq!(
+        failed.to_string(),
+        "a stage cannot take the place of [dbo].[t]: a foreign key refers to it (fk_child of dbo.child)"
+    );
+    for (sql, column) in [
+        ("CREATE VIEW dbo.v AS SELECT 1 AS id, N'' AS v", "dbo.v"),
+        ("CREATE TABLE #t (id int NOT NULL, v nvarchar(10) NULL)", "#t"),
+    ] {
+        client.execute(sql).unwrap();
+        let failed = staged(&mut client, column, Mode::Replace, Strategy::Auto, &rows).unwrap_err();
+        assert_eq!(obstacles(&failed).len(), 1, "{failed}");
+    }
+}
+
+#[test]
+fn a_stage_for_an_empty_table_does_not_bury_rows_that_came_meanwhile() {
+    let fixture = Fixture::new();
+    fixture.sql("CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, v nvarchar(10) NULL)");
+    let mut client = client(&fixture);
+    let stage =
+        staged(&mut client, "dbo.t", Mode::Append, Strategy::HeapThenKey, &batch(0..10, "new")).unwrap();
+    client.execute("INSERT INTO dbo.t VALUES (77, N'other')").unwrap();
+    let failed = publish(&mut client, &stage).unwrap_err();
+    let Error::Stage(error) = &failed else { panic!("{failed}") };
+    assert!(matches!(**error, StageError::NoLongerEmpty { .. }), "{failed}");
+    assert_eq!(count(&mut client, "SELECT COUNT(*) FROM dbo.t"), 1);
+    stage.drop(&mut client).unwrap();
+    let failed =
+        staged(&mut client, "dbo.t", Mode::Append, Strategy::HeapThenKey, &batch(0..10, "new")).unwrap_err();
+    assert!(failed.to_string().contains("needs an empty table"), "{failed}");
+}

@@ -1,0 +1,98 @@
+//! Why a table cannot be loaded the way that was asked for.
+
+use super::{
+    mode::{Mode, Strategy},
+    obstacle::Obstacle,
+};
+
+/// A mode or a strategy that cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StageError {
+    /// A word that is none.
+    #[error("\"{word}\" is no {kind}: {}", words(kind))]
+    Word {
+        /// "mode" or "strategy".
+        kind: &'static str,
+        /// The word as given.
+        word: String,
+    },
+    /// A mode that needs a key got none.
+    #[error("mode {mode} needs the key's columns")]
+    KeyMissing {
+        /// The mode.
+        mode: &'static str,
+    },
+    /// A mode that has no use for a key got one.
+    #[error("mode {mode} takes no key; upsert and insert-new do")]
+    KeyUnused {
+        /// The mode.
+        mode: &'static str,
+    },
+    /// A mode and a strategy, or another setting, that exclude each other.
+    #[error("mode {mode} cannot go with {setting}: {reason}")]
+    Combination {
+        /// The mode.
+        mode: &'static str,
+        /// The strategy, or the setting.
+        setting: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A strategy for an empty table, and the table is not.
+    #[error(
+        "strategy {strategy} needs an empty table, or mode replace: {table} has {rows} rows, and a stage that takes its place would have to copy them"
+    )]
+    Filled {
+        /// The table.
+        table: String,
+        /// Its rows.
+        rows: u64,
+        /// The strategy.
+        strategy: &'static str,
+    },
+    /// The table has something that a stage cannot have, or that its replacement would lose.
+    #[error("a stage cannot take the place of {table}: {}", list(obstacles))]
+    Obstacles {
+        /// The table.
+        table: String,
+        /// What it has.
+        obstacles: Vec<Obstacle>,
+    },
+    /// Somebody else has filled the table since the load began.
+    #[error("{table} was empty when the load began and has rows now; nothing of the load was put into it")]
+    NoLongerEmpty {
+        /// The table.
+        table: String,
+    },
+    /// The server switches no tables, and the table has something that a rename would lose.
+    #[error(
+        "the server refused ALTER TABLE ... SWITCH for {table} ({switch}), and a rename would lose: {}",
+        list(obstacles)
+    )]
+    NoWayToPublish {
+        /// The table.
+        table: String,
+        /// The server's words.
+        switch: String,
+        /// What would be lost.
+        obstacles: Vec<Obstacle>,
+    },
+    /// Another publication holds the table longer than the session waits for a lock.
+    #[error("another load puts its rows into {table}, and it took longer than this session waits for a lock")]
+    Busy {
+        /// The table.
+        table: String,
+    },
+}
+
+fn words(kind: &str) -> String {
+    match kind {
+        "mode" => Mode::WORDS.join(", "),
+        _ => Strategy::WORDS.join(", "),
+    }
+}
+
+pub(super) fn list(obstacles: &[Obstacle]) -> String {
+    obstacles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

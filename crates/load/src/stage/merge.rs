@@ -1,0 +1,307 @@
+//! Upserts, and inserts of new keys: the statements that take rows by key from a stage.
+
+use arrow::datatypes::Schema;
+use rows::Plan;
+use tds::{Column, SqlType, Value};
+
+use crate::{
+    client::Client,
+    describe::{ColumnDescription, TableDescription},
+    error::Error,
+    options::LoadOptions,
+    table_name::{TableName, quoted},
+};
+
+/// How rows go from a stage into a table by key.
+#[derive(Debug, Clone)]
+pub struct Merge {
+    target: TableName,
+    keys: Vec<String>,
+    columns: Vec<MergeColumn>,
+    updates: bool,
+    /// The identity column whose values the source has and keeps.
+    keeps_identity: bool,
+}
+
+#[derive(Debug, Clone)]
+struct MergeColumn {
+    name: String,
+    definition: String,
+    is_key: bool,
+    is_identity: bool,
+    comparison: Comparison,
+}
+
+/// How it is seen that a value is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    /// By the type's own equality.
+    Value,
+    /// Byte by byte: equal text may differ in case and trailing blanks, and equal times in their offset.
+    Bytes,
+    /// The type has no equality: every value counts as another one.
+    Never,
+}
+
+/// Rows of a stage, by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Merged {
+    /// Rows that were inserted.
+    pub inserted: u64,
+    /// Rows of the table that were updated.
+    pub updated: u64,
+    /// Rows that were there already, as they are (or, without updates, with their key).
+    pub unchanged: u64,
+}
+
+impl Merge {
+    /// The merge of a source into a table: `updates` rows with a known key, or leaves them as they are.
+    ///
+    /// # Errors
+    /// [`Error::UpsertKey`] for a key that is no column of both sides, [`Error::Identity`] for the values of an identity
+    /// that is neither kept nor the key.
+    pub fn new(
+        target: &TableDescription,
+        schema: &Schema,
+        keys: &[String],
+        updates: bool,
+        options: &LoadOptions,
+    ) -> Result<Self, Error> {
+        let described = |name: &str| target.columns.iter().find(|c| c.column.name.eq_ignore_ascii_case(name));
+        // An identity can be a key without its values being inserted; it can never be updated.
+        let loadable = target.loadable_columns(true);
+        let loaded = Plan::new(schema, &loadable, &options.mapping, options.cast.clone());
+        let is_loaded = |column: &Column| match &loaded {
+            Ok(plan) => plan.declared_columns().iter().any(|declared| declared.name == column.name),
+            Err(_) => schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(&column.name)),
+        };
+        if keys.is_empty() {
+            return Err(key_error("", "at least one key column is needed"));
+        }
+        for key in keys {
+            let column = loadable.iter().find(|column| column.name.eq_ignore_ascii_case(key));
+            match column {
+                None if !schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(key)) => {
+                    return Err(key_error(key, "it is not in the source"));
+                }
+                None => return Err(key_error(key, "it is no column of the table that can be loaded")),
+                Some(column) if !is_loaded(column) => return Err(key_error(key, "it is not in the source")),
+                Some(column) if !has_equality(column.sql_type()) => {
+                    return Err(key_error(key, "its type has no equality"));
+                }
+                Some(_) => {}
+            }
+        }
+        if let Err(error) = loaded {
+            return Err(error.into());
+        }
+        let is_key = |name: &str| keys.iter().any(|key| key.eq_ignore_ascii_case(name));
+        let columns: Vec<MergeColumn> = loadable
+            .iter()
+            .filter(|column| is_loaded(column))
+            .map(|column| merge_column(column, described(&column.name), is_key(&column.name)))
+            .collect();
+        let identity = columns.iter().find(|column| column.is_identity);
+        if let Some(identity) = identity.filter(|identity| !options.keep_identity && !identity.is_key) {
+            return Err(Error::Identity { column: identity.name.clone() });
+        }
+        let keeps_identity = identity.is_some() && options.keep_identity;
+        let keys = columns.iter().filter(|column| column.is_key).map(|column| column.name.clone()).collect();
+        Ok(Self { target: target.name.clone(), keys, columns, updates, keeps_identity })
+    }
+
+    /// The key's columns, as the table spells them.
+    pub fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    /// CREATE TABLE of a stage: the columns of the source, and a key that takes no NULL.
+    pub(crate) fn create(&self, stage: &TableName) -> String {
+        let definitions: Vec<&str> = self.columns.iter().map(|column| column.definition.as_str()).collect();
+        format!("CREATE TABLE {stage} ({})", definitions.join(", "))
+    }
+
+    /// Forbids NULL in the key of a described stage, whatever the server's catalogue has of it.
+    pub(crate) fn forbid_null_keys(&self, stage: &mut TableDescription) {
+        for column in &mut stage.columns {
+            if self.keys.iter().any(|key| key.eq_ignore_ascii_case(&column.column.name)) {
+                column.forbid_null();
+            }
+        }
+    }
+
+    /// Looks for rows of the stage that share a key: [`Error::DuplicateKey`].
+    pub(crate) fn refuse_duplicates(&self, client: &mut Client, stage: &TableName) -> Result<(), Error> {
+        let found = client.query_values(&self.duplicates(stage))?;
+        let Some(row) = found.first().and_then(|table| table.rows.first()) else { return Ok(()) };
+        let (count, key) =
+            row.split_last().ok_or(Error::unexpected("looking for duplicates", "an empty row"))?;
+        let key = key.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        Err(Error::DuplicateKey { key, count: count.to_string() })
+    }
+
+    /// Takes the rows from the stage, within a transaction.
+    pub(crate) fn apply(&self, client: &mut Client, stage: &TableName) -> Result<Merged, Error> {
+        self.refuse_duplicates(client, stage)?;
+        let results = client.query_values(&self.batch(stage))?;
+        // Triggers may have results of their own, before the last.
+        let row = results.last().and_then(|table| table.rows.first());
+        let count = |index: usize| match row.and_then(|row| row.get(index)) {
+            Some(Value::BigInt(count)) => {
+                u64::try_from(*count).map_err(|_| Error::unexpected("merging", "a negative count"))
+            }
+            _ => Err(Error::unexpected("merging", "no counts")),
+        };
+        let (staged, updated, inserted) = (count(0)?, count(1)?, count(2)?);
+        let unchanged = staged.saturating_sub(inserted).saturating_sub(updated);
+        Ok(Merged { inserted, updated, unchanged })
+    }
+
+    fn names<'a>(&self, columns: impl Iterator<Item = &'a MergeColumn>, prefix: &str) -> String {
+        columns.map(|column| format!("{prefix}{}", quoted(&column.name))).collect::<Vec<_>>().join(", ")
+    }
+
+    fn key_columns(&self) -> impl Iterator<Item = &MergeColumn> {
+        self.columns.iter().filter(|column| column.is_key)
+    }
+
+    fn duplicates(&self, stage: &TableName) -> String {
+        let keys = self.names(self.key_columns(), "");
+        format!(
+            "SELECT TOP (1) {keys}, COUNT_BIG(*) FROM {stage} GROUP BY {keys} HAVING COUNT_BIG(*) > 1 ORDER BY {keys}"
+        )
+    }
+
+    /// Both statements and their counts. Counts of the statements themselves would include those of triggers.
+    fn batch(&self, stage: &TableName) -> String {
+        format!(
+            "DECLARE @updated bigint = 0, @inserted bigint = 0;\n{}{}\n\
+             SELECT (SELECT COUNT_BIG(*) FROM {stage}) AS staged, @updated AS updated, @inserted AS inserted",
+            self.update(stage)
+                .map(|update| format!("{update};\nSET @updated = ROWCOUNT_BIG();\n"))
+                .unwrap_or_default(),
+            self.insert(stage),
+        )
+    }
+
+    fn matches(&self) -> String {
+        self.key_columns()
+            .map(|column| format!("t.{0} = s.{0}", quoted(&column.name)))
+            .collect::<Vec<_>>()
+            .join(" AND ")
+    }
+
+    /// UPDATE of the rows that differ. It locks the keys of the others too, known or not, against other writers.
+    fn update(&self, stage: &TableName) -> Option<String> {
+        let changing: Vec<&MergeColumn> =
+            self.columns.iter().filter(|column| !column.is_key && !column.is_identity).collect();
+        if !self.updates || changing.is_empty() {
+            return None;
+        }
+        let assignments: Vec<String> =
+            changing.iter().map(|column| format!("{0} = s.{0}", quoted(&column.name))).collect();
+        let differ = match changing.iter().any(|column| column.comparison == Comparison::Never) {
+            true => String::new(),
+            false => {
+                // EXCEPT takes two NULLs for the same.
+                let side = |side: &str| {
+                    let values = changing.iter().map(|column| column.compared(side));
+                    values.collect::<Vec<_>>().join(", ")
+                };
+                format!(" WHERE EXISTS (SELECT {} EXCEPT SELECT {})", side("s"), side("t"))
+            }
+        };
+        Some(format!(
+            "UPDATE t SET {} FROM {} AS t WITH (UPDLOCK, SERIALIZABLE) JOIN {stage} AS s ON {}{differ}",
+            assignments.join(", "),
+            self.target,
+            self.matches(),
+        ))
+    }
+
+    fn insert(&self, stage: &TableName) -> String {
+        let table = &self.target;
+        let kept = || self.columns.iter().filter(|column| self.keeps_identity || !column.is_identity);
+        let insert = format!(
+            "INSERT INTO {table} ({}) SELECT {} FROM {stage} AS s WHERE NOT EXISTS \
+             (SELECT 1 FROM {table} AS t WITH (UPDLOCK, SERIALIZABLE) WHERE {});\nSET @inserted = ROWCOUNT_BIG();",
+            self.names(kept(), ""),
+            self.names(kept(), "s."),
+            self.matches(),
+        );
+        match self.keeps_identity {
+            // The setting is the session's, and must not outlive an error.
+            true => format!(
+                "SET IDENTITY_INSERT {table} ON;\nBEGIN TRY\n{insert}\nEND TRY\nBEGIN CATCH\n\
+                 SET IDENTITY_INSERT {table} OFF;\nTHROW;\nEND CATCH;\nSET IDENTITY_INSERT {table} OFF;"
+            ),
+            false => insert,
+        }
+    }
+}
+
+impl MergeColumn {
+    fn compared(&self, side: &str) -> String {
+        let name = quoted(&self.name);
+        match self.comparison {
+            // Bytes that differ in trailing zeros alone are equal to the server.
+            Comparison::Bytes => {
+                format!("DATALENGTH({side}.{name}), CONVERT(varbinary(max), {side}.{name})")
+            }
+            Comparison::Value | Comparison::Never => format!("{side}.{name}"),
+        }
+    }
+}
+
+fn key_error(column: &str, reason: &'static str) -> Error {
+    Error::UpsertKey { column: column.to_owned(), reason }
+}
+
+fn merge_column(column: &Column, described: Option<&ColumnDescription>, is_key: bool) -> MergeColumn {
+    let name = quoted(&column.name);
+    let collation = described.and_then(|described| described.collation.as_ref());
+    let collation = collation.map(|collation| format!(" COLLATE {collation}")).unwrap_or_default();
+    let null = if is_key || !column.flags.is_nullable() { "NOT NULL" } else { "NULL" };
+    MergeColumn {
+        definition: format!("{name} {}{collation} {null}", column.type_info.sql_type),
+        name: column.name.clone(),
+        is_key,
+        is_identity: described.is_some_and(|described| described.is_identity),
+        comparison: comparison(column.sql_type()),
+    }
+}
+
+fn has_equality(sql_type: &SqlType) -> bool {
+    *sql_type == SqlType::SqlVariant || comparison(sql_type) != Comparison::Never
+}
+
+fn comparison(sql_type: &SqlType) -> Comparison {
+    match sql_type {
+        SqlType::Char { .. }
+        | SqlType::VarChar { .. }
+        | SqlType::NChar { .. }
+        | SqlType::NVarChar { .. }
+        | SqlType::Binary { .. }
+        | SqlType::VarBinary { .. }
+        | SqlType::DateTimeOffset { .. } => Comparison::Bytes,
+        SqlType::Bit
+        | SqlType::TinyInt
+        | SqlType::SmallInt
+        | SqlType::Int
+        | SqlType::BigInt
+        | SqlType::Real
+        | SqlType::Float
+        | SqlType::SmallMoney
+        | SqlType::Money
+        | SqlType::SmallDateTime
+        | SqlType::DateTime
+        | SqlType::Date
+        | SqlType::Time { .. }
+        | SqlType::DateTime2 { .. }
+        | SqlType::Decimal { .. }
+        | SqlType::Numeric { .. }
+        | SqlType::UniqueIdentifier => Comparison::Value,
+        SqlType::Udt { name, .. } if name.eq_ignore_ascii_case("hierarchyid") => Comparison::Value,
+        _ => Comparison::Never,
+    }
+}

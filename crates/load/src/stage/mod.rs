@@ -1,0 +1,34 @@
+//! Stages: tables in which the rows of a load wait until the target takes them all at once.
+//!
+//! | Part | What it is |
+//! |---|---|
+//! | [`Mode`], [`Strategy`] | what becomes of the rows that are there, and the way of the new ones |
+//! | [`StagePlan`] | the way that fits a mode, a strategy and a table, with reasons |
+//! | [`TableShape`] | everything that makes a table; [`Script`] writes it as T-SQL |
+//! | [`Stage`] | the table: made, filled by anybody, built, published, dropped |
+//! | [`Obstacle`] | what stops a stage from taking a table's place |
+
+mod error;
+mod merge;
+mod mode;
+mod obstacle;
+mod plan;
+mod publish;
+mod read;
+mod script;
+mod shape;
+mod staged;
+mod type_text;
+
+pub use error::StageError;
+pub use merge::{Merge, Merged};
+pub use mode::{Mode, Strategy};
+pub use obstacle::{Obstacle, ObstacleKind};
+pub use plan::{Route, StagePlan};
+pub use publish::{BeforeCommit, How, Published};
+pub use script::Script;
+pub use shape::{
+    CheckShape, ColumnShape, Compression, ComputedShape, DefaultShape, ForeignKeyShape, IdentityShape,
+    IndexKind, IndexShape, KeyKind, Standing, TableShape,
+};
+pub use staged::{FoundStage, Stage, StageKind};

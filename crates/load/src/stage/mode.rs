@@ -1,0 +1,120 @@
+//! What becomes of the rows that a table has, and the way that new rows take into it.
+
+use std::{fmt, str::FromStr};
+
+use super::error::StageError;
+
+/// What a load makes of the rows that are there already.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// They stay; the rows of the source are added.
+    #[default]
+    Append,
+    /// They go first. Readers see an empty table, then a growing one.
+    Truncate,
+    /// They go in the transaction that brings the new ones: readers see the old rows or the new.
+    Replace,
+    /// Rows whose key is in the source are updated, and the other rows of the source are inserted.
+    Upsert {
+        /// The key's columns.
+        keys: Vec<String>,
+    },
+    /// Rows of the source whose key is not there yet are inserted; the others change nothing.
+    InsertNew {
+        /// The key's columns.
+        keys: Vec<String>,
+    },
+}
+
+impl Mode {
+    /// The words for the modes, in the order of the variants.
+    pub const WORDS: [&'static str; 5] = ["append", "truncate", "replace", "upsert", "insert-new"];
+
+    /// The mode of a word, with its key; a mode without a key takes none, and one with a key needs it.
+    pub fn parse(word: &str, keys: Vec<String>) -> Result<Self, StageError> {
+        let mode = match word {
+            "append" => Self::Append,
+            "truncate" => Self::Truncate,
+            "replace" => Self::Replace,
+            "upsert" => Self::Upsert { keys: keys.clone() },
+            "insert-new" => Self::InsertNew { keys: keys.clone() },
+            other => return Err(StageError::Word { kind: "mode", word: other.to_owned() }),
+        };
+        match (mode.keys().is_some(), keys.is_empty()) {
+            (true, true) => Err(StageError::KeyMissing { mode: mode.word() }),
+            (false, false) => Err(StageError::KeyUnused { mode: mode.word() }),
+            _ => Ok(mode),
+        }
+    }
+
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Append => "append",
+            Self::Truncate => "truncate",
+            Self::Replace => "replace",
+            Self::Upsert { .. } => "upsert",
+            Self::InsertNew { .. } => "insert-new",
+        }
+    }
+
+    /// The key, for a mode that has one.
+    pub fn keys(&self) -> Option<&[String]> {
+        match self {
+            Self::Upsert { keys } | Self::InsertNew { keys } => Some(keys),
+            Self::Append | Self::Truncate | Self::Replace => None,
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// The way of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// The one that fits the mode and the table.
+    #[default]
+    Auto,
+    /// Into the table itself.
+    Direct,
+    /// Into a stage without indexes, which are built when all rows are there; then it takes the table's place.
+    HeapThenKey,
+    /// Into a stage that has the table's indexes from the start; then it takes the table's place.
+    Swap,
+}
+
+impl Strategy {
+    /// The words for the strategies, in the order of the variants.
+    pub const WORDS: [&'static str; 4] = ["auto", "direct", "heap-then-key", "swap"];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Direct => "direct",
+            Self::HeapThenKey => "heap-then-key",
+            Self::Swap => "swap",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = StageError;
+
+    fn from_str(word: &str) -> Result<Self, StageError> {
+        [Self::Auto, Self::Direct, Self::HeapThenKey, Self::Swap]
+            .into_iter()
+            .find(|strategy| strategy.word() == word)
+            .ok_or_else(|| StageError::Word { kind: "strategy", word: word.to_owned() })
+    }
+}

@@ -1,0 +1,224 @@
+//! Which way the rows take, and why.
+
+use arrow::datatypes::Schema;
+
+use super::{
+    error::StageError,
+    merge::Merge,
+    mode::{Mode, Strategy},
+    obstacle::{Obstacle, ObstacleKind},
+    shape::TableShape,
+    staged::{Stage, StageKind},
+};
+use crate::{
+    client::Client,
+    describe::{Storage, TableDescription},
+    error::Error,
+    options::LoadOptions,
+    plan::Choice,
+};
+
+/// The way of a load's rows into a table.
+#[derive(Debug, Clone)]
+pub struct StagePlan {
+    /// What becomes of the rows that are there.
+    pub mode: Mode,
+    /// The strategy; [`Strategy::Auto`] only for modes with a key, which have one way alone.
+    pub strategy: Strategy,
+    /// What follows from both.
+    pub route: Route,
+    /// Every choice with its reason, to be printed with those of the [load plan](crate::LoadPlan).
+    pub choices: Vec<Choice>,
+}
+
+/// Where the rows go.
+#[derive(Debug, Clone)]
+pub enum Route {
+    /// Into the table.
+    Direct,
+    /// Into the table, after `TRUNCATE TABLE`.
+    TruncateFirst,
+    /// Into a stage.
+    Stage(StageKind),
+}
+
+impl StagePlan {
+    /// Chooses a way, and reads what it needs to know of the table. What cannot be had is an error that says why.
+    pub fn choose(
+        client: &mut Client,
+        target: &TableDescription,
+        schema: &Schema,
+        mode: Mode,
+        strategy: Strategy,
+        options: &LoadOptions,
+    ) -> Result<Self, Error> {
+        let (strategy, reason) = decide(target, &mode, strategy)?;
+        let route = match (&mode, strategy) {
+            (Mode::Append, Strategy::Direct) => Route::Direct,
+            (Mode::Truncate, _) => Route::TruncateFirst,
+            (Mode::Upsert { keys } | Mode::InsertNew { keys }, _) => {
+                refuse_setting(&mode, options.fire_triggers, "fire triggers", TRIGGERS_FIRE)?;
+                let updates = matches!(mode, Mode::Upsert { .. });
+                Route::Stage(StageKind::Merge(Box::new(Merge::new(target, schema, keys, updates, options)?)))
+            }
+            _ => {
+                refuse_setting(&mode, options.fire_triggers, "fire triggers", TRIGGERS_STAY_SILENT)?;
+                let refused = |obstacles| {
+                    let table = target.name.to_string();
+                    Err(StageError::Obstacles { table, obstacles }.into())
+                };
+                if target.is_view {
+                    return refused(vec![Obstacle::new(ObstacleKind::View, "")]);
+                }
+                let shape = TableShape::read(client, &target.name)?;
+                let obstacles = shape.obstacles_to_any();
+                if !obstacles.is_empty() {
+                    return refused(obstacles);
+                }
+                Route::Stage(StageKind::Swap {
+                    shape: Box::new(shape),
+                    keys_first: strategy == Strategy::Swap,
+                    replaces: mode == Mode::Replace,
+                })
+            }
+        };
+        let choices = choices(target, &mode, strategy, reason, &route);
+        Ok(Self { mode, strategy, route, choices })
+    }
+
+    /// The stage of this way for a load, whether it has been made or not; `None` if the rows go into the table.
+    pub fn stage(&self, target: &TableDescription, load_id: &str) -> Option<Stage> {
+        match &self.route {
+            Route::Direct | Route::TruncateFirst => None,
+            Route::Stage(kind) => Some(Stage::new(&target.name, self, kind.clone(), load_id)),
+        }
+    }
+}
+
+const TRIGGERS_FIRE: &str = "the UPDATE and the INSERT of the table fire its triggers in any case";
+const TRIGGERS_STAY_SILENT: &str = "rows that come with a stage fire no triggers";
+
+fn refuse_setting(
+    mode: &Mode,
+    is_set: bool,
+    setting: &'static str,
+    reason: &'static str,
+) -> Result<(), StageError> {
+    match is_set {
+        true => Err(StageError::Combination { mode: mode.word(), setting, reason }),
+        false => Ok(()),
+    }
+}
+
+/// The strategy, and why.
+fn decide(
+    target: &TableDescription,
+    mode: &Mode,
+    asked: Strategy,
+) -> Result<(Strategy, &'static str), StageError> {
+    let refuse = |reason| Err(StageError::Combination { mode: mode.word(), setting: asked.word(), reason });
+    let drops_duplicates = target.indexes.iter().any(|index| index.ignores_duplicate_keys);
+    let has_indexes = target.storage != Storage::Heap || target.secondary_indexes().next().is_some();
+    match (mode, asked) {
+        (Mode::Upsert { .. } | Mode::InsertNew { .. }, Strategy::Auto) => {
+            Ok((Strategy::Auto, "the rows wait in a stage until the table takes them by key"))
+        }
+        (Mode::Upsert { .. } | Mode::InsertNew { .. }, _) => {
+            refuse("its rows always wait in a stage, from which the table takes them by key")
+        }
+        (Mode::Append | Mode::Truncate, Strategy::Auto) => {
+            Ok((Strategy::Direct, "rows go into the table itself"))
+        }
+        (Mode::Append | Mode::Truncate, Strategy::Direct) => Ok((Strategy::Direct, "as asked")),
+        (Mode::Truncate, Strategy::HeapThenKey | Strategy::Swap) => {
+            refuse("a stage takes the place of the old rows in one transaction, which is mode replace")
+        }
+        (Mode::Replace, Strategy::Direct) => {
+            refuse("only a stage brings all rows at once; mode truncate loads directly")
+        }
+        (_, Strategy::HeapThenKey) if drops_duplicates => refuse(
+            "an index drops duplicate keys (IGNORE_DUP_KEY), which it does only if it is there before the rows",
+        ),
+        (Mode::Append, Strategy::HeapThenKey | Strategy::Swap) if target.rows > 0 => {
+            Err(StageError::Filled {
+                table: target.name.to_string(),
+                rows: target.rows,
+                strategy: asked.word(),
+            })
+        }
+        (Mode::Append | Mode::Replace, Strategy::HeapThenKey | Strategy::Swap) => Ok((asked, "as asked")),
+        (Mode::Replace, Strategy::Auto) if drops_duplicates => {
+            Ok((Strategy::Swap, "an index drops duplicate keys, so it has to be there before the rows"))
+        }
+        (Mode::Replace, Strategy::Auto) if has_indexes => {
+            Ok((Strategy::HeapThenKey, "indexes are built once, over all rows, instead of row by row"))
+        }
+        (Mode::Replace, Strategy::Auto) => Ok((Strategy::Swap, "the table has no indexes to build")),
+    }
+}
+
+fn choices(
+    target: &TableDescription,
+    mode: &Mode,
+    strategy: Strategy,
+    reason: &str,
+    route: &Route,
+) -> Vec<Choice> {
+    let effect = match mode {
+        Mode::Append => "rows that are there stay",
+        Mode::Truncate => "the table is emptied first; readers see it empty, then filling up",
+        Mode::Replace => "readers see the old rows or the new ones",
+        Mode::Upsert { .. } => "rows with a known key are updated if they differ, the others are inserted",
+        Mode::InsertNew { .. } => "rows with a known key are skipped, the others are inserted",
+    };
+    let mut choices = vec![choice("mode", mode.word(), effect)];
+    match route {
+        Route::Direct | Route::TruncateFirst => choices.push(choice("strategy", strategy.word(), reason)),
+        Route::Stage(StageKind::Swap { shape, keys_first, .. }) => {
+            choices.push(choice("strategy", strategy.word(), reason));
+            let indexes = shape.indexes.len();
+            let built = match (indexes, keys_first) {
+                (0, _) => "none to build".to_owned(),
+                (count, true) => format!("{count} of them, before the rows"),
+                (count, false) => format!("{count} of them, after the rows"),
+            };
+            choices.push(choice("indexes", "of the stage", &built));
+            let constraints = shape.checks.len() + shape.foreign_keys.len();
+            if constraints > 0 {
+                let reason =
+                    "checked on all rows before they are published, as far as the table's own are trusted";
+                choices.push(choice("constraints", "of the stage", reason));
+            }
+            let lost = shape.obstacles_to_rename();
+            let reason = match lost.is_empty() {
+                true => {
+                    "or a rename, if the server refuses to switch; the report says which it was".to_owned()
+                }
+                false => format!("no rename, which would lose: {}", super::error::list(&lost)),
+            };
+            choices.push(choice("publishing", "SWITCH", &reason));
+        }
+        Route::Stage(StageKind::Merge(merge)) => {
+            choices.push(choice("strategy", "stage", reason));
+            let key = merge.keys().join(", ");
+            let names: Vec<&str> = merge.keys().iter().map(String::as_str).collect();
+            let reason = match has_unique_index(target, &names) {
+                true => "a unique index of the table has it",
+                false => "no unique index of the table has it: every row of the table is read and locked",
+            };
+            choices.push(choice("key", &key, reason));
+        }
+    }
+    choices
+}
+
+fn choice(setting: &'static str, value: &str, reason: &str) -> Choice {
+    Choice { setting, value: value.to_owned(), reason: reason.to_owned() }
+}
+
+fn has_unique_index(target: &TableDescription, keys: &[&str]) -> bool {
+    target.indexes.iter().filter(|index| index.is_unique && !index.is_disabled).any(|index| {
+        index.key.len() == keys.len()
+            && index.key.iter().all(|(name, _)| keys.iter().any(|key| key.eq_ignore_ascii_case(name)))
+    })
+}

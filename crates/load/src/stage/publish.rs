@@ -1,0 +1,235 @@
+//! Gives the rows of a stage to its target, in one transaction.
+
+use std::fmt;
+
+use tds::{Isolation, Value};
+
+use super::{
+    error::StageError,
+    merge::Merge,
+    shape::TableShape,
+    staged::{Stage, StageKind, in_transaction},
+};
+use crate::{
+    catalogue_row::rows,
+    client::Client,
+    error::Error,
+    report::grouped,
+    table_name::{TableName, literal},
+};
+
+/// What a stage brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    /// Rows that the target did not have.
+    pub inserted: u64,
+    /// Rows of the target that were changed.
+    pub updated: u64,
+    /// Rows that were there already and stay as they are.
+    pub unchanged: u64,
+    /// The way.
+    pub how: How,
+}
+
+/// The way in which a stage's rows came into the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// `ALTER TABLE ... SWITCH`.
+    Switched,
+    /// The stage got the target's name, because the server refused to switch.
+    Renamed {
+        /// The server's words.
+        refusal: String,
+    },
+    /// By UPDATE and INSERT.
+    Merged,
+}
+
+impl fmt::Display for Published {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { inserted, updated, unchanged, how } = self;
+        match how {
+            How::Switched => write!(f, "published by SWITCH: {} rows", grouped(*inserted)),
+            How::Renamed { refusal } => write!(
+                f,
+                "published by a rename: {} rows; the server refused SWITCH ({refusal})",
+                grouped(*inserted)
+            ),
+            How::Merged => write!(
+                f,
+                "{} inserted, {} updated, {} unchanged",
+                grouped(*inserted),
+                grouped(*updated),
+                grouped(*unchanged)
+            ),
+        }
+    }
+}
+
+/// What is done in the transaction of a publication, before it is committed.
+pub type BeforeCommit<'a> = &'a mut dyn FnMut(&mut Client) -> Result<(), Error>;
+
+impl Stage {
+    /// Gives its rows to the target and drops it, in one transaction (the caller's, if one is open): readers see the rows
+    /// from before or those from after. [`build`](Self::build) has prepared it. `before_commit` runs in the same transaction,
+    /// again if a rename follows a SWITCH that the server refused.
+    pub fn publish(&self, client: &mut Client, before_commit: BeforeCommit<'_>) -> Result<Published, Error> {
+        match &self.kind {
+            StageKind::Merge(merge) => in_transaction(client, |client| {
+                let merged = self.merge(client, merge)?;
+                before_commit(client)?;
+                Ok(merged)
+            }),
+            StageKind::Swap { shape, replaces, .. } => self.swap(client, shape, *replaces, before_commit),
+        }
+    }
+
+    fn merge(&self, client: &mut Client, merge: &Merge) -> Result<Published, Error> {
+        lock_against_merges(client, &self.target)?;
+        let merged = merge.apply(client, &self.name)?;
+        client.execute(&format!("DROP TABLE {}", self.name))?;
+        Ok(Published {
+            inserted: merged.inserted,
+            updated: merged.updated,
+            unchanged: merged.unchanged,
+            how: How::Merged,
+        })
+    }
+
+    fn swap(
+        &self,
+        client: &mut Client,
+        shape: &TableShape,
+        replaces: bool,
+        before_commit: BeforeCommit<'_>,
+    ) -> Result<Published, Error> {
+        let facts = StageFacts::read(client, &self.name)?;
+        let published = |how| Published { inserted: facts.rows, updated: 0, unchanged: 0, how };
+        let is_callers = client.in_transaction();
+        let mut refusal = None;
+        if is_callers {
+            client.execute(&format!("SAVE TRANSACTION {SAVE_POINT}"))?;
+        } else {
+            client.begin(Isolation::Current)?;
+        }
+        let switched = (|| {
+            self.lock_target(client, replaces)?;
+            if let Err(error) = client.execute(&self.switch_batch(shape, replaces, &facts)) {
+                refusal = refusal_of(&error);
+                return Err(error);
+            }
+            before_commit(client)?;
+            client.execute(&format!("DROP TABLE {}", self.name))?;
+            if !is_callers {
+                client.commit()?;
+            }
+            Ok(())
+        })();
+        let Err(error) = switched else { return Ok(published(How::Switched)) };
+        if !client.is_broken() && !is_callers {
+            // The first error matters more than that of the rollback.
+            let _ = client.rollback();
+        }
+        let Some(refusal) = refusal.filter(|_| !client.is_broken()) else { return Err(error) };
+        let obstacles = shape.obstacles_to_rename();
+        if !obstacles.is_empty() {
+            let table = self.target.to_string();
+            return Err(StageError::NoWayToPublish { table, switch: refusal, obstacles }.into());
+        }
+        if is_callers {
+            client.execute(&format!("ROLLBACK TRANSACTION {SAVE_POINT}"))?;
+        }
+        in_transaction(client, |client| {
+            self.lock_target(client, replaces)?;
+            client.execute(&format!("DROP TABLE {}", self.target))?;
+            for statement in self.disown().iter().chain(&self.script(shape, &self.suffix()).rename()) {
+                client.execute(statement)?;
+            }
+            before_commit(client)
+        })?;
+        Ok(published(How::Renamed { refusal }))
+    }
+
+    /// Takes the target before the stage, always: two publications wait for one another and never deadlock. A target
+    /// that keeps its rows must have none.
+    fn lock_target(&self, client: &mut Client, replaces: bool) -> Result<(), Error> {
+        if replaces {
+            // TRUNCATE and DROP lock it by themselves.
+            return Ok(());
+        }
+        let found = client.query_values(&format!(
+            "SELECT TOP (1) 1 AS filled FROM {} WITH (TABLOCKX, HOLDLOCK)",
+            self.target
+        ))?;
+        match found.first().is_some_and(|table| !table.rows.is_empty()) {
+            true => Err(StageError::NoLongerEmpty { table: self.target.to_string() }.into()),
+            false => Ok(()),
+        }
+    }
+
+    fn switch_batch(&self, shape: &TableShape, replaces: bool, facts: &StageFacts) -> String {
+        let Self { name, target, .. } = self;
+        let truncate = if replaces { format!("TRUNCATE TABLE {target};\n") } else { String::new() };
+        // The target's identity goes on where the stage's ended; SWITCH leaves it where it was.
+        let reseed = match (shape.identity(), facts.next_identity) {
+            (Some(_), Some(next)) if facts.rows > 0 => {
+                format!(";\nDBCC CHECKIDENT ({}, RESEED, {next})", literal(&target.to_string()))
+            }
+            _ => String::new(),
+        };
+        format!("{truncate}ALTER TABLE {name} SWITCH TO {target}{reseed}")
+    }
+}
+
+const SAVE_POINT: &str = "bulkwire_publish";
+
+/// What is to be known of a stage before its rows are gone.
+struct StageFacts {
+    rows: u64,
+    /// One step behind the last identity, or the last if that is the last possible one. A server may take it for the last
+    /// value or for the next one; neither repeats a value.
+    next_identity: Option<i128>,
+}
+
+impl StageFacts {
+    fn read(client: &mut Client, stage: &TableName) -> Result<Self, Error> {
+        let name = literal(&stage.to_string());
+        let results = client.query_values(&format!(
+            "SELECT (SELECT SUM(rows) FROM sys.partitions WHERE object_id = OBJECT_ID({name}) AND index_id IN (0, 1)) \
+             AS row_count, CONVERT(nvarchar(50), IDENT_CURRENT({name})) AS last_identity, \
+             CONVERT(nvarchar(50), IDENT_INCR({name})) AS step"
+        ))?;
+        let row = results.iter().flat_map(rows).next();
+        let row = row.ok_or(Error::unexpected("looking at a stage", "no row"))?;
+        let number = |column| row.text(column).parse::<i128>().ok();
+        let next_identity = match (number("last_identity"), number("step")) {
+            (Some(last), Some(step)) => last.checked_add(step),
+            _ => None,
+        };
+        let rows = row.integer("row_count").and_then(|rows| u64::try_from(rows).ok()).unwrap_or_default();
+        Ok(Self { rows, next_identity })
+    }
+}
+
+/// The server's words, if it cannot switch these tables: a check of SWITCH (4901 to 4999), a statement that it does not
+/// know, or a feature that it does not have.
+fn refusal_of(error: &Error) -> Option<String> {
+    let message = error.server_message()?;
+    let refuses = matches!(message.number, 102 | 156 | 4901..=4999 | 40_500..=40_599);
+    refuses.then(|| format!("Msg {}: {}", message.number, message.message.trim_end()))
+}
+
+/// Two merges into one table take turns. Their statements lock keys in the order of their plans, which would deadlock.
+fn lock_against_merges(client: &mut Client, target: &TableName) -> Result<(), Error> {
+    let resource =
+        format!("N'bulkwire merge ' + CONVERT(nvarchar(20), OBJECT_ID({}))", literal(&target.to_string()));
+    let results = client.query_values(&format!(
+        "DECLARE @resource nvarchar(255) = {resource}, @status int;\n\
+         EXEC @status = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockOwner = 'Transaction';\n\
+         SELECT @status AS status"
+    ))?;
+    match results.last().and_then(|table| table.rows.first()).and_then(|row| row.first()) {
+        Some(Value::Int(0..)) => Ok(()),
+        _ => Err(StageError::Busy { table: target.to_string() }.into()),
+    }
+}

@@ -1,0 +1,401 @@
+//! Reads a table's shape from the catalogue.
+
+use super::{
+    obstacle::{Obstacle, ObstacleKind},
+    shape::{
+        CheckShape, ColumnShape, Compression, ComputedShape, DefaultShape, ForeignKeyShape, IdentityShape,
+        IndexKind, IndexShape, KeyKind, Standing, TableShape,
+    },
+    type_text::type_text,
+};
+use crate::{
+    catalogue_row::{CatalogueRow, rows},
+    client::{Client, ValueTable},
+    error::Error,
+    table_name::TableName,
+};
+
+impl TableShape {
+    /// Reads everything that makes a table; a view is none. What a second table cannot have is in [`obstacles`](Self::obstacles).
+    pub fn read(client: &mut Client, table: &TableName) -> Result<Self, Error> {
+        let mut obstacles = Vec::new();
+        if table.is_temporary() {
+            obstacles.push(Obstacle::new(ObstacleKind::TemporaryTable, ""));
+        }
+        if table.database.as_ref().is_some_and(|database| !database.eq_ignore_ascii_case(client.database())) {
+            obstacles
+                .push(Obstacle::new(ObstacleKind::OtherDatabase, table.database.clone().unwrap_or_default()));
+        }
+        if !obstacles.is_empty() {
+            return Ok(Self::unread(table, obstacles));
+        }
+        let results = client.query_values(&catalogue_batch(table))?;
+        let Catalogue(
+            [
+                objects,
+                columns,
+                identities,
+                computed,
+                defaults,
+                indexes,
+                index_columns,
+                partitions,
+                checks,
+                foreign_keys,
+                foreign_key_columns,
+                others,
+            ],
+        ) = Catalogue::of(&results)?;
+        let Some(object) = rows(objects).next() else {
+            return Err(Error::NoTable { table: table.to_string(), database: client.database().to_owned() });
+        };
+        let name =
+            TableName { database: None, schema: Some(object.text("schema_name")), name: object.text("name") };
+        let space = rows(indexes)
+            .find(|row| matches!(row.integer("type"), Some(0 | 1 | 5)))
+            .and_then(|row| file_group(&row));
+        let columns: Vec<ColumnShape> =
+            rows(columns).map(|row| column(&row, identities, computed, defaults, &mut obstacles)).collect();
+        let mut shapes = Vec::new();
+        for row in rows(indexes).filter(|row| !row.flag("is_hypothetical")) {
+            if row.text("space_type").trim() == "PS" {
+                obstacles.push(Obstacle::new(ObstacleKind::Partitioned, row.text("space_name")));
+            }
+            shapes.extend(index(&row, index_columns, partitions, &mut obstacles));
+        }
+        table_obstacles(&object, &mut obstacles);
+        obstacles.extend(rows(others).filter_map(|row| other_obstacle(&row)));
+        Ok(Self {
+            columns,
+            indexes: shapes,
+            heap_compression: compression(partitions, 0),
+            file_group: space,
+            large_value_file_group: Some(object.text("large_value_space")).filter(|name| !name.is_empty()),
+            checks: rows(checks)
+                .map(|row| CheckShape {
+                    name: row.text("name"),
+                    definition: row.text("definition"),
+                    standing: standing(&row),
+                })
+                .collect(),
+            foreign_keys: rows(foreign_keys).map(|row| foreign_key(&row, foreign_key_columns)).collect(),
+            lock_escalation: Some(object.text("lock_escalation_desc"))
+                .filter(|level| !matches!(level.as_str(), "" | "TABLE")),
+            obstacles,
+            name,
+        })
+    }
+
+    fn unread(name: &TableName, obstacles: Vec<Obstacle>) -> Self {
+        Self {
+            name: name.clone(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            heap_compression: Compression::None,
+            file_group: None,
+            large_value_file_group: None,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            lock_escalation: None,
+            obstacles,
+        }
+    }
+}
+
+const RESULTS: usize = 12;
+
+/// The results of [`catalogue_batch`], in its order.
+struct Catalogue<'a>([&'a ValueTable; RESULTS]);
+
+impl<'a> Catalogue<'a> {
+    fn of(results: &'a [ValueTable]) -> Result<Self, Error> {
+        let all: Vec<&ValueTable> = results.iter().collect();
+        let all = <[&ValueTable; RESULTS]>::try_from(all).map_err(|all| {
+            let what = format!("{} results of the catalogue queries instead of {RESULTS}", all.len());
+            Error::unexpected("reading a table's shape", what)
+        })?;
+        Ok(Self(all))
+    }
+}
+
+/// Stars, where newer servers have columns that older ones lack: a column that is not there counts as not set.
+fn catalogue_batch(table: &TableName) -> String {
+    let id = format!("OBJECT_ID({})", table.object_literal());
+    [
+        format!(
+            "SELECT o.*, s.name AS schema_name, (SELECT d.name FROM sys.data_spaces AS d \
+             WHERE d.data_space_id = o.lob_data_space_id AND d.is_default = 0) AS large_value_space \
+             FROM sys.tables AS o JOIN sys.schemas AS s ON s.schema_id = o.schema_id WHERE o.object_id = {id}"
+        ),
+        format!(
+            "SELECT c.*, t.name AS type_name, t.is_user_defined, s.name AS type_schema \
+             FROM sys.columns AS c JOIN sys.types AS t ON t.user_type_id = c.user_type_id \
+             JOIN sys.schemas AS s ON s.schema_id = t.schema_id WHERE c.object_id = {id} ORDER BY c.column_id"
+        ),
+        format!(
+            "SELECT column_id, CONVERT(nvarchar(50), seed_value) AS seed, CONVERT(nvarchar(50), increment_value) AS increment, is_not_for_replication \
+             FROM sys.identity_columns WHERE object_id = {id}"
+        ),
+        format!("SELECT column_id, definition, is_persisted FROM sys.computed_columns WHERE object_id = {id}"),
+        format!(
+            "SELECT parent_column_id AS column_id, name, definition FROM sys.default_constraints WHERE parent_object_id = {id}"
+        ),
+        format!(
+            "SELECT i.*, d.name AS space_name, d.type AS space_type, d.is_default AS space_is_default FROM sys.indexes AS i \
+             LEFT JOIN sys.data_spaces AS d ON d.data_space_id = i.data_space_id WHERE i.object_id = {id} ORDER BY i.index_id"
+        ),
+        format!(
+            "SELECT ic.*, c.name FROM sys.index_columns AS ic \
+             JOIN sys.columns AS c ON c.object_id = ic.object_id AND c.column_id = ic.column_id \
+             WHERE ic.object_id = {id} ORDER BY ic.index_id, ic.key_ordinal, ic.index_column_id"
+        ),
+        format!("SELECT index_id, data_compression FROM sys.partitions WHERE object_id = {id} AND partition_number = 1"),
+        format!(
+            "SELECT name, definition, is_disabled, is_not_trusted, is_not_for_replication FROM sys.check_constraints \
+             WHERE parent_object_id = {id} ORDER BY name"
+        ),
+        format!(
+            "SELECT k.object_id, k.name, k.is_disabled, k.is_not_trusted, k.is_not_for_replication, s.name AS schema_name, \
+             o.name AS table_name, k.delete_referential_action_desc AS on_delete, k.update_referential_action_desc AS on_update \
+             FROM sys.foreign_keys AS k JOIN sys.tables AS o ON o.object_id = k.referenced_object_id \
+             JOIN sys.schemas AS s ON s.schema_id = o.schema_id WHERE k.parent_object_id = {id} ORDER BY k.name"
+        ),
+        format!(
+            "SELECT k.constraint_object_id, c.name, r.name AS referenced FROM sys.foreign_key_columns AS k \
+             JOIN sys.columns AS c ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id \
+             JOIN sys.columns AS r ON r.object_id = k.referenced_object_id AND r.column_id = k.referenced_column_id \
+             WHERE k.parent_object_id = {id} ORDER BY k.constraint_object_id, k.constraint_column_id"
+        ),
+        other_obstacles_query(&id),
+    ]
+    .join(";\n")
+}
+
+/// What hangs on a table beside its definition: a word for the kind, and a name.
+fn other_obstacles_query(id: &str) -> String {
+    [
+        format!(
+            "SELECT 'referring key' AS kind, k.name + ' of ' + s.name + '.' + o.name AS name FROM sys.foreign_keys AS k \
+             JOIN sys.tables AS o ON o.object_id = k.parent_object_id JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
+             WHERE k.referenced_object_id = {id}"
+        ),
+        format!("SELECT 'trigger', name FROM sys.triggers WHERE parent_id = {id}"),
+        format!(
+            "SELECT 'permission', p.state_desc + ' ' + p.permission_name + ' to ' + u.name FROM sys.database_permissions AS p \
+             JOIN sys.database_principals AS u ON u.principal_id = p.grantee_principal_id WHERE p.class = 1 AND p.major_id = {id}"
+        ),
+        format!("SELECT 'property', name FROM sys.extended_properties WHERE class IN (1, 7) AND major_id = {id}"),
+        format!("SELECT 'statistics', name FROM sys.stats WHERE object_id = {id} AND user_created = 1"),
+        format!("SELECT 'full text', '' FROM sys.fulltext_indexes WHERE object_id = {id}"),
+        format!("SELECT 'tracking', '' FROM sys.change_tracking_tables WHERE object_id = {id}"),
+        format!(
+            "SELECT CASE WHEN EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.object_id = o.object_id) THEN 'indexed view' \
+             ELSE 'bound module' END, o.name FROM sys.objects AS o JOIN sys.sql_modules AS m ON m.object_id = o.object_id \
+             WHERE m.is_schema_bound = 1 AND EXISTS (SELECT 1 FROM sys.sql_expression_dependencies AS d \
+             WHERE d.referencing_id = o.object_id AND d.referenced_id = {id})"
+        ),
+    ]
+    .join("\nUNION ALL ")
+}
+
+fn other_obstacle(row: &CatalogueRow<'_>) -> Option<Obstacle> {
+    let kind = match row.text("kind").as_str() {
+        "referring key" => ObstacleKind::ReferringKey,
+        "trigger" => ObstacleKind::Trigger,
+        "permission" => ObstacleKind::Permission,
+        "property" => ObstacleKind::ExtendedProperty,
+        "statistics" => ObstacleKind::Statistics,
+        "full text" => ObstacleKind::FullText,
+        "tracking" => ObstacleKind::ChangeTracking,
+        "indexed view" => ObstacleKind::IndexedView,
+        "bound module" => ObstacleKind::BoundModule,
+        _ => return None,
+    };
+    Some(Obstacle::new(kind, row.text("name")))
+}
+
+fn table_obstacles(object: &CatalogueRow<'_>, obstacles: &mut Vec<Obstacle>) {
+    let flags = [
+        ("temporal_type", ObstacleKind::Temporal),
+        ("is_memory_optimized", ObstacleKind::MemoryOptimized),
+        ("is_external", ObstacleKind::External),
+        ("is_remote_data_archive_enabled", ObstacleKind::External),
+        ("is_filetable", ObstacleKind::FileStream),
+        ("filestream_data_space_id", ObstacleKind::FileStream),
+        ("is_node", ObstacleKind::Graph),
+        ("is_edge", ObstacleKind::Graph),
+        ("ledger_type", ObstacleKind::Ledger),
+        ("is_published", ObstacleKind::Replicated),
+        ("is_schema_published", ObstacleKind::Replicated),
+        ("is_replicated", ObstacleKind::Replicated),
+        ("is_merge_published", ObstacleKind::Replicated),
+        ("is_tracked_by_cdc", ObstacleKind::ChangeDataCapture),
+        ("principal_id", ObstacleKind::Owner),
+    ];
+    let named = [
+        ("lock_on_bulk_load", "table lock on bulk load"),
+        ("large_value_types_out_of_row", "large value types out of row"),
+        ("text_in_row_limit", "text in row"),
+    ];
+    obstacles.extend(
+        flags.into_iter().filter(|(flag, _)| object.flag(flag)).map(|(_, kind)| Obstacle::new(kind, "")),
+    );
+    obstacles.dedup();
+    obstacles.extend(
+        named
+            .into_iter()
+            .filter(|(flag, _)| object.flag(flag))
+            .map(|(_, name)| Obstacle::new(ObstacleKind::TableOption, name)),
+    );
+}
+
+fn column(
+    row: &CatalogueRow<'_>,
+    identities: &ValueTable,
+    computed: &ValueTable,
+    defaults: &ValueTable,
+    obstacles: &mut Vec<Obstacle>,
+) -> ColumnShape {
+    let name = row.text("name");
+    let id = row.integer("column_id");
+    let flags = [
+        ("is_masked", ObstacleKind::MaskedColumn),
+        ("encryption_type", ObstacleKind::EncryptedColumn),
+        ("is_column_set", ObstacleKind::ColumnSet),
+        ("generated_always_type", ObstacleKind::GeneratedColumn),
+        ("xml_collection_id", ObstacleKind::XmlSchema),
+        ("rule_object_id", ObstacleKind::BoundRule),
+        ("is_filestream", ObstacleKind::FileStream),
+    ];
+    for (_, kind) in flags.into_iter().filter(|(flag, _)| row.flag(flag)) {
+        obstacles.push(Obstacle::new(kind, name.clone()));
+    }
+    let default = rows(defaults)
+        .find(|default| default.integer("column_id") == id)
+        .map(|default| DefaultShape { name: default.text("name"), definition: default.text("definition") });
+    if row.flag("default_object_id") && default.is_none() {
+        obstacles.push(Obstacle::new(ObstacleKind::BoundRule, name.clone()));
+    }
+    let is_user_defined = row.flag("is_user_defined");
+    // The collation of an alias type is the type's.
+    let collation = Some(row.text("collation_name"))
+        .filter(|name| !name.is_empty() && !is_user_defined && row.text("type_name") != "sysname");
+    ColumnShape {
+        type_text: type_text(row),
+        is_nullable: row.flag("is_nullable"),
+        collation,
+        identity: rows(identities).find(|identity| identity.integer("column_id") == id).map(|identity| {
+            IdentityShape {
+                seed: identity.text("seed"),
+                increment: identity.text("increment"),
+                is_not_for_replication: identity.flag("is_not_for_replication"),
+            }
+        }),
+        computed: rows(computed).find(|computed| computed.integer("column_id") == id).map(|computed| {
+            ComputedShape {
+                definition: computed.text("definition"),
+                is_persisted: computed.flag("is_persisted"),
+            }
+        }),
+        default,
+        is_rowguidcol: row.flag("is_rowguidcol"),
+        is_sparse: row.flag("is_sparse"),
+        name,
+    }
+}
+
+fn index(
+    row: &CatalogueRow<'_>,
+    columns: &ValueTable,
+    partitions: &ValueTable,
+    obstacles: &mut Vec<Obstacle>,
+) -> Option<IndexShape> {
+    let id = row.integer("index_id")?;
+    let name = row.text("name");
+    let own = || rows(columns).filter(|column| column.integer("index_id") == Some(id));
+    let kind = match row.integer("type") {
+        Some(0) => return None,
+        Some(1) => IndexKind::Clustered,
+        Some(2) => IndexKind::Nonclustered,
+        Some(5) if !own().any(|column| column.flag("column_store_order_ordinal")) => {
+            IndexKind::ClusteredColumnstore
+        }
+        Some(6) if !own().any(|column| column.flag("column_store_order_ordinal")) => {
+            IndexKind::NonclusteredColumnstore
+        }
+        _ => {
+            obstacles.push(Obstacle::new(ObstacleKind::IndexKind, name));
+            return None;
+        }
+    };
+    if row.flag("is_disabled") {
+        obstacles.push(Obstacle::new(ObstacleKind::DisabledIndex, name.clone()));
+    }
+    Some(IndexShape {
+        kind,
+        key_kind: match (row.flag("is_primary_key"), row.flag("is_unique_constraint")) {
+            (true, _) => Some(KeyKind::Primary),
+            (false, true) => Some(KeyKind::Unique),
+            (false, false) => None,
+        },
+        is_unique: row.flag("is_unique"),
+        key: own()
+            .filter(|column| column.flag("key_ordinal"))
+            .map(|column| (column.text("name"), column.flag("is_descending_key")))
+            .collect(),
+        included: own()
+            .filter(|column| column.flag("is_included_column"))
+            .map(|column| column.text("name"))
+            .collect(),
+        filter: Some(row.text("filter_definition")).filter(|filter| !filter.is_empty()),
+        fill_factor: row.integer("fill_factor").and_then(|factor| u8::try_from(factor).ok()).unwrap_or(0),
+        is_padded: row.flag("is_padded"),
+        ignores_duplicate_keys: row.flag("ignore_dup_key"),
+        allows_row_locks: row.flag("allow_row_locks"),
+        allows_page_locks: row.flag("allow_page_locks"),
+        is_for_sequential_keys: row.flag("optimize_for_sequential_key"),
+        compression: compression(partitions, id),
+        file_group: file_group(row),
+        name,
+    })
+}
+
+fn file_group(row: &CatalogueRow<'_>) -> Option<String> {
+    Some(row.text("space_name")).filter(|name| !name.is_empty() && !row.flag("space_is_default"))
+}
+
+fn compression(partitions: &ValueTable, index: i64) -> Compression {
+    let row = rows(partitions).find(|row| row.integer("index_id") == Some(index));
+    match row.and_then(|row| row.integer("data_compression")) {
+        Some(1) => Compression::Row,
+        Some(2) => Compression::Page,
+        Some(4) => Compression::Archive,
+        _ => Compression::None,
+    }
+}
+
+fn standing(row: &CatalogueRow<'_>) -> Standing {
+    Standing {
+        is_disabled: row.flag("is_disabled"),
+        is_not_trusted: row.flag("is_not_trusted"),
+        is_not_for_replication: row.flag("is_not_for_replication"),
+    }
+}
+
+fn foreign_key(row: &CatalogueRow<'_>, columns: &ValueTable) -> ForeignKeyShape {
+    let own =
+        || rows(columns).filter(|column| column.integer("constraint_object_id") == row.integer("object_id"));
+    ForeignKeyShape {
+        name: row.text("name"),
+        columns: own().map(|column| column.text("name")).collect(),
+        references: TableName {
+            database: None,
+            schema: Some(row.text("schema_name")),
+            name: row.text("table_name"),
+        },
+        referenced: own().map(|column| column.text("referenced")).collect(),
+        on_delete: row.text("on_delete"),
+        on_update: row.text("on_update"),
+        standing: standing(row),
+    }
+}

@@ -1,0 +1,291 @@
+//! A stage: the table in which rows wait.
+
+use std::fmt;
+
+use tds::Isolation;
+
+use super::{
+    merge::Merge,
+    plan::StagePlan,
+    script::{Script, with_suffix},
+    shape::TableShape,
+};
+use crate::{
+    catalogue_row::rows,
+    client::Client,
+    describe::TableDescription,
+    error::Error,
+    table_name::{TableName, literal},
+};
+
+/// Between the table's name and the load's.
+const MARK: &str = "__bulkwire_";
+/// Extended properties of a stage that say whose it is.
+const LOAD_PROPERTY: &str = "bulkwire.load";
+const TARGET_PROPERTY: &str = "bulkwire.target";
+const MODE_PROPERTY: &str = "bulkwire.mode";
+const STRATEGY_PROPERTY: &str = "bulkwire.strategy";
+
+/// The table in which the rows of one load wait until the target takes them, whether it has been made or not.
+///
+/// Any connection may fill it. Extended properties name its owner, so that it is found when its load is gone.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    pub(super) name: TableName,
+    pub(super) target: TableName,
+    pub(super) kind: StageKind,
+    load_id: String,
+    mode: &'static str,
+    strategy: &'static str,
+}
+
+/// What a stage is to its target.
+#[derive(Debug, Clone)]
+pub enum StageKind {
+    /// It takes the target's place.
+    Swap {
+        /// The target's definition, which is also the stage's.
+        shape: Box<TableShape>,
+        /// Indexes are there before the rows.
+        keys_first: bool,
+        /// The target's rows go. If not, it must have none.
+        replaces: bool,
+    },
+    /// The target takes its rows by key.
+    Merge(Box<Merge>),
+}
+
+/// A stage that was found on the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundStage {
+    /// Its name.
+    pub name: TableName,
+    /// The table that its load was for.
+    pub target: String,
+    /// Its load.
+    pub load_id: String,
+    /// The load's mode.
+    pub mode: String,
+    /// The load's strategy.
+    pub strategy: String,
+    /// When it was made, by the server's clock.
+    pub created: String,
+    /// Its rows, as the catalogue counts them.
+    pub rows: u64,
+}
+
+impl Stage {
+    pub(super) fn new(target: &TableName, plan: &StagePlan, kind: StageKind, load_id: &str) -> Self {
+        let target = match &kind {
+            StageKind::Swap { shape, .. } => shape.name.clone(),
+            StageKind::Merge(_) => target.clone(),
+        };
+        Self {
+            name: TableName { name: with_suffix(&target.name, &suffix(load_id)), ..target.clone() },
+            target,
+            kind,
+            load_id: load_id.to_owned(),
+            mode: plan.mode.word(),
+            strategy: plan.strategy.word(),
+        }
+    }
+
+    /// Its name: that of the target with the load's behind it.
+    pub fn name(&self) -> &TableName {
+        &self.name
+    }
+
+    /// Whether the server has it. A stage that is gone has been published: both are one transaction.
+    pub fn exists(&self, client: &mut Client) -> Result<bool, Error> {
+        let found = client.query_values(&format!(
+            "SELECT 1 AS found WHERE OBJECT_ID({}, 'U') IS NOT NULL",
+            literal(&self.name.to_string())
+        ))?;
+        Ok(found.first().is_some_and(|table| !table.rows.is_empty()))
+    }
+
+    /// Makes it, with its owner's name and the indexes that are to be there before the rows.
+    pub fn create(&self, client: &mut Client) -> Result<(), Error> {
+        let create = match &self.kind {
+            StageKind::Swap { shape, .. } => self.script(shape, &self.suffix()).create(),
+            StageKind::Merge(merge) => merge.create(&self.name),
+        };
+        let properties = [
+            (LOAD_PROPERTY, self.load_id.as_str()),
+            (TARGET_PROPERTY, &self.target.to_string()),
+            (MODE_PROPERTY, self.mode),
+            (STRATEGY_PROPERTY, self.strategy),
+        ]
+        .map(|(name, value)| self.property("sp_addextendedproperty", name, Some(value)));
+        let indexes = match &self.kind {
+            StageKind::Swap { shape, keys_first: true, .. } => self.script(shape, &self.suffix()).indexes(),
+            _ => Vec::new(),
+        };
+        in_transaction(client, |client| {
+            client.execute(&create)?;
+            for statement in properties.iter().chain(&indexes) {
+                client.execute(statement)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The stage as a load sees it.
+    pub fn describe(&self, client: &mut Client) -> Result<TableDescription, Error> {
+        let mut described = client.describe(&self.name)?;
+        if let StageKind::Merge(merge) = &self.kind {
+            merge.forbid_null_keys(&mut described);
+        }
+        Ok(described)
+    }
+
+    /// Prepares it for publishing when all rows are there: indexes and constraints that it lacks are built, or keys that
+    /// occur twice are refused. What was done before is left as it is.
+    pub fn build(&self, client: &mut Client) -> Result<(), Error> {
+        match &self.kind {
+            StageKind::Swap { shape, .. } => {
+                let suffix = self.suffix();
+                let script = self.script(shape, &suffix);
+                script.indexes().iter().chain(&script.constraints()).try_for_each(|statement| {
+                    client.execute(statement)?;
+                    Ok(())
+                })
+            }
+            StageKind::Merge(merge) => merge.refuse_duplicates(client, &self.name),
+        }
+    }
+
+    /// Drops it, if the server has it.
+    pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
+        client.execute(&drop_statement(&self.name)).map(|_| ())
+    }
+
+    /// All stages of the current database.
+    pub fn find_all(client: &mut Client) -> Result<Vec<FoundStage>, Error> {
+        let value = |property: &str| {
+            format!(
+                "(SELECT CONVERT(nvarchar(300), p.value) FROM sys.extended_properties AS p WHERE p.class = 1 AND p.minor_id = 0 \
+                 AND p.major_id = t.object_id AND p.name = {})",
+                literal(property)
+            )
+        };
+        let results = client.query_values(&format!(
+            "SELECT s.name AS schema_name, t.name, CONVERT(nvarchar(30), t.create_date, 126) AS created, {} AS load_id, \
+             {} AS target, {} AS mode, {} AS strategy, (SELECT SUM(p.rows) FROM sys.partitions AS p \
+             WHERE p.object_id = t.object_id AND p.index_id IN (0, 1)) AS row_count \
+             FROM sys.tables AS t JOIN sys.schemas AS s ON s.schema_id = t.schema_id \
+             WHERE EXISTS (SELECT 1 FROM sys.extended_properties AS p WHERE p.class = 1 AND p.minor_id = 0 \
+             AND p.major_id = t.object_id AND p.name = {}) ORDER BY t.create_date, t.name",
+            value(LOAD_PROPERTY),
+            value(TARGET_PROPERTY),
+            value(MODE_PROPERTY),
+            value(STRATEGY_PROPERTY),
+            literal(LOAD_PROPERTY),
+        ))?;
+        let found = results.iter().flat_map(rows).map(|row| FoundStage {
+            name: TableName { database: None, schema: Some(row.text("schema_name")), name: row.text("name") },
+            target: row.text("target"),
+            load_id: row.text("load_id"),
+            mode: row.text("mode"),
+            strategy: row.text("strategy"),
+            created: row.text("created"),
+            rows: row.integer("row_count").and_then(|rows| u64::try_from(rows).ok()).unwrap_or_default(),
+        });
+        Ok(found.collect())
+    }
+
+    pub(super) fn script<'a>(&'a self, shape: &'a TableShape, suffix: &'a str) -> Script<'a> {
+        Script { shape, table: &self.name, suffix }
+    }
+
+    pub(super) fn suffix(&self) -> String {
+        suffix(&self.load_id)
+    }
+
+    /// The statements that take the owner's name off, for a stage that becomes the target.
+    pub(super) fn disown(&self) -> Vec<String> {
+        [LOAD_PROPERTY, TARGET_PROPERTY, MODE_PROPERTY, STRATEGY_PROPERTY]
+            .map(|name| self.property("sp_dropextendedproperty", name, None))
+            .into()
+    }
+
+    fn property(&self, procedure: &str, name: &str, value: Option<&str>) -> String {
+        let value = value.map(|value| format!("@value = {}, ", literal(value))).unwrap_or_default();
+        format!(
+            "EXEC sys.{procedure} @name = {}, {value}@level0type = N'SCHEMA', @level0name = {}, @level1type = N'TABLE', \
+             @level1name = {}",
+            literal(name),
+            literal(self.name.schema.as_deref().unwrap_or("dbo")),
+            literal(&self.name.name),
+        )
+    }
+}
+
+impl FoundStage {
+    /// Drops it. What its load has not published is lost.
+    pub fn drop(&self, client: &mut Client) -> Result<(), Error> {
+        client.execute(&drop_statement(&self.name)).map(|_| ())
+    }
+}
+
+impl fmt::Display for FoundStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, target, load_id, mode, created, rows, .. } = self;
+        write!(f, "{name}: {rows} rows for {target} ({mode}), load {load_id}, made {created}")
+    }
+}
+
+fn drop_statement(table: &TableName) -> String {
+    format!("DROP TABLE IF EXISTS {table}")
+}
+
+/// Runs `work` in a transaction of its own, or in the caller's.
+pub(super) fn in_transaction<T>(
+    client: &mut Client,
+    work: impl FnOnce(&mut Client) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let is_callers = client.in_transaction();
+    if !is_callers {
+        client.begin(Isolation::Current)?;
+    }
+    let done = work(client).and_then(|done| match is_callers {
+        true => Ok(done),
+        false => client.commit().map(|()| done),
+    });
+    if done.is_err() && !is_callers && !client.is_broken() {
+        // The first error matters more than that of the rollback, which a lost connection implies anyway.
+        let _ = client.rollback();
+    }
+    done
+}
+
+/// `__bulkwire_` and eight hexadecimal digits of a load's name.
+fn suffix(load_id: &str) -> String {
+    let digits: String = load_id.chars().filter(|c| *c != '-').take(8).collect();
+    match digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => format!("{MARK}{}", digits.to_ascii_lowercase()),
+        // FNV-1a: any other name has eight digits too.
+        false => {
+            let hash = load_id
+                .bytes()
+                .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+            format!("{MARK}{hash:08x}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suffix_has_eight_digits_whatever_the_load_is_called() {
+        assert_eq!(suffix("0A1b2c3d-ffff"), "__bulkwire_0a1b2c3d");
+        assert_eq!(
+            suffix("nightly"),
+            format!("__bulkwire_{:08x}", 0xb0ad_9b0b_u32 ^ 0xb0ad_9b0b ^ hash("nightly"))
+        );
+        assert_eq!(with_suffix(&"x".repeat(200), "__bulkwire_0a1b2c3d").len(), 128);
+        assert_eq!(with_suffix(&"😀".repeat(80), "__b").encode_utf16().count(), 127);
+    }
+}
